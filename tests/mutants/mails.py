@@ -1,4 +1,4 @@
-"""Sabotages of finished messages: their bytes, their blind copies, and who is named as their sender."""
+"""Sabotages of finished messages: their bytes, and their way from the commit to the end of each destination."""
 
 from typing import Final
 
@@ -7,8 +7,15 @@ from tests.mutants.mutant import Mutant
 _SMTP: Final = "tests/providers/test_smtp_finished.py"
 _COMMAND: Final = "tests/cli/test_mails.py"
 _MESSAGE: Final = "tests/domain/mails/test_message.py"
+_STORE: Final = "shared/adapters/dynamo/mails/mails.py"
+_DESK: Final = "shared/engine/mails/desk.py"
+_REPORTS: Final = "shared/engine/mails/reports.py"
+_RETRY: Final = "shared/domain/mails/retry.py"
+_TEST_STORE: Final = "tests/contracts/test_mails.py"
+_TEST_DESK: Final = "tests/engine/mails/test_desk.py"
+_TEST_ENDS: Final = "tests/engine/mails/test_ends.py"
 
-MAILS: Final = (
+_BYTES: Final = (
     Mutant(
         "a dot that begins a block is not doubled",
         3,
@@ -66,3 +73,176 @@ MAILS: Final = (
         f"{_COMMAND}::test_a_large_mail_is_uploaded_and_committed",
     ),
 )
+
+_COMMITTED: Final = (
+    Mutant(
+        "a mail that is committed gets a second job",
+        1,
+        _STORE,
+        'if old is None else "version = :version"',
+        'if old is None else "version >= :version"',
+        f"{_TEST_STORE}::test_a_mail_that_is_committed_gets_no_second_job[dynamo]",
+    ),
+    Mutant(
+        "a mail is written before its job, not with it",
+        1,
+        _STORE,
+        'actions = [folding.put_job(self._records, job), {"Put": self._put(old, new)}]',
+        """self.change(old or new, new)
+        actions = [folding.put_job(self._records, job)]""",
+        f"{_TEST_STORE}::test_a_mail_that_is_committed_gets_no_second_job[dynamo]",
+    ),
+    Mutant(
+        "a mail is stored without its idempotency record",
+        7,
+        _STORE,
+        "actions, key, owner=job.id",
+        "actions, None, owner=job.id",
+        f"{_TEST_STORE}::test_a_mail_that_is_new_is_made_with_its_job[dynamo]",
+    ),
+    Mutant(
+        "a second commit sends a mail again",
+        7,
+        _DESK,
+        "if mail.state is not MailState.OPEN:",
+        "if mail.state is MailState.CLEANED:",
+        f"{_TEST_DESK}::test_a_second_commit_answers_as_the_first",
+    ),
+    Mutant(
+        "a commit takes another content than the client names",
+        10,
+        _DESK,
+        "if etag and etag.strip('\"') != facts.etag:",
+        "if etag and not facts.etag:",
+        f"{_TEST_DESK}::test_a_commit_needs_the_content_that_was_meant",
+    ),
+    Mutant(
+        "a content that changes after its check is sent",
+        10,
+        "shared/adapters/s3/mails.py",
+        """CopySourceIfMatch=f'"{etag}"',""",
+        'CopySourceIfMatch="*",',
+        "tests/adapters/test_mail_files.py::test_a_file_that_has_changed_is_not_copied[PreconditionFailed]",
+    ),
+    Mutant(
+        "the envelope names any sender",
+        10,
+        _DESK,
+        'self._check_sender(asked.account, sender.key, "mail_from")',
+        "self._senders.check_sender(asked.account, sender.key)",
+        f"{_TEST_DESK}::test_senders_are_checked_in_envelope_and_header",
+    ),
+    Mutant(
+        "only the first address in From is on the account's list",
+        10,
+        _DESK,
+        "for sender in found.senders:",
+        "for sender in found.senders[:1]:",
+        f"{_TEST_DESK}::test_senders_are_checked_in_envelope_and_header",
+    ),
+    Mutant(
+        "a large mail is routed to a credential for small ones",
+        10,
+        _DESK,
+        "if self._rules.takes(c) >= size)",
+        "if self._rules.takes(c) >= 0 * size)",
+        f"{_TEST_DESK}::test_a_mail_goes_only_by_credentials_that_take_it",
+    ),
+)
+
+_TRIED: Final = (
+    Mutant(
+        "mails are tried again every five minutes",
+        3,
+        _RETRY,
+        "return DELAYS_MS[min(n, len(DELAYS_MS)) - 1] if n > 0 else 0",
+        "return DELAYS_MS[0] if n > 0 else 0",
+        "tests/engine/mails/test_deliver.py::test_a_mail_is_tried_for_two_days",
+    ),
+    Mutant(
+        "a mail is tried after it has expired",
+        3,
+        "shared/engine/mails/queueing.py",
+        "x.metadata, mail.expires_at)",
+        "x.metadata, 0)",
+        "tests/engine/mails/test_deliver.py::test_nothing_is_tried_after_its_mail_has_expired",
+    ),
+    Mutant(
+        "a domain that takes mails again is held",
+        3,
+        _RETRY,
+        "all(map(failed_for_now, latest))",
+        "any(map(failed_for_now, latest))",
+        "tests/domain/mails/test_retry.py::test_an_accepted_mail_begins_a_new_row",
+    ),
+    Mutant(
+        "a domain that refuses for now gets a call for each destination",
+        2,
+        _RETRY,
+        "waits(x) and x.not_before < until]",
+        "waits(x) and x.not_before > until]",
+        "tests/engine/mails/test_holds.py::test_three_refusals_hold_the_whole_domain",
+    ),
+    Mutant(
+        "a destination in flight may be dropped or moved",
+        1,
+        "shared/domain/mails/destination.py",
+        "_WAITS: Final = frozenset({Cell.QUEUED, Cell.RETRY})",
+        "_WAITS: Final = frozenset({Cell.QUEUED, Cell.RETRY, Cell.CLAIMED})",
+        "tests/domain/mails/test_destination.py::test_only_what_waits_may_be_moved",
+    ),
+    Mutant(
+        "a destination that was sent to counts as dropped",
+        4,
+        "shared/engine/mails/moves.py",
+        "if dropped is None or not dropped.having(Cell.WITHDRAWN):",
+        "if dropped is None:",
+        f"{_TEST_DESK}::test_destinations_are_shown_dropped_and_moved",
+    ),
+)
+
+_ENDED: Final = (
+    Mutant(
+        "the content goes with the first destination",
+        3,
+        "shared/engine/mails/ends.py",
+        "if not all(has_end(x) and",
+        "if not any(has_end(x) and",
+        f"{_TEST_ENDS}::test_a_doubt_about_one_destination_keeps_the_content_of_all",
+    ),
+    Mutant(
+        "two notifications of a mail are made at a time",
+        1,
+        "shared/domain/mails/mail.py",
+        "if mail.reporting or not numbers:",
+        "if not numbers:",
+        "tests/domain/mails/test_mail.py::test_one_notification_is_made_at_a_time",
+    ),
+    Mutant(
+        "a notification is queued again after a crash",
+        1,
+        _REPORTS,
+        '#{mail.id}#{mail.reports}", mail.id',
+        '#{mail.id}#{name}", mail.id',
+        "tests/engine/mails/test_mail_crash.py::test_a_crash_in_the_walk_of_finished_mails_is_made_good[after]",
+    ),
+    Mutant(
+        "a notification is about another one",
+        1,
+        _REPORTS,
+        'mail_from="",',
+        "mail_from=mail.mail_from,",
+        f"{_TEST_ENDS}::test_the_sender_is_notified_of_a_destination_that_failed",
+    ),
+    Mutant(
+        "a notification names blind copies",
+        9,
+        "shared/domain/mails/report.py",
+        'line.lower().startswith((b"bcc:", b"resent-bcc:"))',
+        'line.lower().startswith(b"resent-bcc:")',
+        "tests/domain/mails/test_report.py::test_it_repeats_the_header_without_blind_copies",
+    ),
+)
+
+MAILS: Final = (*_BYTES, *_COMMITTED, *_TRIED, *_ENDED)
+"""Named sabotages of the shipped code, each of which must turn a promise test red (`python -m tests.mutants`)."""

@@ -110,6 +110,18 @@ def test_a_doubt_keeps_the_content_until_the_mail_has_expired() -> None:
     assert notifications(world) == [(SENDER, "ann@example.org")]
 
 
+def test_a_doubt_about_one_destination_keeps_the_content_of_all() -> None:
+    world = MailWorld()
+    world.providers["one"].script("ann@example.org", [Unknown("timeout")])
+    mail = world.mail("ann@example.org", "bob@example.org")
+    world.settle()
+    world.clock.sleep(120)
+    world.look()
+    assert world.ends_of(mail) == [Cell.UNKNOWN, Cell.RELAYED]
+    assert mail.content in world.files.items
+    assert world.stored(mail).state is MailState.COMMITTED
+
+
 def test_a_notification_that_another_process_began_is_finished_first() -> None:
     world = refused("ann@example.org", "bob@example.org")
     world.deaf = True
