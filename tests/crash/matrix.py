@@ -7,21 +7,23 @@ import sys
 import tempfile
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import boto3
 
 from shared import contracts
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.contracts import Credential, Settings
 from simulator import ControlClient, SimulatorProcess
-from tests.crash import script
+from tests.crash import mail_script, script
+from tests.crash.mail_verdict import MailVerdict
 from tests.crash.script import CREDENTIAL, SENDER, Place, Shape
 from tests.crash.taps import KILLED
 from tests.fakes.forks import run as run_forked
@@ -31,6 +33,11 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 WORKERS: Final = 2
 LIMIT: Final = 60.0
 """Seconds that one process may take."""
+SECRETS: Final[Mapping[str, Mapping[str, str]]] = {
+    "sendgrid": {"api_key": "SG.simulator"},
+    "mailgun": {"api_key": "key-simulator", "domain": "mg.posthaste.example"},
+}
+"""Provider → what the simulator accepts."""
 
 
 class MatrixError(AssertionError):
@@ -75,6 +82,7 @@ class Cloud:
         self._dynamo = session.client("dynamodb", endpoint_url=aws)
         self._sqs = session.client("sqs", endpoint_url=aws)
         self._secrets = session.client("secretsmanager", endpoint_url=aws)
+        self._s3 = session.client("s3", endpoint_url=aws)
 
     def deploy(self, shape: Shape) -> Place:
         """Make tables, a lane, a secret and an account with its sender, and return where they are."""
@@ -82,9 +90,9 @@ class Cloud:
         tables = create_tables(self._dynamo)
         url = self._sqs.create_queue(QueueName=contracts.lane_queue_name(stage, CREDENTIAL))["QueueUrl"]
         self._secrets.create_secret(
-            Name=contracts.secret_name(stage, CREDENTIAL), SecretString=json.dumps({"api_key": "SG.simulator"})
+            Name=contracts.secret_name(stage, CREDENTIAL), SecretString=json.dumps(SECRETS[shape.provider])
         )
-        settings = Settings(stage, (Credential(CREDENTIAL, "sendgrid", "email", 500),), {"email": (CREDENTIAL,)})
+        settings = Settings(stage, (Credential(CREDENTIAL, shape.provider, "email", 500),), {"email": (CREDENTIAL,)})
         env = {
             **self._aws,
             contracts.ENV_SETTINGS: settings.dumps(),
@@ -94,9 +102,13 @@ class Cloud:
             contracts.ENV_LANE_URL_PREFIX: url.removesuffix(CREDENTIAL),
             contracts.ENV_INGEST_QUEUE_URL: url,  # no list is ever taken here
             contracts.ENV_LEASE_MARGIN: "5",
+            contracts.ENV_BUCKET: stage,
         }
         accounts = Accounts(self._dynamo, tables.records, SystemClock())
         account = accounts.create_account("Crash", [SENDER])
+        if shape.mail:
+            self._s3.create_bucket(Bucket=stage)
+            Suppressions(self._dynamo, tables.records, SystemClock()).put(account, mail_script.UNWANTED, "asked")
         return Place(env, self.simulator, shape, account, key=stage)
 
 
@@ -107,11 +119,12 @@ class Matrix:
         self._cloud = cloud
         self._shape = shape
         self._folder = folder
+        self._script: Any = mail_script if shape.mail else script
 
     def points(self) -> list[str]:
         """Return the names of all points, from a run that is not killed."""
         place, report = self._place()
-        status = run_forked(script.first, place, 0, report, limit=LIMIT)
+        status = run_forked(self._script.first, place, 0, report, limit=LIMIT)
         if status != 0:
             raise self._fault("none", f"the undisturbed run ended with {status}")
         names: list[str] = json.loads(report.read_text())
@@ -121,17 +134,19 @@ class Matrix:
     def kill(self, number: int, name: str) -> Cell:
         """Kill at one point, recover, and judge."""
         place, report = self._place()
-        status = run_forked(script.first, place, number, report, limit=LIMIT)
+        status = run_forked(self._script.first, place, number, report, limit=LIMIT)
         if status not in (KILLED, 0):
             raise self._fault(f"{number} ({name})", f"the process ended with {status}")
         return Cell(name, self._judge(f"{number} ({name})", place, allowed=self._shape.window))
 
     def _judge(self, where: str, place: Place, *, allowed: int) -> str:
         report = self._folder / f"{uuid.uuid4().hex}.json"
-        status = run_forked(script.after, place, report, limit=LIMIT)
+        status = run_forked(self._script.after, place, report, limit=LIMIT)
         if status != 0:
             raise self._fault(where, f"recovery ended with {status}")
         result = json.loads(report.read_text())
+        if self._shape.mail:
+            return self._judge_mail(where, result, allowed)
         job, said, proven = result["job"], result["said"], result["proven"]
         accepted = Counter(
             row["recipient"] for row in ControlClient(self._cloud.simulator).log() if row["ref"].startswith(job["id"])
@@ -146,7 +161,18 @@ class Matrix:
         if len(said) != self._shape.recipients:
             raise self._fault(where, f"{len(said)} messages of {self._shape.recipients}")
         self._check(where, said, proven, accepted)
-        unknown = sum(s == "unknown" for s in said.values())
+        return self._outcome(where, sum(s == "unknown" for s in said.values()), allowed)
+
+    def _judge_mail(self, where: str, result: Mapping[str, Any], allowed: int) -> str:
+        control = ControlClient(self._cloud.simulator)
+        jobs = tuple(mail["job"] for mail in result["mails"])
+        rows = [row for row in control.log() if row["ref"].startswith(jobs)]
+        verdict = MailVerdict(result, rows, lambda seq: str(control.json("GET", f"/inbox/{seq}.json")["text"]))
+        for fault in verdict.faults():
+            raise self._fault(where, fault)
+        return self._outcome(where, verdict.unknown(), allowed)
+
+    def _outcome(self, where: str, unknown: int, allowed: int) -> str:
         if unknown > allowed:
             raise self._fault(where, f"{unknown} unknown, more than a window")
         return f"{unknown} unknown" if unknown else "all known"
@@ -171,7 +197,11 @@ class Matrix:
 
 
 def run(
-    shapes: Sequence[Shape], *, most: int | None = None, points: Sequence[int] | None = None
+    shapes: Sequence[Shape],
+    *,
+    most: int | None = None,
+    points: Sequence[int] | None = None,
+    named: Collection[str] | None = None,
 ) -> dict[str, list[Cell]]:
     """Run the matrix for each shape.
 
@@ -179,6 +209,7 @@ def run(
         shapes: the scenarios.
         most: at most that many points of each, evenly spread; None for all.
         points: only these points of each, counted from 1; None for all.
+        named: only the points of these names; None for all.
 
     Raises:
         MatrixError: a promise did not hold.
@@ -190,6 +221,7 @@ def run(
             matrix = Matrix(cloud, shape, Path(folder))
             names = matrix.points()
             numbers = [n for n in range(1, len(names) + 1) if points is None or n in points]
+            numbers = [n for n in numbers if named is None or names[n - 1] in named]
             if most is not None and len(numbers) > most:
                 numbers = [numbers[round(i * (len(numbers) - 1) / (most - 1))] for i in range(most)]
             with ThreadPoolExecutor(WORKERS) as pool:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -45,6 +45,10 @@ class Shape:
         stop_after: stop the job after that many provider calls, 0 never; whoever recovers resumes it.
         feedback: whether the providers' words come while the first process still lives.
         campaign: whose job it is, which then reserves its credential; empty for a batch.
+        provider: through which it goes.
+        mail: it is a mail, not a batch; see `mail_script`.
+        upload: the mail is uploaded and committed, not handed in by one call.
+        deaf: the stream of ledgers only folds: the walk of finished jobs ends the mail.
     """
 
     name: str
@@ -55,8 +59,14 @@ class Shape:
     stop_after: int = 0
     feedback: bool = True
     campaign: str = ""
+    provider: str = "sendgrid"
+    mail: bool = False
+    upload: bool = False
+    deaf: bool = False
 
 
+MAIL: Final = Shape("mail", recipients=3, per_chunk=1, window=1, per_call=1, provider="mailgun", mail=True)
+"""Handed in by one call, and ended by the stream of ledgers."""
 SHAPES: Final = {
     s.name: s
     for s in (
@@ -65,6 +75,8 @@ SHAPES: Final = {
         Shape("stopped", recipients=6, per_chunk=6, window=2, per_call=1, stop_after=2, feedback=False),
         Shape("one", recipients=1, per_chunk=1, window=1, per_call=1),
         Shape("campaign", recipients=4, per_chunk=2, window=2, per_call=1, campaign="spring"),
+        MAIL,
+        replace(MAIL, name="uploaded mail", feedback=False, upload=True, deaf=True),
     )
 }
 
@@ -116,10 +128,11 @@ class Process:
         pacing.WINDOW = place.shape.window  # type: ignore[misc]
         self.place = place
         self.d = Deployment(place.env, clock)
-        base = f"{place.simulator}/sendgrid/{CREDENTIAL}"
-        fast = Credential(CREDENTIAL, "sendgrid", "email", 500, base, per_call=place.shape.per_call)
+        provider = place.shape.provider
+        base = f"{place.simulator}/{provider}/{CREDENTIAL}"
+        fast = Credential(CREDENTIAL, provider, "email", 500, base, per_call=place.shape.per_call)
         self.lane = SendingLane(self.d, fast)
-        slow = Credential(CREDENTIAL, "sendgrid", "email", place.shape.per_chunk / 30, base)
+        slow = Credential(CREDENTIAL, provider, "email", place.shape.per_chunk / 30, base)
         chunky = Settings("crash", (slow,), {"email": (CREDENTIAL,)})
         self.acceptor = ListAcceptor(
             records=self.d.records, lanes=self.d.lanes, breaker_cache=self.d.breaker_cache, settings=chunky, clock=clock
@@ -164,12 +177,14 @@ class Process:
             if not messages:
                 return served
             for m in messages:
-                pointer = json.loads(m["Body"])
-                deadline = self.d.clock.now() + 30
-                sender = self.lane.sender(3.0)
-                sender.work(pointer["job"], pointer["chunk"], owner=uuid4().hex, deadline=deadline)
+                self.serve(json.loads(m["Body"]))
                 self.d.sqs.delete_message(QueueUrl=url, ReceiptHandle=m["ReceiptHandle"])
                 served += 1
+
+    def serve(self, pointer: Mapping[str, Any]) -> None:
+        """Serve a pointer."""
+        deadline = self.d.clock.now() + 30
+        self.lane.sender(3.0).work(pointer["job"], pointer["chunk"], owner=uuid4().hex, deadline=deadline)
 
     def fold(self, job: str) -> None:
         """Do what the stream of the ledgers leads to."""
