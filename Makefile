@@ -14,7 +14,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 	--no-emit-index-url --no-emit-find-links
 
 .PHONY: help setup run demo demo-page up down status test test-unit test-browser test-deployed lint lint-infra english check bench mutants crash chaos kill recovery \
-	campaign-proof link-proof digest-proof ingest-proof pace model soak browser screenshots docs openapi lock clean
+	campaign-proof link-proof digest-proof mail-proof ingest-proof pace model soak browser screenshots docs openapi lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -119,6 +119,10 @@ link-proof: setup ## a notifier's spool of NOTICES (default 2000) over a bad lin
 
 digest-proof: setup ## a flood of EVENTS (default 5000) on a local cloud, its API and its digest function killed; prints figures
 	POSTHASTE_LOCAL=.local/digest $(PY) -m infra.local with -- $(PY) -m tests.deployed.digest_flood --events $(or $(EVENTS),5000)
+
+mail-proof: setup ## MAILS (default 300) by SMTP through the relay to a local cloud; relay, API and sender killed KILLS times each (default 6); prints figures
+	POSTHASTE_LOCAL=.local/mail $(PY) -m infra.local with -- $(PY) -m tests.deployed.mail_kills \
+		--mails $(or $(MAILS),300) --kills $(or $(KILLS),6)
 
 ingest-proof: setup ## a list of ROWS (default 1000000) whose reader is stopped every two seconds, by kill -9 or its time; prints figures
 	$(PY) -m tests.lists --rows $(or $(ROWS),1000000)

@@ -89,9 +89,15 @@ class Inside:
         found = self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=wanted)["Attributes"]
         return sum(int(found[name]) for name in wanted)
 
-    def redeliver_after(self, credential: str, seconds: int) -> int:
-        """Change how long a lane's pointers stay invisible after a delivery; return what it was."""
-        url, name = self.queue(credential), "VisibilityTimeout"
+    def redeliver_after(self, credential: str, seconds: int, *, express: bool = False) -> int:
+        """Change how long a lane's pointers stay invisible after a delivery; return what it was.
+
+        Args:
+            credential: the lane's.
+            seconds: from now on.
+            express: the pointers of jobs of a few messages.
+        """
+        url, name = self.queue(credential) + (contracts.EXPRESS_SUFFIX if express else ""), "VisibilityTimeout"
         before = int(self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name])
         self.sqs.set_queue_attributes(QueueUrl=url, Attributes={name: str(seconds)})
         return before

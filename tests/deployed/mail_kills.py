@@ -1,0 +1,398 @@
+"""Mails through a relay to a running local cloud, while the relay, the API and the sender are killed with `kill -9`.
+
+Programs send by SMTP, the same bytes again until the answer is 250. In the end each of these mails was queued once, and
+a provider has it exactly once by the simulator's own log, or the log of its job says `unknown`. `python -m
+tests.deployed.mail_kills` is the long form.
+"""
+
+import argparse
+import os
+import random
+import smtplib
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Self
+
+from infra.local.console import LocalCloudError, say
+from infra.local.paths import ROOT
+from infra.local.processes import wait_for
+from simulator.client import ControlClient
+from tests.deployed.api import Api
+from tests.deployed.inside import Inside, running
+from tests.deployed.watch import answered
+
+LANE: Final = "mailgun-main"
+"""Carries the demo account's mails."""
+PROGRAMS: Final = 3
+PATIENCE: Final = 240.0
+"""Within which every mail is answered with 250, and within which all is sent then, on a busy machine."""
+EACH: Final = 0.5
+"""Seconds more for each mail."""
+AIM_SECONDS: Final = 60.0
+"""Within which there is something to kill."""
+SMTP_SECONDS: Final = 60.0
+LATER: Final = 0.3
+"""Seconds up to which a kill of the relay or the API waits: it is in the middle of other mails then."""
+LATENCY_MS: Final = 600
+"""Of the provider's answers until the last sender is killed, so that kills hit calls."""
+REDELIVER_SECONDS: Final = 10
+"""A pointer whose worker was killed comes back so soon, instead of after 12 minutes."""
+SWEEP_SECONDS: Final = 3.0
+RELAY: Final = """
+import sys
+from cli.relay import delivering
+from cli.main import main
+delivering.PAUSES = (0.5, 1.0)  # this API is away for moments
+delivering.RETRIES_MS = (500, 1_000)
+delivering.LATER_MS = 2_000
+sys.argv = ["posthaste", "relay", *sys.argv[1:]]
+main()
+"""
+FOLDERS: Final = ("data", "queue", "inflight", "cleanup")
+ACCEPTED: Final = 250
+REFUSED: Final = 500
+
+
+@dataclass(slots=True)
+class MailKills:
+    """What came of mails; `wrong` is empty if every promise was kept.
+
+    Attributes:
+        taken: answered with 250.
+        kept: of these, by the relay's spool.
+        repeats: transactions that ended otherwise.
+        kills: how often each was killed.
+        once: mails that a provider has exactly once.
+        unknown: mails of unknown fate, of which a provider has never had `uncalled`.
+        answer_seconds: until the last answer.
+        seconds: until no mail waited or was being sent.
+    """
+
+    seed: int
+    mails: int
+    taken: int = 0
+    kept: int = 0
+    repeats: int = 0
+    kills: Counter[str] = field(default_factory=Counter)
+    once: int = 0
+    unknown: int = 0
+    uncalled: int = 0
+    answer_seconds: float = 0.0
+    seconds: float = 0.0
+    wrong: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """Return the figures."""
+        kills = ", ".join(f"{n} {x}" for x, n in sorted(self.kills.items()))
+        return (
+            f"seed {self.seed}: {self.taken} of {self.mails} mails answered with 250 in {self.answer_seconds:.0f} s, "
+            f"{self.kept} of them from the spool, {self.repeats} transactions repeated; killed: {kills or 'nothing'}; "
+            f"{self.once} at a provider once, {self.unknown} unknown, {self.uncalled} of these never called; "
+            f"sent after {self.seconds:.0f} s; {len(self.wrong)} faults"
+        )
+
+
+class RelayProcess:
+    """`posthaste relay` on one spool, however often it is killed. Use as a context manager.
+
+    Args:
+        api: where it hands mails.
+        folder: for the spool and its log.
+
+    Attributes:
+        port: where it listens; another one after each kill.
+        spool: its folder.
+    """
+
+    def __init__(self, api: Api, folder: Path) -> None:
+        self.port = 0
+        self.spool = folder / "spool"
+        self._log = folder / "relay.log"
+        target = {"POSTHASTE_URL": api.url, "POSTHASTE_API_KEY": api.key}
+        self._environment = {**os.environ, "PYTHONPATH": str(ROOT), **target}
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        self._start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._kill()
+
+    def restart(self) -> None:
+        """Kill it with `kill -9`, and start it again."""
+        self._kill()
+        self._start()
+
+    def is_empty(self) -> bool:
+        """Tell whether it holds no mail."""
+        return not any(any((self.spool / name).iterdir()) for name in FOLDERS)
+
+    def _start(self) -> None:
+        command = [sys.executable, "-c", RELAY, "--listen", "127.0.0.1:0", "--spool", str(self.spool)]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                command, cwd=ROOT, env=self._environment, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line.startswith("listening on "):
+            raise LocalCloudError(f"the relay did not start:\n{self._log.read_text('utf-8')[-500:]}")
+        self.port = int(line.rpartition(":")[2])
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+
+
+class MailDrill:
+    """Programs, a relay, and what goes wrong.
+
+    Args:
+        inside: the running cloud.
+        api: its API.
+        control: its simulator's.
+        report: is filled in.
+        kills: of the relay, of the API and of the sender each.
+        folder: for the relay.
+    """
+
+    def __init__(
+        self, inside: Inside, api: Api, control: ControlClient, report: MailKills, kills: int, folder: Path
+    ) -> None:
+        self._inside = inside
+        self._api = api
+        self._control = control
+        self._report = report
+        self._relay = RelayProcess(api, folder)
+        self._rng = random.Random(report.seed)  # noqa: S311 - of a drill
+        self._tag = uuid.uuid4().hex[:10]
+        self._sender = f"bounces+{self._tag}@example.com"
+        self._kills = kills
+        places = [report.mails * n // (2 * kills + 1) for n in range(1, 2 * kills + 1)]
+        self._struck = {n: ("API" if i % 2 else "relay", self._rng.uniform(0, LATER)) for i, n in enumerate(places)}
+        self._patience = PATIENCE + EACH * report.mails
+        self._lock = threading.Lock()
+        self._striking = threading.Lock()
+        self._ended = threading.Event()
+        self._started = time.time()
+        self._swept = 0.0
+        self._lines: dict[str, dict[str, Any]] = {}
+
+    def run(self) -> None:
+        """Send, kill, wait until all is sent, and judge."""
+        report = self._report
+        with self._soon(), self._relay, ThreadPoolExecutor(PROGRAMS + 1) as pool:
+            try:
+                hunt = pool.submit(self._hunt)
+                for sent in [pool.submit(self._send, n) for n in range(report.mails)]:
+                    sent.result()
+                report.answer_seconds = time.time() - self._started
+                hunt.result()
+            finally:
+                self._ended.set()
+            if not wait_for(answered(self._settled), self._patience, pause=0.5):
+                report.wrong.append("mails still wait, or are being sent")
+        report.seconds = time.time() - self._started
+        self._judge()
+
+    # The programs
+
+    def _to(self, n: int) -> str:
+        """Return a recipient of whom no feedback comes: what is said of the mail is the engine's own word."""
+        return f"silent+{n}@{self._tag}.example.org"
+
+    def _message(self, n: int) -> bytes:
+        head = f"From: news@example.com\r\nTo: {self._to(n)}\r\nMessage-ID: <{n}.{self._tag}@example.com>\r\n"
+        return f"{head}Subject: Ticket {n}\r\n\r\n.\r\nTicket {n} is done.\r\n".encode()
+
+    def _send(self, n: int) -> None:
+        """Send a mail, again and again until it is answered with 250."""
+        end = time.monotonic() + self._patience
+        while time.monotonic() < end:
+            code, text = self._transaction(n)
+            if code == ACCEPTED:
+                self._take(kept=text.startswith(b"2.0.0 kept"))
+                return
+            if code >= REFUSED:
+                self._report.wrong.append(f"a mail was refused: {code} {text!r}")
+                return
+            with self._lock:
+                self._report.repeats += 1
+            time.sleep(0.2)
+        self._report.wrong.append("a mail was not answered with 250 in time")
+
+    def _transaction(self, n: int) -> tuple[int, bytes]:
+        """Return the answer to a mail; 0 if there was none."""
+        try:
+            with smtplib.SMTP("127.0.0.1", self._relay.port, timeout=SMTP_SECONDS) as smtp:
+                smtp.ehlo()
+                smtp.mail(self._sender)
+                smtp.rcpt(self._to(n))
+                return smtp.data(self._message(n))
+        except OSError:  # smtplib's own errors are such, too
+            return 0, b""
+
+    def _take(self, *, kept: bool) -> None:
+        """Count an answer, and kill what is due, while the other programs send."""
+        with self._lock:
+            self._report.taken += 1
+            self._report.kept += kept
+            struck = self._struck.get(self._report.taken)
+        if struck:
+            victim, delay = struck
+            time.sleep(delay)
+            with self._striking:
+                self._strike(victim)
+
+    # What goes wrong
+
+    def _strike(self, victim: str) -> None:
+        if victim == "relay":
+            self._relay.restart()
+        elif not wait_for(lambda: self._inside.kill_function("api") > 0, AIM_SECONDS, pause=0.1):
+            return
+        self._report.kills[victim] += 1
+
+    def _hunt(self) -> None:
+        """Kill the sender's workers, each time some mails after the last time, in the middle of calls."""
+        provider = self._inside.lane(LANE).provider
+        step = max(3, self._report.mails // (2 * self._kills))
+        self._control.faults(provider, LANE, latency_ms=LATENCY_MS)
+        try:
+            for _ in range(self._kills):
+                aim = len(self._rows()) + self._rng.randrange(2, step)
+                wait_for(partial(self._has, aim), AIM_SECONDS, pause=0.1)
+                if not wait_for(self._sender_killed, AIM_SECONDS, pause=0.1):
+                    return
+        finally:
+            self._control.faults(provider, LANE)
+
+    def _has(self, rows: int) -> bool:
+        return self._ended.is_set() or len(self._rows()) >= rows
+
+    def _sender_killed(self) -> bool:
+        killed = self._inside.kill(LANE) > 0
+        self._report.kills["sender"] += killed
+        return killed or self._ended.is_set()
+
+    @contextmanager
+    def _soon(self) -> Iterator[None]:
+        """Have pointers of killed workers delivered again soon."""
+        before = self._inside.redeliver_after(LANE, REDELIVER_SECONDS, express=True)
+        try:
+            yield
+        finally:
+            self._inside.redeliver_after(LANE, before, express=True)
+
+    # What came of it
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return what a provider has accepted of these mails."""
+        place = f"@{self._tag}.example.org"
+        return [row for row in self._control.log(since=self._started - 1) if row["recipient"].endswith(place)]
+
+    def _settled(self) -> bool:
+        """Tell whether no mail waits or is being sent, and have the sweeper look meanwhile."""
+        if time.monotonic() - self._swept >= SWEEP_SECONDS:
+            self._inside.sweep()
+            self._swept = time.monotonic()
+        if not self._relay.is_empty():
+            return False
+        for mail in self._api.items("/mails"):
+            job = mail["job_id"]
+            if mail["mail_from"] == self._sender and job not in self._lines:
+                (line,) = self._api.items(f"/jobs/{job}/logs")
+                if line["state"] in ("queued", "sending"):
+                    return False
+                self._lines[job] = line
+        return len(self._lines) >= self._report.taken
+
+    def _judge(self) -> None:
+        """Compare what was answered with 250 with the jobs' logs and the simulator's."""
+        report = self._report
+        rows = self._rows()
+        times = Counter((row["recipient"], row["finished_hash"]) for row in rows)
+        lines: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        for line in self._lines.values():
+            lines[line["recipient"]].append(line)
+        for n in range(report.mails):
+            to = self._to(n)
+            accepted = times.pop((to, sha256(self._message(n)).hexdigest()), 0)
+            report.once += accepted == 1
+            if len(lines[to]) != 1:
+                report.wrong.append(f"{to}: queued {len(lines[to])} times, accepted {accepted} times")
+                continue
+            line = lines[to][0]
+            report.unknown += line["state"] == "unknown"
+            report.uncalled += line["state"] == "unknown" and not accepted
+            if fault := _fault(line, accepted):
+                report.wrong.append(f"{to}: {fault}")
+        if times:
+            report.wrong.append(f"{times.total()} accepted that no program sent so")
+        if (self._relay.spool / "failed").exists():
+            report.wrong.append("the relay gave a mail up")
+
+
+def _fault(line: dict[str, Any], accepted: int) -> str:
+    """Return what is wrong with a mail in the end, or nothing."""
+    state = line["state"]
+    if accepted > 1:
+        return f"{state}, and accepted {accepted} times"
+    if state == "unknown":
+        return "" if line["error"] else "unknown without a reason"
+    if state not in ("sent", "delivered"):
+        return f"{state}: {line['error']}"
+    return "" if accepted else f"{state}, and no provider has it"
+
+
+def run(inside: Inside, api: Api, control: ControlClient, *, mails: int, kills: int, seed: int) -> MailKills:
+    """Send so many mails through a relay, kill meanwhile, and account for each.
+
+    Args:
+        inside: the cloud.
+        api: its API.
+        control: its simulator's.
+        mails: how many.
+        kills: of the relay, of the API and of the sender each.
+        seed: of when to kill.
+    """
+    report = MailKills(seed, mails)
+    with TemporaryDirectory() as folder:
+        MailDrill(inside, api, control, report, kills, Path(folder)).run()
+    return report
+
+
+def main() -> int:
+    """Run on the local cloud that is up, and report; 1 if a promise was broken."""
+    parser = argparse.ArgumentParser(prog="python -m tests.deployed.mail_kills")
+    parser.add_argument("--mails", type=int, default=300)
+    parser.add_argument("--kills", type=int, default=6, help="of the relay, of the API, and of the sender")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    try:
+        report = run(*running(), mails=options.mails, kills=options.kills, seed=options.seed)
+    except LocalCloudError as error:
+        say(f"error: {error}")
+        return 1
+    say(report.text())
+    for what in report.wrong:
+        say(f"WRONG: {what}")
+    return 1 if report.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
