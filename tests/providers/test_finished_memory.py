@@ -1,15 +1,19 @@
 """The largest finished messages leave in blocks: two at once take a few megabytes of memory."""
 
-import socketserver
-import threading
+import json
+import subprocess
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
 import pytest
 
+from benchmarks import starts
+from benchmarks.forgetful import HttpEnd, SmtpEnd, message, serving
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
 from shared.adapters.s3.spooled import SpooledMessages
@@ -27,10 +31,11 @@ from tests.providers.fakes import FakeHttp
 from tests.providers.ses_calls import TAKEN, ses
 
 CLOCK = SystemClock()
-HEADER = b"From: ann@sender.example\r\n\r\n"
-LINES = b".234567890123456789012345678901234567890123456789012345678901234567890123456\r\n" * 12_800
 MOST = 24 * 1024 * 1024
 """Bytes for two messages, of 40 MB each."""
+MOST_MB = 256
+"""Of a sender's whole process meanwhile."""
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class EndlessFiles(FakeFiles):
@@ -39,57 +44,12 @@ class EndlessFiles(FakeFiles):
     size = 0
 
     def read(self, name: str, *, etag: str, start: int) -> Iterator[bytes]:
-        yield HEADER
-        left = self.size - len(HEADER)
-        while left:
-            yield LINES[:left]
-            left -= min(left, len(LINES))
-
-
-class _Smtp(socketserver.StreamRequestHandler):
-    """A relay that forgets."""
-
-    def handle(self) -> None:
-        self.wfile.write(b"220 relay.example\r\n")
-        for line in self.rfile:
-            if line.startswith(b"EHLO"):
-                self.wfile.write(b"250-relay.example\r\n250 8BITMIME\r\n")
-            elif line == b"DATA\r\n":
-                self.wfile.write(b"354 go on\r\n")
-                while self.rfile.readline() != b".\r\n":
-                    pass
-                self.wfile.write(b"250 2.0.0 Ok: queued as 4F1\r\n")
-            else:
-                self.wfile.write(b"250 2.0.0 Ok\r\n")
-
-
-class _Http(socketserver.StreamRequestHandler):
-    """An API that forgets."""
-
-    def handle(self) -> None:
-        length = 0
-        while (line := self.rfile.readline().lower()) != b"\r\n":
-            if line.startswith(b"content-length:"):
-                length = int(line.split()[1])
-        while length:
-            length -= len(self.rfile.read(min(length, 65_536)))
-        self.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{"id":"m1"}')
-
-
-@contextmanager
-def serving(handler: type[socketserver.StreamRequestHandler]) -> Iterator[int]:
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join(10)
+        yield from message(self.size)
 
 
 @contextmanager
 def smtp() -> Iterator[FinishedSender]:
-    with serving(_Smtp) as port:
+    with serving(SmtpEnd) as port:
         client = SmtpClient(CLOCK)
         yield SmtpRelay(client, f"smtp+plain://127.0.0.1:{port}", {"auth": "none"}, CLOCK)
         client.close()
@@ -97,7 +57,7 @@ def smtp() -> Iterator[FinishedSender]:
 
 @contextmanager
 def mailgun() -> Iterator[FinishedSender]:
-    with serving(_Http) as port:
+    with serving(HttpEnd) as port:
         client = HttpClient(CLOCK)
         yield Mailgun(client, f"http://127.0.0.1:{port}", {"api_key": "k", "domain": "mg.sender.example"}, CLOCK)
         client.close()
@@ -129,8 +89,8 @@ def test_two_of_the_largest_messages_take_little_memory(
     def send(n: int) -> Outcome:
         finished = Finished("ann@sender.example", f"contents/{n}", "etag", files.size)
         content = Content(Mailbox("ann@sender.example"), "", finished=finished)
-        with messages.open(finished) as message:
-            return by.send_finished(content, message, target(n), deadline=time.time() + 60)
+        with messages.open(finished) as opened:
+            return by.send_finished(content, opened, target(n), deadline=time.time() + 60)
 
     with provider() as by, ThreadPoolExecutor(2) as pool:
         tracemalloc.start()
@@ -141,3 +101,19 @@ def test_two_of_the_largest_messages_take_little_memory(
             tracemalloc.stop()
     assert all(isinstance(outcome, Accepted) for outcome in outcomes), outcomes
     assert peak < MOST
+
+
+@pytest.mark.parametrize("name", ["smtp", "mailgun", "ses"])
+def test_a_sender_with_two_of_the_largest_messages_stays_below_its_memory(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.largest", name],
+        cwd=ROOT,
+        env=starts.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    found = json.loads(done.stdout)
+    assert found["bytes"] == 2 * needs_of(name).finished_bytes
+    assert found["before_mb"] < found["rss_mb"] < MOST_MB
