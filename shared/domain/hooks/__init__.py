@@ -1,0 +1,1 @@
+"""Hooks: an account's own webhooks."""
