@@ -2,6 +2,7 @@
 
 import json as codec
 import secrets
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -20,7 +21,7 @@ from shared.domain.mails.mail import MAX_DESTINATIONS
 app = typer.Typer(help="Mails: finished messages (RFC 5322), sent as they are.", no_args_is_help=True)
 
 COLUMNS: Final = ("mail_id", "state", "total", "size", "created_at", "mail_from")
-DESTINATION: Final = ("address", "state", "attempts", "schedule_at")
+DESTINATION: Final = ("address", "state", "attempts", "schedule_at", "result")
 NOW: Final = "now"
 MailId = Annotated[str, typer.Argument(metavar="ID", help="The mail's id.")]
 AddressOf = Annotated[str, typer.Argument(metavar="ADDRESS", help="A destination of the mail.")]
@@ -93,7 +94,8 @@ def show(ctx: typer.Context, mail: MailId, json: Json = False) -> None:
     say(f"  created {found.get('created_at')}, expires {found.get('expires_at')}")
     cursor = found.get("next_cursor")
     rest = api.pages(path, {**query, "cursor": str(cursor)}, items="destinations") if cursor else ()
-    tables(DESTINATION, chain([found.get("destinations") or []], rest), json=False, empty="nothing is queued")
+    pages = chain([found.get("destinations") or []], rest)
+    tables(DESTINATION, pages, json=False, empty="nothing is queued", row=lambda x: {**x, "result": result(x)})
 
 
 @app.command()
@@ -114,6 +116,17 @@ def reschedule(
     when = moment(int(surroundings(ctx).clock.now() * 1000)) if at == NOW else at
     body = codec.dumps({"at": when}).encode()
     _tell(connect(ctx).post(_destination(mail, address, "/reschedule"), body, again=True), json=json)
+
+
+def result(x: Mapping[str, Any]) -> str:
+    """Return in words how a destination ended, through whom and why; empty if nothing has happened yet."""
+    end, error = x.get("end"), x.get("error")
+    if end is None:
+        said = "refused for now" if error and x.get("state") == "queued" else ""
+    else:
+        said = "fate unknown" if end == "unknown" else str(end)
+    by = f" by {x['provider']}" if said and x.get("provider") else ""
+    return f"{said}{by}: {error}" if said and error else said + by
 
 
 def _destination(mail: str, address: str, rest: str = "") -> str:

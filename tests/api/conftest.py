@@ -342,7 +342,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         rules=RawRules(lambda name: {"one": 40_000_000, "test": 40_000_000}.get(name, 0), INSTRUCTING),
         clock=clock,
     )
-    mail_services = MailServices(mails, mail_desk, MailMoves(world.records, world.ledgers, world.recovery))
+    mail_services = MailServices(mails, mail_desk, MailMoves(world.records, world.ledgers, world.recovery, world.logs))
     services = ApiServices(
         settings=world.settings,
         clock=clock,

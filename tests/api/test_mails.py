@@ -68,6 +68,9 @@ def test_a_message_is_posted_as_json(api: Api) -> None:
         "state": "queued",
         "schedule_at": None,
         "attempts": 0,
+        "end": None,
+        "provider": None,
+        "error": None,
         "metadata": {"ticket": 7},
     }
     assert second["metadata"] == {}
@@ -155,6 +158,22 @@ def test_destinations_come_in_pages(api: Api) -> None:
     rest = api.call("GET", path, query={"limit": 3, "cursor": first["next_cursor"]}).json
     assert [x["address"] for x in (*first["destinations"], *rest["destinations"])] == [x["address"] for x in many]
     assert rest["next_cursor"] is None
+
+
+def test_a_page_shows_a_hundred_destinations_at_the_most(api: Api) -> None:
+    many = [{"address": f"a{i}@example.org"} for i in range(101)]
+    got = api.call("POST", "/mails", {"mail_from": SENDER, "destinations": many, "content": ASCII})
+    path = f"/mails/{got.json['mail_id']}"
+    first = api.call("GET", path, query={"limit": 1000}).json
+    rest = api.call("GET", path, query={"limit": 1000, "cursor": first["next_cursor"]}).json
+    assert (len(first["destinations"]), len(rest["destinations"]), rest["next_cursor"]) == (100, 1, None)
+
+
+def test_a_destination_shows_its_end_its_provider_and_its_error(api: Api) -> None:
+    mail = raw(api).json["mail_id"]
+    api.world.run(seconds=60)  # its lanes have no messages
+    ends = [(x["address"], x["end"], x["provider"], x["error"]) for x in shown(api, mail)["destinations"]]
+    assert ends == [(x, "failed", "sendgrid", "content_gone") for x in ("ann@example.org", "Bob@example.net")]
 
 
 def test_mails_are_listed_newest_first(api: Api) -> None:

@@ -147,3 +147,9 @@ def test_a_destination_of_a_finished_message_costs_few_writes_and_calls() -> Non
     tally = finished.cost(100)
     assert tally.wru / 100 <= 12
     assert tally.aws_calls / 100 <= 9
+
+
+def test_to_show_how_a_destination_ended_takes_two_reads() -> None:
+    tally = finished.showing(10)
+    assert tally.wru == 0
+    assert tally.aws_calls <= 2 * 10 + 5

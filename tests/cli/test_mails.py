@@ -51,7 +51,8 @@ def summary(**changes: Any) -> dict[str, Any]:
 
 
 def destination(address: str = "ann@example.org", state: str = "queued", **changes: Any) -> dict[str, Any]:
-    return {"address": address, "state": state, "schedule_at": AT, "attempts": 1, "metadata": {}, **changes}
+    whole = {"address": address, "state": state, "schedule_at": AT, "attempts": 1, "metadata": {}}
+    return {**whole, "end": None, "provider": None, "error": None, **changes}
 
 
 def test_a_small_mail_is_one_call_with_its_bytes(run: Run, api: FakeApi) -> None:
@@ -179,6 +180,24 @@ def test_a_mail_is_shown_with_all_its_destinations(run: Run, api: FakeApi) -> No
         "ann@example.org",
         "ben@example.org",
     ]
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ({}, ""),
+        ({"error": "smtp_451", "provider": "smtp"}, "refused for now by smtp: smtp_451"),
+        ({"state": "inflight", "provider": "smtp", "error": "smtp_451"}, ""),
+        ({"state": "gone", "end": "sent", "provider": "smtp"}, "sent by smtp"),
+        ({"state": "gone", "end": "failed", "provider": "smtp", "error": "smtp_550"}, "failed by smtp: smtp_550"),
+        ({"state": "gone", "end": "failed", "error": "expired"}, "failed: expired"),
+        ({"state": "inflight", "end": "unknown", "provider": "smtp", "error": "x"}, "fate unknown by smtp: x"),
+    ],
+)
+def test_the_end_of_a_destination_is_shown_in_words(run: Run, api: FakeApi, found: dict[str, Any], words: str) -> None:
+    api.answers(Answer({**summary(), "destinations": [destination(**found)], "next_cursor": None}))
+    line = run("mail", "show", MAIL).out.splitlines()[-1]
+    assert line.partition(AT)[2].strip() == words
 
 
 def test_an_open_mail_and_a_notification_are_shown(run: Run, api: FakeApi) -> None:

@@ -42,6 +42,9 @@ from shared.web.idempotency import earlier, record_of, repeated
 from shared.web.problems import Problem, invalid, of_validation
 from shared.web.routing import AnyRoute, Nothing, Route, media_type
 
+MOST_SHOWN: Final = 100
+"""Destinations of a page: each takes two reads."""
+
 
 def start(call: Call[Nothing, NewEnvelope]) -> Answer:
     """Give a place for a content."""
@@ -122,7 +125,7 @@ def _asked(call: Call[Any, Any], body: NewEnvelope) -> AskedMail:
 def read(call: Call[Paging, Nothing]) -> Answer:
     """Return a mail with a page of its destinations."""
     mail = _owned(call)
-    first, limit = cursors.number(call.query.cursor), call.query.limit
+    first, limit = cursors.number(call.query.cursor), min(call.query.limit, MOST_SHOWN)
     some = call.services.mails().moves.show(mail, first, limit)
     cursor = cursors.write(str(first + limit)) if first + limit < len(mail.hosts) and mail.job else None
     return mail_view(mail, some, cursor).answer()
@@ -243,6 +246,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="getMail",
         tag=_TAG,
         summary="A mail with its destinations",
+        description="Each with how it ended, through whom, and why. A page has up to 100 of them.",
         scope=Scope.READ,
         handler=read,
         query=Paging,

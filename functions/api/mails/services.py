@@ -45,4 +45,5 @@ def build(deployment: Deployment, senders: Senders, unwanted: SuppressionList) -
         rules=raw_rules(deployment.settings),
         clock=deployment.clock,
     )
-    return MailServices(mailing.mails, desk, MailMoves(deployment.records, deployment.ledgers, deployment.recovery))
+    moves = MailMoves(deployment.records, deployment.ledgers, deployment.recovery, deployment.logs)
+    return MailServices(mailing.mails, desk, moves)

@@ -52,6 +52,12 @@ class DestinationView(View):
     )
     schedule_at: Time | None = Field(description="When its next attempt is due, or its last one was; null: at once.")
     attempts: int
+    end: Literal["sent", "delivered", "bounced", "failed", "skipped", "unknown"] | None = Field(
+        description="How it ended, as far as is known; null while it waits or is being sent. `failed`: refused, or "
+        "expired. `skipped`: suppressed, or dropped. `delivered` and `bounced` come later, if the provider reports."
+    )
+    provider: str | None = Field(description="Of its last attempt.")
+    error: str | None = Field(description="The code that says why it did not arrive, or does not yet.")
     metadata: dict[str, Any]
 
 
@@ -92,6 +98,9 @@ def destination_view(x: MailDestination) -> DestinationView:
         state=x.state.value,
         schedule_at=at(x.at),
         attempts=x.attempts,
+        end=x.end.value if x.end is not None else None,
+        provider=x.provider or None,
+        error=x.error or None,
         metadata=dict(x.metadata),
     )
 

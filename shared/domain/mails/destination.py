@@ -24,6 +24,34 @@ _UNDER_WAY: Final = OPEN | {Cell.UNKNOWN}
 _FAILURES: Final = frozenset({Cell.FAILED, Cell.DROPPED, Cell.BOUNCED, Cell.EXPIRED, Cell.SKIPPED, Cell.UNKNOWN_CLOSED})
 
 
+class DestinationEnd(StrEnum):
+    """How a destination ended, as far as is known."""
+
+    SENT = "sent"
+    DELIVERED = "delivered"
+    BOUNCED = "bounced"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    UNKNOWN = "unknown"
+
+
+_ENDS: Final[Mapping[Cell, DestinationEnd]] = {
+    Cell.SENT: DestinationEnd.SENT,
+    Cell.RELAYED: DestinationEnd.SENT,
+    Cell.SENT_CLOSED: DestinationEnd.SENT,
+    Cell.DELIVERED: DestinationEnd.DELIVERED,
+    Cell.BOUNCED: DestinationEnd.BOUNCED,
+    Cell.FAILED: DestinationEnd.FAILED,
+    Cell.DROPPED: DestinationEnd.FAILED,
+    Cell.EXPIRED: DestinationEnd.FAILED,
+    Cell.SKIPPED: DestinationEnd.SKIPPED,
+    Cell.WITHDRAWN: DestinationEnd.SKIPPED,
+    Cell.UNKNOWN: DestinationEnd.UNKNOWN,
+    Cell.UNKNOWN_CLOSED: DestinationEnd.UNKNOWN,
+}
+"""One that expires counts as failed, as its sender is notified."""
+
+
 class DestinationState(StrEnum):
     """Where a destination is on its way."""
 
@@ -43,6 +71,9 @@ class MailDestination:
         at: when it is due, Unix milliseconds; 0: at once.
         attempts: how many were begun.
         metadata: JSON of the mail's owner.
+        end: how it ended; None while it waits or is being sent.
+        provider: of its last attempt; empty: there was none.
+        error: why it did not arrive, or does not yet; empty: nothing went wrong.
     """
 
     n: int
@@ -51,6 +82,9 @@ class MailDestination:
     at: Millis
     attempts: int
     metadata: Mapping[str, Any]
+    end: DestinationEnd | None = None
+    provider: str = ""
+    error: str = ""
 
 
 def recipient(address: str, key: str, metadata: Mapping[str, Any], not_after: Millis) -> Recipient:
@@ -72,10 +106,25 @@ def metadata_of(one: Recipient) -> Mapping[str, Any]:
     return found
 
 
-def destination(ledger: Ledger, one: Recipient) -> MailDestination:
-    """Return a destination as its ledger and its chunk show it."""
+def destination(ledger: Ledger, one: Recipient, *, provider: str = "", error: str = "") -> MailDestination:
+    """Return a destination as its ledger and its chunk show it.
+
+    Args:
+        ledger: of its chunk.
+        one: the chunk's recipient.
+        provider: of its last attempt.
+        error: why it did not arrive.
+    """
     return MailDestination(
-        ledger.chunk, one.address, state_of(ledger), ledger.not_before, ledger.cells[0] >> 4, metadata_of(one)
+        n=ledger.chunk,
+        address=one.address,
+        state=state_of(ledger),
+        at=ledger.not_before,
+        attempts=ledger.cells[0] >> 4,
+        metadata=metadata_of(one),
+        end=_ENDS.get(ledger.cell(0)[0]),
+        provider=provider,
+        error=error,
     )
 
 

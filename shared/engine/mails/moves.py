@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell
 from shared.domain.mails.destination import MailDestination, destination, waits
 from shared.domain.mails.mail import StoredMail, host_of
 from shared.domain.times import Millis
 from shared.engine.lane.recovery import Recovery
+from shared.engine.reports.message_log import MessageLog
 from shared.ports import LedgerStore, Records
 
 RACES: Final = 5
@@ -29,11 +31,13 @@ class MailMoves:
         records: their jobs and chunks.
         ledgers: their states.
         recovery: sends pointers.
+        logs: what became of them, by which provider.
     """
 
     records: Records
     ledgers: LedgerStore
     recovery: Recovery
+    logs: MessageLog
 
     def show(self, mail: StoredMail, first: int, count: int) -> Sequence[MailDestination]:
         """Return destinations of a mail, in their order; none before it is committed, or when its job has gone.
@@ -43,8 +47,11 @@ class MailMoves:
             first: number of the first one, from 0.
             count: the most to return.
         """
-        some = self.ledgers.read_some(mail.job, first, count) if mail.job else ()
-        return [x for x in map(self._shown, some) if x is not None]
+        job = self._job(mail)
+        if job is None:
+            return []
+        shown = (self._shown(job, x) for x in self.ledgers.read_some(job.id, first, count))
+        return [x for x in shown if x is not None]
 
     def drop(self, mail: StoredMail, key: str) -> MailDestination | InFlight | None:
         """Take a destination out that waits; one that is dropped already stays so.
@@ -56,13 +63,13 @@ class MailMoves:
         Returns:
             The destination as it is then. None: the mail has no such destination.
         """
-        found = self._find(mail, key)
-        if found is None:
+        job, found = self._job(mail), self._find(mail, key)
+        if job is None or found is None:
             return None
         dropped = self.ledgers.drop(mail.job, found.chunk, [0], Cell.WITHDRAWN)
         if dropped is None or not dropped.having(Cell.WITHDRAWN):
             return InFlight()
-        return self._shown(dropped)
+        return self._shown(job, dropped)
 
     def reschedule(self, mail: StoredMail, key: str, at: Millis) -> MailDestination | InFlight | None:
         """Have a destination that waits sent at another time.
@@ -75,8 +82,8 @@ class MailMoves:
         Returns:
             The destination as it is then. None: the mail has no such destination.
         """
-        found = self._find(mail, key)
-        if found is None:
+        job, found = self._job(mail), self._find(mail, key)
+        if job is None or found is None:
             return None
         for _ in range(RACES):
             if not waits(found):
@@ -85,16 +92,14 @@ class MailMoves:
             if moved is None or not waits(moved):
                 return InFlight()
             if moved.not_before == at:
-                self._point(moved)
-                return self._shown(moved)
+                self.recovery.point(job, moved)  # the pointer before may be delayed until the former time
+                return self._shown(job, moved)
             found = moved
         return InFlight()
 
-    def _point(self, x: Ledger) -> None:
-        """Send a pointer: the one before may be delayed until the former time."""
-        job = self.records.job(x.job)
-        if job is not None:
-            self.recovery.point(job, x)
+    def _job(self, mail: StoredMail) -> Job | None:
+        """Return the job of a mail; None before it is committed, and when the job has gone."""
+        return self.records.job(mail.job) if mail.job else None
 
     def _find(self, mail: StoredMail, key: str) -> Ledger | None:
         """Return the ledger of a destination. Only chunks of its domain are read."""
@@ -104,6 +109,13 @@ class MailMoves:
                 return self.ledgers.read(mail.job, n)
         return None
 
-    def _shown(self, x: Ledger) -> MailDestination | None:
+    def _shown(self, job: Job, x: Ledger) -> MailDestination | None:
         chunk = self.records.chunk(x.job, x.chunk)
-        return destination(x, chunk.recipients[0]) if chunk is not None else None
+        if chunk is None:
+            return None
+        line = self.logs.only(job, chunk, x)
+        last = line.attempts[-1] if line.attempts else None
+        names = dict(zip(job.route, job.providers, strict=True))
+        error = line.error or (last.code if last is not None and waits(x) else "")
+        provider = names.get(last.credential_id, "") if last is not None else ""
+        return destination(x, chunk.recipients[0], provider=provider, error=error)

@@ -163,6 +163,17 @@ class MessageLog:
             return None
         return self._some(job, chunk, ledger, [index])[0]
 
+    def only(self, job: Job, chunk: Chunk, ledger: Ledger) -> LogLine:
+        """Return the line of a chunk's only message.
+
+        Args:
+            job: the job.
+            chunk: of one recipient, as read.
+            ledger: the chunk's, as read.
+        """
+        (line,) = self._some(job, chunk, ledger, [0])
+        return line
+
     def whole(self, job: Job, chunk_number: int) -> list[tuple[Recipient, LogLine]] | None:
         """Return every recipient of a chunk with its line, in list order; None if the chunk has gone."""
         ledger = self._ledgers.read(job.id, chunk_number)
@@ -173,7 +184,8 @@ class MessageLog:
         return list(zip(chunk.recipients, lines, strict=True))
 
     def _some(self, job: Job, chunk: Chunk, ledger: Ledger, indices: Sequence[int]) -> list[LogLine]:
-        windows, words = self._records.details(job.id, chunk.number)
+        begun = any(ledger.cells[i] for i in indices)  # of the others there is nothing to be read
+        windows, words = self._records.details(job.id, chunk.number) if begun else ([], [])
         attempts = attempts_of(windows, words, frozenset(indices))
         skips = {e.index: e.code for w in windows for e in w.entries if skipped_early(e)}
         now = int(self._clock.now() * 1000)

@@ -60,7 +60,7 @@ class Door:
             rules=RawRules(lambda name: self.limits[name], ("x-instructs",)),
             clock=w.clock,
         )
-        self.moves = MailMoves(w.records, w.ledgers, w.recovery)
+        self.moves = MailMoves(w.records, w.ledgers, w.recovery, w.logs)
 
     def asked(self, *to: AskedDestination | str, **changes: Any) -> AskedMail:
         some = [x if isinstance(x, AskedDestination) else AskedDestination(x) for x in to or (ANN, BOB)]
