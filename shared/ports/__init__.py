@@ -34,6 +34,18 @@ from shared.ports.exports import (
     Multipart,
 )
 from shared.ports.finished import FinishedMessages
+from shared.ports.hooks import (
+    Endpoints,
+    HookAnswer,
+    HookClient,
+    HookHints,
+    HookQueue,
+    HookSecrets,
+    HookUnreachable,
+    Listeners,
+    Told,
+    Works,
+)
 from shared.ports.inboxes import (
     Inboxes,
     InboxStep,
@@ -125,6 +137,7 @@ __all__ = [
     "DigestHints",
     "DigestJobs",
     "DigestPolicies",
+    "Endpoints",
     "Exports",
     "Fetching",
     "FileChanged",
@@ -134,6 +147,12 @@ __all__ = [
     "FinishedSender",
     "Hints",
     "Holds",
+    "HookAnswer",
+    "HookClient",
+    "HookHints",
+    "HookQueue",
+    "HookSecrets",
+    "HookUnreachable",
     "Http",
     "Idempotency",
     "InboxStep",
@@ -145,6 +164,7 @@ __all__ = [
     "LedgerStore",
     "Links",
     "Listed",
+    "Listeners",
     "Lists",
     "Loaded",
     "MailDraft",
@@ -189,6 +209,7 @@ __all__ = [
     "Target",
     "Templates",
     "Texts",
+    "Told",
     "Unfit",
     "UpdateLog",
     "Uploads",
@@ -200,4 +221,5 @@ __all__ = [
     "Windows",
     "Wire",
     "WireRequest",
+    "Works",
 ]
