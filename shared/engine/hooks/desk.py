@@ -1,0 +1,355 @@
+"""Where endpoints are made and changed, and where their deliveries are looked at and made again."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from shared.domain.audit import EVERYONE, Act, audited, masked
+from shared.domain.hooks.addresses import check_url, parse_url
+from shared.domain.hooks.bodies import packed, proof_data
+from shared.domain.hooks.delivery import (
+    DeliveryState,
+    HookDelivery,
+    again,
+)
+from shared.domain.hooks.endpoint import (
+    DEPLOYMENT,
+    EVERY_KIND,
+    DisabledReason,
+    Endpoint,
+    HookFormat,
+    disabled,
+    enabled,
+    is_endpoint,
+    new_endpoint_id,
+    rotated,
+)
+from shared.domain.hooks.kinds import ACCOUNT_KINDS, DEPLOYMENT_KINDS, HookKind, event_id
+from shared.domain.hooks.signature import secret_of
+from shared.domain.hooks.work import LOOK_MS, HookWork, ReplayOrder
+from shared.domain.times import Millis
+from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
+from shared.ports import Clock, Endpoints, HookHints, HookQueue, HookSecrets, Retriable, Works
+
+TRIES: Final = 5
+"""Changes that others make meanwhile."""
+MINUTE_MS: Final[Millis] = 60_000
+MAX_DESCRIPTION: Final = 200
+"""Characters."""
+ENDED: Final = frozenset({DeliveryState.DELIVERED, DeliveryState.FAILED})
+
+
+@dataclass(frozen=True, slots=True)
+class HookDraft:
+    """An endpoint as its owner wrote it; None is what was left out.
+
+    Attributes:
+        url: where events are posted.
+        events: kinds of events, or `*`.
+        description: for people.
+        batch: several events of a kind are posted together.
+        format: of what is posted.
+        disabled: whether nothing is posted.
+    """
+
+    url: str | None = None
+    events: Sequence[str] | None = None
+    description: str | None = None
+    batch: bool | None = None
+    format: HookFormat | None = None
+    disabled: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MadeHook:
+    """An endpoint with a new secret, which is shown once."""
+
+    endpoint: Endpoint
+    secret: str
+
+
+class HookDesk:
+    """Changes endpoints. Methods with `as_value` return a `Declined` where they refuse.
+
+    Args:
+        endpoints: where they are.
+        queue: their deliveries.
+        works: their leases.
+        hints: has deliveries posted.
+        secrets: what their secrets are derived from.
+        clock: the time.
+        local: on the local cloud, where a receiver may be on this machine.
+    """
+
+    def __init__(
+        self,
+        *,
+        endpoints: Endpoints,
+        queue: HookQueue,
+        works: Works,
+        hints: HookHints,
+        secrets: HookSecrets,
+        clock: Clock,
+        local: bool,
+    ) -> None:
+        self._endpoints = endpoints
+        self._queue = queue
+        self._works = works
+        self._hints = hints
+        self._secrets = secrets
+        self._clock = clock
+        self._local = local
+
+    # Endpoints
+
+    @as_value
+    def create(self, namespace: str, draft: HookDraft, *, by: str) -> MadeHook:
+        """Create an endpoint, and post a `test` event to it.
+
+        Args:
+            namespace: whose it is: of an account's live or test keys, or DEPLOYMENT.
+            draft: its settings; URL and events are needed.
+            by: the actor.
+        """
+        if draft.url is None:
+            raise invalid("url", "An endpoint needs a URL.")
+        made = self._made(namespace, draft, by)
+        self._post(made.endpoint, self._proof(made.endpoint))
+        return made
+
+    @as_value
+    def listen(self, namespace: str, draft: HookDraft, *, by: str) -> MadeHook:
+        """Create an endpoint whose events are fetched.
+
+        Args:
+            namespace: whose it is.
+            draft: its events.
+            by: the actor.
+        """
+        return self._made(namespace, replace(draft, url=None), by)
+
+    def find(self, namespace: str, name: str) -> Endpoint | None:
+        """Return an endpoint of a namespace by its id; None if the namespace has none of this id."""
+        found = self._endpoints.get(name) if is_endpoint(name) else None
+        return found if found is not None and found.namespace == namespace else None
+
+    def every(self, namespace: str) -> Sequence[Endpoint]:
+        """Return the endpoints of a namespace, the oldest first."""
+        now = self._now()
+        return [x for x in self._endpoints.of(namespace) if not x.abandoned(now)]
+
+    def work(self, endpoint: Endpoint) -> HookWork:
+        """Return how an endpoint does."""
+        return self._works.get(endpoint.id) or HookWork(endpoint.id)
+
+    @as_value
+    def change(self, endpoint: Endpoint, draft: HookDraft, *, by: str) -> Endpoint:
+        """Change settings. Those that the draft leaves out stay. A new URL, or being enabled, needs a new proof.
+
+        Args:
+            endpoint: as read.
+            draft: the new settings.
+            by: the actor.
+        """
+        if endpoint.listening and draft.url is not None:
+            raise invalid("url", "The events of this endpoint are fetched. Create another endpoint.")
+        act = {True: Act.HOOK_DISABLED, False: Act.HOOK_ENABLED, None: Act.HOOK_CHANGED}[draft.disabled]
+        changed = self._change(
+            endpoint, lambda old: self._switched(self._with(old, draft), disable=draft.disabled), act, by
+        )
+        if not changed.disabled_at and not changed.proven and (endpoint.proven or endpoint.disabled_at):
+            self._post(changed, self._proof(changed))
+        return changed
+
+    @as_value
+    def rotate(self, endpoint: Endpoint, *, by: str) -> MadeHook:
+        """Give an endpoint a new secret. The present one signs, too, for a day; one before that no longer does.
+
+        Args:
+            endpoint: as read.
+            by: the actor.
+        """
+        changed = self._change(endpoint, lambda old: rotated(old, self._now()), Act.HOOK_ROTATED, by)
+        return MadeHook(changed, self._secret(changed))
+
+    def delete(self, endpoint: Endpoint, *, by: str) -> None:
+        """Delete an endpoint with what waits for it.
+
+        Args:
+            endpoint: as read.
+            by: the actor.
+        """
+        event = audited(_log(endpoint.namespace), self._now(), endpoint.id, Act.HOOK_DELETED, by)
+        self._endpoints.delete(endpoint, event=event)
+
+    # Deliveries
+
+    @as_value
+    def test(self, endpoint: Endpoint) -> HookDelivery:
+        """Post a `test` event."""
+        _check_enabled(endpoint)
+        proof = self._proof(endpoint)
+        self._post(endpoint, proof)
+        return proof
+
+    def deliveries(
+        self, endpoint: Endpoint, state: DeliveryState | None, *, after: str, limit: int
+    ) -> tuple[Sequence[HookDelivery], str]:
+        """Return a page of deliveries and where to go on, empty at the end: those that wait, then those that ended.
+
+        Args:
+            endpoint: whose.
+            state: only those; None for all.
+            after: what the page before returned, or empty.
+            limit: at least 1.
+        """
+        part, _, place = after.partition(":")
+        if state is DeliveryState.PENDING or (state is None and part != _ENDED):
+            found, place = self._queue.pending(endpoint.id, after=place, limit=limit)
+            if place or state is not None:
+                return found, f"{_PENDING}:{place}" if place else ""
+            return found, f"{_ENDED}:"
+        found, place = self._queue.ended(endpoint.id, state=state, after=place, limit=limit)
+        return found, f"{_ENDED}:{place}" if place else ""
+
+    def delivery(self, endpoint: Endpoint, name: str) -> HookDelivery | None:
+        """Return a delivery of an endpoint by its name; None if there is none."""
+        return self._queue.get(endpoint.id, name)
+
+    @as_value
+    def retry(self, endpoint: Endpoint, delivery: HookDelivery) -> HookDelivery:
+        """Have a delivery tried now, under the same id.
+
+        Args:
+            endpoint: whose.
+            delivery: as read.
+        """
+        _check_enabled(endpoint)
+        new = again(delivery, self._now())
+        if delivery.state is DeliveryState.PENDING:
+            self._queue.settle([(delivery, new)])
+            self._post(endpoint)
+        else:
+            self._post(endpoint, new)
+        return new
+
+    @as_value
+    def replay(self, endpoint: Endpoint, since: Millis, until: Millis, state: DeliveryState | None) -> ReplayOrder:
+        """Have the deliveries of a time made again.
+
+        Args:
+            endpoint: whose; not a listener.
+            since: of when the oldest was created, Unix milliseconds.
+            until: of when the newest was.
+            state: only those that ended so; None for all.
+        """
+        _check_enabled(endpoint)
+        if endpoint.listening:
+            raise Decline("hook_listens")
+        now = self._now()
+        order = ReplayOrder(since=since, until=until, at=now, state=state)
+        if not self._works.order(endpoint.id, order, wake=now + LOOK_MS):
+            raise Decline("replay_running")
+        self._post(endpoint)
+        return order
+
+    # Parts
+
+    def _made(self, namespace: str, draft: HookDraft, by: str) -> MadeHook:
+        now = self._now()
+        for x in self._endpoints.of(namespace):
+            if x.abandoned(now):
+                self._endpoints.delete(x, event=None)
+        listener = draft.url is None
+        bare = Endpoint(new_endpoint_id(now), namespace, "", (), now, proven=listener)
+        made = replace(self._with(bare, draft), proven=listener)
+        if not made.events:
+            raise invalid("events", "Name at least one kind of events, or `*`.")
+        data: dict[str, str | int] = {"events": len(made.events), **self._host(made)}
+        event = audited(_log(namespace), now, made.id, Act.HOOK_CREATED, by, data)
+        if self._endpoints.create(made, None, event=event) is None:
+            raise Decline("too_many_hooks")
+        return MadeHook(made, self._secret(made))
+
+    def _with(self, old: Endpoint, draft: HookDraft) -> Endpoint:
+        if draft.description is not None and len(draft.description) > MAX_DESCRIPTION:
+            raise invalid("description", f"A description has at most {MAX_DESCRIPTION} characters.")
+        url = old.url if draft.url is None else self._checked(draft.url)
+        return replace(
+            old,
+            url=url,
+            proven=old.proven and (url == old.url),
+            events=old.events if draft.events is None else _kinds(old.namespace, draft.events),
+            description=old.description if draft.description is None else draft.description,
+            batch=old.batch if draft.batch is None else draft.batch,
+            format=draft.format or old.format,
+        )
+
+    def _checked(self, url: str) -> str:
+        if wrong := check_url(url, local=self._local):
+            raise Decline("url_not_allowed", FieldFault("url", wrong))
+        return url
+
+    def _switched(self, endpoint: Endpoint, *, disable: bool | None) -> Endpoint:
+        if disable is None or disable == bool(endpoint.disabled_at):
+            return endpoint
+        return disabled(endpoint, DisabledReason.OWNER, self._now()) if disable else enabled(endpoint)
+
+    def _change(self, found: Endpoint, how: Callable[[Endpoint], Endpoint], act: Act, by: str) -> Endpoint:
+        old: Endpoint | None = found
+        for _ in range(TRIES):
+            if old is None:
+                raise Decline("not_found")
+            new = how(old)
+            if replace(new, version=old.version) == old:
+                return old
+            new = replace(new, version=old.version + 1)
+            event = audited(_log(new.namespace), self._now(), new.id, act, by, {"version": new.version})
+            if self._endpoints.change(old, new, event=event):
+                return new
+            old = self._endpoints.get(found.id)
+        raise Retriable("endpoint: busy")
+
+    def _proof(self, endpoint: Endpoint) -> HookDelivery:
+        now = self._now()
+        data = packed(proof_data(endpoint.id)).decode()
+        name = event_id(HookKind.TEST, endpoint.id, now)
+        return HookDelivery(name, endpoint.id, HookKind.TEST.value, now, now, data=data)
+
+    def _post(self, endpoint: Endpoint, *deliveries: HookDelivery) -> None:
+        now = self._now()
+        work = self._queue.add(endpoint.id, deliveries, wake=now + LOOK_MS)
+        if not endpoint.listening and work.needs_hint(now):
+            self._hints.call(endpoint.id, apart=work.apart)
+
+    def _secret(self, endpoint: Endpoint) -> str:
+        return secret_of(self._secrets.master(), endpoint.id, endpoint.secret)
+
+    def _host(self, endpoint: Endpoint) -> dict[str, str]:
+        """Return whom events are posted to, for the audit log; the rest of a URL may be a secret."""
+        return {"host": masked(parse_url(endpoint.url, local=self._local).host)} if endpoint.url else {}
+
+    def _now(self) -> Millis:
+        return int(self._clock.now() * 1000)
+
+
+_PENDING: Final = "p"
+_ENDED: Final = "e"
+
+
+def _kinds(namespace: str, events: Sequence[str]) -> tuple[str, ...]:
+    known = DEPLOYMENT_KINDS if namespace == DEPLOYMENT else ACCOUNT_KINDS
+    for i, kind in enumerate(events):
+        if kind != EVERY_KIND and kind not in known:
+            raise invalid(f"events.{i}", f"There is no such kind. Known: *, {', '.join(sorted(known))}.")
+    return tuple(dict.fromkeys(events))
+
+
+def _log(namespace: str) -> str:
+    """Return whose audit log has what is done to an endpoint."""
+    return EVERYONE if namespace == DEPLOYMENT else namespace
+
+
+def _check_enabled(endpoint: Endpoint) -> None:
+    if endpoint.disabled_at:
+        raise Decline("hook_disabled")

@@ -1,0 +1,82 @@
+"""Endpoints without a URL: a command fetches their deliveries, and reports how it forwarded them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from shared.domain.hooks.delivery import DeliveryState, HookAttempt, HookDelivery, attempted, ended
+from shared.domain.hooks.endpoint import Endpoint
+from shared.domain.hooks.signature import secret_of, signed_headers
+from shared.domain.times import Millis
+from shared.ports import Clock, Endpoints, HookQueue, HookSecrets
+
+MINUTE_MS: Final[Millis] = 60_000
+Body = Callable[[HookDelivery, Endpoint], bytes]
+"""Makes the body of a delivery to an endpoint, always the same bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingHook:
+    """A delivery as it is posted."""
+
+    delivery: HookDelivery
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class ListenerDesk:
+    """Hands out the deliveries of listeners.
+
+    Args:
+        endpoints: where they are.
+        queue: their deliveries.
+        secrets: what their secrets are derived from.
+        body: makes the bodies.
+        clock: the time.
+    """
+
+    def __init__(
+        self, *, endpoints: Endpoints, queue: HookQueue, secrets: HookSecrets, body: Body, clock: Clock
+    ) -> None:
+        self._endpoints = endpoints
+        self._queue = queue
+        self._secrets = secrets
+        self._body = body
+        self._clock = clock
+
+    def pending(self, endpoint: Endpoint, limit: int) -> Sequence[OutgoingHook]:
+        """Return the deliveries of a listener that wait, as they are posted, and note that it was polled.
+
+        Args:
+            endpoint: the listener.
+            limit: at least 1.
+        """
+        now = self._now()
+        minute = now // MINUTE_MS * MINUTE_MS
+        if endpoint.polled_at < minute:
+            polled = replace(endpoint, polled_at=minute, version=endpoint.version + 1)
+            self._endpoints.change(endpoint, polled, event=None)  # a call that was faster has noted it
+        found, _ = self._queue.pending(endpoint.id, limit=limit)
+        if not found:
+            return []
+        master = self._secrets.master()
+        secrets = [secret_of(master, endpoint.id, version) for version in endpoint.secrets(now)]
+        return [self._outgoing(x, endpoint, now // 1000, secrets) for x in found]
+
+    def done(self, delivery: HookDelivery, attempt: HookAttempt) -> HookDelivery:
+        """Note what became of a delivery that a listener fetched. One that has its end already keeps it."""
+        if delivery.state is not DeliveryState.PENDING:
+            return delivery
+        delivered = 200 <= attempt.status < 300  # noqa: PLR2004 - HTTP's own numbers
+        state = DeliveryState.DELIVERED if delivered else DeliveryState.FAILED
+        new = ended(attempted(delivery, attempt), state, self._now())
+        self._queue.settle([(delivery, new)])
+        return new
+
+    def _outgoing(self, delivery: HookDelivery, endpoint: Endpoint, now: int, secrets: Sequence[str]) -> OutgoingHook:
+        body = self._body(delivery, endpoint)
+        headers = {"content-type": "application/json", **signed_headers(delivery.id, now, body, secrets)}
+        return OutgoingHook(delivery, headers, body)
+
+    def _now(self) -> Millis:
+        return int(self._clock.now() * 1000)
