@@ -273,10 +273,10 @@ def _for_source(source: Mapping[str, Any], records: Sequence[Mapping[str, Any]])
 
 
 def matches(pattern: Any, value: Any) -> bool:
-    """Tell whether a stream's record passes a filter of ours: nested names with lists of allowed values."""
+    """Tell whether a stream's record passes a filter of ours: nested names with lists of allowed values, or of any."""
     if isinstance(pattern, Mapping):
         return isinstance(value, Mapping) and all(matches(inner, value.get(name)) for name, inner in pattern.items())
-    return value in pattern
+    return value in pattern or (value is not None and {"exists": True} in pattern)
 
 
 def event(record: Mapping[str, Any], stream: str) -> dict[str, Any]:

@@ -142,6 +142,51 @@ def load_digest_hint(body: str) -> str:
     return window
 
 
+MAX_HINTED: Final = 1_000
+"""Chunks that one hint about changes names at the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookChanges:
+    """Changed messages of which webhooks are to hear; a hint, like a pointer.
+
+    Attributes:
+        namespace: whose jobs they are.
+        places: job's id → numbers of its changed chunks.
+        pace: a value of `shared.domain.hooks.kinds.HookPace`: for which endpoints.
+    """
+
+    namespace: str
+    places: dict[str, tuple[int, ...]]
+    pace: str
+
+    def dumps(self) -> str:
+        """Return the body of a message."""
+        places = {job: list(chunks) for job, chunks in self.places.items()}
+        raw = {"namespace": self.namespace, "places": places, "pace": self.pace}
+        return json.dumps({"hooks": raw}, separators=(",", ":"))
+
+    @classmethod
+    def loads(cls, body: str) -> "HookChanges":
+        """Read what `dumps` wrote; ValueError, KeyError or TypeError on anything else."""
+        raw = json.loads(body)["hooks"]
+        namespace, pace, places = raw["namespace"], raw["pace"], raw["places"]
+        if not (isinstance(namespace, str) and isinstance(pace, str) and isinstance(places, dict)):
+            raise TypeError("not changes of messages")
+        return cls(namespace, {job: tuple(map(int, chunks)) for job, chunks in places.items()}, pace)
+
+    def cut(self) -> "list[HookChanges]":
+        """Return it as several that name MAX_HINTED chunks each, at the most."""
+        rows = [(job, chunk) for job, chunks in self.places.items() for chunk in chunks]
+        out = []
+        for start in range(0, len(rows), MAX_HINTED):
+            places: dict[str, tuple[int, ...]] = {}
+            for job, chunk in rows[start : start + MAX_HINTED]:
+                places[job] = (*places.get(job, ()), chunk)
+            out.append(HookChanges(self.namespace, places, self.pace))
+        return out
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """A provider's word about one attempt, normalised; feedback messages carry lists of these.

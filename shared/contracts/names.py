@@ -103,6 +103,19 @@ LOG_STREAM_FILTER: Final = {
 }
 """`ops` stream → log: a ledger whose cells changed and that nobody works on."""
 
+_ANY: Final = [{"exists": True}]
+HOOKS_RECORDS_FILTERS: Final = (
+    {"dynamodb": {"NewImage": {"state": {"S": ["LOGGED", "STOPPED", "closed"]}}}},
+    {"dynamodb": {"NewImage": {"phase": {"S": ["ready", "failed"]}}}},
+    {"dynamodb": {"NewImage": {"sk": {"S": ["TEXT"]}}}},
+    {"dynamodb": {"NewImage": {"notice": {"S": _ANY}, "status": {"S": _ANY}}}},
+    {"dynamodb": {"NewImage": {"address": {"S": _ANY}, "reason": {"S": _ANY}}}},
+)
+"""`records` stream → webhooks: jobs that ended or stopped and windows that closed, uploads that were read or cannot be,
+texts, updates of notices, suppressions and unsubscriptions. An event source has five filters at the most."""
+HOOKS_OPS_FILTERS: Final = ({"dynamodb": {"NewImage": {"sk": {"S": ["BREAKER"]}, "state": {"S": ["OPEN", "CLOSED"]}}}},)
+"""`ops` stream → webhooks: breakers that opened or closed."""
+
 INBOX_PREFIX: Final = "inbox/"
 """Begins the names of files with payloads of notifiers that do not fit their items."""
 POST_PREFIX: Final = "W#"

@@ -43,7 +43,6 @@ from shared.ports.hooks import (
     HookSecrets,
     HookUnreachable,
     Listeners,
-    Told,
     Works,
 )
 from shared.ports.inboxes import (
@@ -107,6 +106,7 @@ from shared.ports.sending import (
 )
 from shared.ports.standings import Standings
 from shared.ports.suppressing import Recent, SuppressionRecords, Texts
+from shared.ports.told import ToldChanges
 from shared.ports.transports import (
     AnswerLost,
     Http,
@@ -209,7 +209,7 @@ __all__ = [
     "Target",
     "Templates",
     "Texts",
-    "Told",
+    "ToldChanges",
     "Unfit",
     "UpdateLog",
     "Uploads",

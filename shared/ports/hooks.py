@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shared.domain.audit import Event
     from shared.domain.hooks.delivery import DeliveryState, HookDelivery
     from shared.domain.hooks.endpoint import Endpoint
-    from shared.domain.hooks.telling import TellingState
+    from shared.domain.hooks.kinds import HookPace
     from shared.domain.hooks.work import HookWork, ReplayOrder
 
 
@@ -184,34 +184,16 @@ class Works(Protocol):
         ...
 
 
-class Told(Protocol):
-    """What was handed on of chunks."""
-
-    def read(self, job: str, chunk: int) -> TellingState:
-        """Return what was handed on of a chunk, consistent; version 0: nothing yet."""
-        ...
-
-    def write(self, old: TellingState, new: TellingState) -> bool:
-        """Write what was handed on if it is as read. False: another was faster.
-
-        Args:
-            old: as read.
-            new: the next version.
-        """
-        ...
-
-
 class HookHints(Protocol):
     """Messages that have work done soon. One that is lost is made up for."""
 
-    def gather(self, namespace: str, job: str, chunks: Sequence[int], *, later: bool) -> None:
-        """Have deliveries made of a job's changes.
+    def gather(self, namespace: str, places: Mapping[str, Sequence[int]], pace: HookPace) -> None:
+        """Have deliveries made of changes of messages.
 
         Args:
-            namespace: whose job it is.
-            job: the job's id.
-            chunks: numbers of the changed chunks.
-            later: for endpoints that take batches, in some seconds; else for the others, at once.
+            namespace: whose jobs they are.
+            places: job's id → numbers of its changed chunks.
+            pace: for endpoints without batches, at once; or for those with batches, in some seconds.
 
         Raises:
             Retriable: the hint may not be queued.

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from shared.domain.hooks.kinds import HookPace
 from shared.domain.times import Seconds
 from shared.ports import HookAnswer
 from tests.fakes.faults import Tap
@@ -13,9 +14,8 @@ class GatherHint:
     """A hint for the function that makes deliveries."""
 
     namespace: str
-    job: str
-    chunks: tuple[int, ...]
-    later: bool
+    places: Mapping[str, tuple[int, ...]]
+    pace: HookPace
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class FakeHookHints:
     gathers: list[GatherHint] = field(default_factory=list)
     calls: list[CallHint] = field(default_factory=list)
 
-    def gather(self, namespace: str, job: str, chunks: Sequence[int], *, later: bool) -> None:
-        hint = GatherHint(namespace, job, tuple(chunks), later)
+    def gather(self, namespace: str, places: Mapping[str, Sequence[int]], pace: HookPace) -> None:
+        hint = GatherHint(namespace, {job: tuple(chunks) for job, chunks in places.items()}, pace)
         self.tap("hook_hints.gather", lambda: self.gathers.append(hint))
 
     def call(self, endpoint: str, *, delay: Seconds = 0, apart: bool = False) -> None:

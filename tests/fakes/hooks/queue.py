@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery, parse_name
-from shared.domain.hooks.telling import TellingState
 from shared.domain.hooks.work import HookWork, ReplayOrder
 from shared.domain.times import Millis
 from tests.fakes.faults import Atomic, Tap
@@ -153,31 +152,6 @@ class FakeWorks:
             return [x.endpoint for x in sorted(there, key=lambda x: (x.wake, x.endpoint))]
 
         return iter(self._atomic("waking", found))
-
-
-class FakeTold:
-    """`ports.Told` in memory.
-
-    Attributes:
-        items: by job and chunk.
-    """
-
-    def __init__(self, tap: Tap | None = None) -> None:
-        self.items: dict[tuple[str, int], TellingState] = {}
-        self._atomic = Atomic("told", threading.RLock(), tap or Tap())
-
-    def read(self, job: str, chunk: int) -> TellingState:
-        return self._atomic("read", lambda: self.items.get((job, chunk)) or TellingState(job, chunk))
-
-    def write(self, old: TellingState, new: TellingState) -> bool:
-        def step() -> bool:
-            there = self.items.get((old.job, old.chunk)) or TellingState(old.job, old.chunk)
-            if there not in (old, new):
-                return False
-            self.items[new.job, new.chunk] = new
-            return True
-
-        return self._atomic("write", step)
 
 
 def _waits(delivery: HookDelivery) -> tuple[str, Millis, str]:

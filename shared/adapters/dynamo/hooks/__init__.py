@@ -1,0 +1,1 @@
+"""Webhooks on DynamoDB, in the table `records`."""

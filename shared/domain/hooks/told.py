@@ -1,0 +1,163 @@
+"""Which changes of a chunk's messages were handed on to endpoints, and which are to be.
+
+For each pace an item keeps the cells of a chunk as they were when their changes were last handed on. What differs now
+is handed on, then the item is written. A process that dies in between, or one that writes what an earlier one has read,
+has some changes handed on again: under the same ids.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shared.domain.hooks.kinds import HookKind, kind_of
+from shared.domain.jobs.details import Detail, FeedbackDetail
+from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.job import MAIL, Job
+from shared.domain.jobs.states import Cell
+from shared.domain.times import Millis
+
+EXPLAINED: Final = frozenset(
+    {
+        HookKind.MESSAGE_FAILED,
+        HookKind.MESSAGE_SKIPPED,
+        HookKind.MESSAGE_UNKNOWN,
+        HookKind.MESSAGE_BOUNCED,
+        HookKind.MESSAGE_COMPLAINED,
+        HookKind.MAIL_FAILED,
+    }
+)
+"""Kinds whose events need the details of the chunk."""
+_FAILS: Final = frozenset({Cell.FAILED, Cell.DROPPED, Cell.BOUNCED, Cell.EXPIRED, Cell.SKIPPED, Cell.UNKNOWN_CLOSED})
+"""Ends of a mail's destination of which its sender is notified."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldCells:
+    """What was handed on of a chunk at one pace.
+
+    Attributes:
+        job: the job's id.
+        chunk: the chunk's number.
+        cells: one byte per recipient, as `Ledger.cells`.
+        at: when that was, Unix milliseconds.
+        ttl: Unix seconds when it may go: that of the ledger.
+    """
+
+    job: str
+    chunk: int
+    cells: bytes
+    at: Millis
+    ttl: int
+
+
+@dataclass(frozen=True, slots=True)
+class CellChange:
+    """A message whose state is an event that was not handed on.
+
+    Attributes:
+        index: the recipient's place in the chunk.
+        byte: its cell, as the ledger has it.
+        kind: of the event.
+    """
+
+    index: int
+    byte: int
+    kind: HookKind
+
+    @property
+    def attempt(self) -> int:
+        """Return the attempt that the event is about."""
+        return self.byte >> 4
+
+
+def untold(told: bytes, cells: bytes) -> list[CellChange]:
+    """Return the changes that are to be handed on: one for each message with another attempt or kind than before.
+
+    Args:
+        told: what was handed on; empty: nothing.
+        cells: as the ledger has them.
+    """
+    if told == cells:
+        return []
+    before = told or bytes(len(cells))
+    changes = []
+    for index, (old, new) in enumerate(zip(before, cells, strict=True)):
+        kind = _kind(new) if old != new else None
+        if kind is not None and (old >> 4 != new >> 4 or _kind(old) is not kind):
+            changes.append(CellChange(index, new, kind))
+    return changes
+
+
+def _kind(byte: int) -> HookKind | None:
+    return kind_of(Cell(byte & 15))
+
+
+def is_older(job: Job, told: ToldCells | None, since: Millis) -> bool:
+    """Tell whether changes from before there was an endpoint may be among those that were not handed on.
+
+    Args:
+        job: the chunk's.
+        told: what was handed on, if anything was.
+        since: when the oldest endpoint was made, Unix milliseconds.
+    """
+    return job.created_at < since and (told is None or told.at < since)
+
+
+def happened_since(
+    changes: Iterable[CellChange], since: Millis, windows: Iterable[Detail], words: Iterable[FeedbackDetail]
+) -> list[CellChange]:
+    """Return the changes that details date after a moment; what no detail dates is left out.
+
+    Args:
+        changes: of one chunk.
+        since: Unix milliseconds.
+        windows: the chunk's window details.
+        words: its feedback details.
+    """
+    recent = {(e.index, e.attempt) for w in windows if w.at >= since for e in w.entries}
+    recent |= {(e.index, e.attempt) for f in words for e in f.entries if e.at * 1000 >= since}
+    return [x for x in changes if (x.index, x.attempt) in recent]
+
+
+def with_complaints(changes: Iterable[CellChange], words: Iterable[FeedbackDetail]) -> list[CellChange]:
+    """Return changes with the complaints among the bounces named: a cell has one state for both.
+
+    Args:
+        changes: of one chunk.
+        words: the chunk's feedback details.
+    """
+    said: dict[tuple[int, int], set[str]] = {}
+    for f in words:
+        for e in f.entries:
+            if not e.secondary:
+                said.setdefault((e.index, e.attempt), set()).add(e.word)
+    out: list[CellChange] = []
+    for x in changes:
+        about = said.get((x.index, x.attempt), set())
+        if x.kind is not HookKind.MESSAGE_BOUNCED or WordKind.COMPLAINED not in about:
+            out.append(x)
+            continue
+        if WordKind.BOUNCED in about:
+            out.append(x)
+        out.append(CellChange(x.index, x.byte, HookKind.MESSAGE_COMPLAINED))
+    return out
+
+
+def with_mails(job: Job, changes: Sequence[CellChange]) -> Sequence[CellChange]:
+    """Return changes with one more for each failed destination of a mail."""
+    if job.kind != MAIL:
+        return changes
+    failed = dict.fromkeys((x.index, x.byte) for x in changes if Cell(x.byte & 15) in _FAILS)
+    return [*changes, *(CellChange(index, byte, HookKind.MAIL_FAILED) for index, byte in failed)]
+
+
+def needs_details(changes: Iterable[CellChange], wanted: Collection[HookKind]) -> bool:
+    """Tell whether an event that is wanted is explained by the chunk's details."""
+    kinds = {x.kind for x in changes}
+    bounced = HookKind.MESSAGE_BOUNCED in kinds and HookKind.MESSAGE_COMPLAINED in wanted
+    return bounced or bool(kinds & EXPLAINED & set(wanted))
+
+
+def notes_of(changes: Iterable[CellChange], errors: Mapping[int, str]) -> dict[int, str]:
+    """Return the codes of errors that changes carry, by index. `errors`: of every message that has one."""
+    return {x.index: errors[x.index] for x in changes if errors.get(x.index)}

@@ -1,0 +1,35 @@
+"""What was handed on to webhooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from shared.domain.hooks.kinds import HookPace
+    from shared.domain.hooks.told import ToldCells
+
+
+class ToldChanges(Protocol):
+    """What was handed on of changes, so that no change is handed on again and again.
+
+    It is written after the changes are stored as deliveries, without a condition: a write that comes late only has
+    changes handed on again, under the same ids.
+    """
+
+    def read(self, places: Collection[tuple[str, int]], pace: HookPace) -> Mapping[tuple[str, int], ToldCells]:
+        """Return what was handed on of chunks `(job, number)`, by chunk, consistent; nothing of others."""
+        ...
+
+    def write(self, some: Sequence[ToldCells], pace: HookPace) -> None:
+        """Note what was handed on of chunks."""
+        ...
+
+    def known(self, ids: Collection[str]) -> set[str]:
+        """Return those of some ids of events that were noted, consistent."""
+        ...
+
+    def note(self, ids: Collection[str], ttl: int) -> None:
+        """Note ids of events that were handed on. `ttl`: Unix seconds when that may be forgotten."""
+        ...

@@ -1,0 +1,56 @@
+"""What was handed on to webhooks: the store in memory, and the real one."""
+
+import pytest
+
+from shared.adapters.dynamo.hooks.told import DynamoToldChanges
+from shared.domain.hooks.kinds import HookPace
+from shared.domain.hooks.told import ToldCells
+from shared.ports import ToldChanges
+from tests.fakes.hooks.told import FakeToldChanges
+from tests.fakes.stores import FakeStores, Stores
+from tests.fakes.tables import MotoStores
+
+JOB = "01khooks000000000000000000"
+TTL = 1_900_000_000
+
+
+@pytest.fixture
+def told(stores: Stores) -> ToldChanges:
+    if isinstance(stores, FakeStores):
+        return FakeToldChanges(stores.tap)
+    assert isinstance(stores, MotoStores)
+    return DynamoToldChanges(stores.dynamo, records=stores.tables.records)
+
+
+def cells(chunk: int, data: bytes, at: int = 5) -> ToldCells:
+    return ToldCells(JOB, chunk, data, at, TTL)
+
+
+def test_what_was_handed_on_is_kept_by_chunk_and_pace(told: ToldChanges) -> None:
+    told.write([cells(0, b"\x16\x16"), cells(1, b"\x19")], HookPace.NOW)
+    told.write([cells(0, b"\x19\x16", at=7)], HookPace.LATER)
+    assert told.read([(JOB, 0), (JOB, 1), (JOB, 2)], HookPace.NOW) == {
+        (JOB, 0): cells(0, b"\x16\x16"),
+        (JOB, 1): cells(1, b"\x19"),
+    }
+    assert told.read([(JOB, 0), (JOB, 1)], HookPace.LATER) == {(JOB, 0): cells(0, b"\x19\x16", at=7)}
+
+
+def test_a_late_write_takes_the_place_of_a_newer_one(told: ToldChanges) -> None:
+    told.write([cells(0, b"\x19", at=9)], HookPace.NOW)
+    told.write([cells(0, b"\x16", at=8)], HookPace.NOW)
+    assert told.read([(JOB, 0)], HookPace.NOW) == {(JOB, 0): cells(0, b"\x16", at=8)}
+
+
+def test_more_chunks_than_one_call_takes(told: ToldChanges) -> None:
+    some = [cells(n, bytes([22] * 500)) for n in range(130)]
+    told.write(some, HookPace.NOW)
+    assert set(told.read([(JOB, n) for n in range(130)], HookPace.NOW).values()) == set(some)
+
+
+def test_ids_of_events_are_known_once_they_are_noted(told: ToldChanges) -> None:
+    assert told.known(["evt_1", "evt_2"]) == set()
+    told.note(["evt_1"], TTL)
+    told.note([], TTL)
+    assert told.known(["evt_1", "evt_2", "evt_1"]) == {"evt_1"}
+    assert told.known([]) == set()

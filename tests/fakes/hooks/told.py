@@ -1,0 +1,36 @@
+"""What was handed on to webhooks, in memory."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from shared.domain.hooks.kinds import HookPace
+from shared.domain.hooks.told import ToldCells
+from tests.fakes.faults import Tap
+
+
+class FakeToldChanges:
+    """`ports.ToldChanges` in memory.
+
+    Attributes:
+        cells: what was handed on of chunks, by job, chunk and pace.
+        ids: of events that were handed on, and until when that is kept.
+    """
+
+    def __init__(self, tap: Tap | None = None) -> None:
+        self.cells: dict[tuple[str, int, HookPace], ToldCells] = {}
+        self.ids: dict[str, int] = {}
+        self._tap = tap or Tap()
+
+    def read(self, places: Collection[tuple[str, int]], pace: HookPace) -> Mapping[tuple[str, int], ToldCells]:
+        def found() -> dict[tuple[str, int], ToldCells]:
+            return {place: self.cells[*place, pace] for place in places if (*place, pace) in self.cells}
+
+        return self._tap("told.read", found)
+
+    def write(self, some: Sequence[ToldCells], pace: HookPace) -> None:
+        self._tap("told.write", lambda: self.cells.update({(x.job, x.chunk, pace): x for x in some}))
+
+    def known(self, ids: Collection[str]) -> set[str]:
+        return self._tap("told.known", lambda: {x for x in ids if x in self.ids})
+
+    def note(self, ids: Collection[str], ttl: int) -> None:
+        self._tap("told.note", lambda: self.ids.update(dict.fromkeys(ids, ttl)))
