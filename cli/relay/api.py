@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Final
 from urllib.parse import urlencode
 
 import urllib3
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 from urllib3.util import Timeout
 
 from cli.client import connections, path_of, retry_after
@@ -61,12 +61,14 @@ class MailAnswer:
         says: the mail's id if it was taken; else why not, for people, on one line.
         code: of a refusal.
         wait: seconds that the API asks for; None if it does not.
+        is_doubtful: the API or the store gave no answer of its own, perhaps on this mail alone.
     """
 
     fate: PostFate
     says: str
     code: str = ""
     wait: float | None = None
+    is_doubtful: bool = False
 
 
 class _NotDone(Exception):
@@ -143,12 +145,12 @@ class MailApi:
             answer = store.request(
                 "PUT", url, body=mail.content, headers=fields, timeout=UPLOAD_TIMEOUT, retries=False, redirect=False
             )
-        except HTTPError:
-            raise _NotDone(MailAnswer(PostFate.UNREADY, "the upload was cut off")) from None
+        except HTTPError as error:
+            raise _NotDone(_silent("the upload was cut off", error)) from None
         finally:
             store.clear()
         if answer.status >= 500:  # noqa: PLR2004 - HTTP's own number
-            raise _NotDone(MailAnswer(PostFate.UNREADY, f"the store of uploads answered {answer.status}"))
+            raise _NotDone(_silent(f"the store of uploads answered {answer.status}"))
         return answer.status < 300, answer.headers.get("ETag", "").strip('"')  # noqa: PLR2004
 
     def _json(self, path: str, document: Mapping[str, Any], key: str = "") -> dict[str, Any]:
@@ -176,8 +178,8 @@ class MailApi:
                 retries=False,
                 redirect=False,
             )
-        except (HTTPError, UnicodeError):
-            raise _NotDone(MailAnswer(PostFate.UNREADY, f"cannot reach {self._target.url}")) from None
+        except (HTTPError, UnicodeError) as error:
+            raise _NotDone(_silent(f"cannot reach {self._target.url}", error)) from None
         document = _document(answer.data)
         if answer.status in (200, 201, 202):
             return document
@@ -201,11 +203,18 @@ class MailApi:
         if status in (409, 500):
             return MailAnswer(PostFate.LATER, says, code, wait)
         advice = _ADVICE.get(status)
-        return MailAnswer(PostFate.UNREADY, f"{says}: check {advice}" if advice else says, code, wait)
+        text = f"{says}: check {advice}" if advice else says
+        return MailAnswer(PostFate.UNREADY, text, code, wait, is_doubtful=status >= 500)  # noqa: PLR2004
 
     def _stranger(self) -> _NotDone:
         text = f"{self._target.url} does not answer like Posthaste: check POSTHASTE_URL"
         return _NotDone(MailAnswer(PostFate.UNREADY, text))
+
+
+def _silent(says: str, error: Exception | None = None) -> MailAnswer:
+    """Return the answer for a call without one; a connection that is never made is no mail's fault."""
+    unconnected = isinstance(error, NewConnectionError | ConnectTimeoutError | UnicodeError)
+    return MailAnswer(PostFate.UNREADY, says, is_doubtful=not unconnected)
 
 
 def _reason(problem: Mapping[str, Any], status: int) -> tuple[str, str]:

@@ -3,16 +3,18 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from threading import Lock
+from typing import Any
 
 from cli.relay.disk import Disk, faults
+from cli.relay.mail import blocks
 from shared.domain.mails.queue import ReadMail
-
-BLOCK: Final = 1 << 20
 
 
 class FailedMails:
     """A folder with two files for each mail: `NAME.eml`, as it came, and `NAME.json`, its envelope and the reason.
+
+    Threads may share it.
 
     Args:
         folder: made with the first mail.
@@ -22,13 +24,14 @@ class FailedMails:
     def __init__(self, folder: Path, disk: Disk | None = None) -> None:
         self.folder = folder
         self._disk = disk or Disk()
+        self._making = Lock()
 
     def keep(self, name: str, mail: ReadMail, facts: Mapping[str, Any]) -> Path:
         """Store a mail, durably; a repeat stores it anew.
 
         Args:
             name: of its files.
-            mail: at the content's beginning.
+            mail: open.
             facts: JSON for people and programs.
 
         Returns:
@@ -39,9 +42,10 @@ class FailedMails:
         """
         content = self.folder / f"{name}.eml"
         with faults():
-            if not self.folder.is_dir():
-                self._disk.make_folder(self.folder)
-                self._disk.sync_folder(self.folder.parent)
+            with self._making:
+                if not self.folder.is_dir():
+                    self._disk.make_folder(self.folder)
+                    self._disk.sync_folder(self.folder.parent)
             self._store(content, mail)
             self._store(self.folder / f"{name}.json", json.dumps(facts, indent=2).encode() + b"\n")
             self._disk.sync_folder(self.folder)
@@ -54,7 +58,7 @@ class FailedMails:
             if isinstance(data, bytes):
                 self._disk.write(opened, data)
             else:
-                while block := data.content.read(BLOCK):
+                for block in blocks(data.content):
                     self._disk.write(opened, block)
             self._disk.sync(opened)
         self._disk.rename(draft, file)

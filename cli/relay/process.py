@@ -16,7 +16,7 @@ from cli.errors import Misused
 from cli.files import text_of
 from cli.output import counted, say, tell
 from cli.relay.api import MailApi
-from cli.relay.delivering import HeldMail
+from cli.relay.delivering import AT_ONCE, HeldMail
 from cli.relay.failures import FailedMails
 from cli.relay.server import ROOM, RelayAccess, RelayServer
 from cli.relay.spool import FileQueue
@@ -57,7 +57,7 @@ def run(options: RelayOptions, clock: Clock) -> None:
         raise Misused("beyond this machine, a relay needs --certificate, --user and --password-file")
     target = api_target()
     with ExitStack() as stack:
-        api = MailApi(target, clock, installed_version(), ROOM + 1)
+        api = MailApi(target, clock, installed_version(), ROOM + AT_ONCE)
         stack.callback(api.close)
         held = None
         if options.spool is not None:
@@ -66,15 +66,15 @@ def run(options: RelayOptions, clock: Clock) -> None:
             held = HeldMail(queue, FailedMails(options.spool / "failed"), api, clock, tell)
             waiting = sum(1 for _ in queue.list_queue()) + sum(1 for _ in queue.find_inflight())
             tell(f"{options.spool}: {counted(waiting, 'mail')} to post")
-        asyncio.run(_serve(_listener(host, port), MailIntake(api, held), access, held))
+        server = RelayServer(MailIntake(api, held), access, options.spool)
+        asyncio.run(_serve(_listener(host, port), server, held))
 
 
-async def _serve(listener: socket.socket, intake: MailIntake, access: RelayAccess, held: HeldMail | None) -> None:
+async def _serve(listener: socket.socket, server: RelayServer, held: HeldMail | None) -> None:
     """Serve until SIGTERM or SIGINT."""
     stopped, ended = asyncio.Event(), threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    server = RelayServer(intake, access)
     await server.start(listener)
     host, port = listener.getsockname()[:2]
     say(f"listening on {host}:{port}")

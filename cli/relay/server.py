@@ -6,21 +6,23 @@ import hmac
 import logging
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, BinaryIO, Final
 from weakref import WeakSet
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
+from cli.relay.receiving import DataFault, received
 from cli.relay.taking import MailIntake
 from shared.domain.mails.mail import MAX_DESTINATIONS
 from shared.domain.mails.message import MAX_BYTES
 from shared.domain.recipients.addresses import Address, parse
 
 ROOM: Final = 8
-"""Mails that are received at once; others wait. Each is in memory, about three times while it is received."""
+"""Mails that are received at once; others wait."""
 MOST_SESSIONS: Final = 200
 IDLE_SECONDS: Final = 300.0
 """A session may be silent for so long (RFC 5321, 4.5.3.2.7)."""
@@ -30,6 +32,12 @@ MOST_LOGINS: Final = 5
 """Tries of AUTH in a session."""
 NO_LIMIT: Final = 1_000_000
 NULL: Final = "<>"
+_FAULTS: Final = {
+    DataFault.LINE_TOO_LONG: "500 Line too long (see RFC5321 4.5.3.1.6)",
+    DataFault.TOO_LARGE: "552 Error: Too much mail data",
+    DataFault.NO_ROOM: "452 4.3.1 no room for the mail",
+}
+Taking = Callable[[str, list[str], BinaryIO], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +61,42 @@ class RelayAccess:
 
 
 class _Smtp(SMTP):
-    """aiosmtpd's server, with a bound on the mails that are received at once."""
+    """aiosmtpd's server, with a bound on the mails that are received at once, and their contents in files.
 
-    def __init__(self, room: asyncio.Semaphore, *args: Any, **more: Any) -> None:
+    Args:
+        room: for mails.
+        folder: of the files.
+        take: takes a mail, closes its content and returns the reply.
+        more: of aiosmtpd.
+    """
+
+    def __init__(self, room: asyncio.Semaphore, folder: Path | None, take: Taking, *args: Any, **more: Any) -> None:
         self._room = room
+        self._folder = folder
+        self._take = take
         super().__init__(*args, **more)
         self._auth_require_tls = self.tls_context is not None  # as an argument, this would warn of every session
 
     async def smtp_DATA(self, arg: str) -> None:  # noqa: N802 - of aiosmtpd
         async with self._room:
             self._reset_timeout(DATA_SECONDS)
-            await super().smtp_DATA(arg)
+            if await self.check_helo_needed() or await self.check_auth_needed("DATA"):
+                return
+            envelope = self.envelope
+            if arg or envelope is None or not envelope.rcpt_tos:
+                await self.push("501 Syntax: DATA" if arg else "503 Error: need RCPT command")
+                return
+            await self.push("354 End data with <CR><LF>.<CR><LF>")
+            await self.push(await self._received(envelope))
+            self._set_rset_state()  # type: ignore[no-untyped-call]
+
+    async def _received(self, envelope: Envelope) -> str:
+        """Read a content and hand it on; return the reply."""
+        found = await received(self._reader, self.data_size_limit or MAX_BYTES, self._folder)
+        if isinstance(found, DataFault):
+            return _FAULTS[found]
+        sender = envelope.mail_from or NULL
+        return await self._take("" if sender == NULL else sender, envelope.rcpt_tos, found)
 
 
 class _Busy(asyncio.Protocol):
@@ -77,9 +110,6 @@ class _Busy(asyncio.Protocol):
 
 class _Handler:
     """What happens in a session; the names are aiosmtpd's."""
-
-    def __init__(self, take: Callable[[str, list[str], bytes], Any]) -> None:
-        self._take = take
 
     async def handle_EHLO(  # noqa: N802
         self, _server: SMTP, session: Session, _envelope: Envelope, hostname: str, responses: list[str]
@@ -107,12 +137,6 @@ class _Handler:
         envelope.rcpt_options.extend(options)
         return "250 2.1.5 OK"
 
-    async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:  # noqa: N802
-        sender = envelope.mail_from or NULL
-        content = envelope.original_content or b""
-        reply: str = await self._take("" if sender == NULL else sender, envelope.rcpt_tos, content)
-        return reply
-
     async def handle_exception(self, error: Exception) -> str:
         """Answer a fault of ours so that the client tries again."""
         logging.getLogger(__name__).error("a session failed", exc_info=error)
@@ -125,12 +149,14 @@ class RelayServer:
     Args:
         intake: takes the mails, in threads.
         access: who may send.
+        folder: for large mails while they are received; None: the system's for temporary files.
         room: mails that are received at once.
     """
 
-    def __init__(self, intake: MailIntake, access: RelayAccess, room: int = ROOM) -> None:
+    def __init__(self, intake: MailIntake, access: RelayAccess, folder: Path | None = None, room: int = ROOM) -> None:
         self._intake = intake
         self._access = access
+        self._folder = folder
         self._room = asyncio.Semaphore(room)
         self._threads = ThreadPoolExecutor(room, thread_name_prefix="relay")
         self._places = room
@@ -153,10 +179,14 @@ class RelayServer:
                     self._places -= 1
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _take(self, sender: str, recipients: list[str], content: bytes) -> str:
+    async def _take(self, sender: str, recipients: list[str], content: BinaryIO) -> str:
         """Take a mail in a thread, which goes on if the client leaves."""
-        take = self._intake.take
-        return await asyncio.get_running_loop().run_in_executor(self._threads, take, sender, recipients, content)
+
+        def take() -> str:
+            with content:
+                return self._intake.take(sender, recipients, content)
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, take)
 
     def _session(self) -> asyncio.BaseProtocol:
         if sum(1 for each in self._sessions if each.transport is not None) >= MOST_SESSIONS:
@@ -164,7 +194,9 @@ class RelayServer:
         access = self._access
         session = _Smtp(
             self._room,
-            _Handler(self._take),
+            self._folder,
+            self._take,
+            _Handler(),
             data_size_limit=MAX_BYTES,
             enable_SMTPUTF8=True,
             hostname=socket.gethostname(),

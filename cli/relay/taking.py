@@ -1,11 +1,11 @@
 """What the relay answers to a mail: 250 only when the API has it, or the queue has it durably."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import BinaryIO, Final
 
 from cli.relay.api import MailAnswer, MailApi, PostFate
 from cli.relay.delivering import HeldMail
-from cli.relay.mail import relay_mail
+from cli.relay.mail import blocks, relay_mail
 from shared.domain.mails.message import MessageRefusal, check
 from shared.ports import Retriable
 
@@ -25,13 +25,13 @@ class MailIntake:
         self._api = api
         self._held = held
 
-    def take(self, sender: str, recipients: Sequence[str], content: bytes) -> str:
+    def take(self, sender: str, recipients: Sequence[str], content: BinaryIO) -> str:
         """Take a mail, and return the reply of SMTP.
 
         Args:
             sender: envelope sender, empty for a notification.
             recipients: at least one.
-            content: with CRLF at the ends of its lines, without the dots of SMTP.
+            content: with CRLF at the ends of its lines, without the dots of SMTP; open until the reply is made.
         """
         mail = relay_mail(sender, recipients, content)
         if self._held is None:
@@ -40,11 +40,11 @@ class MailIntake:
             answer = self._api.post(mail)
             if answer.fate in (PostFate.TAKEN, PostFate.REFUSED, PostFate.TOO_LARGE):
                 return _reply(answer)
-        refusal = check([content])
+        refusal = check(blocks(content))
         if isinstance(refusal, MessageRefusal):  # as the API will: the client learns it now
             return _line("550 5.6.0", _text(refusal))
         try:
-            return f"250 2.0.0 kept as {self._held.take(mail, content)}"
+            return f"250 2.0.0 kept as {self._held.take(mail)}"
         except Retriable as error:
             return _line("452 4.3.1", str(error))
 

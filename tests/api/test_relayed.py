@@ -1,6 +1,7 @@
 """The relay's client and the API itself understand each other."""
 
 import base64
+import io
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -45,7 +46,7 @@ def client(api: Api) -> Iterator[MailApi]:
 
 
 def posted(client: MailApi, sender: str = SENDER, data: bytes = BYTES, *to: str) -> MailAnswer:
-    return client.post(relay_mail(sender, to or (ANN, "bob+x@example.net"), data))
+    return client.post(relay_mail(sender, to or (ANN, "bob+x@example.net"), io.BytesIO(data)))
 
 
 @pytest.mark.parametrize("sender", [SENDER, ""])

@@ -52,9 +52,9 @@ REDELIVER_SECONDS: Final = 10
 SWEEP_SECONDS: Final = 3.0
 RELAY: Final = """
 import sys
-from cli.relay import delivering
+from cli.relay import delivering, outage
 from cli.main import main
-delivering.PAUSES = (0.5, 1.0)  # this API is away for moments
+outage.PAUSES = (0.5, 1.0)  # this API is away for moments
 delivering.RETRIES_MS = (500, 1_000)
 delivering.LATER_MS = 2_000
 sys.argv = ["posthaste", "relay", *sys.argv[1:]]

@@ -57,6 +57,14 @@ RELAY: Final = (
         "tests/cli/relay/test_held.py::test_a_refused_mail_is_kept_for_the_operator[answer0]",
     ),
     Mutant(
+        "a mail that never has an answer holds up the others",
+        3,
+        "cli/relay/outage.py",
+        "            if queued.mail not in self._tried:\n                return queued\n",
+        "            return queued\n",
+        "tests/cli/relay/test_at_once.py::test_two_mails_without_an_answer_do_not_hold_up_the_third",
+    ),
+    Mutant(
         "a wrong API key bounces mail",
         3,
         "cli/relay/api.py",

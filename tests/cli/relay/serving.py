@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from cli.relay.server import RelayAccess, RelayServer
 from tests.certificates import self_signed
@@ -27,17 +27,26 @@ def secured(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
 class Serving:
     """`with Serving(take, access) as relay: relay.port`. `taken`: what arrived."""
 
-    def __init__(self, access: RelayAccess | None = None, take: Taking | None = None, room: int = 2) -> None:
+    def __init__(
+        self,
+        access: RelayAccess | None = None,
+        take: Taking | None = None,
+        room: int = 2,
+        folder: Path | None = None,
+    ) -> None:
         self.taken: list[tuple[str, tuple[str, ...], bytes]] = []
         self._access = access or RelayAccess()
         self._reply = take or (lambda *_: "250 2.0.0 accepted")
         self._room = room
+        self._folder = folder
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever)
 
-    def take(self, sender: str, recipients: Sequence[str], content: bytes) -> str:
-        self.taken.append((sender, tuple(recipients), content))
-        return self._reply(sender, list(recipients), content)
+    def take(self, sender: str, recipients: Sequence[str], content: BinaryIO) -> str:
+        content.seek(0)
+        found = content.read()
+        self.taken.append((sender, tuple(recipients), found))
+        return self._reply(sender, list(recipients), found)
 
     def call(self, work: Any) -> Any:
         """Run a coroutine in the server's loop."""
@@ -53,7 +62,7 @@ class Serving:
 
     async def _made(self) -> RelayServer:
         intake: Any = self
-        return RelayServer(intake, self._access, self._room)
+        return RelayServer(intake, self._access, self._folder, self._room)
 
     async def _end(self) -> None:
         await self.server.stop(5)

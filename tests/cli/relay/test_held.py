@@ -1,100 +1,16 @@
 """Mail that the relay holds while the API is out of reach, and the replies of SMTP."""
 
-import errno
 import json
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import pytest
 
 from cli.relay import delivering
 from cli.relay.api import MailAnswer, PostFate
-from cli.relay.delivering import HeldMail
-from cli.relay.disk import Disk
-from cli.relay.failures import FailedMails
-from cli.relay.mail import RelayMail
-from cli.relay.spool import FileQueue
-from cli.relay.taking import MailIntake
-from tests.fakes.clock import FakeClock
-
-
-def letter(text: str) -> bytes:
-    return f"From: a@b.example\r\n\r\n{text}\r\n".encode()
-
-
-ONE, TWO, THREE, BAD, GOOD = map(letter, ("1", "2", "3", "bad", "good"))
-TAKEN = MailAnswer(PostFate.TAKEN, "m1")
-UNREADY = MailAnswer(PostFate.UNREADY, "cannot reach the API")
-LATER = MailAnswer(PostFate.LATER, "HTTP 500")
-REFUSED = MailAnswer(PostFate.REFUSED, "The sender ü is not allowed.", "from_not_allowed")
-TOO_LARGE = MailAnswer(PostFate.TOO_LARGE, "The mail is too large.", "too_large")
-
-
-class ScriptedApi:
-    """Answers each post by the content's answer, else by `answer`. `posts`: key and content of each."""
-
-    def __init__(self) -> None:
-        self.answer = TAKEN
-        self.answers: dict[bytes, MailAnswer] = {}
-        self.posts: list[tuple[str, bytes]] = []
-
-    def post(self, mail: RelayMail) -> MailAnswer:
-        content = mail.content.read()
-        assert len(content) == mail.size
-        self.posts.append((mail.key, content))
-        return self.answers.get(content, self.answer)
-
-    @property
-    def contents(self) -> list[bytes]:
-        return [content for _, content in self.posts]
-
-
-class FailingDisk(Disk):
-    """A disk that is full while `full`."""
-
-    full = False
-
-    def create(self, file: Path) -> Any:
-        if self.full:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return super().create(file)
-
-
-class Held:
-    """A relay with a queue, and an API that answers as it is told."""
-
-    def __init__(self, folder: Path) -> None:
-        self.api, self.clock, self.disk = ScriptedApi(), FakeClock(), FailingDisk()
-        self.told: list[str] = []
-        self.folder = folder
-        self.queue = FileQueue(folder, self.disk)
-        failed = FailedMails(folder / "failed", self.disk)
-        client: Any = self.api
-        self.mail = HeldMail(self.queue, failed, client, self.clock, self.told.append)
-        self.intake = MailIntake(client, self.mail)
-        self.direct = MailIntake(client, None)
-
-    def take(self, content: bytes = ONE, *, sender: str = "a@b.example") -> str:
-        return self.intake.take(sender, ["c@d.example", "e@d.example"], content)
-
-    def hold(self, *contents: bytes) -> None:
-        """Take mails while the API is out of reach, one a second."""
-        before, self.api.answer = self.api.answer, UNREADY
-        for content in contents:
-            assert self.take(content).startswith("250 ")
-            self.clock.advance(1)
-        self.api.answer = before
-        self.api.posts.clear()
-
-    @property
-    def waiting(self) -> int:
-        return len(list(self.queue.list_queue()))
-
-    @property
-    def is_empty(self) -> bool:
-        return not any(list((self.folder / x).iterdir()) for x in ("data", "queue", "inflight", "cleanup"))
+from tests.cli.relay.holding import BAD, GOOD, LATER, ONE, REFUSED, TAKEN, THREE, TOO_LARGE, TWO, UNREADY, Held
 
 
 @pytest.fixture
@@ -117,7 +33,7 @@ def held(tmp_path: Path) -> Iterator[Held]:
 )
 def test_without_a_queue_each_answer_is_the_client_s(held: Held, answer: MailAnswer, reply: str) -> None:
     held.api.answer = answer
-    assert held.direct.take("a@b.example", ["c@d.example"], b"x") == reply
+    assert held.direct.take("a@b.example", ["c@d.example"], BytesIO(b"x")) == reply
     assert held.is_empty
 
 

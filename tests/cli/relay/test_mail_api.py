@@ -1,6 +1,7 @@
 """The relay's calls of the API, over HTTP, and what it makes of each answer."""
 
 from collections.abc import Iterator
+from io import BytesIO
 
 import pytest
 
@@ -21,18 +22,18 @@ def client(api: FakeMailApi) -> Iterator[MailApi]:
 
 
 def mail(content: bytes = CONTENT, *recipients: str, sender: str = "a@b.example") -> RelayMail:
-    return relay_mail(sender, recipients or ("c+x@d.example", "ü@d.example"), content)
+    return relay_mail(sender, recipients or ("c+x@d.example", "ü@d.example"), BytesIO(content))
 
 
 def test_the_same_envelope_and_content_have_the_same_key() -> None:
-    first = relay_mail("a@b.example", ["c@d.example", "e@d.example"], b"x")
-    again = relay_mail("a@b.example", ["e@d.example", "c@D.example", "c@d.example", "C@d.example"], b"x")
-    assert first.key == relay_mail("a@b.example", ["e@d.example", "c@d.example", "c@d.example"], b"x").key
+    first = relay_mail("a@b.example", ["c@d.example", "e@d.example"], BytesIO(b"x"))
+    again = relay_mail("a@b.example", ["e@d.example", "c@D.example", "c@d.example", "C@d.example"], BytesIO(b"x"))
+    assert first.key == relay_mail("a@b.example", ["e@d.example", "c@d.example", "c@d.example"], BytesIO(b"x")).key
     assert len(again.recipients) == 2
     others = {
-        relay_mail("", ["c@d.example", "e@d.example"], b"x").key,
-        relay_mail("a@b.example", ["c@d.example"], b"x").key,
-        relay_mail("a@b.example", ["c@d.example", "e@d.example"], b"y").key,
+        relay_mail("", ["c@d.example", "e@d.example"], BytesIO(b"x")).key,
+        relay_mail("a@b.example", ["c@d.example"], BytesIO(b"x")).key,
+        relay_mail("a@b.example", ["c@d.example", "e@d.example"], BytesIO(b"y")).key,
     }
     assert len(others | {first.key}) == 4
 
@@ -62,6 +63,7 @@ def test_a_post_whose_answer_was_lost_is_repeated_without_harm(api: FakeMailApi,
     ids=["many bytes", "many recipients"],
 )
 def test_a_large_mail_is_uploaded_and_committed(api: FakeMailApi, client: MailApi, large: RelayMail) -> None:
+    large.content.seek(0)
     content = large.content.read()
     assert client.post(large) == MailAnswer(PostFate.TAKEN, "mail0")
     assert api.mails == [Arrived("a@b.example", large.recipients, content)]

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -56,6 +57,10 @@ def intake(real: RealMailApi) -> Iterator[MailIntake]:
     client.close()
 
 
+def taken(intake: MailIntake, sender: str, to: list[str], content: bytes) -> str:
+    return intake.take(sender, to, BytesIO(content))
+
+
 def shown(api: Api, reply: str) -> tuple[str, list[str]]:
     """Return the sender and the destinations of the mail that a reply names."""
     found = api.call("GET", f"/mails/{reply.rpartition(' ')[2]}")
@@ -65,7 +70,7 @@ def shown(api: Api, reply: str) -> tuple[str, list[str]]:
 
 @pytest.mark.parametrize("content", [CONTENT, LARGE], ids=["small", "large"])
 def test_a_mail_is_taken_once_however_often_it_is_sent(api: Api, intake: MailIntake, content: bytes) -> None:
-    replies = [intake.take(SENDER, to, content) for to in (TO, TO[::-1], TO)]
+    replies = [taken(intake, SENDER, to, content) for to in (TO, TO[::-1], TO)]
     assert replies[0].startswith("250 2.0.0 accepted as ")
     assert len(set(replies)) == 1
     assert shown(api, replies[0]) == (SENDER, ["Bob@example.net", "ann@example.org"])
@@ -74,17 +79,17 @@ def test_a_mail_is_taken_once_however_often_it_is_sent(api: Api, intake: MailInt
 
 
 def test_a_notification_of_another_program_has_no_sender(api: Api, intake: MailIntake) -> None:
-    assert shown(api, intake.take("", TO, CONTENT))[0] == ""
+    assert shown(api, taken(intake, "", TO, CONTENT))[0] == ""
 
 
 def test_two_spellings_of_a_mailbox_are_one_destination(api: Api, intake: MailIntake) -> None:
-    reply = intake.take(SENDER, ["ann@example.org", "Ann@Example.org"], CONTENT)
+    reply = taken(intake, SENDER, ["ann@example.org", "Ann@Example.org"], CONTENT)
     assert shown(api, reply)[1] == ["Ann@example.org"]
 
 
 def test_many_recipients_go_by_an_upload(api: Api, intake: MailIntake) -> None:
     to = [f"{n:020}@example.org" for n in range(300)]
-    assert len(shown(api, intake.take(SENDER, to, CONTENT))[1]) >= 100
+    assert len(shown(api, taken(intake, SENDER, to, CONTENT))[1]) >= 100
 
 
 @pytest.mark.parametrize(
@@ -98,11 +103,11 @@ def test_many_recipients_go_by_an_upload(api: Api, intake: MailIntake) -> None:
     ],
 )
 def test_a_refusal_has_its_reason(api: Api, intake: MailIntake, sender: str, content: bytes, reply: str) -> None:
-    assert intake.take(sender, TO, content).startswith(reply)
+    assert taken(intake, sender, TO, content).startswith(reply)
     assert [x["state"] for x in api.call("GET", "/mails").json["items"]] in ([], ["open"])
 
 
 def test_a_wrong_key_is_temporary(real: RealMailApi) -> None:
     client = MailApi(Destination(real.url, real.api.key[:-1]), FakeClock(), "1", 1)
-    assert MailIntake(client, None).take(SENDER, TO, CONTENT).startswith("451 4.3.0 ")
+    assert MailIntake(client, None).take(SENDER, TO, BytesIO(CONTENT)).startswith("451 4.3.0 ")
     client.close()
