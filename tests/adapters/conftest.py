@@ -1,10 +1,12 @@
 """A clock that can be put forward and stopped, and a certificate for loopback."""
 
 import ssl
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from shared.adapters.http.guarded import GuardedClient
 from tests import certificates
 from tests.fakes.shifted import ShiftedClock
 
@@ -22,3 +24,10 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def server_tls(certificate: Path) -> ssl.SSLContext:
     return certificates.serving(certificate)
+
+
+@pytest.fixture
+def local(clock: ShiftedClock) -> Iterator[GuardedClient]:
+    client = GuardedClient(clock, local=True)
+    yield client
+    client.close()
