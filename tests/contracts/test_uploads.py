@@ -30,11 +30,11 @@ from tests.fakes.tables import MotoStores, mock_aws
 from tests.fakes.uploads import FakeUploads
 
 CHECKPOINT = Checkpoint(
-    Position(1234, 20, ("recipient", "größe"), lines_until=2000),
+    Position(1234, 20, ("to", "größe"), lines_until=2000, separator=";", blanks=3),
     3,
     ListCounts(20, 18, 2, 1),
     17,
-    Options("email", "DE"),
+    Options("email", "DE", column="to", strict=True),
 )
 
 
@@ -113,6 +113,8 @@ def full(clock: FakeClock) -> Upload:
         state=UploadState.READING,
         region="FR",
         drop_duplicates=True,
+        column="To",
+        strict=True,
         etag="abc",
         size=99,
         code="x",

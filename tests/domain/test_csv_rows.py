@@ -12,7 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shared.domain.lists import csv_rows
-from shared.domain.lists.csv_rows import MAX_CELL, MAX_COLUMNS, MAX_LOOK, MAX_ROW, RowReader
+from shared.domain.lists.csv_rows import MAX_CELL, MAX_LOOK, MAX_ROW, RowReader
+from shared.domain.lists.header import MAX_COLUMNS
 from shared.domain.lists.rows import Position, Row
 
 HEADER = b"recipient,name\n"
@@ -169,12 +170,11 @@ def test_invisible_characters_are_removed_from_column_names(name: str) -> None:
     assert rows[0].cells == ["a@example.org", "A\u200bnn"]
 
 
-@pytest.mark.parametrize("header", [b"recipient;name", b"recipient\tname", b"recipient|name"])
-def test_a_file_with_other_separators_is_reported(header: bytes) -> None:
-    fault = read(header + b"\nann,x\n")[1].fault
+def test_a_file_with_other_separators_is_reported() -> None:
+    fault = read(b"recipient|name\nann,x\n")[1].fault
     assert fault is not None
     assert fault.code == "missing_recipient"
-    assert "commas" in fault.detail
+    assert "commas, semicolons or tabs" in fault.detail
 
 
 CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
@@ -231,6 +231,11 @@ def test_any_bytes_give_the_same_rows_in_any_blocks_and_from_any_row_on(body: by
 @given(st.lists(st.one_of(st.just(b"a,b"), st.just(b'"a",b\r'), BYTES), max_size=60), st.sampled_from([1, 2]))
 def test_many_rows_at_once_are_read_as_each_by_itself(lines: list[bytes], columns: int) -> None:
     data = (HEADER if columns == 2 else b"recipient\n") + b"\n".join(lines) + b"\n"
+    _quick_as_careful(data)
+    _quick_as_careful(data.replace(b",", b";"))
+
+
+def _quick_as_careful(data: bytes) -> None:
     quick, _ = read(data)
     few = csv_rows.FEW
     csv_rows.FEW = 1 << 30  # type: ignore[misc]

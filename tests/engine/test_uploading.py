@@ -6,6 +6,7 @@ import pytest
 
 from shared.contracts import TEST_CREDENTIAL, ingest
 from shared.domain.campaigns.campaign import MAX_JOBS, Campaign, Upload, UploadState
+from shared.domain.lists.uploads import ListRules
 from shared.engine.lists.ingest import IngestResult
 from shared.engine.lists.uploading import PLACE_SECONDS, WITHDRAWN, Place, Refusal, Reminder, as_csv
 from shared.engine.walks import simple
@@ -31,11 +32,12 @@ def placed(intake: Intake, data: bytes = DATA) -> Upload:
 
 def test_a_place_closes_nothing(intake: Intake) -> None:
     campaign = intake.campaign()
-    place = intake.uploading.start(campaign, region="FR", drop_duplicates=True)
+    place = intake.uploading.start(campaign, ListRules("FR", drop_duplicates=True, column="To", strict=True))
     assert isinstance(place, Place)
     upload = place.upload
     assert intake.now(upload) == upload
     assert (upload.state, upload.region, upload.drop_duplicates) == (UploadState.WAITING, "FR", True)
+    assert (upload.column, upload.strict) == ("To", True)
     assert upload.blob == f"uploads/{campaign.account}/{campaign.id}/{upload.id}"
     assert upload.blob in place.url
     assert place.headers == {"Content-Type": "text/csv"}
@@ -251,7 +253,6 @@ def test_a_campaign_that_is_edited_or_removed_while_its_list_is_completed() -> N
 def test_rows_of_a_request_become_the_file_that_they_would_be() -> None:
     rows = [{"recipient": "ann@example.com", "name": 'Ann "A", Lee'}, {"city": "x\ny", "recipient": "b@example.com"}]
     assert as_csv(rows) == (b'recipient,name,city\r\nann@example.com,"Ann ""A"", Lee",\r\nb@example.com,,"x\ny"\r\n')
-    assert as_csv([]) == b"recipient\r\n"
 
 
 def test_the_sweeper_restarts_unread_lists() -> None:

@@ -7,7 +7,7 @@ from shared.contracts import Credential, Settings, load_ingest
 from shared.domain.campaigns.campaign import Campaign, Message, Upload
 from shared.domain.ids import new_id
 from shared.domain.jobs.ledger import Ledger
-from shared.domain.lists.uploads import PackedChunk
+from shared.domain.lists.uploads import ListRules, PackedChunk
 from shared.engine.lists.ingest import Ingestion, IngestResult
 from shared.engine.lists.uploading import Reminder, Uploading
 from tests.fakes.campaigns import FakeCampaigns
@@ -70,7 +70,7 @@ class Intake:
 
     def take(self, data: bytes, *, campaign: Campaign | None = None, **options: Any) -> Upload:
         """Have a list taken, and return its upload, which waits to be read."""
-        made = self.uploading.put(campaign or self.campaign(), data, **options)
+        made = self.uploading.put(campaign or self.campaign(), data, ListRules(**options))
         assert isinstance(made, Upload)
         return made
 

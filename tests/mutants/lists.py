@@ -113,6 +113,22 @@ LISTS: Final = (
         "tests/engine/test_uploading.py::test_a_second_list_is_refused_while_one_is_read",
     ),
     Mutant(
+        "a list that is gone on with has forgotten its separator",
+        3,
+        "shared/domain/lists/rows.py",
+        "lines_until, self.separator, row.blanks)",
+        'lines_until, ",", row.blanks)',
+        "tests/domain/test_list_header.py::test_a_list_is_the_same_with_any_separator_in_any_blocks_and_from_any_row",
+    ),
+    Mutant(
+        "of two columns of recipients the first is taken",
+        4,
+        "shared/domain/lists/header.py",
+        "    if len(found) == 1:\n",
+        "    if found:\n",
+        "tests/domain/test_list_header.py::test_two_columns_of_recipients_are_a_question",
+    ),
+    Mutant(
         "a bad row holds its whole block up",
         6,
         "shared/domain/lists/csv_rows.py",

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final, Literal
 
-from pydantic import ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
 
 from functions.api.requests import LINE, Channel, HowSaid, Input, Line, Moment, Query, Text
 
@@ -154,26 +154,31 @@ class TemplateVersion(NoticeSaying):
 Region = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
 
 
-class ListOptions(Query):
+class ReadingOptions(BaseModel):
+    """How a list is read."""
+
+    duplicates: Literal["keep", "drop"] = Field(
+        "keep", description="Recipients that an earlier row has: send again (and report), or leave out."
+    )
+    region: Region | None = Field(
+        None, description="ISO 3166: country of numbers without a country code. Default: the account's."
+    )
+    recipient_column: Name | None = Field(
+        None,
+        description="The column that holds the recipients. Default: `recipient`, or else a usual name such as `email` "
+        "or `phone`. Case, spaces, underscores and hyphens make no difference.",
+    )
+    strict: bool = Field(
+        default=False, description="True: the first invalid row makes the list `failed`. False: it is left out."
+    )
+
+
+class ListOptions(ReadingOptions, Query):
     """How a list in the request is read."""
 
-    duplicates: Literal["keep", "drop"] = Field(
-        "keep", description="Recipients that an earlier row has: send again (and report), or leave out."
-    )
-    region: Region | None = Field(
-        None, description="ISO 3166: country of numbers without a country code. Default: the account's."
-    )
 
-
-class NewUpload(Input):
+class NewUpload(ReadingOptions, Input):
     """How the list that is uploaded is read."""
-
-    duplicates: Literal["keep", "drop"] = Field(
-        "keep", description="Recipients that an earlier row has: send again (and report), or leave out."
-    )
-    region: Region | None = Field(
-        None, description="ISO 3166: country of numbers without a country code. Default: the account's."
-    )
 
 
 class UploadDone(Input):

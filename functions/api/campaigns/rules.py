@@ -12,7 +12,7 @@ from shared.domain.campaigns.variants import Variants
 from shared.domain.channels.lookup import channel_of
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import Job
-from shared.domain.lists.csv_rows import column_name
+from shared.domain.lists.header import column_name
 from shared.engine.campaigns.campaigns import Reason, Refused, state_of
 from shared.engine.intake.message import Draft
 from shared.engine.lists.uploading import Refusal

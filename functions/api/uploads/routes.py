@@ -5,7 +5,7 @@ import math
 from typing import Any, Final
 
 from functions.api.call import Call
-from functions.api.campaigns.requests import ListOptions, NewUpload, Recipients, UploadDone, Value
+from functions.api.campaigns.requests import ListOptions, NewUpload, ReadingOptions, Recipients, UploadDone, Value
 from functions.api.campaigns.rules import by_name, owned, refused, region_of
 from functions.api.requests import Paging
 from functions.api.uploads.views import PlaceView, TakenList, UploadView, upload_view
@@ -14,6 +14,7 @@ from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign, UploadState
 from shared.domain.channels.lookup import channel_of
 from shared.domain.ids import is_id
+from shared.domain.lists.uploads import ListRules
 from shared.domain.recipients.reader import number_reader
 from shared.engine.lists.uploading import Refusal, as_csv
 from shared.ports import Mismatch, Replay
@@ -32,9 +33,8 @@ def start(call: Call[Nothing, NewUpload]) -> Answer:
     before = earlier(call, 201)
     if before is not None:
         return before
-    region = _region(call, campaign, call.body.region)
-    drop = call.body.duplicates == "drop"
-    place = call.services.campaigns().uploading.start(campaign, region=region, drop_duplicates=drop)
+    rules = _rules(call, campaign, call.body)
+    place = call.services.campaigns().uploading.start(campaign, rules)
     if isinstance(place, Refusal):
         raise refused(place)
     answer = PlaceView(
@@ -96,7 +96,7 @@ def put(call: Call[ListOptions, Recipients]) -> Answer:
         # The one who asked first may have stopped before the list began to be read.
         _told(uploading.complete(campaign, json.loads(before.body)["upload_id"]), but=Refusal.ALREADY_SENT)
         return before
-    region = _region(call, campaign, call.query.region)
+    rules = _rules(call, campaign, call.query)
     csv = media_type(call.request) == CSV
     data = call.request.body if csv else as_csv([_row(i, row) for i, row in enumerate(call.body.recipients)])
     again: list[Replay] = []
@@ -111,8 +111,7 @@ def put(call: Call[ListOptions, Recipients]) -> Answer:
         name: str = json.loads(found.answer)["upload_id"]
         return name
 
-    drop = call.query.duplicates == "drop"
-    found = uploading.put(campaign, data, region=region, drop_duplicates=drop, claim=claim)
+    found = uploading.put(campaign, data, rules, claim=claim)
     upload = _told(found)
     return repeated(again[0], 202) if again else Answer(202, _taken(campaign, upload))
 
@@ -149,6 +148,16 @@ def _cell(value: Value) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         raise invalid("recipients", "A number must be finite.")
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def _rules(call: Call[Any, Any], campaign: Campaign, asked: ReadingOptions) -> ListRules:
+    """Return how a list is to be read."""
+    return ListRules(
+        region=_region(call, campaign, asked.region),
+        drop_duplicates=asked.duplicates == "drop",
+        column=asked.recipient_column or "",
+        strict=asked.strict,
+    )
 
 
 def _region(call: Call[Any, Any], campaign: Campaign, wanted: str | None) -> str:

@@ -202,7 +202,8 @@ class Upload:
     Attributes:
         id: also that of the job that it becomes.
         blob: name of its file in the bucket; `etag` (without quotes) and `size` (bytes) once it is there.
-        region: country whose numbers need no country code; `drop_duplicates` as the upload asked.
+        region: country whose numbers need no country code; `drop_duplicates`, `column` and `strict` as in
+            `uploads.ListRules`.
         credential: the lane of its ledgers.
         code: of a file that cannot be used, stable; `detail` a sentence.
         columns: names of its columns once it is read.
@@ -227,6 +228,8 @@ class Upload:
     ttl: int
     region: str = ""
     drop_duplicates: bool = False
+    column: str = ""
+    strict: bool = False
     etag: str = ""
     size: int = 0
     code: str = ""

@@ -7,7 +7,7 @@ channel's name: it asks the channel.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from shared.domain.content.sms import Segments
 from shared.domain.content.templates import TemplateKind
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 ChannelName = Literal["email", "sms", "voice", "whatsapp"]
 """The channels that exist. Settings and the API accept these names and no others."""
+ADDRESS_COLUMNS: Final = ("email", "emailaddress", "to")
+NUMBER_COLUMNS: Final = ("phone", "phonenumber", "mobile", "mobilenumber", "mobilephone", "to")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,11 @@ class Channel(ABC):
     too_long: str = ""
     speaks: bool = False
     most_slots: int = 1
+
+    @property
+    def recipient_columns(self) -> tuple[str, ...]:
+        """Names of a list's column that mean `recipient`, as `header.name_key` returns them."""
+        return NUMBER_COLUMNS if self.numbers else ADDRESS_COLUMNS
 
     @property
     def needs_subject(self) -> bool:

@@ -8,19 +8,27 @@ accepted and which codes there are stands in docs/uploads.md, why in docs/adr/00
 import csv
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from enum import StrEnum
 from itertools import accumulate, repeat
 from typing import Final
-from unicodedata import category
 
+from shared.domain.lists.header import (
+    MAX_COLUMNS,
+    SEPARATORS,
+    FileCode,
+    FileFault,
+    Header,
+    RecipientColumn,
+    read_header,
+    recipient_at,
+)
 from shared.domain.lists.rows import Position, Row
 
 MAX_CELL: Final = 8 * 1024
 """Bytes of one cell."""
 MAX_ROW: Final = 32 * 1024
 """Bytes of one row without its line end."""
-MAX_COLUMNS: Final = 64
 MAX_LOOK: Final = 256 * 1024
 """Bytes in which a row must end for its quotes to count: more than any cell that a spreadsheet can write."""
 FEW: Final = 8
@@ -35,8 +43,14 @@ _KINDS: Final = (
     (b"\x1f\x8b", "compressed by gzip"),
 )
 """How files that are no CSV begin. Sources: Unicode 23.8, PKWARE APPNOTE 4.3.7, [MS-CFB] 2.2, RFC 1952 2.3.1."""
-_FIELD: Final = rb'(?:"(?:[^"]++|"")*+"[^,\n]*+|(?!")[^,\n]*+)'
-_RECORD: Final = re.compile(rb'[^"\n]*+\n|' + _FIELD + rb"(?:," + _FIELD + rb")*+\n")
+
+
+def _record(separator: bytes) -> re.Pattern[bytes]:
+    field = rb'(?:"(?:[^"]++|"")*+"[^' + separator + rb'\n]*+|(?!")[^' + separator + rb"\n]*+)"
+    return re.compile(rb'[^"\n]*+\n|' + field + rb"(?:" + separator + field + rb")*+\n")
+
+
+_RECORDS: Final = {separator: _record(separator.encode()) for separator in SEPARATORS}
 """One row with its line end. Possessive throughout, so that no input takes more than one pass per branch."""
 
 
@@ -51,37 +65,25 @@ class RowCode(StrEnum):
     INVALID_UTF8 = "invalid_utf8"
 
 
-class FileCode(StrEnum):
-    """The stable code of a file that cannot be used at all."""
-
-    NO_HEADER = "no_header"
-    NO_ROWS = "no_rows"
-    INVALID_HEADER = "invalid_header"
-    EMPTY_COLUMN = "empty_column"
-    DUPLICATE_COLUMN = "duplicate_column"
-    MISSING_RECIPIENT = "missing_recipient"
-    TOO_MANY_COLUMNS = "too_many_columns"
-    TOO_MANY_ROWS = "too_many_rows"
-
-
-@dataclass(frozen=True, slots=True)
-class FileFault:
-    """Why a file cannot be used; `detail` is a sentence for people."""
-
-    code: FileCode
-    detail: str
-
-
 class RowReader:
     """Reads one file, or the rest of it from a position. Not for several threads.
 
     `fault` says why the file cannot be used; from then on there are no rows. Nothing raises, whatever the bytes.
     """
 
-    def __init__(self, position: Position | None = None) -> None:
+    def __init__(self, position: Position | None = None, wanted: RecipientColumn | None = None) -> None:
+        """Begin a file, or go on at a position.
+
+        Args:
+            position: where the first byte fed lies; None for the begin of the file.
+            wanted: which column holds the recipients; by default `recipient`.
+        """
         at = position or Position()
         self.fault: FileFault | None = None
+        self._wanted = wanted or RecipientColumn()
         self._header = at.header
+        self._separator = at.separator
+        self._blanks = at.blanks
         self._offset = at.offset  # of the buffer's first byte
         self._row = at.row
         self._skipping = at.skipping
@@ -92,12 +94,24 @@ class RowReader:
     def position(self) -> Position:
         """Where the first row begins that was not returned yet."""
         until = self._lines_until if self._lines_until > self._offset else 0
-        return Position(self._offset, self._row, self._header, self._skipping, until)
+        here = replace(self.start, offset=self._offset, row=self._row, skipping=self._skipping)
+        return replace(here, lines_until=until, blanks=self._blanks)
+
+    @property
+    def start(self) -> Position:
+        """The start of the file, with what the header showed."""
+        return Position(header=self._header, separator=self._separator)
 
     @property
     def header(self) -> tuple[str, ...]:
         """The columns' names, trimmed and in lower case; empty until they are read."""
         return self._header
+
+    @property
+    def recipient(self) -> int:
+        """Index of the column that holds the recipients; 0 until the header is read."""
+        found = recipient_at(self._header, self._wanted) if self._header else 0
+        return found if isinstance(found, int) else 0
 
     def feed(self, block: bytes) -> list[Row]:
         """Take the next bytes of the file, any number of them; returns the rows that are complete by now."""
@@ -131,7 +145,7 @@ class RowReader:
                 pos = size if at < 0 else at + 1
                 continue
             in_lines = self._lines_until > self._offset + pos
-            raws = _line(data, pos) if in_lines else _records(data, pos)
+            raws = _line(data, pos) if in_lines else self._records(data, pos)
             if raws:
                 end = pos + sum(map(len, raws)) + len(raws)
                 out += self._rows(raws, self._offset + pos, self._offset + size)
@@ -146,6 +160,11 @@ class RowReader:
         self._buffer = self._buffer[max(pos, 0) :]
         self._offset += max(pos, 0)
         return out
+
+    def _records(self, data: bytes, pos: int) -> list[bytes]:
+        if self._header:
+            return _records(data, pos, _RECORDS[self._separator])
+        return _records(data, pos, _RECORDS[","])[:1]  # the header, which shows what separates the cells
 
     def _bom(self, data: bytes, *, final: bool) -> int:
         """Return where reading begins in the buffer; -1 if it cannot be told yet."""
@@ -162,7 +181,7 @@ class RowReader:
             return []
         self._row += 1
         detail = f"The row is longer than {MAX_ROW} bytes."
-        return [Row(self._row, start, start + MAX_LOOK + 1, [], RowCode.ROW_TOO_LARGE, detail, endless=True)]
+        return [Row(self._row, start, start + MAX_LOOK + 1, [], RowCode.ROW_TOO_LARGE, detail, True, 0, self._blanks)]
 
     def _rows(self, raws: list[bytes], start: int, limit: int) -> list[Row]:
         """Read complete rows, given without line feeds, of which the first begins at `start`; `limit`: end of data."""
@@ -172,6 +191,8 @@ class RowReader:
             start += len(raw) + 1
             if raw.strip(b" \t\r") or len(raw) > MAX_LOOK:
                 self._read_header(raw)
+            else:
+                self._blanks += 1
         if not raws or self.fault:
             return []
         ends = list(accumulate(map(len, raws), lambda end, n: end + n + 1, initial=start))
@@ -181,7 +202,7 @@ class RowReader:
     def _quick(self, raws: list[bytes], ends: list[int]) -> list[Row]:
         """Read many rows at once, at a tenth of the price; rows in doubt are read by themselves."""
         columns = len(self._header)
-        cells = _split(raws) if len(raws) > FEW else None
+        cells = _split(raws, self._separator) if len(raws) > FEW else None
         if cells is None:
             if len(raws) <= FEW:
                 return self._careful(raws, ends)
@@ -200,7 +221,7 @@ class RowReader:
         """Return good rows; all in C."""
         numbers = range(self._row + 1, self._row + 1 + len(cells))
         self._row += len(cells)
-        rest = repeat(""), repeat(""), repeat(False), repeat(0)
+        rest = repeat(""), repeat(""), repeat(False), repeat(0), repeat(self._blanks)
         return list(map(tuple.__new__, repeat(Row), zip(numbers, ends, ends[1:], cells, *rest)))  # noqa: B905 - endless
 
     def _careful(self, raws: list[bytes], ends: list[int]) -> list[Row]:
@@ -212,14 +233,13 @@ class RowReader:
                 self._skipping = False  # its end is here
                 continue
             if not raw.strip(b" \t\r"):
+                self._blanks += 1
                 continue
             self._row += 1
             until = self._lines_until if self._lines_until > start else 0
-            found = _cells(raw, len(self._header))
-            if isinstance(found, list):
-                out.append(Row(self._row, start, end, found, lines_until=until))
-            else:
-                out.append(Row(self._row, start, end, [], *found, lines_until=until))
+            found = _cells(raw, len(self._header), self._separator)
+            cells, fault = (found, ("", "")) if isinstance(found, list) else ([], found)
+            out.append(Row(self._row, start, end, cells, *fault, lines_until=until, blanks=self._blanks))
         return out
 
     def _read_header(self, raw: bytes) -> None:
@@ -227,24 +247,23 @@ class RowReader:
         if kind:
             self.fault = FileFault(FileCode.INVALID_HEADER, f"The file is {kind}. Save it as CSV in UTF-8.")
             return
-        found = _cells(raw, None)
-        if not isinstance(found, list):
-            code, detail = found
-            hint = " It is probably UTF-16: save it as CSV in UTF-8." if code is RowCode.NUL_BYTE else ""
-            self.fault = FileFault(FileCode.INVALID_HEADER, detail.replace("row", "header") + hint)
-            return
-        names = tuple(map(column_name, found))
-        self.fault = _fault_of(names)
-        if self.fault is None:
-            self._header = names
+        found = read_header(lambda separator: _header_cells(raw, separator), self._wanted)
+        if isinstance(found, Header):
+            self._header, self._separator = found.names, found.separator
+        else:
+            self.fault = found
 
 
-def column_name(text: str) -> str:
-    """Return a column's name without blanks around it, in lower case, and without characters that nobody can see."""
-    return "".join(c for c in text if category(c) != "Cf").strip().lower()
+def _header_cells(raw: bytes, separator: str) -> list[str] | FileFault:
+    found = _cells(raw, None, separator)
+    if isinstance(found, list):
+        return found
+    code, detail = found
+    hint = " It is probably UTF-16: save it as CSV in UTF-8." if code is RowCode.NUL_BYTE else ""
+    return FileFault(FileCode.INVALID_HEADER, detail.replace("row", "header") + hint)
 
 
-def _records(data: bytes, pos: int) -> list[bytes]:
+def _records(data: bytes, pos: int, record: re.Pattern[bytes]) -> list[bytes]:
     """Return the complete rows from `pos` on, without line feeds, to the first that does not end within MAX_LOOK."""
     out: list[bytes] = []
     while True:
@@ -253,7 +272,7 @@ def _records(data: bytes, pos: int) -> list[bytes]:
         if end:  # no quote before it: lines
             out += data[pos : end - 1].split(b"\n")
             pos = end
-        found = _RECORD.match(data, pos, pos + MAX_LOOK + 1) if quote >= 0 else None
+        found = record.match(data, pos, pos + MAX_LOOK + 1) if quote >= 0 else None
         if found is None:
             return out
         out.append(data[pos : found.end() - 1])
@@ -266,28 +285,10 @@ def _line(data: bytes, pos: int) -> list[bytes]:
     return [] if end < 0 else [data[pos:end]]
 
 
-def _fault_of(names: tuple[str, ...]) -> FileFault | None:
-    """Return what is wrong with the columns of a list; None if nothing is."""
-    if len(names) > MAX_COLUMNS:
-        detail = f"The header has {len(names)} columns; {MAX_COLUMNS} are allowed."
-        return FileFault(FileCode.TOO_MANY_COLUMNS, detail)
-    if "" in names:
-        return FileFault(FileCode.EMPTY_COLUMN, f"Column {names.index('') + 1} has no name.")
-    if len(set(names)) < len(names):
-        twice = next(i for i, name in enumerate(names) if name in names[:i])
-        detail = f"Column {twice + 1} has the name of column {names.index(names[twice]) + 1}."
-        return FileFault(FileCode.DUPLICATE_COLUMN, detail)
-    if "recipient" not in names:
-        other = len(names) == 1 and any(mark in names[0] for mark in ";\t|")
-        hint = " Its columns must be separated by commas." if other else ""
-        return FileFault(FileCode.MISSING_RECIPIENT, f"The header has no column `recipient`.{hint}")
-    return None
-
-
-def _split(raws: list[bytes]) -> list[list[str]] | None:
+def _split(raws: list[bytes], separator: str) -> list[list[str]] | None:
     """Return the cells of many rows; None if one is too large or no text, which one `_cells` says.
 
-    What has no quote and no carriage return is split at its commas, in half the time that csv takes.
+    What has no quote and no carriage return is split at its separators, in half the time that csv takes.
     """
     if max(map(len, raws)) > MAX_CELL:
         return None
@@ -299,13 +300,13 @@ def _split(raws: list[bytes]) -> list[list[str]] | None:
             lines = whole.decode().replace("\r\n", "\n").removesuffix("\r").split("\n")
         else:  # and perhaps line feeds within quotes
             lines = [raw.decode().removesuffix("\r") for raw in raws]
-        hard = csv.reader([line for line in lines if '"' in line or "\r" in line])
-        return [next(hard) if '"' in line or "\r" in line else line.split(",") for line in lines]
+        hard = csv.reader([line for line in lines if '"' in line or "\r" in line], delimiter=separator)
+        return [next(hard) if '"' in line or "\r" in line else line.split(separator) for line in lines]
     except (UnicodeDecodeError, csv.Error):
         return None
 
 
-def _cells(raw: bytes, columns: int | None) -> list[str] | tuple[RowCode, str]:
+def _cells(raw: bytes, columns: int | None, separator: str) -> list[str] | tuple[RowCode, str]:
     """Return a row's cells, or what is wrong with it; without `columns` any number of cells will do."""
     line = raw.removesuffix(b"\r")
     if len(line) > MAX_ROW:
@@ -316,10 +317,10 @@ def _cells(raw: bytes, columns: int | None) -> list[str] | tuple[RowCode, str]:
         text = line.decode()
     except UnicodeDecodeError:
         return RowCode.INVALID_UTF8, "The row is not valid UTF-8."
-    if not _RECORD.fullmatch(raw + b"\n"):
+    if not _RECORDS[separator].fullmatch(raw + b"\n"):
         return RowCode.UNCLOSED_QUOTE, "The row opens a quote that is not closed."
     try:
-        (cells,) = csv.reader([text])
+        (cells,) = csv.reader([text], delimiter=separator)
     except csv.Error:
         return RowCode.STRAY_CARRIAGE_RETURN, "The row contains a carriage return outside quotes."
     if columns is None:

@@ -12,7 +12,8 @@ from typing import Final, Protocol
 from shared.domain.channels.lookup import channel_of
 from shared.domain.jobs import chunks
 from shared.domain.jobs.chunks import MAX_RAW_BYTES, MAX_RECIPIENTS
-from shared.domain.lists.csv_rows import FileCode, FileFault, RowReader
+from shared.domain.lists.csv_rows import RowReader
+from shared.domain.lists.header import FileCode, FileFault, RecipientColumn
 from shared.domain.lists.rows import Position, Row
 from shared.domain.lists.uploads import DUPLICATE, BadRow, Checkpoint, ListCounts, Options, PackedChunk, UploadStep
 from shared.domain.recipients.hashes import WIDTH, Seen, marks_of
@@ -96,10 +97,11 @@ class Ingest:
         if self._mark.options != options:
             raise ValueError("the list was begun with other options")
         self._options = options
-        self._read: Read = channel_of(options.channel).reader(options.region)
+        channel = channel_of(options.channel)
+        self._read: Read = channel.reader(options.region)
         self._skips = skips or Nobody()
         self._seen = _loaded(marks, self._mark.marks)
-        self._rows = RowReader(self._mark.position)
+        self._rows = RowReader(self._mark.position, RecipientColumn(options.column, channel.recipient_columns))
         self._fault: FileFault | None = None
         self._number = self._mark.chunk
         self._accepted = self._mark.counts.accepted
@@ -112,8 +114,8 @@ class Ingest:
 
     @property
     def _at(self) -> int:
-        """Index of the column `recipient`."""
-        return self.header.index("recipient") if self.header else 0
+        """Index of the column that holds the recipients."""
+        return self._rows.recipient
 
     @property
     def fault(self) -> FileFault | None:
@@ -151,7 +153,7 @@ class Ingest:
         made: list[PackedChunk] = []
         if not rows:
             return made
-        here = Position(header=self._rows.header)
+        here = self._rows.start
         read, at, drop = self._read, self._at, self._options.drop_duplicates
         pending, size = self._pending, self._options.size
         found = [read(row.cells[at]) if row.cells else RecipientFault(row.code, row.detail) for row in rows]
@@ -160,6 +162,8 @@ class Ingest:
         for row, recipient in zip(rows, found, strict=True):
             if isinstance(recipient, RecipientFault):
                 self._report(row, recipient)
+                if self._fault:
+                    break
             else:
                 valid += 1
                 new = valid not in repeated
@@ -200,6 +204,9 @@ class Ingest:
         return made
 
     def _report(self, row: Row, fault: RecipientFault) -> None:
+        if self._options.strict:
+            self._fault = FileFault(FileCode.INVALID_ROW, f"Row {row.sheet_row} cannot be used: {fault.detail}")
+            return
         if self._invalid < MAX_KEPT:
             self._problems.append(BadRow(row.number, *fault))
         self._invalid += 1

@@ -16,6 +16,7 @@ class Row(NamedTuple):
         detail: a sentence for people, that quotes nothing of the row.
         endless: the row is longer than `csv_rows.MAX_LOOK`, and from `end` on is skipped to its line end.
         lines_until: byte offset, beyond `start`, up to which rows end at any line end; or 0.
+        blanks: blank lines above it.
     """
 
     number: int
@@ -26,6 +27,12 @@ class Row(NamedTuple):
     detail: str = ""
     endless: bool = False
     lines_until: int = 0
+    blanks: int = 0
+
+    @property
+    def sheet_row(self) -> int:
+        """The row's number in a spreadsheet, where the header and blank lines count."""
+        return self.number + self.blanks + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +47,17 @@ class Position:
     header: tuple[str, ...] = ()
     skipping: bool = False
     lines_until: int = 0
+    separator: str = ","
+    blanks: int = 0
 
     def before(self, row: Row) -> "Position":
         """Return the position at which a row of the same file begins."""
-        return Position(row.start, row.number - 1, self.header, False, row.lines_until)
+        return self._at(row, row.start, row.number - 1, skipping=False, lines_until=row.lines_until)
 
     def after(self, row: Row) -> "Position":
         """Return the position at which the row after it begins."""
         until = row.lines_until if row.lines_until > row.end else 0
-        return Position(row.end, row.number, self.header, row.endless, until)
+        return self._at(row, row.end, row.number, skipping=row.endless, lines_until=until)
+
+    def _at(self, row: Row, offset: int, number: int, *, skipping: bool, lines_until: int) -> "Position":
+        return Position(offset, number, self.header, skipping, lines_until, self.separator, row.blanks)

@@ -12,6 +12,13 @@ DUPLICATE: Final = "duplicate"
 """The code of a recipient that stood in an earlier row."""
 
 
+_LATER: Final[Mapping[str, Mapping[str, Any]]] = {
+    "position": {"separator": ",", "blanks": 0},
+    "options": {"column": "", "strict": False},
+}
+"""Fields that earlier versions do not know, with their defaults: stored apart, so that those versions read the rest."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How a list is read; the same for all of it.
@@ -21,12 +28,31 @@ class Options:
         region: ISO 3166 code of the country whose numbers need no country code.
         drop_duplicates: leave out recipients that stood before, instead of only reporting them.
         size: recipients of a chunk (`chunks.chunk_size`).
+        column: name of the column that holds the recipients; empty: `recipient`, or a name that the channel knows.
+        strict: the first invalid row makes the file one that cannot be used.
     """
 
     channel: str
     region: str = ""
     drop_duplicates: bool = False
     size: int = MAX_RECIPIENTS
+    column: str = ""
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListRules:
+    """How an upload asks for its list to be read.
+
+    Attributes:
+        region: ISO 3166 code of the country whose numbers need no country code.
+        drop_duplicates: as in `Options`, and so are `column` and `strict`.
+    """
+
+    region: str = ""
+    drop_duplicates: bool = False
+    column: str = ""
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +84,10 @@ class Checkpoint:
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON has it."""
-        return asdict(self) | {"position": asdict(self.position) | {"header": list(self.position.header)}}
+        out = asdict(self) | {"position": asdict(self.position) | {"header": list(self.position.header)}}
+        later = {(part, name): out[part].pop(name) for part, names in _LATER.items() for name in names}
+        more = {f"{part}.{name}": value for (part, name), value in later.items() if value != _LATER[part][name]}
+        return out | ({"more": more} if more else {})
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> "Checkpoint":
@@ -67,13 +96,17 @@ class Checkpoint:
         Raises:
             KeyError, TypeError: it is something else.
         """
+        parts: dict[str, dict[str, Any]] = {part: {} for part in _LATER}
+        for name, value in document.get("more", {}).items():
+            part, _, field = name.partition(".")
+            parts[part][field] = value
         at = document["position"]
         return cls(
-            Position(**(at | {"header": tuple(at["header"])})),
+            Position(**(at | {"header": tuple(at["header"])} | parts["position"])),
             document["chunk"],
             ListCounts(**document["counts"]),
             document["marks"],
-            Options(**document["options"]),
+            Options(**(document["options"] | parts["options"])),
         )
 
 

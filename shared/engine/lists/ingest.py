@@ -170,7 +170,7 @@ class _Lease:
         held = self.held
         rate = self._parts.settings.credential(held.credential).rate
         size = chunking.chunk_size(chunking.MAX_RECIPIENTS, 1, rate)
-        return Options(held.channel, held.region, held.drop_duplicates, size)
+        return Options(held.channel, held.region, held.drop_duplicates, size, held.column, held.strict)
 
     def _read(self, options: Options) -> IngestResult:
         held, mark = self.held, self.held.checkpoint

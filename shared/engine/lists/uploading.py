@@ -17,6 +17,7 @@ from shared.contracts import TEST_CREDENTIAL, Settings, ingest
 from shared.domain.campaigns.campaign import MAX_JOBS, UNREAD, USE_WITHIN_DAYS, Campaign, Upload, UploadState
 from shared.domain.content.templates import RECIPIENT
 from shared.domain.ids import new_id
+from shared.domain.lists.uploads import ListRules
 from shared.domain.times import DAY_MS
 from shared.ports import Campaigns, Clock, Files, Queue, Retriable, Uploads
 
@@ -25,6 +26,7 @@ WITHDRAWN: Final = "withdrawn"
 PLACE_SECONDS: Final = 3600
 """How long a place for a file is open; a transfer that has begun by then may end later."""
 CONTENT_TYPE: Final = "text/csv"
+DEFAULTS: Final = ListRules()
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -75,18 +77,17 @@ class Uploading:
         self._settings = settings
         self._clock = clock
 
-    def start(self, campaign: Campaign, *, region: str = "", drop_duplicates: bool = False) -> Place | Refusal:
+    def start(self, campaign: Campaign, rules: ListRules = DEFAULTS) -> Place | Refusal:
         """Give a place for a list's file. Nothing is closed for edits until the file is said to be there.
 
         Args:
             campaign: as read.
-            region: country (ISO 3166) whose numbers need no country code.
-            drop_duplicates: leave out recipients that stand in an earlier row.
+            rules: how the list is to be read.
         """
         refusal = _closed(campaign)
         if refusal is not None:
             return refusal
-        upload = self._upload(campaign, region, drop_duplicates=drop_duplicates)
+        upload = self._upload(campaign, rules)
         self._uploads.add(upload)
         url, headers = self._files.place(upload.blob, content_type=CONTENT_TYPE, seconds=PLACE_SECONDS)
         return Place(upload, url, headers, upload.created_at + PLACE_SECONDS * 1000)
@@ -176,9 +177,8 @@ class Uploading:
         self,
         campaign: Campaign,
         data: bytes,
+        rules: ListRules = DEFAULTS,
         *,
-        region: str = "",
-        drop_duplicates: bool = False,
         claim: Callable[[str], str] = lambda upload: upload,
     ) -> Upload | Refusal | None:
         """Take a small list that came in a request.
@@ -186,15 +186,14 @@ class Uploading:
         Args:
             campaign: as read.
             data: the list as CSV, see `as_csv`.
-            region: country (ISO 3166) whose numbers need no country code.
-            drop_duplicates: whether repeated recipients are left out.
+            rules: how the list is to be read.
             claim: called with the new upload's id; returns the id of the upload to read, another one if an earlier
                 request was the same.
         """
         refusal = _closed(campaign) if data else Refusal.EMPTY_FILE
         if refusal is not None:
             return refusal
-        upload = self._upload(campaign, region, drop_duplicates=drop_duplicates)
+        upload = self._upload(campaign, rules)
         self._files.put(upload.blob, data)
         self._uploads.add(upload)
         return self.complete(campaign, claim(upload.id))
@@ -214,7 +213,7 @@ class Uploading:
         except Retriable:  # the list is taken: the sweeper sends the message
             _LOG.warning("ingest not asked for", extra={"upload": upload.id})
 
-    def _upload(self, campaign: Campaign, region: str, *, drop_duplicates: bool) -> Upload:
+    def _upload(self, campaign: Campaign, rules: ListRules) -> Upload:
         now = self._now()
         name = new_id(now)
         days = USE_WITHIN_DAYS + self._settings.kept_days
@@ -229,8 +228,10 @@ class Uploading:
             state=UploadState.WAITING,
             created_at=now,
             ttl=(now + days * DAY_MS) // 1000,
-            region=region,
-            drop_duplicates=drop_duplicates,
+            region=rules.region,
+            drop_duplicates=rules.drop_duplicates,
+            column=rules.column,
+            strict=rules.strict,
         )
 
     def _now(self) -> int:
@@ -257,11 +258,12 @@ class Reminder:
 
 
 def as_csv(rows: Sequence[Mapping[str, str]]) -> bytes:
-    """Return a list that came as objects as the CSV file that it would be; the column `recipient` comes first.
+    """Return a list that came as objects as the CSV file that it would be; a column `recipient` comes first.
 
     A row without one of the columns has an empty cell there.
     """
-    columns = list(dict.fromkeys([RECIPIENT, *(name for row in rows for name in row)]))
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = sorted(names, key=lambda name: name != RECIPIENT)
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\r\n")
     writer.writeheader()

@@ -95,12 +95,12 @@ def upload_item(x: Upload) -> Item:
     return {**keys.upload(x.campaign, x.id), **_upload_fields(x)}
 
 
-_TEXTS: Final = ("region", "etag", "code", "detail", "owner")
+_TEXTS: Final = ("region", "column", "etag", "code", "detail", "owner")
 _NUMBERS: Final = ("size", "problems", "until", "queued_at", "starts", "finished_at")
 
 
 _OPTIONAL_OF_UPLOAD: Final[tuple[tuple[tuple[str, ...], Callable[[Any], Item]], ...]] = (
-    (("test", "drop_duplicates"), lambda _: {"BOOL": True}),
+    (("test", "drop_duplicates", "strict"), lambda _: {"BOOL": True}),
     (_TEXTS, s),
     (_NUMBERS, n),
 )
@@ -150,6 +150,7 @@ def upload(item: Mapping[str, Any]) -> Upload:
         created_at=number(item, "created_at"),
         ttl=number(item, "ttl"),
         drop_duplicates="drop_duplicates" in item,
+        strict="strict" in item,
         columns=_tuple(item, "columns"),
         skipped={code: int(count["N"]) for code, count in item["skipped"]["M"].items()} if "skipped" in item else None,
         checkpoint=Checkpoint.of(json.loads(text(item, "checkpoint"))) if "checkpoint" in item else None,

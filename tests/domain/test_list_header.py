@@ -1,0 +1,170 @@
+"""The header of a list: its separator, and the column of its recipients under the names that people give it."""
+
+import csv
+import io
+import json
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from shared.domain.channels.lookup import channel_of
+from shared.domain.jobs import chunks
+from shared.domain.lists.csv_rows import RowReader
+from shared.domain.lists.header import SEPARATORS, FileCode, RecipientColumn, name_key
+from shared.domain.lists.ingest import Ingest
+from shared.domain.lists.rows import Row
+from shared.domain.lists.uploads import Checkpoint, Options
+
+ADDRESSES = RecipientColumn(also=channel_of("email").recipient_columns)
+NUMBERS = RecipientColumn(also=channel_of("sms").recipient_columns)
+
+
+def read(data: bytes, wanted: RecipientColumn = ADDRESSES, size: int = 1 << 20) -> tuple[list[Row], RowReader]:
+    reader = RowReader(wanted=wanted)
+    rows = [row for i in range(0, len(data), size) for row in reader.feed(data[i : i + size])]
+    return rows + reader.finish(), reader
+
+
+def fault(data: bytes, wanted: RecipientColumn = ADDRESSES) -> tuple[str, str]:
+    found = read(data, wanted)[1].fault
+    assert found is not None
+    return found.code.value, found.detail
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["recipient", "Recipient", "email", "E-Mail", "e_mail", "Email Address", "E-MAIL-ADDRESS", "email_address", "To"],
+)
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_usual_names_of_the_column_of_addresses_count_as_recipient(name: str, separator: str) -> None:
+    rows, reader = read(separator.join(["Phone", name, "City\nx", "a@example.org", "Paris\n"]).encode())
+    assert (reader.fault, reader.recipient) == (None, 1)
+    assert rows[0].cells == ["x", "a@example.org", "Paris"]
+
+
+@pytest.mark.parametrize(
+    "name", ["recipient", "phone", "Phone number", "MOBILE", "mobile_number", "Mobile phone", "to"]
+)
+def test_usual_names_of_the_column_of_numbers_count_as_recipient(name: str) -> None:
+    assert read(f"email;{name}\na@example.org;+33612345678\n".encode(), NUMBERS)[1].recipient == 1
+
+
+def test_a_column_recipient_comes_before_any_other_name() -> None:
+    assert read(b"email,recipient,to\na,b,c\n")[1].recipient == 1
+
+
+@pytest.mark.parametrize("asked", ["Contact", "contact", "CON-TACT", " con tact"])
+def test_the_owner_names_the_column(asked: str) -> None:
+    wanted = RecipientColumn(asked, ADDRESSES.also)
+    assert read(b"recipient,contact\na,b\n", wanted)[1].recipient == 1
+    code, detail = fault(b"recipient,other\na,b\n", wanted)
+    assert code == FileCode.MISSING_RECIPIENT
+    assert detail.endswith("It has `recipient`, `other`.")
+
+
+def test_an_exact_name_comes_before_one_that_is_only_alike() -> None:
+    assert read(b"e-mail,email\na,b\n", RecipientColumn("email"))[1].recipient == 1
+
+
+def test_two_columns_of_recipients_are_a_question() -> None:
+    assert fault(b"e-mail;To;name\na;b;c\n") == (
+        "ambiguous_recipient",
+        "`e-mail`, `to` can each be the column of recipients. Say which one it is.",
+    )
+
+
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_a_missing_column_names_those_that_were_found(separator: str) -> None:
+    data = separator.join(["Name", "City", "Phone\na", "b", "c\n"]).encode()
+    assert fault(data) == (
+        "missing_recipient",
+        "The header has no column `recipient`. It has `name`, `city`, `phone`.",
+    )
+
+
+def test_many_and_long_columns_are_named_in_short() -> None:
+    detail = fault(",".join(f"{'c' * 50}{i}" for i in range(12)).encode() + b"\n")[1]
+    assert detail.endswith(" and 2 more.")
+    assert "c" * 41 not in detail
+
+
+@pytest.mark.parametrize("first", [b"ann@example.org,Ann", b"Ann;+33 6 12 34 56 78"])
+def test_a_file_without_header_is_named_as_such_and_shows_nobody(first: bytes) -> None:
+    code, detail = fault(first + b"\n" + first + b"\n")
+    assert code == "missing_recipient"
+    assert "Put the names of the columns above" in detail
+    assert "ann" not in detail.lower()
+    assert "33" not in detail
+
+
+def test_rows_have_their_number_in_a_spreadsheet() -> None:
+    data = b'\n\nemail\na@x.org\n\n"b@x.org"\n \nc@x.org\n' + b"d@x.org\n" * 20 + b"\ne@x.org"
+    for size in (1, 5, 1 << 20):
+        rows, reader = read(data, size=size)
+        assert [row.sheet_row for row in rows] == [4, 6, 8, *range(9, 29), 30]
+        assert [row.number for row in rows] == list(range(1, 25))
+        assert reader.position.blanks == 5
+
+
+def test_a_strict_list_ends_at_its_first_invalid_row() -> None:
+    data = b"email\nann@example.org\n\nnobody\n" + b"bob@example.org\n" * 600
+    ingest = Ingest(Options("email", strict=True))
+    ingest.feed(data)
+    ingest.finish()
+    assert ingest.fault is not None
+    assert (ingest.fault.code, ingest.fault.detail) == ("invalid_row", "Row 4 cannot be used: The address has no @.")
+
+
+CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=6)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(CELL, min_size=1, max_size=4),
+    st.lists(st.lists(CELL, min_size=4, max_size=4), min_size=1, max_size=25),
+    st.sampled_from(SEPARATORS),
+    st.integers(1, 60),
+    st.integers(0, 24),
+)
+def test_a_list_is_the_same_with_any_separator_in_any_blocks_and_from_any_row(
+    names: list[str], table: list[list[str]], separator: str, size: int, some: int
+) -> None:
+    header = [f"n{i}{name_key(name)}" for i, name in enumerate(names)]
+    header = ["".join(c for c in name if c.isalnum()) for name in header]
+    table = [["a@example.org", *row[: len(names)]] for row in table]
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=separator, lineterminator="\r\n")
+    writer.writerows([["E-mail", *header], *table])
+    data = out.getvalue().encode()
+    rows, reader = read(data)
+    assume(len(set(header)) == len(header))
+    assert reader.fault is None
+    assert [row.cells for row in rows] == table
+    assert read(data, size=size)[0] == rows
+    if some < len(rows):
+        at = reader.start.after(rows[some])
+        again = RowReader(at, ADDRESSES)
+        assert again.feed(data[at.offset :]) + again.finish() == rows[some + 1 :]
+        assert again.recipient == 0
+
+
+def test_a_column_of_another_name_is_a_value_too() -> None:
+    ingest = Ingest(Options("email"))
+    ingest.feed(b"E-Mail;Name\nBob <bob@example.org>;Bob\n")
+    (chunk,) = ingest.finish().chunks
+    (found,) = chunks.unpack(chunk.data)
+    assert (found.address, found.display) == ("bob@example.org", "Bob")
+    assert found.values == {"e-mail": "bob@example.org", "name": "Bob"}
+
+
+def test_a_checkpoint_keeps_what_earlier_versions_do_not_know_apart_from_what_they_read() -> None:
+    ingest = Ingest(Options("email", column="to", size=1))
+    step = ingest.feed(b"\nto;email\nann@example.org;x\nbob@example.org;y\n")
+    document = json.loads(json.dumps(step.checkpoint.document()))
+    assert Checkpoint.of(document) == step.checkpoint
+    assert set(document["position"]) == {"offset", "row", "header", "skipping", "lines_until"}
+    assert set(document["options"]) == {"channel", "region", "drop_duplicates", "size"}
+    assert document["more"] == {"position.separator": ";", "position.blanks": 1, "options.column": "to"}
+    plain = Ingest(Options("email")).feed(b"recipient\n").checkpoint
+    assert "more" not in plain.document()
