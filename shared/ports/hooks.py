@@ -150,8 +150,12 @@ class Works(Protocol):
         """
         ...
 
-    def keep(self, work: HookWork) -> HookWork | None:
+    def keep(self, old: HookWork, new: HookWork) -> HookWork | None:
         """Store what the owner of a lease changed, but for `added` and `wake`, and return the work as it then is.
+
+        Args:
+            old: as the owner knows it; an order to replay that it does not know of stays.
+            new: as it is to be.
 
         Returns:
             None: the lease was lost.
@@ -167,6 +171,10 @@ class Works(Protocol):
         Returns:
             None: the lease is released, or was lost. Otherwise the work as it is stored: more was added.
         """
+        ...
+
+    def drop(self, work: HookWork) -> None:
+        """Remove the work of an endpoint that is gone, if its owner still has the lease."""
         ...
 
     def order(self, endpoint: str, replay: ReplayOrder, *, wake: Millis) -> bool:

@@ -198,10 +198,14 @@ class Dynamo:
         A partition takes 1,000 units a second, and a batch may be more than that: tries are counted anew whenever some
         of it was stored.
         """
-        for start in range(0, len(puts), BATCH_WRITE):
+        self.batch_write([(table, {"PutRequest": {"Item": item}}) for table, item in puts])
+
+    def batch_write(self, requests: Sequence[tuple[str, Item]]) -> None:
+        """Put and delete items, each once, in any order, without conditions; requests as BatchWriteItem has them."""
+        for start in range(0, len(requests), BATCH_WRITE):
             left: Any = {}
-            for table, item in puts[start : start + BATCH_WRITE]:
-                left.setdefault(table, []).append({"PutRequest": {"Item": item}})
+            for table, request in requests[start : start + BATCH_WRITE]:
+                left.setdefault(table, []).append(request)
             tries = pauses = 0
             while rest := self.call("batch_write_item", RequestItems=left).get("UnprocessedItems"):
                 tries = 0 if _items(rest) < _items(left) else tries + 1

@@ -112,13 +112,14 @@ class FakeWorks:
 
         return self._atomic("acquire", step)
 
-    def keep(self, work: HookWork) -> HookWork | None:
+    def keep(self, old: HookWork, new: HookWork) -> HookWork | None:
         def step() -> HookWork | None:
-            there = self._works.get(work.endpoint)
-            if there is None or there.owner != work.owner:
+            there = self._works.get(new.endpoint)
+            if there is None or there.owner != new.owner:
                 return None
-            self._works[work.endpoint] = replace(work, added=there.added, wake=there.wake)
-            return self._works[work.endpoint]
+            replay = there.replay if old.replay is None else new.replay
+            self._works[new.endpoint] = replace(new, added=there.added, wake=there.wake, replay=replay)
+            return self._works[new.endpoint]
 
         return self._atomic("keep", step)
 
@@ -133,6 +134,13 @@ class FakeWorks:
             return None
 
         return self._atomic("release", step)
+
+    def drop(self, work: HookWork) -> None:
+        def step() -> None:
+            if work.endpoint in self._works and self._works[work.endpoint].owner == work.owner:
+                del self._works[work.endpoint]
+
+        self._atomic("drop", step)
 
     def order(self, endpoint: str, replay: ReplayOrder, *, wake: Millis) -> bool:
         def step() -> bool:

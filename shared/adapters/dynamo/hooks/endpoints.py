@@ -1,0 +1,215 @@
+"""Endpoints on DynamoDB: an item each, one that lists a namespace's, and one for many namespaces that have some."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from shared.adapters.dynamo import audit, idempotent_writes
+from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.hooks import keys
+from shared.adapters.dynamo.keys import Key
+from shared.domain.audit import Event
+from shared.domain.hooks.endpoint import MAX_ENDPOINTS, Endpoint, HookFormat
+from shared.ports import Clock, Idempotency, Mismatch, Replay, Retriable, Stored
+
+KEPT: Final = 10.0
+"""Seconds for which a process remembers which namespaces have endpoints."""
+_TRIES: Final = 5
+_TEXTS: Final = ("namespace", "url", "description", "reason")
+_NUMBERS: Final = ("created_at", "secret", "former", "former_until", "disabled_at", "polled_at", "version")
+_FLAGS: Final = ("batch", "proven")
+_FAILED: Final = "ConditionalCheckFailed"
+
+
+class DynamoEndpoints:
+    """`ports.Endpoints` over the table `records`."""
+
+    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
+        self._db = dynamo
+        self._table = records
+
+    def create(
+        self, endpoint: Endpoint, key: Idempotency | None, *, event: Event | None
+    ) -> Stored | Replay | Mismatch | None:
+        """Store a new endpoint, and note that its namespace has one. None: the namespace has `MAX_ENDPOINTS` already.
+
+        Args:
+            endpoint: new, with a random id.
+            key: the request's idempotency record; None without a key.
+            event: what is written to the audit log with it; None for none.
+        """
+        made = idempotent_writes.earlier(self._db, self._table, key, endpoint.created_at)
+        if made is not None:
+            return made
+        actions = [
+            {"Put": self._put(_item(endpoint), "attribute_not_exists(pk)")},
+            {"Update": self._listed(endpoint)},
+            {"Update": self._set("ADD", keys.listeners(endpoint.namespace), "namespaces", endpoint.namespace)},
+            *self._noted(event),
+        ]
+        try:
+            return idempotent_writes.store(
+                self._db, self._table, actions, key, owner=endpoint.id, now=endpoint.created_at
+            )
+        except Cancelled as lost:
+            if lost.codes[0] == _FAILED:
+                return Stored()  # the id is random: it is our own write, whose answer was lost
+            if lost.codes[1] == _FAILED:
+                return None
+            raise
+
+    def get(self, endpoint: str) -> Endpoint | None:
+        """Return an endpoint, consistent."""
+        item = self._db.get(self._table, keys.endpoint(endpoint))
+        return _endpoint(item) if item else None
+
+    def of(self, namespace: str) -> Sequence[Endpoint]:
+        """Return the endpoints of a namespace, the oldest first, consistent: two reads."""
+        names = self._names(namespace)
+        found = self._db.batch_get(self._table, [keys.endpoint(x) for x in names])
+        return sorted(map(_endpoint, found), key=lambda x: (x.created_at, x.id))
+
+    def change(self, old: Endpoint, new: Endpoint, *, event: Event | None) -> bool:
+        """Write an endpoint if it is as read. False: it has changed since.
+
+        Args:
+            old: as read.
+            new: the next version.
+            event: what is written to the audit log with it; None for none.
+        """
+        put = self._put(_item(new), "version = :version", {":version": n(old.version)})
+        put["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        try:
+            self._db.call("transact_write_items", TransactItems=[{"Put": put}, *self._noted(event)])
+        except Cancelled as lost:
+            if lost.codes[0] != _FAILED:
+                raise
+            item = lost.items[0]
+            return item is not None and _endpoint(item) == new  # ours, whose answer was lost
+        return True
+
+    def delete(self, endpoint: Endpoint, *, event: Event | None) -> None:
+        """Remove an endpoint with its work, in whatever version; nothing happens if it has gone.
+
+        With the last one of a namespace, the namespace leaves the list of those that have some.
+
+        Args:
+            endpoint: which; only its id and namespace count.
+            event: what is written to the audit log with it; None for none.
+        """
+        for _ in range(_TRIES):
+            names = self._names(endpoint.namespace)
+            if endpoint.id not in names:
+                return
+            last = len(names) == 1
+            unlisted = self._set("DELETE", keys.endpoints(endpoint.namespace), "ids", endpoint.id)
+            unlisted |= {
+                "ConditionExpression": "ids = :set" if last else "contains(ids, :id) AND NOT ids = :set",
+            }
+            if not last:
+                unlisted["ExpressionAttributeValues"][":id"] = s(endpoint.id)
+            actions: list[Item] = [
+                {"Update": unlisted},
+                {"Delete": {"TableName": self._table, "Key": keys.endpoint(endpoint.id)}},
+                {"Delete": {"TableName": self._table, "Key": keys.work(endpoint.id)}},
+                *self._noted(event),
+            ]
+            if last:
+                place = keys.listeners(endpoint.namespace)
+                actions.append({"Update": self._set("DELETE", place, "namespaces", endpoint.namespace)})
+            try:
+                self._db.call("transact_write_items", TransactItems=actions)
+            except Cancelled as lost:
+                if lost.codes[0] != _FAILED:
+                    raise
+            else:
+                return
+        raise Retriable("endpoints: others change them")
+
+    def _names(self, namespace: str) -> Sequence[str]:
+        item = self._db.get(self._table, keys.endpoints(namespace))
+        names: Sequence[str] = sorted(item["ids"]["SS"]) if item and "ids" in item else []
+        return names
+
+    def _listed(self, endpoint: Endpoint) -> Item:
+        """Return the update that lists an endpoint, if there is room."""
+        update = self._set("ADD", keys.endpoints(endpoint.namespace), "ids", endpoint.id)
+        update["ConditionExpression"] = "attribute_not_exists(ids) OR size(ids) < :most"
+        update["ExpressionAttributeValues"][":most"] = n(MAX_ENDPOINTS)
+        return update
+
+    def _set(self, verb: str, key: Key, name: str, value: str) -> Item:
+        """Return an update that adds a text to a set, or deletes it."""
+        return {
+            "TableName": self._table,
+            "Key": key,
+            "UpdateExpression": f"{verb} {name} :set",
+            "ExpressionAttributeValues": {":set": {"SS": [value]}},
+        }
+
+    def _put(self, item: Item, condition: str, values: Mapping[str, Any] | None = None) -> Item:
+        put: Item = {"TableName": self._table, "Item": item, "ConditionExpression": condition}
+        return put | ({"ExpressionAttributeValues": values} if values else {})
+
+    def _noted(self, event: Event | None) -> list[Item]:
+        return audit.puts(self._db, self._table, event) if event is not None else []
+
+
+class DynamoListeners:
+    """`ports.Listeners` over the table `records`: eventually consistent, remembered for some seconds.
+
+    Args:
+        dynamo: DynamoDB.
+        records: the name of the table `records`.
+        clock: by which what is remembered grows old.
+    """
+
+    def __init__(self, dynamo: Dynamo, *, records: str, clock: Clock) -> None:
+        self._db = dynamo
+        self._table = records
+        self._clock = clock
+        self._known: dict[str, tuple[float, frozenset[str]]] = {}
+
+    def has(self, namespace: str) -> bool:
+        """Tell whether a namespace has endpoints, disabled ones included."""
+        place = keys.listeners(namespace)
+        name, now = place["sk"]["S"], self._clock.now()
+        known = self._known.get(name)
+        if known is None or known[0] + KEPT <= now:
+            item = self._db.get(self._table, place, consistent=False)
+            found = item["namespaces"]["SS"] if item and "namespaces" in item else ()
+            known = self._known[name] = (now, frozenset(found))
+        return namespace in known[1]
+
+
+def _item(x: Endpoint) -> Item:
+    """Return an endpoint's item; what is empty is left out."""
+    return {
+        **keys.endpoint(x.id),
+        **{name: s(value) for name in _TEXTS if (value := getattr(x, name))},
+        **{name: n(value) for name in _NUMBERS if (value := getattr(x, name))},
+        **{name: {"BOOL": True} for name in _FLAGS if getattr(x, name)},
+        "events": {"L": [s(kind) for kind in x.events]},
+        "format": s(x.format.value),
+    }
+
+
+def _endpoint(item: Mapping[str, Any]) -> Endpoint:
+    return Endpoint(
+        id=item["pk"]["S"].partition("#")[2],
+        namespace=text(item, "namespace"),
+        url=text(item, "url"),
+        events=tuple(x["S"] for x in item["events"]["L"]),
+        created_at=number(item, "created_at"),
+        description=text(item, "description"),
+        batch="batch" in item,
+        format=HookFormat(text(item, "format")),
+        secret=number(item, "secret"),
+        former=number(item, "former"),
+        former_until=number(item, "former_until"),
+        disabled_at=number(item, "disabled_at"),
+        reason=text(item, "reason"),
+        proven="proven" in item,
+        polled_at=number(item, "polled_at"),
+        version=number(item, "version"),
+    )

@@ -1,0 +1,80 @@
+"""Keys of webhooks to accounts in the table `records`, and the access patterns they serve.
+
+| pattern | key |
+|---|---|
+| an endpoint | `HE#endpoint / ENDPOINT` |
+| which endpoints has a namespace? | `HN#namespace / LIST` |
+| which namespaces have endpoints? by hash | `SYS / HOOKS#00` to `HOOKS#15` |
+| work of an endpoint: lease, breaker, order to replay | `HW#endpoint / WORK` |
+| deliveries that wait, those due soonest first | `HQ#endpoint / due#id` |
+| deliveries that have ended, oldest first | `HL#endpoint / created_at#id` |
+| endpoints to look at, by when (index `open`) | `hooks#0-15` / `at#endpoint` |
+
+A namespace is an account's, for its live or its test keys, or `deployment`.
+"""
+
+import hashlib
+from typing import Final
+
+from shared.adapters.dynamo.keys import Key, aged, key
+
+LISTS: Final = 16
+"""Items with namespaces that have endpoints."""
+
+
+def endpoint(name: str) -> Key:
+    """An endpoint."""
+    return key(f"HE#{name}", "ENDPOINT")
+
+
+def endpoints(namespace: str) -> Key:
+    """The ids of a namespace's endpoints."""
+    return key(f"HN#{namespace}", "LIST")
+
+
+def listeners(namespace: str) -> Key:
+    """Which namespaces have endpoints: the item that this one is in, if it has."""
+    shard = hashlib.sha256(namespace.encode()).digest()[0] % LISTS
+    return key("SYS", f"HOOKS#{shard:02d}")
+
+
+def work(name: str) -> Key:
+    """The work of an endpoint."""
+    return key(f"HW#{name}", "WORK")
+
+
+def pending_pk(name: str) -> str:
+    """Partition of an endpoint's deliveries that wait."""
+    return f"HQ#{name}"
+
+
+def pending(name: str, due: int, delivery: str) -> Key:
+    """A delivery that waits.
+
+    Args:
+        name: the endpoint's id.
+        due: when it is due, Unix milliseconds.
+        delivery: the delivery's id.
+    """
+    return key(pending_pk(name), aged(due, delivery))
+
+
+def ended_pk(name: str) -> str:
+    """Partition of an endpoint's deliveries that have ended."""
+    return f"HL#{name}"
+
+
+def ended(name: str, created_at: int, delivery: str) -> Key:
+    """A delivery that has ended.
+
+    Args:
+        name: the endpoint's id.
+        created_at: when it was created, Unix milliseconds.
+        delivery: the delivery's id.
+    """
+    return key(ended_pk(name), aged(created_at, delivery))
+
+
+def slot(shard: int) -> str:
+    """Partition of the index `open` with endpoints to look at, by when."""
+    return f"hooks#{shard}"

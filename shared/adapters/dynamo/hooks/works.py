@@ -1,0 +1,220 @@
+"""The work of endpoints on DynamoDB: one item each, which the index `open` has while anything may wait."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.hooks import keys
+from shared.adapters.dynamo.keys import aged
+from shared.contracts import INDEX_OPEN
+from shared.domain.hooks.delivery import DeliveryState
+from shared.domain.hooks.work import HookWork, ReplayOrder, shard_of_endpoint
+from shared.domain.times import Millis
+
+_NUMBERS: Final = ("fails", "open_until", "failing_since")
+_SEEN: Final = "#open_pk = :slot, #open_sk = if_not_exists(#open_sk, :wake)"
+_NAMES: Final = {f"#{x}": x for x in (*_NUMBERS, "owner", "until", "added", "slow", "replay", "open_pk", "open_sk")}
+
+
+class DynamoWorks:
+    """`ports.Works` over the table `records`."""
+
+    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
+        self._db = dynamo
+        self._table = records
+
+    def get(self, endpoint: str) -> HookWork | None:
+        """Return an endpoint's work, consistent; None: nothing was ever added."""
+        item = self._db.get(self._table, keys.work(endpoint))
+        return _work(item) if item else None
+
+    def note(self, endpoint: str, *, wake: Millis) -> HookWork:
+        """Count that something was added, and return the work as it then is: one write, or two if it slept for long.
+
+        Args:
+            endpoint: the endpoint's id.
+            wake: when to look at the endpoint at the latest, Unix milliseconds.
+        """
+        work = self._update(endpoint, f"SET {_SEEN} ADD #added :one", "", self._wake(endpoint, wake) | {":one": n(1)})
+        return self._wakes_by(work, wake)
+
+    def acquire(self, endpoint: str, owner: str, *, now: Millis, until: Millis) -> HookWork | None:
+        """Take an endpoint's lease if it is free, and return its work; None: another has it, or there is no work.
+
+        Args:
+            endpoint: the endpoint's id.
+            owner: a random name.
+            now: Unix milliseconds.
+            until: when the lease ends.
+        """
+        free = "attribute_exists(pk) AND (attribute_not_exists(#until) OR #until <= :now OR #owner = :owner)"
+        values = self._wake(endpoint, until) | {":owner": s(owner), ":now": n(now), ":until": n(until)}
+        try:
+            return self._update(endpoint, f"SET #owner = :owner, #until = :until, {_SEEN}", free, values)
+        except ConditionFailed:
+            return None
+
+    def keep(self, old: HookWork, new: HookWork) -> HookWork | None:
+        """Store what the owner of a lease changed, but for `added` and `wake`, and return the work as it then is.
+
+        Args:
+            old: as the owner knows it.
+            new: as it is to be.
+
+        Returns:
+            None: the lease was lost.
+        """
+        sets, removes, values = _changes(new, order=old.replay is not None)
+        sets["#until"] = n(new.until)
+        try:
+            return self._update(
+                new.endpoint, _expression(sets, removes, values), "#owner = :owner", values | {":owner": s(new.owner)}
+            )
+        except ConditionFailed:
+            return None
+
+    def release(self, work: HookWork) -> HookWork | None:
+        """Store what the owner of a lease changed, and end the lease, if `added` is as the owner knows it.
+
+        Args:
+            work: with its `wake`; 0: nothing waits.
+
+        Returns:
+            None: the lease is released, or was lost. Otherwise the work as it is stored: more was added.
+        """
+        sets, removes, values = _changes(work, order=True)
+        removes += ["#owner", "#until"]
+        if work.wake:
+            sets |= {"#open_pk": s(keys.slot(work.shard)), "#open_sk": s(aged(work.wake, work.endpoint))}
+        else:
+            removes += ["#open_pk", "#open_sk"]
+        expression = _expression(sets, removes, values)
+        values |= {":owner": s(work.owner), ":added": n(work.added)}
+        try:
+            self._update(work.endpoint, expression, "#owner = :owner AND #added = :added", values)
+        except ConditionFailed as lost:
+            if lost.item is not None and text(lost.item, "owner") == work.owner:
+                return _work(lost.item)
+        return None
+
+    def drop(self, work: HookWork) -> None:
+        """Remove the work of an endpoint that is gone, if its owner still has the lease."""
+        try:
+            self._db.call(
+                "delete_item",
+                TableName=self._table,
+                Key=keys.work(work.endpoint),
+                ConditionExpression="#owner = :owner",
+                ExpressionAttributeNames={"#owner": "owner"},
+                ExpressionAttributeValues={":owner": s(work.owner)},
+            )
+        except ConditionFailed:
+            return
+
+    def order(self, endpoint: str, replay: ReplayOrder, *, wake: Millis) -> bool:
+        """Have deliveries replayed, unless an earlier order is not finished: False.
+
+        Args:
+            endpoint: the endpoint's id.
+            replay: which.
+            wake: when to look at the endpoint at the latest, Unix milliseconds.
+        """
+        values = self._wake(endpoint, wake) | {":one": n(1), ":replay": s(_packed(replay))}
+        try:
+            work = self._update(
+                endpoint,
+                f"SET #replay = :replay, {_SEEN} ADD #added :one",
+                "attribute_not_exists(#replay) OR #replay = :replay",
+                values,
+            )
+        except ConditionFailed:
+            return False
+        self._wakes_by(work, wake)
+        return True
+
+    def waking(self, shard: int, now: Millis) -> Iterable[str]:
+        """Walk the ids of a shard's endpoints that are to be looked at by now, the earliest first: a hint."""
+        for item in self._db.query(
+            self._table,
+            IndexName=INDEX_OPEN,
+            KeyConditionExpression="open_pk = :pk AND open_sk < :end",
+            ExpressionAttributeValues={":pk": s(keys.slot(shard)), ":end": s(f"{now + 1:015d}")},
+        ):
+            yield item["pk"]["S"].partition("#")[2]
+
+    def _wakes_by(self, work: HookWork, wake: Millis) -> HookWork:
+        """Have an endpoint looked at earlier, if it is to be looked at later than that."""
+        if work.wake <= wake:
+            return work
+        values = self._wake(work.endpoint, wake)
+        try:
+            return self._update(
+                work.endpoint,
+                "SET #open_pk = :slot, #open_sk = :wake",
+                "attribute_exists(pk) AND (attribute_not_exists(#open_sk) OR #open_sk > :wake)",
+                values,
+            )
+        except ConditionFailed:
+            return work  # another made it earlier still, or looked meanwhile
+
+    def _wake(self, endpoint: str, wake: Millis) -> Item:
+        return {":slot": s(keys.slot(shard_of_endpoint(endpoint))), ":wake": s(aged(wake, endpoint))}
+
+    def _update(self, endpoint: str, expression: str, condition: str, values: Mapping[str, Any]) -> HookWork:
+        used = f"{expression} {condition}"
+        request: Item = {
+            "TableName": self._table,
+            "Key": keys.work(endpoint),
+            "UpdateExpression": expression,
+            "ExpressionAttributeNames": {k: v for k, v in _NAMES.items() if k in used},
+            "ExpressionAttributeValues": values,
+            "ReturnValues": "ALL_NEW",
+        }
+        if condition:
+            request |= {"ConditionExpression": condition, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+        return _work(self._db.call("update_item", **request)["Attributes"])
+
+
+def _changes(work: HookWork, *, order: bool) -> tuple[dict[str, Item], list[str], Item]:
+    """Return what is set, what is removed, and a place for values; `order`: also of the order to replay."""
+    fields: dict[str, Item | None] = {f"#{x}": n(value) if (value := getattr(work, x)) else None for x in _NUMBERS}
+    fields["#slow"] = {"BOOL": True} if work.slow else None
+    if order:
+        fields["#replay"] = s(_packed(work.replay)) if work.replay is not None else None
+    sets = {name: value for name, value in fields.items() if value is not None}
+    return sets, [name for name, value in fields.items() if value is None], {}
+
+
+def _expression(sets: Mapping[str, Item], removes: Iterable[str], values: Item) -> str:
+    """Return an update's expression, and note its values."""
+    values |= {f":v{i}": value for i, value in enumerate(sets.values())}
+    parts = ["SET " + ", ".join(f"{name} = :v{i}" for i, name in enumerate(sets))] if sets else []
+    if gone := ", ".join(removes):
+        parts.append(f"REMOVE {gone}")
+    return " ".join(parts)
+
+
+def _packed(x: ReplayOrder) -> str:
+    return json.dumps([x.since, x.until, x.at, x.state and x.state.value, x.after], separators=(",", ":"))
+
+
+def _order(packed: str) -> ReplayOrder:
+    since, until, at, state, after = json.loads(packed)
+    return ReplayOrder(since, until, at, DeliveryState(state) if state else None, after)
+
+
+def _work(item: Mapping[str, Any]) -> HookWork:
+    return HookWork(
+        endpoint=item["pk"]["S"].partition("#")[2],
+        owner=text(item, "owner"),
+        until=number(item, "until"),
+        added=number(item, "added"),
+        fails=number(item, "fails"),
+        open_until=number(item, "open_until"),
+        failing_since=number(item, "failing_since"),
+        wake=int(text(item, "open_sk", "0").partition("#")[0]),
+        slow="slow" in item,
+        replay=_order(text(item, "replay")) if "replay" in item else None,
+    )
