@@ -57,6 +57,12 @@ class ApiClient:
         self._pool = connections(target.url)
         self._met = False
 
+    @property
+    def place(self) -> str:
+        """Where the API is, for people: the local cloud, or its host."""
+        host = urlsplit(self._target.url).hostname or ""
+        return "the local cloud" if is_loopback(host) else host
+
     def close(self) -> None:
         """Close the connections."""
         self._pool.clear()

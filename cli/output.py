@@ -30,6 +30,11 @@ class Surroundings:
         """Whether somebody looks at stdout."""
         return sys.stdout.isatty() if self._terminal is None else self._terminal
 
+    @property
+    def asks(self) -> bool:
+        """Whether somebody can be asked: questions are on stderr, their answers on stdin."""
+        return sys.stdin.isatty() and sys.stderr.isatty() if self._terminal is None else self._terminal
+
 
 def surroundings(ctx: typer.Context) -> Surroundings:
     """Return what the command was started with."""

@@ -46,7 +46,7 @@ def send(
     idempotency_key: Annotated[
         str, typer.Option(metavar="KEY", help="Repeat an earlier call with its key: nothing is sent twice.")
     ] = "",
-    follow: Annotated[bool, typer.Option("--watch", help="Then watch it until it is LOGGED.")] = False,
+    follow: Annotated[bool, typer.Option("--watch", help="Then watch it until the last message.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the Idempotency-Key on stderr.")] = False,
     json: Json = False,
 ) -> None:
@@ -94,7 +94,7 @@ def send(
 
 @app.command("watch")
 def watch_batch(ctx: typer.Context, batch_id: BatchId, json: Json = False) -> None:
-    """Watch a batch until it is LOGGED. Ctrl-C ends the watching, not the job. --json: one line per change."""
+    """Watch a batch until its last message. Ctrl-C ends the watching, not the job. --json: one line per change."""
     _follow(ctx, connect(ctx), batch_id, json=json)
 
 

@@ -6,21 +6,22 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cli.asking import Yes, check_can_ask, confirm
 from cli.client import connect, path_of
 from cli.errors import ExitCode, Failed, Misused
 from cli.files import text_of
-from cli.output import Json, emit, say, surroundings, tables
-from cli.sending import jobs
+from cli.output import Json, counted, emit, surroundings, tables
+from cli.sending import jobs, managing
+from cli.sending.managing import At, CampaignId, Rate
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
 from cli.sending.running import Plan, Runner, show_preview
 from cli.sending.transfer import measured
+from cli.sending.words import left_of
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of
 
 app = typer.Typer(help="Campaigns: one message with placeholders, a list of any size.", no_args_is_help=True)
 
-CampaignId = Annotated[str, typer.Argument(metavar="ID", help="The campaign's id.")]
-COLUMNS: Final = ("campaign_id", "state", "channel", "credential_id", "created_at", "name")
 PROBLEM: Final = ("row", "code", "detail")
 MAX_NAME: Final = 100
 
@@ -43,12 +44,13 @@ def run(
     sender: From = "",
     reply_to: ReplyTo = "",
     credential: Annotated[str, typer.Option(metavar="ID", help="The credential; default: the channel's first.")] = "",
-    rate: Annotated[float, typer.Option(min=0, help="Messages per second at most; default: the credential's.")] = 0,
+    rate: Rate = 0,
     channel: Annotated[str, channel_option("The channel to send through.")] = EMAIL.name,
     name: Annotated[str, typer.Option(help="Its name, for people; default: the list's.")] = "",
     region: Annotated[str, typer.Option(metavar="CC", help="Country of numbers without a country code, e.g. DE.")] = "",
     drop_duplicates: Annotated[bool, typer.Option(help="Send one message to a recipient who is listed twice.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Send without confirmation.")] = False,
+    at: At = "",
+    yes: Yes = False,
     json: Json = False,
 ) -> None:
     """Upload a list, review it, send it, and watch until the last message.
@@ -56,8 +58,7 @@ def run(
     The exit code is 0 if everything was sent or delivered, and 1 if messages failed, are unknown or were not sent.
     """
     around = surroundings(ctx)
-    if not yes and (json or not around.terminal):
-        raise Misused("not a terminal: add --yes to send without confirmation")
+    check_can_ask(around, yes=yes, json=json)
     measured(file)
     body: dict[str, Any] = {"name": name or file.name[:MAX_NAME], "channel": channel}
     if credential:
@@ -67,7 +68,7 @@ def run(
     if region:
         options["region"] = region.upper()
     runner = Runner(connect(ctx), around, json=json)
-    _end(runner.run(Plan(file, body, options, rate), ask=not yes))
+    _end(runner.run(Plan(file, body, options, rate, at), ask=not yes))
 
 
 def _message(
@@ -108,28 +109,12 @@ def _end(code: ExitCode) -> None:
         raise typer.Exit(code)
 
 
-@app.command("list")
-def list_campaigns(ctx: typer.Context, json: Json = False) -> None:
-    """List the account's campaigns, newest first."""
-    tables(COLUMNS, connect(ctx).pages("/campaigns", {"limit": jobs.PAGE}), json=json, empty="no campaigns")
-
-
-@app.command()
-def show(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
-    """Show a campaign's content, list and jobs."""
-    found = connect(ctx).get(_path(campaign))
-    if json:
-        emit(found)
-        return
-    for name, value in found.items():
-        if value not in (None, "", [], {}) and not isinstance(value, dict):
-            words = ", ".join(map(str, value)) if isinstance(value, list) else value
-            say(f"{name.replace('_', ' '):<20}  {words}")
+managing.add_to(app)
 
 
 @app.command()
 def watch(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
-    """Watch a sending campaign until it is LOGGED. The exit code is that of `run`."""
+    """Watch a sending campaign until its last message. The exit code is that of `run`."""
     api = connect(ctx)
     sent = api.get(_path(campaign)).get("jobs")
     if not isinstance(sent, list) or not sent:
@@ -164,12 +149,19 @@ def problems(
     tables(PROBLEM, found, json=json, empty="no problems")
 
 
-jobs.add_to(app, "campaign", "campaigns", log="/messages")
+jobs.add_to(app, "campaign", "campaigns", log="/messages", stats="/stats")
 
 
 @app.command("override-bounce-guard")
-def override_guard(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
+def override_guard(ctx: typer.Context, campaign: CampaignId, yes: Yes = False, json: Json = False) -> None:
     """Turn off the bounce guard of a campaign permanently. Then run `campaign resume`."""
-    answer = connect(ctx).post(_path(campaign, "/override-bounce-guard"), again=True)
+    around = surroundings(ctx)
+    check_can_ask(around, yes=yes, json=json)
+    api = connect(ctx)
+    if not yes:
+        left = counted(left_of(api.get(_path(campaign, "/stats")).get("counts")), "message")
+        asked = f"Turn off the bounce guard of this campaign of {api.place} for good, with {left} left?"
+        confirm(around, asked, yes=yes, json=json)
+    answer = api.post(_path(campaign, "/override-bounce-guard"), again=True)
     text = f"campaign {campaign} is sent whatever bounces; go on:  posthaste campaign resume {campaign}"
     jobs.told(answer, json=json, text=text)

@@ -1,7 +1,7 @@
 """What batches and campaigns can both be told: a job's log, its export, stop, resume and retry."""
 
 import json as codec
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -11,7 +11,9 @@ from cli.client import connect, path_of
 from cli.errors import Failed, Misused
 from cli.output import Json, counted, emit, say, surroundings, tables, tell
 from cli.sending import exports
+from cli.sending.running import how_to_send
 from cli.sending.watch import asked
+from cli.sending.words import left_of, state_words
 from shared.domain.jobs.states import JobState, MessageState, Status
 from shared.ports import Clock
 
@@ -34,7 +36,7 @@ Include = Annotated[
 ]
 
 
-def add_to(app: typer.Typer, kind: str, root: str, *, log: str) -> None:
+def add_to(app: typer.Typer, kind: str, root: str, *, log: str, stats: str = "") -> None:
     """Add these commands to those of a kind of job.
 
     Args:
@@ -42,6 +44,7 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str) -> None:
         kind: `batch` or `campaign`.
         root: where they stand in the API.
         log: what follows the path of one to its messages.
+        stats: what follows the path of one to its counts.
     """
 
     def again(ctx: typer.Context, name: str, rest: str, body: bytes = b"{}", *, json: bool) -> None:
@@ -51,12 +54,7 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str) -> None:
         """
         api = connect(ctx)
         answer = _once_stopped(lambda: api.post(path_of(root, name, rest), body, again=False), surroundings(ctx).clock)
-        if answer.get("messages") == 0:
-            text = f"{kind} {name}: nothing to send"
-        else:
-            queued = counted(answer.get("messages", 0), "message")
-            text = f"{kind} {name}: {queued} queued again; posthaste {kind} watch {name}"
-        told(answer, json=json, text=text)
+        told(answer, json=json, text=_queued_again(kind, name, answer))
 
     @app.command()
     def logs(
@@ -90,11 +88,18 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str) -> None:
     def stop(ctx: typer.Context, name: Name, json: Json = False) -> None:
         api, clock = connect(ctx), surroundings(ctx).clock
         answer = api.post(path_of(root, name, "/stop"), again=True)
-        state = answer.get("state")
-        if state == JobState.STOPPED and not json:
-            state = _stopped(lambda: api.get(path_of(root, name)), clock)
-        text = f"{kind} {name} is {state}; go on:  posthaste {kind} resume {name}"
-        told(answer, json=json, text=text)
+        if json:
+            emit(answer)
+            return
+        found = answer
+        if answer.get("state") == JobState.STOPPED:
+            tell("stopping. Waiting for messages already handed to the provider")
+        if stats or answer.get("state") == JobState.STOPPED:
+            found = _stopped(lambda: api.get(path_of(root, name, stats)), clock)
+        left = left_of(found.get("counts"))
+        words = state_words(found.get("state"), left)
+        rest = f"; to send the rest:  posthaste {kind} resume {name}" if left else ""
+        say(f"{kind} {name} is {words}{rest}")
 
     @app.command(help=f"Send what a stopped {kind} has not sent.")
     def resume(ctx: typer.Context, name: Name, json: Json = False) -> None:
@@ -109,14 +114,27 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str) -> None:
         again(ctx, name, "/retry", _to_include(include), json=json)
 
 
-def _stopped(read: Callable[[], dict[str, Any]], clock: Clock) -> object:
-    """Wait until what is being stopped has stopped, for a while; return its state."""
-    tell("stopping. Waiting for messages already handed to the provider")
+def _queued_again(kind: str, name: str, answer: Mapping[str, Any]) -> str:
+    """Return what a resume or a retry has done, for people.
+
+    Args:
+        kind: `batch` or `campaign`.
+        name: its id.
+        answer: the API's.
+    """
+    messages = int(answer.get("messages") or 0)
+    if messages:
+        return f"{kind} {name}: {counted(messages, 'message')} queued again; posthaste {kind} watch {name}"
+    return how_to_send(name) if answer.get("state") == "ready" else f"{kind} {name}: nothing to send"
+
+
+def _stopped(read: Callable[[], dict[str, Any]], clock: Clock) -> dict[str, Any]:
+    """Wait until what is being stopped has stopped, for a while; return it."""
     end = clock.now() + PATIENCE
     for found in asked(read, clock):
         if found.get("state") != JobState.STOPPED or clock.now() > end:
-            break
-    return found.get("state")
+            return found
+    raise AssertionError("the readings never end")
 
 
 def _once_stopped(send: Callable[[], dict[str, Any]], clock: Clock) -> dict[str, Any]:

@@ -14,12 +14,15 @@ from typing import Any, Final
 
 import typer
 
+from cli.asking import agreed
 from cli.client import ApiClient, path_of
-from cli.errors import ExitCode, Failed, Unreachable
+from cli.errors import CommandError, ExitCode, Failed, Unreachable
 from cli.meters import Meter, meter, size_of
 from cli.output import Surroundings, counted, emit, say, table, tell
 from cli.sending.transfer import upload
 from cli.sending.watch import Bars, JobProgress, as_json, as_lines, asked, watch
+from cli.sending.words import UNSENT, state_words
+from shared.domain.channels.lookup import channel_of
 from shared.domain.jobs.job import StopReason
 from shared.domain.jobs.states import MessageState
 
@@ -29,7 +32,6 @@ LINES: Final = 12
 """Lines of a body that a preview shows."""
 ENDED: Final = frozenset({"ready", "sent", "failed"})
 """States of an upload that will not change by themselves."""
-UNSENT: Final = (MessageState.QUEUED, MessageState.SENDING)
 NOT_SENT: Final = (MessageState.FAILED, MessageState.UNKNOWN)
 NO_CAMPAIGN: Final = "the answer does not describe a campaign"
 ONE: Final = {"duplicates": "duplicate"}
@@ -38,12 +40,20 @@ WORDS: Final = {"stop": "stop it", "leave": "leave it running", "continue": "con
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be sent. `body`: of POST /campaigns; `rate`: messages per second, 0 for the credential's own."""
+    """What is to be sent.
+
+    Attributes:
+        body: of POST /campaigns.
+        options: of the upload.
+        rate: messages per second, 0 for the credential's own.
+        at: when it is sent, RFC 3339; empty for now.
+    """
 
     file: Path
     body: Mapping[str, Any]
     options: Mapping[str, Any]
     rate: float
+    at: str = ""
 
 
 class Runner:
@@ -57,18 +67,27 @@ class Runner:
 
     def run(self, plan: Plan, *, ask: bool) -> ExitCode:
         """Do all of it; return how it ended."""
-        campaign = self._created(plan.body)
+        made = self._created(plan.body)
+        campaign = str(made["campaign_id"])
+        listed = False
         try:
+            self._check(made, plan.rate)
             accepted = self._listed(campaign, plan)
+            listed = True
             if not self._json:
                 show_preview(self._api, campaign)
-            if ask and not typer.confirm(f"Send {counted(accepted, 'message')}?", err=True):
-                tell(_kept(campaign))
+            if not agreed(question(accepted, made, self._api.place, plan.at), yes=not ask):
+                _tell_kept(campaign)
                 return ExitCode.FAILED
         except (KeyboardInterrupt, typer.Abort):
-            tell(_kept(campaign))
+            _tell_kept(campaign, listed=listed)
             raise
-        return self.follow(campaign, self._sent(campaign, plan.rate))
+        except CommandError:
+            if not listed:
+                self._withdraw(campaign)
+            raise
+        job = self.send(campaign, plan.rate, plan.at)
+        return ExitCode.OK if plan.at else self.follow(campaign, job)
 
     def follow(self, campaign: str, job: str) -> ExitCode:
         """Watch a campaign's job until it is LOGGED; 0 if everything was sent or delivered, 1 if not."""
@@ -86,13 +105,37 @@ class Runner:
                     tell(f"no longer watching; the campaign continues. To watch again: {again}")
                     raise
 
-    def _created(self, body: Mapping[str, Any]) -> str:
+    def _created(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         answer = self._api.post("/campaigns", _json(body), key=_key())
         campaign = answer.get("campaign_id")
         if not isinstance(campaign, str):
             raise Failed(f"{NO_CAMPAIGN}: does POSTHASTE_URL name a Posthaste API?")
         self._tell(f"campaign {campaign} created, with {answer.get('credential_id')}", answer)
-        return campaign
+        if answer.get("test") and not self._json:
+            say("this is a test key: the messages reach no provider")
+        return answer
+
+    def _check(self, campaign: Mapping[str, Any], rate: float) -> None:
+        """Refuse before the upload what the API would refuse after it: no sender, or too high a rate."""
+        said = campaign.get("template") or {}
+        if channel_of(str(campaign.get("channel"))).names_sender and not said.get("from"):
+            raise Failed("the stored template has no sender\nadd one: posthaste template put --id ID --from ADDRESS")
+        if not rate:
+            return
+        name = campaign.get("credential_id")
+        pages = self._api.pages("/credentials", {"limit": "1000"})
+        most = next((x.get("declared_rate") for page in pages for x in page if x.get("id") == name), None)
+        if isinstance(most, int | float) and rate > most:
+            raise Failed(f"{rate:g} messages per second is more than {name} sends\nuse --rate {most:g} or less")
+
+    def _withdraw(self, campaign: str) -> None:
+        """Delete a campaign whose list cannot be used, so that a failed try leaves nothing behind."""
+        try:
+            self._api.delete(path_of("campaigns", campaign))
+        except CommandError:
+            tell(f"an empty campaign is left: posthaste campaign delete {campaign}")
+        else:
+            tell("nothing was sent, and the campaign is deleted again")
 
     def _listed(self, campaign: str, plan: Plan) -> int:
         """Upload the list and wait until it is read; return how many of its recipients are sent to."""
@@ -117,22 +160,33 @@ class Runner:
             raise Failed(f"the list cannot be used: {found.get('detail')} ({found.get('code')})")
         if missing := found.get("missing"):
             raise Failed(
-                f"the list lacks columns that the template names: {', '.join(map(str, missing))}; "
-                f"nothing was sent. Add them, or change the template, and run again"
+                f"the list lacks columns that the template names: {', '.join(map(str, missing))}\n"
+                f"add them, or change the template, and run again"
             )
-        left_out: int = sum((found.get("skipped") or {}).values())
-        return int(found.get("accepted") or 0) - left_out
+        return recipients_of(found)
 
-    def _sent(self, campaign: str, rate: float) -> str:
-        body = {"rate": rate} if rate else {}
+    def send(self, campaign: str, rate: float, at: str = "") -> str:
+        """Send a campaign's list; return the job's id.
+
+        Args:
+            campaign: its id.
+            rate: messages per second, 0 for the credential's own.
+            at: when, RFC 3339; empty for now.
+        """
+        body: dict[str, Any] = {"rate": rate} if rate else {}
+        body |= {"scheduled_at": at} if at else {}
         path = path_of("campaigns", campaign, "/send")
         try:
             answer = self._api.post(path, _json(body), key=_key())
         except (KeyboardInterrupt, Unreachable):
             tell(f"it may be sending already. Before another run, check: posthaste campaign show {campaign}")
             raise
-        self._tell(f"sending; posthaste campaign stop {campaign} stops it", answer)
-        return str(answer.get("job_id", ""))
+        job = str(answer.get("job_id", ""))
+        if at:
+            self._tell(f"scheduled for {at}; posthaste schedule cancel {job} takes it back", answer)
+        else:
+            self._tell(f"sending; posthaste campaign stop {campaign} stops it", answer)
+        return job
 
     def _watched(self, campaign: str, job: str) -> JobProgress:
         path = path_of("jobs", job)
@@ -148,8 +202,8 @@ class Runner:
             return watch(read, bars, self._around.clock)
 
     def _choice(self) -> str:
-        """Ask what Ctrl-C means; a second one leaves it running."""
-        tell("Ctrl-C: " + ", ".join(f"[{word[0]}] {meaning}" for word, meaning in WORDS.items()))
+        """Ask what Ctrl-C means while it is still sending; a second one leaves it running."""
+        tell("still sending: " + ", ".join(f"[{word[0]}] {meaning}" for word, meaning in WORDS.items()))
         try:
             while True:
                 answer = typer.prompt("What now?", default="c", err=True).strip().lower()
@@ -165,7 +219,7 @@ class Runner:
         bad = {s: n for s in NOT_SENT if (n := counts.get(s, 0))}
         if not self._json:
             figures = ", ".join(f"{n:,} {state}" for state, n in counts.items() if n)
-            say(f"campaign {campaign} is {last.state}: {figures or 'no messages'}")
+            say(f"campaign {campaign} is {state_words(last.state, left)}: {figures or 'no messages'}")
             _advise(campaign, left, bad, guarded=last.stop_reason == StopReason.BOUNCE_GUARD)
         return ExitCode.FAILED if left or bad else ExitCode.OK
 
@@ -224,8 +278,36 @@ def _figures(upload: Mapping[str, Any]) -> str:
     return f"{counted(upload.get('rows') or 0, 'row')}{_aside(upload)}"
 
 
-def _kept(campaign: str) -> str:
-    return f"nothing was sent; the campaign is kept: posthaste campaign show {campaign}"
+def recipients_of(upload: Mapping[str, Any]) -> int:
+    """Return how many recipients of a list are sent to."""
+    left_out: int = sum((upload.get("skipped") or {}).values())
+    return int(upload.get("accepted") or 0) - left_out
+
+
+def question(amount: int, campaign: Mapping[str, Any], place: str, at: str) -> str:
+    """Return the question before a list is sent.
+
+    Args:
+        amount: messages.
+        campaign: as the API describes it.
+        place: where the API is, for people.
+        at: when they are sent; empty for now.
+    """
+    test = ", as a test that reaches no provider" if campaign.get("test") else ""
+    when = f" at {at}" if at else ""
+    return f"Send {counted(amount, 'message')}{when} through {campaign.get('credential_id')} of {place}{test}?"
+
+
+def how_to_send(campaign: str) -> str:
+    """Return how to send a campaign whose list is ready."""
+    return f"to send it:  posthaste campaign send {campaign}   (later: --at TIME; slower: --rate N)"
+
+
+def _tell_kept(campaign: str, *, listed: bool = True) -> None:
+    tell("nothing was sent; the campaign is kept")
+    if listed:
+        tell(how_to_send(campaign))
+    tell(f"to delete it:  posthaste campaign delete {campaign}")
 
 
 def _key() -> str:

@@ -1,4 +1,4 @@
-"""Follow a job until it is LOGGED: bars on a terminal, one line per change elsewhere or as JSON.
+"""Follow a job until it ends: bars on a terminal, one line per change elsewhere or as JSON.
 
 Watching only reads: ending it, by Ctrl-C or a lost connection, changes nothing about the job.
 """
@@ -18,6 +18,7 @@ from rich.text import Text
 
 from cli.errors import Failed
 from cli.output import clean, counted, emit, say
+from cli.sending.words import left_of, state_words, waiting_words
 from shared.domain.jobs.states import JobState, MessageState
 from shared.ports import Clock
 
@@ -66,6 +67,11 @@ class JobProgress:
     def handed_over(self) -> int:
         """How many messages a provider has had."""
         return sum(self.counts.get(state, 0) for state in HANDED_OVER)
+
+    @property
+    def words(self) -> str:
+        """The state for people."""
+        return state_words(self.state, left_of(self.counts), scheduled=self.waiting_for == "scheduled")
 
     @property
     def finished(self) -> bool:
@@ -170,9 +176,10 @@ def as_lines(clock: Clock) -> Screen:
 
     def show(progress: JobProgress) -> None:
         figures = "  ".join(f"{state} {n:,}" for state, n in progress.counts.items() if n)
-        waits = f"  (waiting for: {progress.waiting_for})" if progress.waiting_for else ""
+        words = waiting_words(progress.waiting_for)
+        waits = f"  (waiting for {words})" if words else ""
         ends = f"  (ends about {by_the_clock(progress.eta, clock.now())})" if progress.eta else ""
-        say(f"{progress.state:8}  {figures}{waits}{ends}")
+        say(f"{progress.words:8}  {figures}{waits}{ends}")
 
     return show
 
@@ -198,7 +205,8 @@ class Bars:
         self._live.update(self._picture(progress), refresh=True)
 
     def _picture(self, progress: JobProgress) -> Group:
-        waits = f", waiting for: {progress.waiting_for}" if progress.waiting_for else ""
+        words = waiting_words(progress.waiting_for)
+        waits = f", waiting for {words}" if words else ""
         bars = Table.grid(padding=(0, 2))
         for state, n in progress.counts.items():
             style = STYLES.get(MessageState(state), "white")
@@ -211,4 +219,4 @@ class Bars:
         if pace or end:
             bars.add_row(Text(""), Text(", ".join(x for x in (pace, end) if x)))
         total = counted(progress.total, "message")
-        return Group(Text(f"{self._title}  {progress.state}  {total}{waits}", style="bold"), bars)
+        return Group(Text(f"{self._title}  {progress.words}  {total}{waits}", style="bold"), bars)

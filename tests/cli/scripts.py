@@ -146,6 +146,23 @@ def job(state: str, **some: int) -> Answer:
     return Answer(job_view(state, **some))
 
 
+def credentials(rate: float = 100.0) -> Answer:
+    breaker = {"state": "closed", "reason": None, "since": None}
+    known = {"id": "sendgrid-main", "provider": "sendgrid", "channel": "email", "rate": rate, "declared_rate": rate}
+    return Answer({"items": [known | {"in_flight": 0, "breaker": breaker, "paused": False}], "next_cursor": None})
+
+
+def stats(state: str, **some: int) -> Answer:
+    """The figures of a campaign of one job."""
+    view = job_view(state, **some)
+    same = ("state", "total", "duplicates", "counts", "exact", "unacknowledged", "as_of", "route", "eta")
+    return Answer({"campaign_id": CAMPAIGN, "jobs": [view], **{name: view[name] for name in same}})
+
+
+def deleted() -> Answer:
+    return Answer({"deleted": True})
+
+
 def sent() -> Answer:
     return Answer({"campaign_id": CAMPAIGN, "job_id": JOB, "state": "READY", "recipients": 1, "skipped": 0}, 202)
 

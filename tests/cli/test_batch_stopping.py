@@ -5,7 +5,7 @@ def test_stop_resume_and_retry_are_posted(run: Run, api: FakeApi) -> None:
     api.answers(Answer({"job_id": "b1", "state": "STOPPED"}))
     assert run("batch", "stop", "b1", "--json").json["state"] == "STOPPED"
     api.answers(Answer({"job_id": "b1", "state": "LOGGED"}))
-    assert "b1 is LOGGED" in run("batch", "stop", "b1").out
+    assert "b1 is done" in run("batch", "stop", "b1").out
     api.answers(Answer({"job_id": "b1", "state": "READY", "messages": 1200}))
     assert "1,200 messages" in run("batch", "resume", "b1").out
     assert run("batch", "retry", "b1", "--include", "unknown", "--include", "failed", "--json").code == 0
@@ -32,9 +32,10 @@ def test_stop_is_repeated_when_the_answer_is_lost_but_retry_is_not(run: Run, api
 
 
 def test_stop_waits_until_the_batch_has_stopped(run: Run, api: FakeApi, clock: FakeClock) -> None:
-    api.answers(Answer({"state": "STOPPED"}), Answer({"state": "STOPPED"}), Answer({"state": "LOGGED"}))
+    ended = Answer({"state": "LOGGED", "counts": {"queued": 1200, "sending": 0, "sent": 8}})
+    api.answers(Answer({"state": "STOPPED"}), Answer({"state": "STOPPED"}), ended)
     done = run("batch", "stop", "b1")
-    assert done.out == "batch b1 is LOGGED; go on:  posthaste batch resume b1\n"
+    assert done.out == "batch b1 is stopped (1,200 left); to send the rest:  posthaste batch resume b1\n"
     assert "stopping" in done.err
     assert [(a.method, a.path) for a in api.asked] == [
         ("POST", "/batches/b1/stop"),
@@ -43,7 +44,7 @@ def test_stop_waits_until_the_batch_has_stopped(run: Run, api: FakeApi, clock: F
     ]
     api.answers(Answer({"state": "STOPPED"}))
     begun = clock.now()
-    assert run("batch", "stop", "b1").out.startswith("batch b1 is STOPPED")
+    assert run("batch", "stop", "b1").out.startswith("batch b1 is stopping")
     assert 300 < clock.now() - begun < 310
 
 

@@ -232,11 +232,11 @@ def test_watching_prints_a_line_per_change_into_a_pipe_and_bars_on_a_terminal(ru
     script = [batch("SENDING", queued=1500, sending=200), batch("LOGGED", delivered=1690, failed=10)]
     api.answers(*script)
     assert run("batch", "watch", "b1").out == (
-        "SENDING   queued 1,500  sending 200\nLOGGED    delivered 1,690  failed 10\n"
+        "sending   queued 1,500  sending 200\ndone      delivered 1,690  failed 10\n"
     )
     api.answers(*script)
     shown = run("batch", "watch", "b1", terminal=True).out
-    assert "LOGGED  1,700 messages" in shown
+    assert "done  1,700 messages" in shown
     assert "━" in shown
     assert "1,690" in shown
 
@@ -267,7 +267,7 @@ def test_the_real_command_ends_in_order_on_ctrl_c(api: FakeApi) -> None:
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=30)
     assert child.returncode == 130
-    assert out == "SENDING   sending 1\n"
+    assert out == "sending   sending 1\n"
     assert err == "no longer watching; the job continues. To watch again: posthaste batch watch b1\n"
 
 
@@ -349,4 +349,4 @@ def test_an_end_is_shown_by_the_users_clock(capsys: pytest.CaptureFixture[str]) 
     clock = FakeClock()
     clock.time = then.timestamp() - 60
     as_lines(clock)(JobProgress("SENDING", {"queued": 1}, eta=moment))
-    assert capsys.readouterr().out == "SENDING   queued 1  (ends about 13:05:09)\n"
+    assert capsys.readouterr().out == "sending   queued 1  (ends about 13:05:09)\n"

@@ -13,8 +13,9 @@ from tests.cli.scripts import (
     JOB,
     UPLOAD,
     campaign,
-    campaign_item,
     counts,
+    credentials,
+    deleted,
     job,
     job_view,
     listed,
@@ -22,6 +23,7 @@ from tests.cli.scripts import (
     preview,
     problem,
     sent,
+    stats,
 )
 
 LIST = b"recipient,name\nann@example.org,Ann\n"
@@ -37,10 +39,13 @@ def files(folder: Path, api: FakeApi) -> Iterator[None]:
     honest.check(api)
 
 
-def whole(api: FakeApi, *after: Answer, ready: Answer | None = None) -> list[Answer]:
-    """What is answered up to the question, and after it."""
+def whole(
+    api: FakeApi, *after: Answer, ready: Answer | None = None, rate: tuple[Answer, ...] = (), **made: Any
+) -> list[Answer]:
+    """What is answered up to the question, and after it. `rate`: when the credential is asked about its rate."""
     return [
-        campaign(status=201),
+        campaign(status=201, **made),
+        *rate,
         place(api),
         Answer(raw=b"", headers={"ETag": '"e1"'}),
         listed("queued", status=202),
@@ -53,11 +58,11 @@ def whole(api: FakeApi, *after: Answer, ready: Answer | None = None) -> list[Ans
 
 def test_a_list_is_uploaded_read_shown_and_sent(run: Run, api: FakeApi) -> None:
     after = [job("SENDING", queued=99_000, sending=200, sent=800), job("LOGGED", sent=1_000, delivered=99_000)]
-    api.answers(*whole(api, sent(), *after))
+    api.answers(*whole(api, sent(), *after, rate=(credentials(),)))
     words = ("--credential", "mail-1", "--rate", "50", "--yes", "--drop-duplicates", "--region", "de")
     done = run("campaign", "run", "list.csv", *MAIL, *words)
     assert done.code == 0, done.err
-    created, asked, put, complete, *_, send, _job, _last = api.asked
+    created, _rates, asked, put, complete, *_, send, _job, _last = api.asked
     assert (created.path, created.json) == (
         "/campaigns",
         {
@@ -77,8 +82,8 @@ def test_a_list_is_uploaded_read_shown_and_sent(run: Run, api: FakeApi) -> None:
     assert "100,000 recipients of 100,003 rows, 2 invalid, 1 duplicate\n" in done.out
     assert "reading the list: 60%  60,000 rows, 1 invalid" in done.out
     assert "uploading list.csv: 100%  of 35 B" in done.out
-    assert "SENDING   queued 99,000  sending 200  sent 800" in done.out
-    assert f"campaign {CAMPAIGN} is LOGGED: 1,000 sent, 99,000 delivered" in done.out
+    assert "sending   queued 99,000  sending 200  sent 800" in done.out
+    assert f"campaign {CAMPAIGN} is done: 1,000 sent, 99,000 delivered" in done.out
 
 
 def test_the_first_problems_are_shown_by_row(run: Run, api: FakeApi) -> None:
@@ -120,7 +125,7 @@ def test_a_bounce_guard_stop_is_shown_with_its_override(run: Run, api: FakeApi) 
     api.asked.clear()
     api.given.clear()
     api.answers(campaign("LOGGED", bounce_guard=False))
-    assert "whatever bounces" in run("campaign", "override-bounce-guard", CAMPAIGN).out
+    assert "whatever bounces" in run("campaign", "override-bounce-guard", CAMPAIGN, "--yes").out
     assert api.asked[0].path == f"/campaigns/{CAMPAIGN}/override-bounce-guard"
 
 
@@ -128,15 +133,19 @@ def test_a_terminal_is_asked_and_no_sends_nothing(run: Run, api: FakeApi) -> Non
     api.answers(*whole(api))
     done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="n\n")
     assert done.code == 1
-    assert "Send 100,000 messages?" in done.err
-    assert f"nothing was sent; the campaign is kept: posthaste campaign show {CAMPAIGN}" in done.err
+    assert "Send 100,000 messages through sendgrid-main of the local cloud?" in done.err
+    assert done.err.endswith(
+        "nothing was sent; the campaign is kept\n"
+        f"to send it:  posthaste campaign send {CAMPAIGN}   (later: --at TIME; slower: --rate N)\n"
+        f"to delete it:  posthaste campaign delete {CAMPAIGN}\n"
+    )
     assert not any(asked.path.endswith("/send") for asked in api.asked)
     api.asked.clear()
     api.given.clear()
     api.answers(*whole(api, sent(), job("LOGGED", delivered=1)))
     done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="y\n")
     assert done.code == 0
-    assert "LOGGED" in done.out
+    assert "done" in done.out
     assert "━" in done.out
 
 
@@ -144,7 +153,7 @@ def test_left_out_recipients_are_not_asked_about(run: Run, api: FakeApi) -> None
     left_out = {"unsubscribed": 40, "suppressed": 1}
     api.answers(*whole(api, ready=listed("ready", rows=100, accepted=100, skipped=left_out)))
     done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="n\n")
-    assert "Send 59 messages?" in done.err
+    assert "Send 59 messages through" in done.err
     assert "100 recipients of 100 rows, 40 unsubscribed, 1 suppressed" in done.out
 
 
@@ -194,15 +203,17 @@ def test_a_stored_template_is_named(run: Run, api: FakeApi) -> None:
 
 def test_a_list_that_cannot_be_used_ends_it(run: Run, api: FakeApi) -> None:
     failed = listed("failed", code="missing_recipient", detail="There is no column recipient.")
-    api.answers(*whole(api, ready=failed))
+    api.answers(*whole(api, ready=failed)[:-1], deleted())
     done = run("campaign", "run", "list.csv", *MAIL, "--yes")
     assert done.code == 1
     assert "There is no column recipient. (missing_recipient)" in done.err
+    assert (api.asked[-1].method, api.asked[-1].path) == ("DELETE", f"/campaigns/{CAMPAIGN}")
+    assert "the campaign is deleted again" in done.err
     assert not any(asked.path.endswith("/send") for asked in api.asked)
 
 
 def test_a_list_without_the_templates_columns_ends_it(run: Run, api: FakeApi) -> None:
-    api.answers(*whole(api, ready=listed("ready", rows=1, accepted=1, missing=["name", "city"])))
+    api.answers(*whole(api, ready=listed("ready", rows=1, accepted=1, missing=["name", "city"]))[:-1], deleted())
     done = run("campaign", "run", "list.csv", *MAIL, "--yes")
     assert done.code == 1
     assert "name, city" in done.err
@@ -277,7 +288,7 @@ def test_ctrl_c_on_a_terminal_can_be_taken_back_or_leave_it_running(run: Run, ap
     api.answers(*whole(api, sent(), job("SENDING", sending=1)))
     done = run("campaign", "run", "list.csv", *MAIL, "--yes", terminal=True, input="c\nl\n")
     assert done.code == 130
-    assert done.err.count("[s] stop it, [l] leave it running, [c] continue watching") == 2
+    assert done.err.count("still sending: [s] stop it, [l] leave it running, [c] continue watching") == 2
     assert "the campaign continues" in done.err
     assert not any(asked.path.endswith("/stop") for asked in api.asked)
 
@@ -315,8 +326,11 @@ def test_stop_resume_and_retry_are_the_campaigns(run: Run, api: FakeApi) -> None
     jobs = [{"job_id": JOB, "state": "READY", "messages": 1200}]
     again: dict[str, Any] = {"campaign_id": CAMPAIGN, "state": "READY", "messages": 1200, "jobs": jobs, "left_out": []}
     stopping = Answer({"campaign_id": CAMPAIGN, "state": "STOPPED", "jobs": [job_view("STOPPED", queued=1)]})
-    api.answers(stopping, campaign("LOGGED"))
-    assert f"campaign {CAMPAIGN} is LOGGED" in run("campaign", "stop", CAMPAIGN).out
+    api.answers(stopping, stats("LOGGED", queued=1200))
+    done = run("campaign", "stop", CAMPAIGN)
+    assert done.out == (
+        f"campaign {CAMPAIGN} is stopped (1,200 left); to send the rest:  posthaste campaign resume {CAMPAIGN}\n"
+    )
     api.answers(Answer(again))
     assert "1,200 messages" in run("campaign", "resume", CAMPAIGN).out
     assert run("campaign", "retry", CAMPAIGN, "--include", "failed", "--json").json == again
@@ -325,7 +339,7 @@ def test_stop_resume_and_retry_are_the_campaigns(run: Run, api: FakeApi) -> None
     assert run("campaign", "resume", CAMPAIGN).code == 1
     assert [(a.path, a.json if a.method == "POST" else None) for a in api.asked] == [
         (f"/campaigns/{CAMPAIGN}/stop", {}),
-        (f"/campaigns/{CAMPAIGN}", None),
+        (f"/campaigns/{CAMPAIGN}/stats", None),
         (f"/campaigns/{CAMPAIGN}/resume", {}),
         (f"/campaigns/{CAMPAIGN}/retry", {"include": ["failed"]}),
         (f"/campaigns/{CAMPAIGN}/resume", {}),
@@ -362,15 +376,3 @@ def test_all_problems_of_a_list_are_shown_page_by_page(run: Run, api: FakeApi) -
     assert run("campaign", "problems", CAMPAIGN, UPLOAD, "--json").lines == [*pages[0], *pages[1]]
     api.answers(listed("ready"))
     assert run("campaign", "problems", CAMPAIGN, UPLOAD).err == "no problems\n"
-
-
-def test_campaigns_are_listed_and_shown(run: Run, api: FakeApi) -> None:
-    api.answers(Answer({"items": [campaign_item()], "next_cursor": None}))
-    assert CAMPAIGN in run("campaign", "list").out
-    assert run("campaign", "list", "--json").json == campaign_item()
-    api.answers(campaign("ready", missing=["city"]))
-    out = run("campaign", "show", CAMPAIGN).out
-    assert "city" in out
-    assert "sendgrid-main" in out
-    api.answers(Answer({"items": [], "next_cursor": None}))
-    assert run("campaign", "list").err == "no campaigns\n"

@@ -32,7 +32,7 @@ def test_a_newcomer_types_the_tutorial(cloud: Cloud, api: Api, folder: Path) -> 
     assert (start, end) == ("make up\n", "make down\n")
     first = typed(steps[0], folder)
     assert "3 recipients" in first
-    assert "LOGGED" in first
+    assert "done" in first
     assert wait_for(lambda: api.call("GET", BOUNCED).status == 200, 60)
 
     said = typed("\n".join(steps), folder)

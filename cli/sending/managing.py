@@ -1,0 +1,235 @@
+"""`posthaste campaign list | show | stats | send | test | delete`: campaigns that are there already."""
+
+import json as codec
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli.asking import Yes, agreed, check_can_ask
+from cli.client import ApiClient, connect, path_of
+from cli.errors import ExitCode, Failed
+from cli.options import pairs
+from cli.output import Json, counted, emit, say, surroundings, table, tables, tell
+from cli.sending import jobs
+from cli.sending.running import Runner, how_to_send, question, recipients_of
+from cli.sending.words import REASONS, figures, left_of, state_words, waiting_words
+
+LISTED: Final = ("campaign_id", "state", "messages", "delivered", "failed", "credential", "created_at", "name")
+ROUTE: Final = ("credential_id", "provider", "tried", "accepted", "delivered", "failed")
+SOME: Final = 50
+CampaignId = Annotated[str, typer.Argument(metavar="ID", help="The campaign's id.")]
+Rate = Annotated[float, typer.Option(min=0, help="Messages per second at most; default: the credential's.")]
+At = Annotated[
+    str, typer.Option(metavar="TIME", help="Send it then, RFC 3339 with an offset: 2026-12-01T09:00:00+01:00.")
+]
+
+
+def _path(campaign: str, rest: str = "") -> str:
+    return path_of("campaigns", campaign, rest)
+
+
+def list_campaigns(
+    ctx: typer.Context,
+    limit: Annotated[int, typer.Option(min=1, help="Show at most this many campaigns. --json shows all.")] = SOME,
+    json: Json = False,
+) -> None:
+    """List the account's campaigns with their figures, newest first."""
+    api = connect(ctx)
+    if json:
+        tables((), api.pages("/campaigns", {"limit": jobs.PAGE}), json=True, empty="no campaigns")
+        return
+    pages = api.pages("/campaigns", {"limit": str(min(limit + 1, 1000))})
+    found = list(islice((item for page in pages for item in page), limit + 1))
+    known = _jobs_of(api, found[:limit])
+    table(LISTED, [_row(x, known) for x in found[:limit]], empty="no campaigns")
+    if len(found) > limit:
+        tell(f"there are more than {limit:,}: --limit N shows N")
+
+
+def _jobs_of(api: ApiClient, campaigns: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return the jobs of campaigns by id: from the newest page of all jobs, the others one by one."""
+    wanted = [str(name) for x in campaigns for name in x.get("jobs") or ()]
+    if not wanted:
+        return {}
+    newest = next(iter(api.pages("/jobs", {"limit": jobs.PAGE})), [])
+    known = {str(x.get("job_id")): x for x in newest}
+    return known | {name: api.get(path_of("jobs", name)) for name in wanted if name not in known}
+
+
+def _row(campaign: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    mine = [known[str(name)] for name in campaign.get("jobs") or () if str(name) in known]
+    counts = [x.get("counts") or {} for x in mine]
+    left = sum(map(left_of, counts))
+    return {
+        **campaign,
+        "state": state_words(campaign.get("state"), left),
+        "credential": campaign.get("credential_id"),
+        "messages": _sum(x.get("total") for x in mine),
+        "delivered": _sum(x.get("delivered") for x in counts),
+        "failed": _sum(x.get("failed") for x in counts),
+    }
+
+
+def _sum(numbers: Iterator[Any]) -> str:
+    found = list(numbers)
+    return f"{sum(found):,}" if found else ""
+
+
+def show(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
+    """Show what a campaign says, its list and how far it is. --json: as `GET /campaigns/{id}` answers."""
+    api = connect(ctx)
+    found = api.get(_path(campaign))
+    if json:
+        emit(found)
+        return
+    stats = api.get(_path(campaign, "/stats")) if found.get("jobs") else {}
+    left = left_of(stats.get("counts"))
+    say(f"campaign {campaign} is {state_words(found.get('state'), left)}")
+    for name, value in _facts(api, found, stats):
+        if value:
+            say(f"  {name:<11}  {value}")
+    if advice := _next(campaign, found, left):
+        say(advice)
+
+
+def _facts(api: ApiClient, found: Mapping[str, Any], stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what there is to say about a campaign: a name, and the words, which may be empty."""
+    said = found.get("template") or {}
+    body = str(said.get("body") or "")
+    copied = f"{found['template_id']}, version {found.get('template_version')}" if found.get("template_id") else ""
+    yield "name", str(found.get("name") or "")
+    yield "test", "made with a test key: no provider gets it" if found.get("test") else ""
+    yield "credential", f"{found.get('credential_id')} ({found.get('channel')})"
+    yield "template", copied
+    for name in ("from", "reply_to", "subject"):
+        yield name.replace("_", " "), str(said.get(name) or "")
+    yield "body", f"{counted(len(body), 'character')}; posthaste campaign preview {found.get('campaign_id')}"
+    yield "variables", ", ".join(map(str, found.get("variables") or ()))
+    yield "list", _list_words(api, found)
+    yield "missing", ", ".join(map(str, found.get("missing") or ()))
+    if stats:
+        yield "messages", f"{stats.get('total') or 0:,}: {figures(stats.get('counts'))}"
+        yield from _job_facts(stats)
+    yield "created", str(found.get("created_at") or "")
+
+
+def _job_facts(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what holds a campaign's jobs up, when they end, and why they were stopped."""
+    mine: Sequence[Mapping[str, Any]] = stats.get("jobs") or ()
+    yield "ends", f"about {stats['eta']}" if stats.get("eta") else ""
+    yield "waiting for", ", ".join(dict.fromkeys(filter(None, (waiting_words(x.get("waiting_for")) for x in mine))))
+    yield "scheduled", ", ".join(str(x["scheduled_at"]) for x in mine if x.get("waiting_for") == "scheduled")
+    stopped = [x for x in mine if x.get("stop_reason") and left_of(x.get("counts"))]
+    yield "stopped", ", ".join(dict.fromkeys(REASONS.get(x["stop_reason"], x["stop_reason"]) for x in stopped))
+
+
+def _list_words(api: ApiClient, found: Mapping[str, Any]) -> str:
+    """Return what there is to say about a list that was not sent."""
+    if not found.get("upload_id"):
+        return ""
+    upload = api.get(_path(str(found.get("campaign_id")), path_of("uploads", str(found["upload_id"]))), {"limit": "1"})
+    return f"{counted(recipients_of(upload), 'recipient')}, not sent"
+
+
+def _next(campaign: str, found: Mapping[str, Any], left: int) -> str:
+    """Return what to do next, empty if nothing is."""
+    if found.get("state") == "ready":
+        return how_to_send(campaign)
+    if found.get("state") == "LOGGED" and left:
+        return f"to send the rest:  posthaste campaign resume {campaign}"
+    return ""
+
+
+def stats(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
+    """Show the outcome of a campaign's messages, in all and by provider."""
+    found = connect(ctx).get(_path(campaign, "/stats"))
+    if json:
+        emit(found)
+        return
+    counts = found.get("counts") or {}
+    words = state_words(found.get("state"), left_of(counts))
+    say(f"campaign {campaign} is {words}: {counted(found.get('total') or 0, 'message')}")
+    for state, n in counts.items():
+        if n:
+            say(f"  {state:<10}  {n:>12,}  {n / max(1, found['total']):7.2%}")
+    if found.get("duplicates"):
+        say(f"  {counted(found['duplicates'], 'duplicate')} left out")
+    if overdue := found.get("unacknowledged"):
+        say(f"  {overdue:,} of the sent wait for an overdue answer of their provider")
+    table(ROUTE, found.get("route") or [], empty="nothing was sent")
+    if found.get("exact") is False:
+        tell(f"figures of {found.get('as_of')}")
+
+
+def send(
+    ctx: typer.Context,
+    campaign: CampaignId,
+    rate: Rate = 0,
+    at: At = "",
+    watch: Annotated[bool, typer.Option("--watch", help="Then watch it until the last message.")] = False,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Send the list that is ready. Without --rate, as fast as the credential allows."""
+    around = surroundings(ctx)
+    check_can_ask(around, yes=yes, json=json)
+    api = connect(ctx)
+    found = api.get(_path(campaign))
+    if not found.get("upload_id"):
+        raise Failed("the campaign has no list to send\nupload one with `posthaste campaign run`", problem="no_list")
+    place = _path(campaign, path_of("uploads", str(found["upload_id"])))
+    amount = recipients_of(api.get(place, {"limit": "1"}))
+    if not agreed(question(amount, found, api.place, at), yes=yes):
+        tell("nothing was sent")
+        tell(how_to_send(campaign))
+        raise typer.Exit(ExitCode.FAILED)
+    runner = Runner(api, around, json=json)
+    job = runner.send(campaign, rate, at)
+    if watch and not at and (code := runner.follow(campaign, job)):
+        raise typer.Exit(code)
+
+
+def try_out(
+    ctx: typer.Context,
+    campaign: CampaignId,
+    recipient: Annotated[str, typer.Argument(metavar="RECIPIENT", help="Your own address or number.")],
+    value: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="The value of a placeholder. Repeatable.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Send one real message of a campaign to yourself. A placeholder without a --value is empty."""
+    body = {"recipient": recipient, "params": pairs("--value", value or [])}
+    found = connect(ctx).post(_path(campaign, "/test"), codec.dumps(body).encode(), key=secrets.token_urlsafe(24))
+    batch = found.get("batch_id")
+    if found.get("skipped"):
+        text = f"not sent: {recipient} is invalid, suppressed or has unsubscribed; posthaste batch logs {batch}"
+    else:
+        text = f"one message to {recipient} is on its way; posthaste batch watch {batch}"
+    jobs.told(found, json=json, text=text)
+
+
+def delete(
+    ctx: typer.Context,
+    campaign: Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of campaigns.")],
+    json: Json = False,
+) -> None:
+    """Delete campaigns that have sent nothing, with their lists."""
+    api = connect(ctx)
+    for name in campaign:
+        found = api.get(_path(name))
+        if found.get("upload_id") and not found.get("jobs"):
+            api.delete(_path(name, path_of("uploads", str(found["upload_id"]))))
+        api.delete(_path(name))
+        jobs.told({"campaign_id": name, "deleted": True}, json=json, text=f"campaign {name} is deleted")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add these commands to those of campaigns."""
+    app.command("list")(list_campaigns)
+    app.command("test")(try_out)
+    for command in (show, stats, send, delete):
+        app.command()(command)

@@ -1,0 +1,258 @@
+"""Campaigns that are there: list, show, stats, send, test, delete; and what is checked before a list is uploaded."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli import honest
+from tests.cli.fakes import Answer, FakeApi, Run
+from tests.cli.scripts import (
+    AT,
+    CAMPAIGN,
+    JOB,
+    UPLOAD,
+    campaign,
+    campaign_item,
+    credentials,
+    deleted,
+    job,
+    job_view,
+    listed,
+    place,
+    preview,
+    problem,
+    sent,
+    stats,
+)
+
+MAIL = ("--template", "mail.html", "--subject", "Hi", "--from", "news@example.com")
+
+
+@pytest.fixture(autouse=True)
+def real(folder: Path, api: FakeApi) -> Iterator[None]:
+    (folder / "list.csv").write_text("recipient\nann@example.org\n")
+    (folder / "mail.html").write_text("<p>Hi</p>")
+    yield
+    honest.check(api)
+
+
+def page(*items: Any) -> Answer:
+    return Answer({"items": list(items), "next_cursor": None})
+
+
+def waiting(**more: Any) -> tuple[Answer, Answer]:
+    """A campaign with a list of 98 that is not sent, and the list."""
+    ready = campaign("ready", upload_id=UPLOAD, columns=["recipient"], **more)
+    return ready, listed("ready", rows=100, accepted=99, invalid=1, skipped={"suppressed": 1})
+
+
+def test_the_list_shows_states_and_figures_for_people(run: Run, api: FakeApi) -> None:
+    running = campaign_item("LOGGED") | {"jobs": [JOB]}
+    older = campaign_item("LOGGED") | {"jobs": ["o" * 26], "name": "older"}
+    jobs = page(job_view("LOGGED", delivered=18_000, failed=318, queued=31_662))
+    api.answers(page(running, campaign_item(), older), jobs, job("LOGGED", delivered=5))
+    rows = run("campaign", "list").out.splitlines()
+    assert "stopped (31,662 left)  49,980    18,000     318" in rows[1]
+    assert "draft" in rows[2]
+    assert "done" in rows[3]
+    assert [asked.path for asked in api.asked] == [
+        "/campaigns?limit=51",
+        "/jobs?limit=1000",
+        f"/jobs/{'o' * 26}",
+    ]
+
+
+def test_the_list_is_cut_for_people_only(run: Run, api: FakeApi) -> None:
+    api.answers(page(campaign_item(), campaign_item(), campaign_item()))
+    done = run("campaign", "list", "--limit", "2")
+    assert (len(done.out.splitlines()), done.err) == (3, "there are more than 2: --limit N shows N\n")
+    assert len(run("campaign", "list", "--json", "--limit", "2").lines) == 3
+    api.answers(page())
+    assert run("campaign", "list").err == "no campaigns\n"
+    assert run("campaign", "list", "--json").out == ""
+
+
+def test_a_stopped_campaign_shows_what_is_left_and_why(run: Run, api: FakeApi) -> None:
+    figures = stats("LOGGED", delivered=60, failed=11, queued=29)
+    figures.body["jobs"][0]["stop_reason"] = "bounce_guard"
+    api.answers(campaign("LOGGED", jobs=[JOB]), figures)
+    assert run("campaign", "show", CAMPAIGN).out == (
+        f"campaign {CAMPAIGN} is stopped (29 left)\n"
+        "  name         list.csv\n"
+        "  credential   sendgrid-main (email)\n"
+        "  from         news@example.com\n"
+        "  subject      Hi {{ name }}\n"
+        f"  body         9 characters; posthaste campaign preview {CAMPAIGN}\n"
+        "  variables    name\n"
+        "  messages     100: 29 queued, 60 delivered, 11 failed\n"
+        "  stopped      by the bounce guard: too many messages bounced\n"
+        f"  created      {AT}\n"
+        f"to send the rest:  posthaste campaign resume {CAMPAIGN}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "counts", "words"),
+    [
+        ("READY", {"queued": 5}, "is sending"),
+        ("SENT", {"sent": 5}, "is sending"),
+        ("STOPPED", {"queued": 5}, "is stopping"),
+        ("LOGGED", {"delivered": 5}, "is done"),
+    ],
+)
+def test_each_state_has_a_word(run: Run, api: FakeApi, state: str, counts: dict[str, int], words: str) -> None:
+    api.answers(campaign(state, jobs=[JOB]), stats(state, **counts))
+    assert words in run("campaign", "show", CAMPAIGN).out
+
+
+def test_a_ready_campaign_shows_its_list_and_how_to_send_it(run: Run, api: FakeApi) -> None:
+    api.answers(*waiting(test=True))
+    out = run("campaign", "show", CAMPAIGN).out
+    assert "  list         98 recipients, not sent\n" in out
+    assert "no provider gets it" in out
+    assert f"posthaste campaign send {CAMPAIGN}" in out
+
+
+def test_figures_are_shares_and_by_provider(run: Run, api: FakeApi) -> None:
+    figures = stats("LOGGED", delivered=75, failed=25)
+    tally = {"credential_id": "sendgrid-main", "provider": "sendgrid", "tried": 100, "accepted": 80}
+    more = {"route": [tally | {"delivered": 75, "failed": 25}], "unacknowledged": 5, "duplicates": 1}
+    figures.body.update(more)
+    api.answers(figures)
+    out = run("campaign", "stats", CAMPAIGN).out
+    assert f"campaign {CAMPAIGN} is done: 100 messages\n" in out
+    assert "  delivered             75   75.00%\n" in out
+    assert "  1 duplicate left out\n" in out
+    assert "5 of the sent wait" in out
+    assert "sendgrid-main  sendgrid  100    80        75         25" in out
+    assert run("campaign", "stats", CAMPAIGN, "--json").json == figures.body
+
+
+def test_a_prepared_campaign_is_sent_after_the_question(run: Run, api: FakeApi) -> None:
+    api.answers(*waiting(), sent())
+    done = run("campaign", "send", CAMPAIGN, "--rate", "20", terminal=True, input="y\n")
+    assert done.code == 0, done.err
+    assert "Send 98 messages through sendgrid-main of the local cloud?" in done.err
+    assert (api.asked[-1].path, api.asked[-1].json) == (f"/campaigns/{CAMPAIGN}/send", {"rate": 20})
+    assert f"sending; posthaste campaign stop {CAMPAIGN} stops it" in done.out
+
+
+def test_no_leaves_the_campaign_ready(run: Run, api: FakeApi) -> None:
+    api.answers(*waiting())
+    done = run("campaign", "send", CAMPAIGN, terminal=True, input="n\n")
+    assert done.code == 1
+    assert f"nothing was sent\nto send it:  posthaste campaign send {CAMPAIGN}" in done.err
+    assert [asked.method for asked in api.asked] == ["GET", "GET"]
+
+
+def test_sending_needs_yes_where_nobody_can_be_asked(run: Run, api: FakeApi) -> None:
+    for words in (("send",), ("send", "--json"), ("override-bounce-guard",)):
+        done = run("campaign", words[0], CAMPAIGN, *words[1:])
+        assert (done.code, done.out) == (2, "")
+        assert "--yes" in done.err
+    assert api.asked == []
+
+
+def test_a_list_can_be_sent_later_and_watched_now(run: Run, api: FakeApi) -> None:
+    api.answers(*waiting(), sent())
+    done = run("campaign", "send", CAMPAIGN, "--at", "2026-12-01T09:00:00Z", "--yes", "--watch")
+    assert api.asked[-1].json == {"scheduled_at": "2026-12-01T09:00:00Z"}
+    assert f"posthaste schedule cancel {JOB}" in done.out
+    api.answers(*waiting(), sent(), job("LOGGED", delivered=97, failed=1))
+    assert run("campaign", "send", CAMPAIGN, "--yes", "--watch").code == 1
+    api.answers(*waiting(), sent(), job("LOGGED", delivered=98))
+    assert run("campaign", "send", CAMPAIGN, "--yes", "--watch", "--json").lines[-1]["state"] == "LOGGED"
+
+
+def test_a_campaign_without_a_list_is_not_sent(run: Run, api: FakeApi) -> None:
+    api.answers(campaign())
+    done = run("campaign", "send", CAMPAIGN, "--yes")
+    assert done.code == 1
+    assert "has no list to send" in done.err
+
+
+def test_the_guard_is_overridden_after_a_question_that_names_what_is_left(run: Run, api: FakeApi) -> None:
+    api.answers(stats("LOGGED", failed=11, queued=29), campaign("LOGGED", bounce_guard=False))
+    done = run("campaign", "override-bounce-guard", CAMPAIGN, terminal=True, input="y\n")
+    assert done.code == 0
+    assert "of the local cloud for good, with 29 messages left?" in done.err
+    api.answers(stats("LOGGED", failed=11, queued=29))
+    api.asked.clear()
+    api.given.clear()
+    done = run("campaign", "override-bounce-guard", CAMPAIGN, terminal=True, input="n\n")
+    assert (done.code, len(api.asked)) == (1, 1)
+    assert "nothing was changed" in done.err
+
+
+def accepted(skipped: int = 0) -> Answer:
+    known = {"batch_id": JOB, "job_id": JOB, "state": "ENQUEUED", "recipients": 1, "duplicates": 0}
+    return Answer(known | {"skipped": skipped}, 202)
+
+
+def test_one_message_is_sent_to_try_it_out(run: Run, api: FakeApi) -> None:
+    api.answers(accepted())
+    done = run("campaign", "test", CAMPAIGN, "me@example.com", "--value", "name=Ada", "--value", "city=A=B")
+    assert done.out == f"one message to me@example.com is on its way; posthaste batch watch {JOB}\n"
+    assert api.asked[0].json == {"recipient": "me@example.com", "params": {"name": "Ada", "city": "A=B"}}
+    assert api.asked[0].headers["Idempotency-Key"]
+    api.answers(accepted(1))
+    assert "not sent: me@example.com is invalid" in run("campaign", "test", CAMPAIGN, "me@example.com").out
+    assert run("campaign", "test", CAMPAIGN, "me@example.com", "--value", "name").code == 2
+
+
+def test_campaigns_that_sent_nothing_are_deleted_with_their_lists(run: Run, api: FakeApi) -> None:
+    api.answers(waiting()[0], listed("ready"), deleted(), campaign(), deleted())
+    done = run("campaign", "delete", CAMPAIGN, "d" * 26)
+    assert done.out == f"campaign {CAMPAIGN} is deleted\ncampaign {'d' * 26} is deleted\n"
+    assert [(asked.method, asked.path) for asked in api.asked if asked.method == "DELETE"] == [
+        ("DELETE", f"/campaigns/{CAMPAIGN}/uploads/{UPLOAD}"),
+        ("DELETE", f"/campaigns/{CAMPAIGN}"),
+        ("DELETE", f"/campaigns/{'d' * 26}"),
+    ]
+    api.answers(campaign("LOGGED", jobs=[JOB]), problem(409, "campaign_sent", "It has sent a list."))
+    assert run("campaign", "delete", CAMPAIGN).code == 1
+
+
+def test_a_rate_that_is_too_high_is_refused_before_the_upload(run: Run, api: FakeApi) -> None:
+    api.answers(campaign(status=201), credentials(20), deleted())
+    done = run("campaign", "run", "list.csv", *MAIL, "--rate", "50", "--yes")
+    assert done.code == 1
+    assert "50 messages per second is more than sendgrid-main sends\n  use --rate 20 or less" in done.err
+    assert [(asked.method, asked.path.partition("?")[0]) for asked in api.asked] == [
+        ("POST", "/campaigns"),
+        ("GET", "/credentials"),
+        ("DELETE", f"/campaigns/{CAMPAIGN}"),
+    ]
+
+
+def test_a_stored_template_without_a_sender_is_refused_before_the_upload(run: Run, api: FakeApi) -> None:
+    body = json.loads(json.dumps(campaign(status=201).body))
+    body["template"]["from"] = None
+    api.answers(Answer(body, 201), problem(503, "try_again", "Later"))
+    done = run("campaign", "run", "list.csv", "--stored-template", "t1", "--yes")
+    assert done.code == 1
+    assert "the stored template has no sender" in done.err
+    assert f"posthaste campaign delete {CAMPAIGN}" in done.err
+
+
+def test_a_list_is_uploaded_now_and_sent_later(run: Run, api: FakeApi) -> None:
+    script = [
+        campaign(status=201, test=True),
+        place(api),
+        Answer(raw=b"", headers={"ETag": '"e1"'}),
+        listed("queued", status=202),
+        listed("ready", rows=1, accepted=1, progress=1.0),
+        preview(),
+        sent(),
+    ]
+    api.answers(*script)
+    done = run("campaign", "run", "list.csv", *MAIL, "--at", "2026-12-01T09:00:00Z", terminal=True, input="y\n")
+    assert done.code == 0
+    assert "this is a test key: the messages reach no provider" in done.out
+    wanted = "Send 1 message at 2026-12-01T09:00:00Z through sendgrid-main of the local cloud, as a test that"
+    assert wanted in done.err
+    assert f"scheduled for 2026-12-01T09:00:00Z; posthaste schedule cancel {JOB}" in done.out
+    assert api.asked[-1].json == {"scheduled_at": "2026-12-01T09:00:00Z"}
