@@ -69,7 +69,7 @@ class ApiClient:
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return a resource; repeated like every harmless request."""
-        return self._call("GET", path + (f"?{urlencode(query)}" if query else ""), b"", {}, again=True)
+        return self._call("GET", _asking(path, query), b"", {}, again=True)
 
     def pages(self, path: str, query: Mapping[str, str], items: str = "items") -> Iterator[list[dict[str, Any]]]:
         """Yield the items of each page. With a filter, a page may be empty and still have a next one.
@@ -91,19 +91,21 @@ class ApiClient:
                 return
             wanted["cursor"] = str(cursor)
 
-    def put(self, path: str, body: bytes, *, key: str) -> dict[str, Any]:
+    def put(self, path: str, body: bytes, *, key: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Put a JSON body.
 
         Args:
             path: the resource's path.
             body: JSON, as UTF-8.
             key: the Idempotency-Key; a repeat under the same key is harmless.
+            query: parameters.
         """
+        path = _asking(path, query)
         return self._call("PUT", path, body, {"Content-Type": "application/json", "Idempotency-Key": key}, again=True)
 
-    def delete(self, path: str) -> dict[str, Any]:
+    def delete(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Delete a resource; a repeat after a lost answer is harmless."""
-        return self._call("DELETE", path, b"", {}, again=True)
+        return self._call("DELETE", _asking(path, query), b"", {}, again=True)
 
     def post(
         self,
@@ -242,6 +244,10 @@ class ApiClient:
     def _lost(self, method: str) -> Unreachable:
         done = "" if method == "GET" else "; the call may or may not have taken effect"
         return Unreachable(f"the connection to {self._target.url} was lost{done}: try again later")
+
+
+def _asking(path: str, query: Mapping[str, str] | None) -> str:
+    return path + (f"?{urlencode(query)}" if query else "")
 
 
 def _title(problem: Mapping[str, Any], status: int) -> str:

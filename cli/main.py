@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from cli import local
+from cli.account import schedules, stats, suppressions, timeline
 from cli.client import installed_version
 from cli.digests import digests, events
 from cli.doctor import doctor
@@ -90,10 +91,10 @@ def _usage(error: typer.TyperException) -> int:
 app = typer.Typer(
     name="posthaste",
     cls=Commands,
-    help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, mail, "
-    "template, event, digest, notifier spool, notifier sync, relay), its operators (account, key, sender, notifier, "
-    "job, credential, audit, erase, pause, resume, rate, queue, redrive, doctor, logs) and a developer's machine "
-    "(local).",
+    help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, message, "
+    "mail, template, suppression, schedule, stats, event, digest, notifier spool, notifier sync, relay), its operators "
+    "(account, key, sender, notifier, job, credential, audit, erase, pause, resume, rate, queue, redrive, doctor, "
+    "logs) and a developer's machine (local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -101,7 +102,11 @@ app = typer.Typer(
 app.add_typer(batches.app, name="batch")
 app.add_typer(campaigns.app, name="campaign")
 app.add_typer(mails.app, name="mail")
+app.command("message")(timeline.message)
 app.add_typer(templates.app, name="template")
+app.add_typer(suppressions.app, name="suppression")
+app.add_typer(schedules.app, name="schedule")
+app.command("stats")(stats.stats)
 app.add_typer(events.app, name="event")
 app.add_typer(digests.app, name="digest")
 app.add_typer(accounts.account_app, name="account")

@@ -12,7 +12,7 @@ from cli.client import ApiClient, connect, path_of
 from cli.errors import Misused, Unreachable
 from cli.files import text_of
 from cli.output import Json, counted, emit, say, surroundings, tell
-from cli.sending import jobs
+from cli.sending import jobs, reading
 from cli.sending.messages import channel_option
 from cli.sending.watch import Bars, JobProgress, as_json, as_lines, watch
 from shared.domain.channels.channel import Channel
@@ -118,6 +118,8 @@ def _follow(ctx: typer.Context, api: ApiClient, batch_id: str, *, json: bool) ->
         raise
 
 
+app.command("list")(reading.list_batches)
+app.command()(reading.show)
 jobs.add_to(app, "batch", "batches", log="/logs")
 
 

@@ -22,7 +22,7 @@ PATIENCE: Final = 300.0
 """Seconds that a command waits for a stop: a lease ends within two minutes, and the sweeper looks every minute."""
 STOPPING: Final = "stopping"
 """The problem of a resume or retry that comes while its job is being stopped."""
-LOG: Final = ("message", "state", "attempts", "recipient", "providers", "error")
+LOG: Final = ("id", "state", "attempts", "recipient", "providers", "error")
 
 Name = Annotated[str, typer.Argument(metavar="ID", help="Its id.")]
 State = Annotated[list[MessageState] | None, typer.Option(help="Only messages in this state. Repeatable.")]
@@ -65,7 +65,7 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str, stats: str = "")
         recipient: Recipient = "",
         json: Json = False,
     ) -> None:
-        """Show each message's outcome, in list order. --json: one line per message."""
+        """Show each message's outcome, in list order. `posthaste message ID` shows what happened to one."""
         query = {
             "limit": PAGE,
             "state": ",".join(state or ()),
@@ -74,7 +74,7 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str, stats: str = "")
         }
         found = connect(ctx).pages(path_of(root, name, log), {k: v for k, v in query.items() if v})
         empty = "no such messages" if state or status or recipient else "no messages"
-        tables(LOG, found, json=json, empty=empty, row=_shown)
+        tables(LOG, found, json=json, empty=empty, row=lambda line: _shown(line, name))
 
     @app.command(help=f"Store every message of a {kind} as a row of a CSV file. A running one exports as it is now.")
     def export(ctx: typer.Context, name: Name, out: Out = None, force: Force = False, json: Json = False) -> None:
@@ -157,13 +157,14 @@ def _once_stopped(send: Callable[[], dict[str, Any]], clock: Clock) -> dict[str,
     raise AssertionError("the readings never end")
 
 
-def _shown(line: dict[str, Any]) -> dict[str, Any]:
+def _shown(line: Mapping[str, Any], job: str) -> dict[str, Any]:
+    """Return a line of a log as a row; `job`: that of a line that names none, which is of a batch."""
     tried = [name for name, was in (line.get("providers") or {}).items() if was]
     error = line.get("error") or ""
     twice = "may have arrived twice" if line.get("may_duplicate") else ""
     attempts = line.get("attempts")
     return {
-        "message": line.get("message"),
+        "id": f"{line.get('job_id') or job}/{line.get('message')}",
         "state": line.get("state"),
         "attempts": len(attempts) if isinstance(attempts, list) else attempts,
         "recipient": line.get("recipient"),

@@ -115,6 +115,15 @@ class Case:
         self.api.world.settle()
         return name
 
+    def suppressed(self) -> tuple[str, ...]:
+        assert self.api.call("PUT", "/suppressions/gone@example.org", {}).status == 200
+        return ("gone@example.org",)
+
+    def scheduled(self) -> str:
+        body = {**self.api.body(("c@example.org",)), "scheduled_at": self.tomorrow()}
+        found: str = self.api.call("POST", "/batches", body).json["job_id"]
+        return found
+
     def stopped(self) -> str:
         name = self.campaign()
         job = self.api.sent(name)
@@ -134,6 +143,16 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("account", "move"): lambda _: (),
     ("credential", "split"): lambda _: (),
     ("batch", "send"): lambda _: ("batch.json",),
+    ("batch", "list"): lambda c: c.there(c.api.logged()),
+    ("batch", "show"): lambda c: (c.api.logged(),),
+    ("message",): lambda c: (f"{c.api.logged()}/0.0",),
+    ("suppression", "list"): lambda _: (),
+    ("suppression", "show"): lambda c: c.suppressed(),
+    ("suppression", "add"): lambda _: ("gone@example.org",),
+    ("suppression", "remove"): lambda c: c.suppressed(),
+    ("schedule", "list"): lambda c: c.there(c.scheduled()),
+    ("schedule", "cancel"): lambda c: (c.scheduled(),),
+    ("stats",): lambda _: (),
     ("batch", "watch"): lambda c: (c.api.logged(),),
     ("batch", "logs"): lambda c: (c.api.logged(),),
     ("batch", "export"): lambda c: (c.api.logged(),),

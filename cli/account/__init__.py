@@ -1,0 +1,1 @@
+"""What an account has besides campaigns and batches: suppressions, schedules, daily figures, single messages."""

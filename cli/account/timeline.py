@@ -1,0 +1,87 @@
+"""`posthaste message ID`: what happened to one message, in words and in order."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli.account.codes import meaning
+from cli.client import connect, path_of
+from cli.errors import Misused
+from cli.output import Json, emit, say
+
+OUTCOMES: Final[Mapping[str, str]] = {
+    "accepted": "accepted it",
+    "refused": "refused it",
+    "invalid": "was not called: the message cannot be sent",
+    "not_sent": "did not take it",
+    "unknown": "gave no answer: it may or may not have the message",
+}
+EVENTS: Final[Mapping[str, str]] = {
+    "accepted": "accepted it",
+    "deferred": "could not deliver it yet and tries again",
+    "delivered": "delivered it",
+    "bounced": "reports a permanent bounce",
+    "complained": "reports that the recipient complained",
+    "dropped": "gave it up without trying",
+    "blocked": "reports that the receiver refused it",
+    "failed_temporarily": "gave it up after trying for long",
+    "pressed": "reports that the recipient pressed a key",
+    "absent": "reports that it never had the message",
+}
+
+
+def message(
+    ctx: typer.Context,
+    name: Annotated[
+        str, typer.Argument(metavar="ID", help="As `campaign logs` and `batch logs` show it: JOB/MESSAGE.")
+    ],
+    json: Json = False,
+) -> None:
+    """Show what happened to one message: each attempt with the provider's answer, and each later event."""
+    job, slash, position = name.partition("/")
+    if not (job and slash and position):
+        raise Misused("a message's id is JOB/MESSAGE, as `posthaste campaign logs` and `posthaste batch logs` show it")
+    found = connect(ctx).get(path_of("jobs", job, path_of("logs", position)))
+    if json:
+        emit(found)
+        return
+    say(f"message {name} to {found.get('recipient')} is {found.get('state')}")
+    events = sorted(_events(found), key=lambda event: event[0])
+    for at, words in events:
+        say(f"  {_short(at)}  {words}")
+    if not events:
+        say("  no provider has had it yet" if found.get("state") == "queued" else "  no provider has had it")
+    for line in _remarks(found):
+        say(line)
+
+
+def _events(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what happened, each with its time."""
+    for attempt in found.get("attempts") or ():
+        where = attempt.get("credential_id")
+        given = f" (its id: {attempt['provider_message_id']})" if attempt.get("provider_message_id") else ""
+        outcome = OUTCOMES.get(attempt.get("outcome"), attempt.get("outcome"))
+        yield str(attempt.get("at")), f"attempt {attempt.get('n')}: {where} {outcome}{_why(attempt.get('code'))}{given}"
+        for event in attempt.get("feedback") or ():
+            words = EVENTS.get(event.get("word"), event.get("word"))
+            yield str(event.get("at")), f"{where} {words}{_why(event.get('code'))}"
+
+
+def _why(code: object) -> str:
+    return f": {meaning(str(code))}" if code else ""
+
+
+def _remarks(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is to be said besides."""
+    if found.get("error"):
+        yield f"why: {meaning(str(found['error']))}"
+    if found.get("may_duplicate"):
+        yield "it may have arrived twice: it was sent again after an attempt with an unknown outcome"
+    if found.get("unacknowledged"):
+        yield "the provider's report is overdue"
+
+
+def _short(at: str) -> str:
+    """Return an RFC 3339 time without its fraction."""
+    return at.replace("T", " ").partition(".")[0].removesuffix("Z") + " UTC"

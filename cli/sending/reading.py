@@ -1,0 +1,61 @@
+"""`posthaste batch list | show`: batches that were sent, found again."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli.client import connect, path_of
+from cli.output import Json, counted, emit, say, table, tables
+from cli.sending.jobs import PAGE
+from cli.sending.words import REASONS, figures, job_words, left_of, waiting_words
+
+LISTED: Final = ("batch_id", "state", "messages", "delivered", "failed", "created_at", "name")
+ROUTE: Final = ("credential_id", "provider", "tried", "accepted", "delivered", "failed")
+
+
+def list_batches(ctx: typer.Context, json: Json = False) -> None:
+    """List the account's batches with their figures, newest first."""
+    tables(LISTED, connect(ctx).pages("/batches", {"limit": PAGE}), json=json, empty="no batches", row=_row)
+
+
+def _row(batch: Mapping[str, Any]) -> dict[str, Any]:
+    counts = batch.get("counts") or {}
+    amounts = {name: f"{counts.get(name) or 0:,}" for name in ("delivered", "failed")}
+    name = batch.get("name") or batch.get("subject")
+    return {**batch, **amounts, "state": job_words(batch), "messages": f"{batch.get('total') or 0:,}", "name": name}
+
+
+def show(
+    ctx: typer.Context,
+    batch: Annotated[str, typer.Argument(metavar="ID", help="The batch's id.")],
+    json: Json = False,
+) -> None:
+    """Show what a batch is, how far it is, and what each provider did. --json: as `GET /batches/{id}` answers."""
+    found = connect(ctx).get(path_of("batches", batch))
+    if json:
+        emit(found)
+        return
+    say(f"batch {batch} is {job_words(found)}")
+    for name, value in _facts(found):
+        if value:
+            say(f"  {name:<11}  {value}")
+    table(ROUTE, found.get("route") or [], empty="no provider has been called")
+    if found.get("state") == "LOGGED" and left_of(found.get("counts")):
+        say(f"to send the rest:  posthaste batch resume {batch}")
+
+
+def _facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what there is to say about a batch: a name, and the words, which may be empty."""
+    for name in ("name", "channel", "from", "subject"):
+        yield name, str(found.get(name) or "")
+    yield "test", "made with a test key: no provider gets it" if found.get("test") else ""
+    yield "messages", f"{found.get('total') or 0:,}: {figures(found.get('counts')) or 'none'}"
+    yield "duplicates", f"{counted(found['duplicates'], 'recipient')} left out" if found.get("duplicates") else ""
+    yield "scheduled", str(found.get("scheduled_at") or "")
+    yield "waiting for", waiting_words(found.get("waiting_for"))
+    yield "ends", f"about {found['eta']}" if found.get("eta") else ""
+    reason = found.get("stop_reason")
+    yield "stopped", REASONS.get(str(reason), str(reason)) if reason and left_of(found.get("counts")) else ""
+    yield "created", str(found.get("created_at") or "")
+    yield "finished", str(found.get("finished_at") or "")
