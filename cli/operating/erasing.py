@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from cli.asking import Yes, check_can_ask, confirm
 from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Misused
 from cli.meters import meter
@@ -39,7 +40,7 @@ def erase(
     address: Annotated[str, typer.Argument(metavar="ADDRESS", help="An e-mail address, or a number as +15551234567.")],
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be erased, and change nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
+    yes: Yes = False,
     start: Annotated[str, typer.Option("--from", metavar="PLACE", help="Continue where an earlier run ended.")] = "",
     stage: Stage = "",
     aws: Aws = False,
@@ -47,6 +48,7 @@ def erase(
 ) -> None:
     """Erase a person's data in all accounts. You can repeat and interrupt it at any time."""
     around = surroundings(ctx)
+    check_can_ask(around, yes=yes or dry_run, json=json)
     key = _key(address)
     begin = _checked(start)
     found = deployment(stage, aws=aws)
@@ -55,10 +57,8 @@ def erase(
         size = eraser.size()
         if not json:
             tell(_estimate(size))
-        if not (yes or dry_run) and not typer.confirm(
-            f"Erase for good in stage {found.stage}, {found.where}?", err=True
-        ):
-            raise typer.Abort
+        asked = f"Erase this person in all accounts of stage {found.stage}, {found.where}, for good?"
+        confirm(around, asked, yes=yes or dry_run, json=json)
         note = _notes(found, around.clock, key, dry=dry_run)
         note(Act.ERASING, [EVERYONE])
         accounts = [x.id for x in found.accounts(around.clock).list_accounts()]

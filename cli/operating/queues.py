@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cli.asking import Yes, check_can_ask, confirm
 from cli.deployment import FORBIDDEN, Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import ExitCode, NotFound
 from cli.meters import meter
@@ -24,7 +25,7 @@ from cli.operating.dead_letters import (
     receive,
 )
 from cli.operating.redrive import HOLD_SECONDS, Again, Redrive, Redriven, Redriver
-from cli.output import Json, emit, moment, say, surroundings, table, tell
+from cli.output import Json, counted, emit, moment, say, surroundings, table, tell
 from shared.contracts import EXPRESS_SUFFIX, prefix
 from shared.domain.audit import EVERYONE, Act, audited, operator
 from shared.ports import Clock
@@ -79,7 +80,7 @@ def redrive(
     discard: Annotated[
         bool, typer.Option("--discard", help="Delete messages that cannot be read or used, instead of leaving them.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
+    yes: Yes = False,
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
@@ -91,6 +92,7 @@ def redrive(
     """
     found = deployment(stage, aws=aws)
     around = surroundings(ctx)
+    check_can_ask(around, yes=yes or dry_run, json=json)
     with aws_errors(found.where):
         place = _place(found, queue)
         reader = Reader.of(found)
@@ -106,15 +108,10 @@ def redrive(
             return
         if empty:
             raise _nothing(place, held=held, json=json)
-        if around.terminal and not (yes or json):
-            _confirm(place)
+        amount = counted(max(1, min(limit, count)), "dead message")
+        asked = f"Redrive {amount} of {place.name} in stage {found.stage}, {found.where}?"
+        confirm(around, asked, yes=yes, json=json)
         _move(ctx, found, place, reader, limit=limit, discard=discard, expected=min(limit, count), json=json)
-
-
-def _confirm(place: QueuePlace) -> None:
-    """Ask whether a queue is to be redriven; end the command if it is not."""
-    if not typer.confirm(f"Redrive {place.name}?", err=True):
-        raise typer.Exit(ExitCode.FAILED)
 
 
 def _nothing(place: QueuePlace, *, held: int, json: bool) -> typer.Exit:

@@ -151,7 +151,7 @@ def stop_jobs(
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Stop jobs. At most one more window of each is sent; the rest stays queued. Their owners can resume them."""
+    """Stop jobs. Messages already claimed still go out; the rest stays queued. Their owners can resume them."""
     why = reason_of(reason)
     if not all(map(is_id, job_id)):
         raise Misused("a job's id has 26 letters and digits, as `posthaste job list` shows it; nothing was stopped")

@@ -1,4 +1,4 @@
-"""`posthaste pause | resume | rate`: kill switches, which take effect within one window and without a deploy.
+"""`posthaste pause | resume | rate`: kill switches, which take effect within 3 seconds and without a deploy.
 
 They are operators' commands, straight to the deployment's tables; each change stands in an audit log with who made it.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from cli.asking import Yes, check_can_ask, confirm
 from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
 from cli.operating.accounts import reason_of, resolve
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 rate_app = typer.Typer(help="Rates of credentials, up to what cdk.json declares.", no_args_is_help=True)
 
-"""Characters."""
 COLUMNS: Final = ("credential_id", "channel", "declared", "rate", "paused_since", "reason")
 
 OneCredential = Annotated[str, typer.Option("--credential", metavar="ID", help="One credential, as in cdk.json.")]
@@ -97,7 +97,7 @@ def close_breaker(
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Close a credential's circuit breaker: its senders call the provider again with their next window."""
+    """Close a credential's circuit breaker: its senders call the provider again within 3 seconds."""
     why = reason_of(reason)
     with _opened(ctx, stage, aws=aws) as board, _checked():
         board.declared(credential_id)
@@ -105,7 +105,7 @@ def close_breaker(
     if json:
         emit({"credential_id": credential_id, "breaker": "closed", "changed": changed})
     elif changed:
-        say(f"the breaker of {credential_id} is closed ({board.where}): senders call with their next window")
+        say(f"the breaker of {credential_id} is closed ({board.where}): senders call it again within 3 seconds")
         say("if the provider still fails, it opens again after a few calls")
     else:
         say(f"the breaker of {credential_id} is not open")
@@ -128,20 +128,29 @@ def pause(
     account: OneAccount = "",
     everything: All = False,
     reason: Reason = "operator",
+    yes: Yes = False,
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Pause a credential, an account, or everything. At most one more window is sent; waiting messages are kept."""
+    """Pause a credential, an account, or everything.
+
+    Messages that are claimed already still go out, within 3 seconds; the rest waits. With --all it asks first.
+    """
     why = reason_of(reason)
+    around = surroundings(ctx)
+    check_can_ask(around, yes=yes or not everything, json=json)
     with _turning(ctx, stage, credential, account, everything=everything, aws=aws) as (board, switch):
+        confirm(around, f"Pause all sending of {board.where}?", yes=yes or not everything, json=json)
         changed = board.switches.pause(switch, by=board.by, reason=why)
         stands = board.switches.read(switch)[switch]
     if json:
         emit({**_document(switch), "paused": True, "changed": changed, "reason": stands.reason})
     elif changed:
-        say(f"{_name(switch)} is paused ({board.where}): at most one more window is sent, the rest waits")
-        say(f"to to to end it:  posthaste resume {_flag(switch)}")
+        say(
+            f"{_name(switch)} is paused ({board.where}): claimed messages still go out within 3 seconds, the rest waits"
+        )
+        say(f"to end it:  posthaste resume {_flag(switch)}")
     else:
         say(f"{_name(switch)} is already paused, since {moment(stands.since)}: {stands.reason}")
 
@@ -153,13 +162,20 @@ def resume(
     account: OneAccount = "",
     everything: All = False,
     reason: Reason = "operator",
+    yes: Yes = False,
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """End a pause. Waiting messages continue within seconds. `--all` leaves single pauses."""
+    """End a pause. Waiting messages continue within seconds.
+
+    `--all` ends the pause of everything, and leaves single pauses. It asks first.
+    """
     why = reason_of(reason)
+    around = surroundings(ctx)
+    check_can_ask(around, yes=yes or not everything, json=json)
     with _turning(ctx, stage, credential, account, everything=everything, aws=aws) as (board, switch):
+        confirm(around, f"Resume all sending of {board.where}?", yes=yes or not everything, json=json)
         changed = board.switches.resume(switch, by=board.by, reason=why)
         above = board.switches.read(EVERYTHING)[EVERYTHING]
     if json:
@@ -190,7 +206,7 @@ def set_rate(
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Set a credential's rate. Each of its senders uses it from its next window on."""
+    """Set a credential's rate. Each of its senders uses it within 3 seconds."""
     if not rate:
         raise Misused("a rate must be above 0; to send nothing: posthaste pause --credential " + credential_id)
     _set(ctx, credential_id, rate, reason, stage, aws=aws, json=json)
@@ -218,7 +234,7 @@ def _set(ctx: typer.Context, credential: str, rate: float, reason: str, stage: s
     if json:
         emit({"credential_id": credential, "rate": now, "declared": declared, "changed": changed})
     elif changed:
-        say(f"{credential} sends {now:g} of {declared:g} messages per second, with its next window ({board.where})")
+        say(f"{credential} sends {now:g} of {declared:g} messages per second, within 3 seconds ({board.where})")
     else:
         say(f"{credential} sends {now:g} of {declared:g} messages per second already")
 

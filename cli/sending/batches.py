@@ -3,11 +3,13 @@
 import json as codec
 import secrets
 from collections.abc import Mapping
+from email.utils import getaddresses
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
+from cli.asking import Yes, check_can_ask, confirm
 from cli.client import ApiClient, connect, path_of
 from cli.errors import Misused, Unreachable
 from cli.files import text_of
@@ -47,6 +49,7 @@ def send(
         str, typer.Option(metavar="KEY", help="Repeat an earlier call with its key: nothing is sent twice.")
     ] = "",
     follow: Annotated[bool, typer.Option("--watch", help="Then watch it until the last message.")] = False,
+    yes: Yes = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the Idempotency-Key on stderr.")] = False,
     json: Json = False,
 ) -> None:
@@ -64,6 +67,8 @@ def send(
         "--text": text,
         "--name": name,
     }
+    around = surroundings(ctx)
+    check_can_ask(around, yes=yes, json=json)
     if file:
         _check_none(given)
     by = channel_of(channel)
@@ -75,6 +80,7 @@ def send(
         body = _body_of_options(sender, to_file, subject, html, text, name)
     key = _key(idempotency_key)
     api = connect(ctx)
+    confirm(around, f"Send {counted(_amount(body), 'message')} from {api.place}?", yes=yes, json=json)
     if verbose:
         tell(f"Idempotency-Key: {key}")
     try:
@@ -147,6 +153,12 @@ def _key(given: str) -> str:
     if len(key) > MAX_KEY or not key.isascii() or not key.isprintable():
         raise Misused(f"an idempotency key has 1 to {MAX_KEY} printable ASCII characters")
     return key
+
+
+def _amount(body: Mapping[str, Any]) -> int:
+    """Return how many recipients a batch names, as a list or separated by commas."""
+    to = body.get("to")
+    return len(to) if isinstance(to, list) else len(getaddresses([str(to or "")]))
 
 
 def _amounts(answer: Mapping[str, Any]) -> str:

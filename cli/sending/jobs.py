@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cli.asking import Yes, confirm
 from cli.client import connect, path_of
 from cli.errors import Failed, Misused
 from cli.output import Json, counted, emit, say, surroundings, tables, tell
@@ -106,11 +107,15 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str, stats: str = "")
         again(ctx, name, "/resume", json=json)
 
     @app.command()
-    def retry(ctx: typer.Context, name: Name, include: Include = None, json: Json = False) -> None:
+    def retry(ctx: typer.Context, name: Name, include: Include = None, yes: Yes = False, json: Json = False) -> None:
         """Send again messages that were not sent or failed temporarily. Permanent bounces are never sent again.
 
-        Use --include unknown to also send messages with an unknown outcome: some people can get them twice.
+        Use --include unknown to also send messages with an unknown outcome: some people can get them twice. It asks
+        first.
         """
+        known = yes or "unknown" not in (include or ())
+        asked = f"Also send again what may have been sent already? Some people can get {kind} {name} twice."
+        confirm(surroundings(ctx), asked, yes=known, json=json)
         again(ctx, name, "/retry", _to_include(include), json=json)
 
 
@@ -160,8 +165,6 @@ def _once_stopped(send: Callable[[], dict[str, Any]], clock: Clock) -> dict[str,
 def _shown(line: Mapping[str, Any], job: str) -> dict[str, Any]:
     """Return a line of a log as a row; `job`: that of a line that names none, which is of a batch."""
     tried = [name for name, was in (line.get("providers") or {}).items() if was]
-    error = line.get("error") or ""
-    twice = "may have arrived twice" if line.get("may_duplicate") else ""
     attempts = line.get("attempts")
     return {
         "id": f"{line.get('job_id') or job}/{line.get('message')}",
@@ -169,8 +172,13 @@ def _shown(line: Mapping[str, Any], job: str) -> dict[str, Any]:
         "attempts": len(attempts) if isinstance(attempts, list) else attempts,
         "recipient": line.get("recipient"),
         "providers": ",".join(tried) or "-",
-        "error": "; ".join(x for x in (error, twice) if x),
+        "error": _fault(line),
     }
+
+
+def _fault(line: Mapping[str, Any]) -> str:
+    twice = "may have arrived twice" if line.get("may_duplicate") else ""
+    return "; ".join(x for x in (line.get("error") or "", twice) if x)
 
 
 def _to_include(include: list[str] | None) -> bytes:

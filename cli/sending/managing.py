@@ -15,7 +15,16 @@ from cli.options import pairs
 from cli.output import Json, counted, emit, say, surroundings, table, tables, tell
 from cli.sending import jobs
 from cli.sending.running import Runner, how_to_send, question, recipients_of
-from cli.sending.words import REASONS, figures, left_of, state_words, waiting_words
+from cli.sending.words import (
+    ends_words,
+    figures,
+    left_of,
+    state_words,
+    stopped_words,
+    text_of_field,
+    trial_words,
+    waiting_words,
+)
 
 LISTED: Final = ("campaign_id", "state", "messages", "delivered", "failed", "credential", "created_at", "name")
 ROUTE: Final = ("credential_id", "provider", "tried", "accepted", "delivered", "failed")
@@ -98,32 +107,36 @@ def show(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
 def _facts(api: ApiClient, found: Mapping[str, Any], stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what there is to say about a campaign: a name, and the words, which may be empty."""
     said = found.get("template") or {}
-    body = str(said.get("body") or "")
     copied = f"{found['template_id']}, version {found.get('template_version')}" if found.get("template_id") else ""
-    yield "name", str(found.get("name") or "")
-    yield "test", "made with a test key: no provider gets it" if found.get("test") else ""
+    body = counted(len(text_of_field(said, "body")), "character")
+    yield "name", text_of_field(found, "name")
+    yield "test", trial_words(found)
     yield "credential", f"{found.get('credential_id')} ({found.get('channel')})"
     yield "template", copied
     for name in ("from", "reply_to", "subject"):
-        yield name.replace("_", " "), str(said.get(name) or "")
-    yield "body", f"{counted(len(body), 'character')}; posthaste campaign preview {found.get('campaign_id')}"
-    yield "variables", ", ".join(map(str, found.get("variables") or ()))
+        yield name.replace("_", " "), text_of_field(said, name)
+    yield "body", f"{body}; posthaste campaign preview {found.get('campaign_id')}"
+    yield "variables", _listed(found.get("variables"))
     yield "list", _list_words(api, found)
-    yield "missing", ", ".join(map(str, found.get("missing") or ()))
+    yield "missing", _listed(found.get("missing"))
     if stats:
-        yield "messages", f"{stats.get('total') or 0:,}: {figures(stats.get('counts'))}"
         yield from _job_facts(stats)
-    yield "created", str(found.get("created_at") or "")
+    yield "created", text_of_field(found, "created_at")
+
+
+def _listed(names: object) -> str:
+    """Return names, each once, separated by commas."""
+    return ", ".join(dict.fromkeys(map(str, filter(None, names)))) if isinstance(names, Iterable) else ""
 
 
 def _job_facts(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what holds a campaign's jobs up, when they end, and why they were stopped."""
+    """Yield the figures of a campaign, what holds its jobs up, when they end, and why they were stopped."""
     mine: Sequence[Mapping[str, Any]] = stats.get("jobs") or ()
-    yield "ends", f"about {stats['eta']}" if stats.get("eta") else ""
-    yield "waiting for", ", ".join(dict.fromkeys(filter(None, (waiting_words(x.get("waiting_for")) for x in mine))))
-    yield "scheduled", ", ".join(str(x["scheduled_at"]) for x in mine if x.get("waiting_for") == "scheduled")
-    stopped = [x for x in mine if x.get("stop_reason") and left_of(x.get("counts"))]
-    yield "stopped", ", ".join(dict.fromkeys(REASONS.get(x["stop_reason"], x["stop_reason"]) for x in stopped))
+    yield "messages", f"{stats.get('total') or 0:,}: {figures(stats.get('counts'))}"
+    yield "ends", ends_words(stats)
+    yield "waiting for", _listed(waiting_words(x.get("waiting_for")) for x in mine)
+    yield "scheduled", _listed(x["scheduled_at"] for x in mine if x.get("waiting_for") == "scheduled")
+    yield "stopped", _listed(map(stopped_words, mine))
 
 
 def _list_words(api: ApiClient, found: Mapping[str, Any]) -> str:

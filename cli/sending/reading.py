@@ -8,7 +8,16 @@ import typer
 from cli.client import connect, path_of
 from cli.output import Json, counted, emit, say, table, tables
 from cli.sending.jobs import PAGE
-from cli.sending.words import REASONS, figures, job_words, left_of, waiting_words
+from cli.sending.words import (
+    ends_words,
+    figures,
+    job_words,
+    left_of,
+    stopped_words,
+    text_of_field,
+    trial_words,
+    waiting_words,
+)
 
 LISTED: Final = ("batch_id", "state", "messages", "delivered", "failed", "created_at", "name")
 ROUTE: Final = ("credential_id", "provider", "tried", "accepted", "delivered", "failed")
@@ -47,15 +56,15 @@ def show(
 
 def _facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what there is to say about a batch: a name, and the words, which may be empty."""
+    duplicates = found.get("duplicates")
     for name in ("name", "channel", "from", "subject"):
-        yield name, str(found.get(name) or "")
-    yield "test", "made with a test key: no provider gets it" if found.get("test") else ""
+        yield name, text_of_field(found, name)
+    yield "test", trial_words(found)
     yield "messages", f"{found.get('total') or 0:,}: {figures(found.get('counts')) or 'none'}"
-    yield "duplicates", f"{counted(found['duplicates'], 'recipient')} left out" if found.get("duplicates") else ""
-    yield "scheduled", str(found.get("scheduled_at") or "")
+    yield "duplicates", f"{counted(duplicates, 'recipient')} left out" if duplicates else ""
+    yield "scheduled", text_of_field(found, "scheduled_at")
     yield "waiting for", waiting_words(found.get("waiting_for"))
-    yield "ends", f"about {found['eta']}" if found.get("eta") else ""
-    reason = found.get("stop_reason")
-    yield "stopped", REASONS.get(str(reason), str(reason)) if reason and left_of(found.get("counts")) else ""
-    yield "created", str(found.get("created_at") or "")
-    yield "finished", str(found.get("finished_at") or "")
+    yield "ends", ends_words(found)
+    yield "stopped", stopped_words(found)
+    yield "created", text_of_field(found, "created_at")
+    yield "finished", text_of_field(found, "finished_at")

@@ -69,3 +69,24 @@ def figures(counts: object) -> str:
     """Return the counts of messages that are not 0, for people: `1,000 sent, 5 failed`."""
     known = counts if isinstance(counts, Mapping) else {}
     return ", ".join(f"{n:,} {state}" for state, n in known.items() if n)
+
+
+def text_of_field(found: Mapping[str, Any], name: str) -> str:
+    """Return a field of an answer as text, empty if it has no value."""
+    return str(found.get(name) or "")
+
+
+def ends_words(found: Mapping[str, Any]) -> str:
+    """Return when the last message goes out, empty if that is not known."""
+    return f"about {found['eta']}" if found.get("eta") else ""
+
+
+def stopped_words(job: Mapping[str, Any]) -> str:
+    """Return why a job was stopped that has messages left; else empty."""
+    reason = job.get("stop_reason")
+    return REASONS.get(str(reason), str(reason)) if reason and left_of(job.get("counts")) else ""
+
+
+def trial_words(found: Mapping[str, Any]) -> str:
+    """Return that something was made with a test key; else empty."""
+    return "made with a test key: no provider gets it" if found.get("test") else ""

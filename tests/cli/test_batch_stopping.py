@@ -8,7 +8,7 @@ def test_stop_resume_and_retry_are_posted(run: Run, api: FakeApi) -> None:
     assert "b1 is done" in run("batch", "stop", "b1").out
     api.answers(Answer({"job_id": "b1", "state": "READY", "messages": 1200}))
     assert "1,200 messages" in run("batch", "resume", "b1").out
-    assert run("batch", "retry", "b1", "--include", "unknown", "--include", "failed", "--json").code == 0
+    assert run("batch", "retry", "b1", "--include", "unknown", "--include", "failed", "--yes", "--json").code == 0
     api.answers(Answer({"job_id": "b1", "state": "LOGGED", "messages": 0}))
     assert "nothing to send" in run("batch", "retry", "b1").out
     assert [(a.method, a.path, a.json) for a in api.asked] == [

@@ -39,7 +39,7 @@ def file(folder: Path) -> str:
 
 def test_a_file_is_sent_with_key_and_idempotency_key(run: Run, api: FakeApi, file: str) -> None:
     api.answers(Answer(ACCEPTED, 202))
-    done = run("batch", "send", file)
+    done = run("batch", "send", file, "--yes")
     assert done.code == 0
     assert done.out == (
         "batch b1 accepted: 1,003 recipients, 12 skipped, 3 duplicates\nwatch it:  posthaste batch watch b1\n"
@@ -54,7 +54,7 @@ def test_a_file_is_sent_with_key_and_idempotency_key(run: Run, api: FakeApi, fil
 
 def test_each_command_has_a_new_key_shown_on_request(run: Run, api: FakeApi, file: str) -> None:
     api.answers(Answer(ACCEPTED, 202))
-    first, second = run("batch", "send", file, "--verbose", "--json"), run("batch", "send", file)
+    first, second = run("batch", "send", file, "--verbose", "--json", "--yes"), run("batch", "send", file, "--yes")
     keys = [asked.headers["Idempotency-Key"] for asked in api.asked]
     assert keys[0] != keys[1]
     assert first.err == f"Idempotency-Key: {keys[0]}\n"
@@ -68,7 +68,7 @@ def test_a_body_is_made_from_options(run: Run, api: FakeApi, folder: Path) -> No
     (folder / "body.html").write_text("<p>Olé</p>\n", encoding="utf-8")
     (folder / "body.txt").write_text("Olé\n", encoding="utf-8")
     words = ["--from", "news@example.com", "--to-file", "to.txt", "--subject", "S", "--html", "body.html"]
-    assert run("batch", "send", *words, "--text", "body.txt", "--name", "November").code == 0
+    assert run("batch", "send", *words, "--text", "body.txt", "--name", "November", "--yes").code == 0
     assert api.asked[0].json == {
         "from": "news@example.com",
         "to": ["ann@example.org", "Bo <bo@example.org>"],
@@ -77,7 +77,7 @@ def test_a_body_is_made_from_options(run: Run, api: FakeApi, folder: Path) -> No
         "text": "Olé\n",
         "name": "November",
     }
-    piped = run("batch", "send", "-", input=json.dumps(BODY))
+    piped = run("batch", "send", "-", "--yes", input=json.dumps(BODY))
     assert (piped.code, api.asked[1].json) == (0, BODY)
 
 
@@ -101,7 +101,7 @@ def test_what_cannot_be_sent_is_exit_code_2_and_asks_nothing(run: Run, api: Fake
         [*whole, "--to-file", "gone.txt"],
         [file, "--idempotency-key", "x" * 256],
     ):
-        done = run("batch", "send", *words)
+        done = run("batch", "send", *words, "--yes")
         assert (done.code, done.out, done.err.count("\n")) == (2, "", 1), words
     assert api.asked == []
 
@@ -110,7 +110,7 @@ def test_a_lost_connection_is_repeated_with_the_same_key_and_body(
     run: Run, api: FakeApi, clock: FakeClock, file: str
 ) -> None:
     api.answers(Answer(drop=True), Answer(drop=True), Answer({"message": "x"}, 503), Answer(ACCEPTED, 202))
-    done = run("batch", "send", file, "--json")
+    done = run("batch", "send", file, "--json", "--yes")
     assert (done.code, done.json) == (0, ACCEPTED)
     assert len(api.asked) == 4
     assert len({(a.headers["Idempotency-Key"], a.body) for a in api.asked}) == 1
@@ -119,14 +119,14 @@ def test_a_lost_connection_is_repeated_with_the_same_key_and_body(
 
 def test_a_connection_that_stays_lost_says_how_to_repeat_safely(run: Run, api: FakeApi, file: str) -> None:
     api.answers(Answer(drop=True))
-    done = run("batch", "send", file)
+    done = run("batch", "send", file, "--yes")
     keys = {asked.headers["Idempotency-Key"] for asked in api.asked}
     assert (done.code, done.out, len(api.asked), len(keys)) == (5, "", 6, 1)
     assert done.err.count("trying again") == 5
     (key,) = keys
     assert f"--idempotency-key {key}" in done.err.splitlines()[-1]
     api.answers(Answer(ACCEPTED, 202))
-    assert run("batch", "send", file, "--idempotency-key", key).code == 0
+    assert run("batch", "send", file, "--idempotency-key", key, "--yes").code == 0
     assert api.asked[-1].headers["Idempotency-Key"] == key
 
 
@@ -138,7 +138,7 @@ def test_429_waits_as_long_as_it_says(run: Run, api: FakeApi, clock: FakeClock, 
         Answer({}, 429, {"Retry-After": "soon"}),
         Answer(ACCEPTED, 202),
     )
-    done = run("batch", "send", file)
+    done = run("batch", "send", file, "--yes")
     assert done.code == 0
     assert clock.slept == [7.0, 3.0, 2.0]
     assert len({asked.headers["Idempotency-Key"] for asked in api.asked}) == 1
@@ -147,11 +147,11 @@ def test_429_waits_as_long_as_it_says(run: Run, api: FakeApi, clock: FakeClock, 
 
 def test_429_is_not_waited_for_without_end(run: Run, api: FakeApi, clock: FakeClock, file: str) -> None:
     api.answers(problem(429, "too_many_requests", "Slow down", headers={"Retry-After": "3600"}))
-    done = run("batch", "send", file)
+    done = run("batch", "send", file, "--yes")
     assert (done.code, clock.slept, len(api.asked)) == (1, [], 1)
     assert "in 3600 s" in done.err
     api.answers(Answer({}, 429, {"Retry-After": "1"}))
-    assert run("batch", "send", file).code == 1
+    assert run("batch", "send", file, "--yes").code == 1
     assert len(clock.slept) == 5
 
 
@@ -176,7 +176,7 @@ def test_each_refusal_has_its_code_and_its_advice(
     run: Run, api: FakeApi, file: str, answer: Answer, code: int, said: str
 ) -> None:
     api.answers(answer)
-    done = run("batch", "send", file)
+    done = run("batch", "send", file, "--yes")
     _, mark, error = f"\n{done.err}".rpartition("\nerror: ")
     assert (done.code, done.out, bool(mark)) == (code, "", True)
     assert said in error
@@ -186,7 +186,7 @@ def test_each_refusal_has_its_code_and_its_advice(
 def test_the_first_faults_of_a_refused_body_are_named(run: Run, api: FakeApi, file: str) -> None:
     faults = [{"field": f"to.{i}", "message": "bad\x1b[2J"} for i in range(5)]
     api.answers(problem(422, "invalid_request", "The body is wrong", errors=faults))
-    done = run("batch", "send", file)
+    done = run("batch", "send", file, "--yes")
     assert "to.0: bad" in done.err
     assert "and 2 more" in done.err
     assert "\x1b" not in done.err
@@ -199,7 +199,7 @@ def test_an_unreachable_address_is_exit_code_5_at_once(
 ) -> None:
     monkeypatch.setenv("POSTHASTE_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("POSTHASTE_API_KEY", API_KEY)
-    done = run("batch", "send", file)
+    done = run("batch", "send", file, "--yes")
     assert (done.code, clock.slept) == (5, [])
     assert "posthaste local up" in done.err
 
@@ -278,9 +278,28 @@ def test_a_batch_that_is_not_there_ends_the_watching(run: Run, api: FakeApi) -> 
     assert run("batch", "watch", "b1").code == 1
 
 
+def test_a_batch_is_sent_only_after_yes(run: Run, api: FakeApi, file: str) -> None:
+    for words in ((), ("--json",)):
+        done = run("batch", "send", file, *words)
+        assert (done.code, done.out, "add --yes" in done.err) == (2, "", True)
+    no = run("batch", "send", file, terminal=True, input="n\n")
+    assert (no.code, no.err) == (1, "Send 1 message from the local cloud? [y/N]:nothing was changed\n")
+    assert api.asked == []
+    api.answers(Answer(ACCEPTED, 202))
+    assert run("batch", "send", file, terminal=True, input="y\n").code == 0
+
+
+def test_messages_of_unknown_outcome_are_sent_again_only_after_yes(run: Run, api: FakeApi) -> None:
+    done = run("batch", "retry", "b1", "--include", "unknown")
+    assert (done.code, "add --yes" in done.err) == (2, True)
+    no = run("batch", "retry", "b1", "--include", "unknown", terminal=True, input="n\n")
+    assert (no.code, "Some people can get batch b1 twice" in no.err) == (1, True)
+    assert api.asked == []
+
+
 def test_sending_and_watching_in_one(run: Run, api: FakeApi, file: str) -> None:
     api.answers(Answer(ACCEPTED, 202), batch("LOGGED", delivered=1003))
-    done = run("batch", "send", file, "--watch", "--json")
+    done = run("batch", "send", file, "--watch", "--json", "--yes")
     assert [line["state"] for line in done.lines] == ["READY", "LOGGED"]
 
 

@@ -72,7 +72,7 @@ def test_shell_completion_is_offered() -> None:
         [*COMMAND[:3], "import sys; sys.argv[0] = 'posthaste'; from cli.main import main; main()"],
         env=words, capture_output=True, text=True, check=False, timeout=30,
     )  # fmt: skip
-    assert done.stdout.split() == ["send", "stop"]
+    assert done.stdout.split() == ["send", "show", "stop"]
 
 
 def test_an_unexpected_fault_is_one_line_without_its_text(
@@ -153,11 +153,13 @@ def test_a_key_that_cannot_be_a_header_is_refused_unshown(key: str, folder: Path
 def test_the_real_command_sends_and_returns_its_code(api: FakeApi, folder: Path) -> None:
     (folder / "batch.json").write_text("{}")
     api.answers(Answer({"detail": "No", "code": "invalid_request"}, 422))
-    done = subprocess.run([*COMMAND, "batch", "send", "batch.json"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*COMMAND, "batch", "send", "batch.json", "--yes"], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "error: No\n  code: invalid_request\n")
     api.answers(Answer({"batch_id": "b1", "recipients": 1}, 202))
     done = subprocess.run(
-        [*COMMAND, "batch", "send", "batch.json", "--json"], capture_output=True, text=True, check=False
+        [*COMMAND, "batch", "send", "batch.json", "--yes", "--json"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, json.loads(done.stdout), done.stderr) == (0, {"batch_id": "b1", "recipients": 1}, "")
 

@@ -26,8 +26,10 @@ def suppressed(clock: FakeClock, key: str = PERSON.lower()) -> str:
 
 def test_erasure_reports_findings_and_leftovers_and_records_the_actor(run: Run, clock: FakeClock) -> None:
     account = suppressed(clock)
-    asked = run("erase", PERSON, input="n\n")
-    assert asked.code == 130
+    assert run("erase", PERSON).code == 2
+    asked = run("erase", PERSON, input="n\n", terminal=True)
+    assert asked.code == 1
+    assert "of stage dev, AWS" in asked.err
     assert "0 MB, about 1 read unit and 1 minute\n" in asked.err
     assert PERSON.lower() in everything_stored()
     looked = run("erase", PERSON, "--dry-run", "--json").json

@@ -143,8 +143,8 @@ def test_all_that_can_be_read_is_moved_once_in_its_group_and_noted(run: Run) -> 
 @stacked
 def test_what_cannot_be_read_goes_only_when_that_is_asked_for(run: Run) -> None:
     put("feedback-dlq", "nonsense", dump_feedback("sendgrid-main", [Word("x-0-0-1", "delivered", 1)]))
-    assert run("redrive", "feedback", "--json").json["left"][0]["why"] == "not a message of this queue"
-    done = run("redrive", "feedback", "--json", "--discard")
+    assert run("redrive", "feedback", "--json", "--yes").json["left"][0]["why"] == "not a message of this queue"
+    done = run("redrive", "feedback", "--json", "--discard", "--yes")
     assert (done.code, done.json["discarded"], done.json["left"]) == (0, 1, [])
     assert (lying("feedback-dlq"), len(lying("feedback"))) == ([], 1)
 
@@ -189,7 +189,7 @@ def test_what_fails_again_while_it_is_redriven_is_not_redriven_for_ever(run: Run
     put(f"{LANE}-dlq", *(pointer("0" * 26, n) for n in range(3)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(redrive.Redriver, "__call__", at_once)
-        done = run("redrive", LANE, "--json")
+        done = run("redrive", LANE, "--json", "--yes")
     assert (done.code, done.json["moved"], len(done.json["left"])) == (1, 3, 3)
     assert {x["why"] for x in done.json["left"]} == {"was redriven in this run, and failed again"}
 
@@ -203,7 +203,7 @@ def test_a_declined_confirmation_moves_nothing(run: Run) -> None:
 
 @stacked
 def test_an_empty_queue_is_shown_to_programs_and_people_without_audit(run: Run) -> None:
-    done = run("redrive", LANE, "--json")
+    done = run("redrive", LANE, "--json", "--yes")
     assert (done.code, done.json) == (0, {"queue": LANE, "moved": 0, "discarded": 0, "left": []})
     assert run("redrive", LANE, "--dry-run", "--json").json == {"dead": 0, "items": []}
     assert "this queue has no dead messages" in run("redrive", LANE, "--yes").err
@@ -215,7 +215,7 @@ def test_what_is_in_another_s_hand_is_not_called_nothing(run: Run) -> None:
     put("feedback-dlq", dump_feedback("sendgrid-main", []))
     assert len(receive(boto3.client("sqs", REGION), url("feedback-dlq"), hold=300)) == 1
     assert run("redrive", "feedback", "--dry-run", "--json").json == {"dead": 1, "items": []}
-    done = run("redrive", "feedback")
+    done = run("redrive", "feedback", "--yes")
     assert (done.code, "nothing" in done.err, "about 1 more are held by another redrive" in done.err) == (
         1,
         False,
@@ -243,7 +243,7 @@ def test_redrive_works_without_access_to_logs_and_metrics(run: Run, monkeypatch:
 
 @stacked
 def test_an_unknown_queue_is_refused_with_the_known_names(run: Run) -> None:
-    done = run("redrive", "nowhere")
+    done = run("redrive", "nowhere", "--yes")
     assert done.code == 3
     assert f"there are feedback, {LANE}, log" in done.err
 

@@ -79,7 +79,7 @@ def senders_learn(clock: FakeClock, present: float = 0.0) -> Switches | None:
 def test_a_credential_is_paused_and_resumed(run: Run, clock: FakeClock) -> None:
     done = run("pause", "--credential", "mail", "--reason", "blocklisted")
     assert done.code == 0
-    assert "at most one more window" in done.out
+    assert "within 3 seconds, the rest waits" in done.out
     assert "posthaste resume --credential mail" in done.out
     assert senders_learn(clock) == Switches(paused=True)
     again = run("pause", "--credential", "mail", "--reason", "another", "--json")
@@ -113,7 +113,7 @@ def test_everything_is_paused_even_where_no_function_can_be_asked(run: Run, monk
         raise NotFound("no function has settings")
 
     monkeypatch.setattr(OperatedDeployment, "settings", refuse)
-    assert run("pause", "--all").code == 0
+    assert run("pause", "--all", "--yes").code == 0
     assert run("pause", "--credential", "mail").code == 3
     assert [kind for kind, _, _ in told()] == ["deployment.paused"]
 
@@ -136,11 +136,11 @@ def test_the_doctor_names_every_pause_there_is(run: Run, monkeypatch: pytest.Mon
 
 
 def test_resuming_a_part_while_everything_is_paused_shows_a_reminder(run: Run) -> None:
-    assert run("pause", "--all", "--reason", "incident 7", "--json").json["all"] is True
+    assert run("pause", "--all", "--yes", "--reason", "incident 7", "--json").json["all"] is True
     resumed = run("resume", "--credential", "mail")
     assert "everything is paused since" in resumed.err
     assert "incident 7" in run("rate", "list").err
-    resumed = run("resume", "--all")
+    resumed = run("resume", "--all", "--yes")
     assert (resumed.code, resumed.err) == (0, "")
     assert [kind for kind, _, _ in told()] == ["deployment.paused", "deployment.resumed"]
 
@@ -161,20 +161,20 @@ def test_a_rate_is_set_listed_and_reset(run: Run, clock: FakeClock) -> None:
     ]
     assert listed["all_paused_since"] is None
     assert "already" in run("rate", "set", "mail", "12.5").out
-    assert "sends 100 of 100 messages per second, with its next window" in run("rate", "reset", "mail").out
+    assert "sends 100 of 100 messages per second, within 3 seconds" in run("rate", "reset", "mail").out
     assert senders_learn(clock) is None
 
 
 WRONG = (
     (("pause",), 2),
-    (("pause", "--all", "--credential", "mail"), 2),
+    (("pause", "--all", "--yes", "--credential", "mail"), 2),
     (("resume",), 2),
     (("pause", "--credential", "nobody"), 3),
     (("pause", "--account", "acc_000000000000"), 3),
-    (("pause", "--all", "--reason", "ann@example.com asked"), 2),
-    (("pause", "--all", "--reason", "asked by +12025550123"), 2),
-    (("pause", "--all", "--reason", LONG), 2),
-    (("pause", "--all", "--reason", " "), 2),
+    (("pause", "--all", "--yes", "--reason", "ann@example.com asked"), 2),
+    (("pause", "--all", "--yes", "--reason", "asked by +12025550123"), 2),
+    (("pause", "--all", "--yes", "--reason", LONG), 2),
+    (("pause", "--all", "--yes", "--reason", " "), 2),
     (("rate", "set", "mail", "100.5"), 2),
     (("rate", "set", "mail", "0.01"), 2),
     (("rate", "set", "mail", "0"), 2),

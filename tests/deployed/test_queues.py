@@ -82,11 +82,11 @@ def test_an_operator_sees_what_is_dead_and_redrives_it(
         f"job {job} chunk 0": "job LOGGED",
         None: "cannot be read",
     }
-    code, done = posthaste("redrive", LANE)
+    code, done = posthaste("redrive", LANE, "--yes")
     assert (code, done["moved"], [x["why"] for x in done["left"]]) == (1, 1, ["not a message of this queue"])
-    code, done = posthaste("redrive", LANE, "--discard")
+    code, done = posthaste("redrive", LANE, "--discard", "--yes")
     assert (code, done["moved"], done["discarded"]) == (0, 0, 1)
-    assert posthaste("redrive", "log")[1]["moved"] == lying["log"]
+    assert posthaste("redrive", "log", "--yes")[1]["moved"] == lying["log"]
 
     assert wait_for(lambda: inside.waiting(inside.queue(LANE)) == 0, SECONDS, pause=0.1)
     assert inside.waiting(dead) == inside.waiting(reports) == 0
