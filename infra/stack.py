@@ -211,6 +211,7 @@ class PosthasteStack(Stack):
             contracts.ENV_BUCKET: storage.bucket.bucket_name,
             contracts.ENV_FEEDBACK_QUEUE_URL: feedback.work.queue.queue_url,
             contracts.ENV_LANE_URL_PREFIX: f"{host}{name}",
+            **({contracts.ENV_LOCAL: "1"} if deployment.local else {}),
         }
 
     def _refuse_what_is_too_large(self, deployment: DeploymentSettings) -> None:

@@ -12,7 +12,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 
 from shared.adapters.clock import SystemClock
 from shared.adapters.sqs import is_transient
-from shared.contracts import secret_name, unsubscribe_secret_name, webhook_secret_name
+from shared.contracts import hooks_secret_name, secret_name, unsubscribe_secret_name, webhook_secret_name
 from shared.ports import Clock, MalformedSecret, Retriable
 
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ class Secrets:
     def unsubscribe(self, *, kept: float = KEPT) -> Mapping[str, str]:
         """Return what signs unsubscription links, as `get` does, no older than `kept` seconds if it can be had."""
         return self._get(unsubscribe_secret_name(self._stage), "of unsubscription links", kept)
+
+    def hooks(self, *, kept: float = KEPT) -> Mapping[str, str]:
+        """Return what the secrets of webhooks' endpoints are derived from, as `get` does."""
+        return self._get(hooks_secret_name(self._stage), "of webhooks", kept)
 
     def _get(self, name: str, whose: str, kept: float) -> Mapping[str, str]:
         now = self._clock.now()

@@ -147,6 +147,25 @@ MAX_HINTED: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
+class HookCall:
+    """An endpoint that has deliveries to post; a hint, like a pointer."""
+
+    endpoint: str
+
+    def dumps(self) -> str:
+        """Return the body of a message."""
+        return json.dumps({"endpoint": self.endpoint}, separators=(",", ":"))
+
+    @classmethod
+    def loads(cls, body: str) -> "HookCall":
+        """Read what `dumps` wrote; ValueError, KeyError or TypeError on anything else."""
+        endpoint = json.loads(body)["endpoint"]
+        if not isinstance(endpoint, str):
+            raise TypeError("not the id of an endpoint")
+        return cls(endpoint)
+
+
+@dataclass(frozen=True, slots=True)
 class HookChanges:
     """Changed messages of which webhooks are to hear; a hint, like a pointer.
 

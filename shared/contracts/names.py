@@ -25,6 +25,8 @@ ENV_LANE: Final = "POSTHASTE_LANE"
 """The credential a sender function serves."""
 ENV_API_URL: Final = "POSTHASTE_API_URL"
 """The API's own address: for links in messages, and for a sender whose provider is told with each where to post."""
+ENV_LOCAL: Final = "POSTHASTE_LOCAL"
+"""Set on the local cloud only, where webhooks may be posted to this machine."""
 ENV_LEASE_MARGIN: Final = "POSTHASTE_LEASE_MARGIN"
 """Seconds between a sender's deadline and the end of its lease."""
 
@@ -167,6 +169,45 @@ def digest_queue_url(lanes: str) -> str:
         lanes: the value of `ENV_LANE_URL_PREFIX`.
     """
     return f"{lanes.removesuffix('lane-')}digest"
+
+
+def hooks_queue_name(stage: str) -> str:
+    """Return the name of the queue of changes that webhooks are to hear of; its dead-letter queue is it + `-dlq`."""
+    return f"{prefix(stage)}-hooks"
+
+
+def hooks_queue_url(lanes: str) -> str:
+    """Return the URL of that queue, which needs no room in a function's environment.
+
+    Args:
+        lanes: the value of `ENV_LANE_URL_PREFIX`.
+    """
+    return f"{lanes.removesuffix('lane-')}hooks"
+
+
+def calls_queue_name(stage: str, *, apart: bool = False) -> str:
+    """Return the name of the queue of endpoints to post to; its dead-letter queue is this name + `-dlq`.
+
+    Args:
+        stage: the deployment's.
+        apart: whether that of endpoints that fail or hang is meant.
+    """
+    return f"{prefix(stage)}-calls{'-slow' if apart else ''}"
+
+
+def calls_queue_url(lanes: str, *, apart: bool = False) -> str:
+    """Return the URL of that queue, which needs no room in a function's environment.
+
+    Args:
+        lanes: the value of `ENV_LANE_URL_PREFIX`.
+        apart: whether that of endpoints that fail or hang is meant.
+    """
+    return f"{lanes.removesuffix('lane-')}calls{'-slow' if apart else ''}"
+
+
+def hooks_secret_name(stage: str) -> str:
+    """Return the Secrets Manager name of what the secrets of endpoints are derived from: {"current": key}."""
+    return f"{prefix(stage)}/hooks"
 
 
 def secret_name(stage: str, credential_id: str) -> str:

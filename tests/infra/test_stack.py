@@ -266,7 +266,7 @@ def test_routes(template: Template) -> None:
 def test_the_local_cloud_differs_only_where_it_must(aws: Template, local: Template) -> None:
     """See the emulator's limits: TLS-only policies deny everyone there; windows and long ages only slow a laptop.
 
-    Nor has it metrics, so that it has no alarms.
+    Nor has it metrics, so that it has no alarms. Its webhooks may be posted to this machine.
     """
     missing = {k: r["Type"] for k, r in aws.resources.items() if k not in local.resources}
     nested = [k for k, kind in missing.items() if kind == "AWS::CloudFormation::Stack"]
@@ -293,6 +293,7 @@ def test_the_local_cloud_differs_only_where_it_must(aws: Template, local: Templa
             assert here != there
     assert paths == {
         "Function.Timeout",
+        "Function.Environment.Variables.POSTHASTE_LOCAL",
         "EventSourceMapping.BatchSize",
         "Queue.VisibilityTimeout",
         "EventSourceMapping.MaximumRecordAgeInSeconds",

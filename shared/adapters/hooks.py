@@ -1,0 +1,74 @@
+"""What webhooks use besides tables: hints by SQS, and the key that the secrets of endpoints are derived from."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from shared.adapters.secrets import Secrets
+from shared.adapters.sqs import SqsQueue
+from shared.contracts import HookCall, HookChanges, calls_queue_url, hooks_queue_url
+from shared.domain.hooks.kinds import HookPace
+from shared.domain.times import Seconds
+from shared.ports import Clock, MalformedSecret
+
+if TYPE_CHECKING:
+    from types_boto3_sqs import SQSClient
+
+LATER: Final[Seconds] = 4
+"""Changes for endpoints with batches are gathered for so long."""
+MIN_KEY: Final = 32
+"""Characters."""
+
+
+class SqsHookHints:
+    """`ports.HookHints` over the queues of a deployment.
+
+    Args:
+        client: of SQS.
+        lanes: `contracts.ENV_LANE_URL_PREFIX`'s value.
+        clock: handed to the queues.
+    """
+
+    def __init__(self, client: "SQSClient", lanes: str, clock: Clock) -> None:
+        self._changes = SqsQueue(client, hooks_queue_url(lanes), clock)
+        self._calls = {apart: SqsQueue(client, calls_queue_url(lanes, apart=apart), clock) for apart in (False, True)}
+
+    def gather(self, namespace: str, places: Mapping[str, Sequence[int]], pace: HookPace) -> None:
+        """Have deliveries made of changes of messages. Raises `Retriable`: the hint may not be queued.
+
+        Args:
+            namespace: whose jobs they are.
+            places: job's id → numbers of its changed chunks.
+            pace: for which endpoints.
+        """
+        changes = HookChanges(namespace, {job: tuple(chunks) for job, chunks in places.items()}, pace.value)
+        delay = LATER if pace is HookPace.LATER else 0
+        self._changes.send([x.dumps() for x in changes.cut()], delay=delay)
+
+    def call(self, endpoint: str, *, delay: Seconds = 0, apart: bool = False) -> None:
+        """Have an endpoint's deliveries posted. Raises `Retriable`: the hint may not be queued.
+
+        Args:
+            endpoint: the endpoint's id.
+            delay: seconds, at most 900.
+            apart: by the workers for endpoints that fail or hang.
+        """
+        self._calls[apart].send([HookCall(endpoint).dumps()], delay=delay)
+
+
+class StoredHookSecrets:
+    """`ports.HookSecrets` over a secret that is made with the deployment."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
+
+    def master(self) -> str:
+        """Return the key.
+
+        Raises:
+            MalformedSecret: there is none, or too short a one.
+            Retriable: it cannot be read just now.
+        """
+        key = self._secrets.hooks().get("current", "")
+        if len(key) < MIN_KEY:
+            raise MalformedSecret("the secret of webhooks has no key, or too short a one")
+        return key
