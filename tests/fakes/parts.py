@@ -21,6 +21,7 @@ from shared.engine.lane.access import LaneStores, ProviderAccess
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.recovery import Recovery
 from shared.engine.lane.send import Sender
+from shared.engine.outcome.announcer import Announcing
 from shared.engine.outcome.fold import Logger
 from shared.engine.outcome.track import Tracker
 from shared.engine.pool import Pool
@@ -59,6 +60,9 @@ def credential(name: str, rate: float = 100, per_call: int = 0) -> Credential:
 
 class Parts:
     """Everything that a deployment in memory is made of; public, so that tests look at and touch what they like."""
+
+    announcer: Announcing | None = None
+    """What webhooks hear of changes from."""
 
     def __init__(
         self,
@@ -109,7 +113,7 @@ class Parts:
             **common,
         )
         self.planner = Planner(lanes=self.lanes, standings=self.standings, **common)
-        self.logger = Logger(lists=self.stores.lists, recovery=self.recovery, **common)
+        self.logger = Logger(lists=self.stores.lists, recovery=self.recovery, announcer=self.announcer, **common)
         self.tracker = Tracker(recovery=self.recovery, pool=FakePool, **common)
         self.retrier = Retrier(recovery=self.recovery, **common)
         self.schedules = Schedules(

@@ -108,6 +108,8 @@ def happened_since(
 ) -> list[CellChange]:
     """Return the changes that details date after a moment; what no detail dates is left out.
 
+    Providers date their words to the second, so words of the second before count, too.
+
     Args:
         changes: of one chunk.
         since: Unix milliseconds.
@@ -115,7 +117,7 @@ def happened_since(
         words: its feedback details.
     """
     recent = {(e.index, e.attempt) for w in windows if w.at >= since for e in w.entries}
-    recent |= {(e.index, e.attempt) for f in words for e in f.entries if e.at * 1000 >= since}
+    recent |= {(e.index, e.attempt) for f in words for e in f.entries if (e.at + 1) * 1000 > since}
     return [x for x in changes if (x.index, x.attempt) in recent]
 
 

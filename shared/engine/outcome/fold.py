@@ -1,7 +1,7 @@
 """Logging: released ledgers' figures go into their job and the day's stats once; a finished job is closed (J2, J3)."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -12,6 +12,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.states import ACTIVE, COUNT_KEYS, RESTING, Change, JobState
 from shared.engine.lane.recovery import Recovery
+from shared.engine.outcome.announcer import Announcing, Silent
 from shared.engine.outcome.bounce_guard import BounceGuard
 from shared.ports import FOLDS, Clock, LedgerStore, Lists, Records, Retriable
 
@@ -45,8 +46,17 @@ class Logger:
     """Folds ledgers and finalises jobs."""
 
     def __init__(
-        self, *, records: Records, ledgers: LedgerStore, lists: Lists, recovery: Recovery, clock: Clock
+        self,
+        *,
+        records: Records,
+        ledgers: LedgerStore,
+        lists: Lists,
+        recovery: Recovery,
+        clock: Clock,
+        announcer: Announcing | None = None,
     ) -> None:
+        """`announcer`: what webhooks hear of changes from; None: there are no webhooks."""
+        self._announcer = announcer or Silent()
         self._records = records
         self._ledgers = ledgers
         self._recovery = recovery
@@ -83,11 +93,22 @@ class Logger:
                 by_job.setdefault(x.job, []).append(x)
         jobs = {name: self._known[name] for name in by_job if name in self._known}
         jobs |= self._records.read_jobs(by_job.keys() - jobs.keys()) if by_job.keys() - jobs.keys() else {}
+        silent = self._announcer.announce(jobs, (x for some in by_job.values() for x in some))
         for name, some in by_job.items():
-            yield name, partial(self.fold_some, jobs.get(name), some)
+            yield name, _unannounced if name in silent else partial(self._fold_announced, jobs.get(name), some)
 
     def fold_some(self, job: Job | None, ledgers: Sequence[Ledger]) -> Folded:
-        """Fold some ledgers of a job, as just read, that nobody works on, and close it if they were the last."""
+        """Fold some ledgers of a job, as just read, that nobody works on, and close it if they were the last.
+
+        Raises:
+            Retriable: others write them all the time, or webhooks cannot hear of their changes now.
+        """
+        if job is not None:
+            self._announce(job, ledgers)
+        return self._fold_announced(job, ledgers)
+
+    def _fold_announced(self, job: Job | None, ledgers: Sequence[Ledger]) -> Folded:
+        """Fold ledgers of a job whose changes were announced."""
         if job is None:
             return Folded(folded=0, state=None)
         first = ledgers[0]
@@ -99,7 +120,7 @@ class Logger:
                 self._guard.check(done[1])
                 ended = done[1] if done[1].state is JobState.LOGGED else self._log(done[1])
                 return Folded(folded=1, state=ended.state, kind=job.kind)
-        folded = self.add(job, ledgers)
+        folded = self._add(job, ledgers)
         after = self._close(job.id, hint=True)
         retrying = after is not None and after.retry is not None
         return Folded(folded, after.state if after else None, retrying=retrying, kind=job.kind)
@@ -110,8 +131,17 @@ class Logger:
         Those that have moved on are folded as they are now, unless somebody works on them.
 
         Raises:
-            Retriable: others write them all the time.
+            Retriable: others write them all the time, or webhooks cannot hear of their changes now.
         """
+        self._announce(job, ledgers)
+        return self._add(job, ledgers)
+
+    def _announce(self, job: Job, ledgers: Iterable[Ledger]) -> None:
+        if self._announcer.announce({job.id: job}, ledgers):
+            _unannounced()
+
+    def _add(self, job: Job, ledgers: Sequence[Ledger]) -> int:
+        """Do the same for ledgers whose changes were announced; what has changed since is announced, too."""
         folded = 0
         waiting = list(ledgers)
         for _ in range(RACES + len(waiting) // FOLDS):
@@ -124,6 +154,7 @@ class Logger:
                 folded += len(some)
                 waiting = waiting[FOLDS:]
                 continue
+            self._announce(job, filter(None, moved.values()))
             now = [moved.get(x.chunk, x) for x in some]
             waiting = [*(x for x in now if x is not None), *waiting[FOLDS:]]
         raise Retriable("others write all the time")
@@ -218,6 +249,11 @@ class Logger:
 
     def _now(self) -> int:
         return int(self._clock.now() * 1000)
+
+
+def _unannounced() -> Folded:
+    """Fail, so that what is not announced is not folded: its next record or the sweeper comes back for it."""
+    raise Retriable("webhooks cannot hear of changes")
 
 
 class _Verdict(Enum):

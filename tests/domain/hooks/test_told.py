@@ -44,7 +44,7 @@ def test_changes_before_there_was_an_endpoint_are_left_out() -> None:
     changes = untold(b"", bytes([cell(Cell.SENT)] * 3 + [cell(Cell.SKIPPED, 0)]))
     before = Detail("job", 0, 1, 0, MIDNIGHT - 1, "one", (Entry(0, 1, Kind.ACCEPTED), Entry(1, 1, Kind.ACCEPTED)), 0)
     after = Detail("job", 0, 1, 1, MIDNIGHT, "one", (Entry(2, 1, Kind.ACCEPTED),), 0)
-    said = words((1, 1, "delivered", MIDNIGHT // 1000))
+    said = words((1, 1, "delivered", MIDNIGHT // 1000), (0, 1, "delivered", MIDNIGHT // 1000 - 1))
     assert [x.index for x in happened_since(changes, MIDNIGHT, [before, after], said)] == [1, 2]
 
 

@@ -1,0 +1,179 @@
+"""Makes deliveries of changed messages: what a ledger has now, less what was handed on before.
+
+Everything may be done again, by any number of processes: the same change has the same id.
+"""
+
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from shared.domain.hooks import told as rules
+from shared.domain.hooks.endpoint import Endpoint
+from shared.domain.hooks.kinds import MESSAGE_KINDS, HookKind, HookPace, message_event_id
+from shared.domain.hooks.told import CellChange, ToldCells
+from shared.domain.jobs.details import Detail, FeedbackDetail
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.states import Cell
+from shared.engine.hooks.outbox import CellEvent, HookOutbox
+from shared.engine.reports.attempts import Attempt, attempts_of, error_of, skipped_early
+from shared.ports import Clock, LedgerStore, ToldChanges
+
+KNOWN_JOBS: Final = 256
+
+Place = tuple[str, int]
+"""A chunk: job and number."""
+Events = dict[HookKind, list[CellEvent]]
+
+
+class Chunks(Protocol):
+    """What the gatherer reads of jobs: `ports.Records` has it."""
+
+    def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
+        """Return those of the jobs that there are."""
+        ...
+
+    def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
+        """Return all details of a chunk."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What came of hints. `events`: changes that were handed on; `deliveries`: what was stored."""
+
+    events: int = 0
+    deliveries: int = 0
+
+
+class Gatherer:
+    """Hands changes of messages on to endpoints.
+
+    Args:
+        records: jobs and details.
+        ledgers: the states of messages.
+        told: what was handed on.
+        outbox: stores deliveries.
+        clock: the time.
+    """
+
+    def __init__(
+        self, *, records: Chunks, ledgers: LedgerStore, told: ToldChanges, outbox: HookOutbox, clock: Clock
+    ) -> None:
+        self._records = records
+        self._ledgers = ledgers
+        self._told = told
+        self._outbox = outbox
+        self._clock = clock
+        self._known: OrderedDict[str, Job] = OrderedDict()
+
+    def gather(self, namespace: str, places: Iterable[Place], pace: HookPace) -> Gathered:
+        """Hand on what has changed of chunks.
+
+        Args:
+            namespace: whose jobs they are; others' are left out.
+            places: the chunks, as (job, number).
+            pace: for which endpoints.
+
+        Raises:
+            Retriable: a store fails. Nothing is lost: the hint is to be repeated.
+        """
+        endpoints = self._outbox.at_pace(namespace, pace)
+        if not endpoints:
+            return Gathered()
+        jobs, ledgers = self._read(namespace, dict.fromkeys(places))
+        told = self._told.read([(x.job, x.chunk) for x in ledgers], pace)
+        changed = [x for x in ledgers if _before(told, x) != x.cells]
+        events = self._events(endpoints, jobs, changed, told)
+        stored = sum(self._outbox.changed(x, events) for x in endpoints)
+        now = int(self._clock.now() * 1000)
+        self._told.write([ToldCells(x.job, x.chunk, x.cells, now, x.ttl) for x in changed], pace)
+        return Gathered(sum(map(len, events.values())), stored)
+
+    def _read(self, namespace: str, places: Iterable[Place]) -> tuple[dict[str, Job], list[Ledger]]:
+        """Return the jobs of a namespace that some chunks belong to, and the ledgers of these chunks."""
+        wanted = list(places)
+        found = self._jobs({name for name, _ in wanted})
+        jobs = {name: job for name, job in found.items() if job.namespace == namespace}
+        return jobs, self._ledgers.read_these([place for place in wanted if place[0] in jobs])
+
+    def _events(
+        self,
+        endpoints: Sequence[Endpoint],
+        jobs: Mapping[str, Job],
+        changed: Sequence[Ledger],
+        told: Mapping[Place, ToldCells],
+    ) -> Events:
+        kinds = frozenset(kind for x in endpoints for kind in MESSAGE_KINDS if x.wants(kind))
+        since = min(x.created_at for x in endpoints)
+        events: Events = {}
+        for ledger in changed if kinds else ():
+            job, changes = jobs[ledger.job], rules.untold(_before(told, ledger), ledger.cells)
+            older = rules.is_older(job, told.get((ledger.job, ledger.chunk)), since)
+            for event, kind in self._explained(job, ledger, changes, kinds, since if older else 0):
+                events.setdefault(kind, []).append(event)
+        return events
+
+    def _explained(
+        self, job: Job, ledger: Ledger, changes: Sequence[CellChange], kinds: frozenset[HookKind], since: int
+    ) -> Iterable[tuple[CellEvent, HookKind]]:
+        """Yield the events of a chunk's changes. `since`: those before it are left out; 0: none is."""
+        if not changes:
+            return
+        windows: list[Detail] = []
+        words: list[FeedbackDetail] = []
+        if since or rules.needs_details(rules.with_mails(job, changes), kinds):
+            windows, words = self._records.details(job.id, ledger.chunk)
+        if since:
+            changes = rules.happened_since(changes, since, windows, words)
+        found = [x for x in rules.with_mails(job, rules.with_complaints(changes, words)) if x.kind in kinds]
+        errors = _errors(job, ledger, found, windows, words)
+        for x in found:
+            name = message_event_id(job.id, ledger.chunk, x.index, x.attempt, x.kind)
+            note = errors.get(x.index, "") if x.kind in rules.EXPLAINED else ""
+            yield CellEvent(name, job.id, ledger.chunk, (x.index, x.byte), note), x.kind
+
+    def _jobs(self, names: set[str]) -> dict[str, Job]:
+        """Return jobs. Only what never changes of them is used, so they are read once."""
+        found = {name: self._known[name] for name in names if name in self._known}
+        missing = names - found.keys()
+        found |= self._records.read_jobs(missing) if missing else {}
+        for name in missing & found.keys():
+            self._known[name] = found[name]
+            if len(self._known) > KNOWN_JOBS:
+                self._known.popitem(last=False)
+        return found
+
+
+def _before(told: Mapping[Place, ToldCells], ledger: Ledger) -> bytes:
+    before = told.get((ledger.job, ledger.chunk))
+    return before.cells if before is not None else b""
+
+
+def _errors(
+    job: Job,
+    ledger: Ledger,
+    changes: Sequence[CellChange],
+    windows: Sequence[Detail],
+    words: Sequence[FeedbackDetail],
+) -> dict[int, str]:
+    """Return the codes that explain the states of messages, by index.
+
+    The code of a message that was skipped at its acceptance is not among them: its chunk has it.
+    """
+    wanted = frozenset(x.index for x in changes if x.kind in rules.EXPLAINED)
+    attempts = attempts_of(windows, words, wanted) if wanted else {}
+    skips = _skips(windows)
+    known = skips.keys() | attempts.keys()
+    some = [i for i in wanted if i in known or ledger.cell(i)[0] is not Cell.SKIPPED]
+    return {i: error_of(job, ledger, i, _in_order(attempts.get(i, {})), skips.get(i, "")) or "" for i in some}
+
+
+def _skips(windows: Iterable[Detail]) -> dict[int, str]:
+    """Return why messages were skipped before a claim, by index."""
+    return {e.index: e.code for w in windows for e in w.entries if skipped_early(e)}
+
+
+def _in_order(by_number: Mapping[int, Attempt]) -> list[Attempt]:
+    return [by_number[n] for n in sorted(by_number)]

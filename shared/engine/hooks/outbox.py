@@ -1,0 +1,143 @@
+"""Deliveries of events: they are stored for each endpoint that wants them, and a worker is told to look."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from shared.domain.hooks.bodies import MAX_BATCH, HookEvent, packed
+from shared.domain.hooks.delivery import Cells, HookDelivery
+from shared.domain.hooks.endpoint import Endpoint
+from shared.domain.hooks.kinds import HookKind, HookPace, batch_id
+from shared.domain.hooks.work import LOOK_MS
+from shared.domain.times import Millis, Seconds
+from shared.ports import Clock, Endpoints, HookHints, HookQueue
+
+KNOWN_FOR: Final[Seconds] = 5.0
+"""A change of an endpoint counts after so many seconds."""
+KNOWN: Final = 256
+"""Namespaces whose endpoints a process remembers."""
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class CellEvent:
+    """An event of a message.
+
+    Attributes:
+        id: of the event.
+        job: the job's id.
+        chunk: the chunk's number.
+        cell: the message's index, and its cell's byte.
+        note: the code that explains the state; empty for none.
+    """
+
+    id: str
+    job: str
+    chunk: int
+    cell: tuple[int, int]
+    note: str = ""
+
+
+class HookOutbox:
+    """Makes deliveries and stores them.
+
+    Args:
+        endpoints: where they go.
+        queue: keeps them.
+        hints: wakes what posts them.
+        clock: the time.
+    """
+
+    def __init__(self, *, endpoints: Endpoints, queue: HookQueue, hints: HookHints, clock: Clock) -> None:
+        self._endpoints = endpoints
+        self._queue = queue
+        self._hints = hints
+        self._clock = clock
+        self._known: OrderedDict[str, tuple[Seconds, Sequence[Endpoint]]] = OrderedDict()
+
+    def at_pace(self, namespace: str, pace: HookPace) -> Sequence[Endpoint]:
+        """Return those of the endpoints of a namespace that take batches, or that do not."""
+        return [x for x in self.endpoints(namespace) if x.batch == (pace is HookPace.LATER)]
+
+    def endpoints(self, namespace: str) -> Sequence[Endpoint]:
+        """Return the endpoints of a namespace, some seconds old, without listeners whose command has ended."""
+        now = self._clock.now()
+        at, found = self._known.get(namespace, (0.0, ()))
+        if not at or now - at > KNOWN_FOR:
+            found = self._endpoints.of(namespace)
+            self._known[namespace] = (now, found)
+            self._known.move_to_end(namespace)
+            if len(self._known) > KNOWN:
+                self._known.popitem(last=False)
+        return [x for x in found if not x.abandoned(int(now * 1000))]
+
+    def changed(self, endpoint: Endpoint, events: Mapping[HookKind, Sequence[CellEvent]]) -> int:
+        """Store deliveries of changes of messages for one endpoint; return how many. `events`: by their kind."""
+        now = self._now()
+        deliveries = [
+            _delivery(endpoint, kind, [x.id for x in part], now, cells=_cells(part))
+            for kind, some in events.items()
+            if endpoint.wants(kind)
+            for part in _parts(endpoint, some)
+        ]
+        return self._store(endpoint, deliveries, now)
+
+    def happened(self, endpoint: Endpoint, events: Mapping[HookKind, Sequence[HookEvent]]) -> int:
+        """Store deliveries of other events for one endpoint; return how many. `events`: by their kind."""
+        now = self._now()
+        deliveries = [
+            _delivery(endpoint, kind, [x.id for x in part], now, data=_data(endpoint, part))
+            for kind, some in events.items()
+            if endpoint.wants(kind)
+            for part in _parts(endpoint, some)
+        ]
+        return self._store(endpoint, deliveries, now)
+
+    def _store(self, endpoint: Endpoint, deliveries: Sequence[HookDelivery], now: Millis) -> int:
+        if deliveries:
+            work = self._queue.add(endpoint.id, deliveries, wake=now + LOOK_MS)
+            if not endpoint.listening and work.needs_hint(now):
+                self._hints.call(endpoint.id, apart=work.apart)
+        return len(deliveries)
+
+    def _now(self) -> Millis:
+        return int(self._clock.now() * 1000)
+
+
+def _parts(endpoint: Endpoint, events: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    """Yield events of one kind as they are delivered together."""
+    size = MAX_BATCH if endpoint.batch else 1
+    for start in range(0, len(events), size):
+        yield events[start : start + size]
+
+
+def _delivery(
+    endpoint: Endpoint,
+    kind: HookKind,
+    ids: Sequence[str],
+    now: Millis,
+    *,
+    cells: tuple[Cells, ...] = (),
+    data: str = "",
+) -> HookDelivery:
+    """Return a delivery of one event, or of several to an endpoint that takes batches. `ids`: of the events."""
+    name = batch_id(endpoint.id, ids) if endpoint.batch else ids[0]
+    return HookDelivery(name, endpoint.id, kind.value, now, now, cells, data, endpoint.batch)
+
+
+def _cells(events: Iterable[CellEvent]) -> tuple[Cells, ...]:
+    """Return events of messages by chunk, in their order."""
+    chunks: dict[tuple[str, int], list[CellEvent]] = {}
+    for x in events:
+        chunks.setdefault((x.job, x.chunk), []).append(x)
+    return tuple(
+        Cells(job, chunk, tuple(x.cell for x in some), {x.cell[0]: x.note for x in some if x.note})
+        for (job, chunk), some in chunks.items()
+    )
+
+
+def _data(endpoint: Endpoint, events: Sequence[HookEvent]) -> str:
+    """Return what is stored of events: for a batch their ids, too."""
+    value = [[x.id, x.data] for x in events] if endpoint.batch else events[0].data
+    return packed(value).decode()
