@@ -10,8 +10,8 @@ from cli.asking import Yes, check_can_ask, confirm
 from cli.client import connect, path_of
 from cli.errors import ExitCode, Failed, Misused
 from cli.files import text_of
-from cli.output import Json, counted, emit, surroundings, tables
-from cli.sending import jobs, managing
+from cli.output import Json, counted, emit, say, surroundings, tables
+from cli.sending import jobs, listing, managing
 from cli.sending.managing import At, CampaignId, Rate
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
 from cli.sending.running import Plan, Runner, show_preview
@@ -22,7 +22,6 @@ from shared.domain.channels.lookup import channel_of
 
 app = typer.Typer(help="Campaigns: one message with placeholders, a list of any size.", no_args_is_help=True)
 
-PROBLEM: Final = ("row", "code", "detail")
 MAX_NAME: Final = 100
 
 
@@ -34,7 +33,9 @@ def _path(campaign: str, rest: str = "") -> str:
 def run(
     ctx: typer.Context,
     *,
-    file: Annotated[Path, typer.Argument(metavar="LIST", help="CSV with a header row and a column `recipient`.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="LIST", help="CSV with a header row and a column `recipient`, `email` or `phone`.")
+    ],
     template: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The body with {{ placeholders }}: HTML; of SMS plain text.")
     ] = None,
@@ -48,6 +49,10 @@ def run(
     channel: Annotated[str, channel_option("The channel to send through.")] = EMAIL.name,
     name: Annotated[str, typer.Option(help="Its name, for people; default: the list's.")] = "",
     region: Annotated[str, typer.Option(metavar="CC", help="Country of numbers without a country code, e.g. DE.")] = "",
+    column: Annotated[
+        str, typer.Option("--recipient-column", metavar="NAME", help="The list's column of recipients.")
+    ] = "",
+    strict: Annotated[bool, typer.Option(help="Refuse the list if a row of it is invalid.")] = False,
     drop_duplicates: Annotated[bool, typer.Option(help="Send one message to a recipient who is listed twice.")] = False,
     at: At = "",
     yes: Yes = False,
@@ -65,8 +70,9 @@ def run(
         body["credential_id"] = credential
     body |= _message(channel, template, text, stored, subject=subject, sender=sender, reply_to=reply_to)
     options: dict[str, Any] = {"duplicates": "drop"} if drop_duplicates else {}
-    if region:
-        options["region"] = region.upper()
+    options |= {"region": region.upper()} if region else {}
+    options |= {"recipient_column": column} if column else {}
+    options |= {"strict": True} if strict else {}
     runner = Runner(connect(ctx), around, json=json)
     _end(runner.run(Plan(file, body, options, rate, at), ask=not yes))
 
@@ -142,11 +148,22 @@ def problems(
     ctx: typer.Context,
     campaign: CampaignId,
     upload: Annotated[str, typer.Argument(metavar="UPLOAD", help="The list's id.")],
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write them into a new CSV file.")] = None,
     json: Json = False,
 ) -> None:
-    """Show which rows of a list are invalid or duplicates, and why; the first 1,000 of each are kept."""
+    """Show which rows of a list are invalid or duplicates, and why; the first 1,000 of each are kept.
+
+    A row has the number that a spreadsheet shows.
+    """
     found = connect(ctx).pages(_path(campaign, path_of("uploads", upload)), {"limit": jobs.PAGE}, items="errors")
-    tables(PROBLEM, found, json=json, empty="no problems")
+    if out is None:
+        tables(listing.COLUMNS, found, json=json, empty="no problems", row=listing.as_shown)
+        return
+    written = listing.write_problems(out, found)
+    if json:
+        emit({"file": str(out), "rows": written})
+    else:
+        say(f"{out}: {counted(written, 'row')}")
 
 
 jobs.add_to(app, "campaign", "campaigns", log="/messages", stats="/stats")

@@ -14,7 +14,8 @@ from cli.errors import ExitCode, Failed
 from cli.options import pairs
 from cli.output import Json, counted, emit, say, surroundings, table, tables, tell
 from cli.sending import jobs
-from cli.sending.running import Runner, how_to_send, question, recipients_of
+from cli.sending.listing import recipients_of
+from cli.sending.running import Runner, how_to_send, question
 from cli.sending.words import (
     ends_words,
     figures,

@@ -7,7 +7,6 @@ Ctrl-C on a terminal asks what to do, and elsewhere ends the watching alone.
 import json as codec
 import secrets
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,24 +16,18 @@ import typer
 from cli.asking import agreed
 from cli.client import ApiClient, path_of
 from cli.errors import CommandError, ExitCode, Failed, Unreachable
-from cli.meters import Meter, meter, size_of
-from cli.output import Surroundings, counted, emit, say, table, tell
-from cli.sending.transfer import upload
-from cli.sending.watch import Bars, JobProgress, as_json, as_lines, asked, watch
+from cli.output import Surroundings, counted, emit, say, tell
+from cli.sending.listing import Lister, recipients_of
+from cli.sending.watch import Bars, JobProgress, as_json, as_lines, watch
 from cli.sending.words import UNSENT, state_words
 from shared.domain.channels.lookup import channel_of
 from shared.domain.jobs.job import StopReason
 from shared.domain.jobs.states import MessageState
 
-SHOWN: Final = 10
-"""Problems of a list that are shown; `campaign problems` shows the others."""
 LINES: Final = 12
 """Lines of a body that a preview shows."""
-ENDED: Final = frozenset({"ready", "sent", "failed"})
-"""States of an upload that will not change by themselves."""
 NOT_SENT: Final = (MessageState.FAILED, MessageState.UNKNOWN)
 NO_CAMPAIGN: Final = "the answer does not describe a campaign"
-ONE: Final = {"duplicates": "duplicate"}
 WORDS: Final = {"stop": "stop it", "leave": "leave it running", "continue": "continue watching"}
 
 
@@ -72,11 +65,11 @@ class Runner:
         listed = False
         try:
             self._check(made, plan.rate)
-            accepted = self._listed(campaign, plan)
+            found = Lister(self._api, self._around, json=self._json).listed(campaign, plan.file, plan.options)
             listed = True
             if not self._json:
                 show_preview(self._api, campaign)
-            if not agreed(question(accepted, made, self._api.place, plan.at), yes=not ask):
+            if not agreed(question(recipients_of(found), made, self._api.place, plan.at), yes=not ask):
                 _tell_kept(campaign)
                 return ExitCode.FAILED
         except (KeyboardInterrupt, typer.Abort):
@@ -137,34 +130,6 @@ class Runner:
         else:
             tell("nothing was sent, and the campaign is deleted again")
 
-    def _listed(self, campaign: str, plan: Plan) -> int:
-        """Upload the list and wait until it is read; return how many of its recipients are sent to."""
-        place = self._api.post(path_of("campaigns", campaign, "/uploads"), _json(plan.options), key=_key())
-        with self._meter(f"uploading {plan.file.name}") as shown:
-            etag = upload(
-                plan.file, place, self._around.clock, lambda done, size: shown(done / size, f"of {size_of(size)}")
-            )
-        path = path_of("campaigns", campaign, f"/uploads/{place.get('upload_id')}")
-        self._api.post(f"{path}/complete", _json({"etag": etag} if etag else {}), again=True)
-        with self._meter("reading the list") as shown:
-            for found in asked(lambda: self._api.get(path, {"limit": str(SHOWN + 1)}), self._around.clock):
-                if found.get("state") in ENDED:
-                    break
-                shown(float(found.get("progress") or 0.0), _figures(found))
-            shown(1.0, _figures(found))
-        if self._json:
-            emit(found)
-        else:
-            show_problems(found)
-        if found.get("state") == "failed":
-            raise Failed(f"the list cannot be used: {found.get('detail')} ({found.get('code')})")
-        if missing := found.get("missing"):
-            raise Failed(
-                f"the list lacks columns that the template names: {', '.join(map(str, missing))}\n"
-                f"add them, or change the template, and run again"
-            )
-        return recipients_of(found)
-
     def send(self, campaign: str, rate: float, at: str = "") -> str:
         """Send a campaign's list; return the job's id.
 
@@ -223,27 +188,11 @@ class Runner:
             _advise(campaign, left, bad, guarded=last.stop_reason == StopReason.BOUNCE_GUARD)
         return ExitCode.FAILED if left or bad else ExitCode.OK
 
-    def _meter(self, title: str) -> AbstractContextManager[Meter]:
-        return meter(title, terminal=self._terminal, quiet=self._json)
-
     def _tell(self, text: str, answer: Mapping[str, Any]) -> None:
         if self._json:
             emit(answer)
         else:
             say(text)
-
-
-def show_problems(upload: Mapping[str, Any]) -> None:
-    """Print what became of a list's rows, and its first problems."""
-    accepted = counted(upload.get("accepted") or 0, "recipient")
-    say(f"{accepted} of {counted(upload.get('rows') or 0, 'row')}{_aside(upload)}")
-    errors = upload.get("errors")
-    rows = [e for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
-    if rows:
-        shown = [{name: row.get(name) for name in ("row", "code", "detail")} for row in rows[:SHOWN]]
-        table(("row", "code", "detail"), shown, empty="")
-    if len(rows) > SHOWN:
-        say(f"and more:  posthaste campaign problems {upload.get('campaign_id')} {upload.get('upload_id')}")
 
 
 def show_preview(api: ApiClient, campaign: str, row: int = 1) -> None:
@@ -267,21 +216,6 @@ def show_preview(api: ApiClient, campaign: str, row: int = 1) -> None:
         say(f"  | {line}")
     if len(lines) > LINES:
         say(f"  | … {len(lines) - LINES} more lines")
-
-
-def _aside(upload: Mapping[str, Any]) -> str:
-    known = {name: upload.get(name) for name in ("invalid", "duplicates")} | (upload.get("skipped") or {})
-    return "".join(f", {n:,} {name if n > 1 else ONE.get(name, name)}" for name, n in known.items() if n)
-
-
-def _figures(upload: Mapping[str, Any]) -> str:
-    return f"{counted(upload.get('rows') or 0, 'row')}{_aside(upload)}"
-
-
-def recipients_of(upload: Mapping[str, Any]) -> int:
-    """Return how many recipients of a list are sent to."""
-    left_out: int = sum((upload.get("skipped") or {}).values())
-    return int(upload.get("accepted") or 0) - left_out
 
 
 def question(amount: int, campaign: Mapping[str, Any], place: str, at: str) -> str:

@@ -43,6 +43,11 @@ def _mention(*keys: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.+-])(?:{names})(?![\w-]|\.\w)", re.IGNORECASE)
 
 
+def mentions(text: str, names: Collection[str]) -> bool:
+    """Return whether a text has one of a person's addresses or numbers in it."""
+    return _mention(*names).search(text) is not None
+
+
 def uninformed(events: Sequence[DigestEvent], names: Collection[str]) -> tuple[tuple[DigestEvent, ...], int]:
     """Return events of a digest without a person, and of how many they were a recipient, or named.
 

@@ -4,6 +4,10 @@ from typing import Any
 
 import pytest
 
+from shared.adapters.dynamo.campaigns import campaign_codec
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.erasure.erasing import Eraser
+from shared.adapters.dynamo.erasure.scanned import unshown
 from tests.api.conftest import Api
 
 CSV = {"Content-Type": "text/csv"}
@@ -48,3 +52,38 @@ def test_the_owner_names_the_column_in_both_ways(api: Api) -> None:
     found = api.call("GET", f"/campaigns/{name}/uploads/{place['upload_id']}").json
     assert (found["code"], found["detail"][:20]) == ("invalid_row", "Row 2 cannot be used")
     assert api.call("POST", f"/campaigns/{name}/uploads", {"recipient_column": ""}).fields == ["recipient_column"]
+
+
+def test_bad_values_are_shown_until_the_person_is_erased(api: Api) -> None:
+    name = api.campaign()
+    rows = ["", "ann@example.org;x", "Ben ben@@example.org", "x" * 101, "ann.b@example.org,", "eve@example.org"]
+    data = "email\n" + "".join(f'"{row}"\n' for row in rows)
+    errors = taken(api, name, data, **CSV)["errors"]
+    shown = [(e["sheet_row"], e["value"]) for e in errors]
+    assert shown == [(2, None), (3, rows[1]), (4, rows[2]), (5, None), (6, rows[4])]
+    eraser = Eraser(Dynamo(api.client), api.tables.records, lambda: None, "b", key="ann@example.org")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Eraser, "_files", lambda *_: None)
+        eraser.scan("", lambda _after, _items: None)
+    assert eraser.report.erased == {"refused rows blanked": 1}
+    url = f"/campaigns/{name}/uploads/{api.call('GET', f'/campaigns/{name}').json['upload_id']}"
+    after = [(e["sheet_row"], e["value"]) for e in api.call("GET", url).json["errors"]]
+    assert after == [(2, None), (3, None), (4, rows[2]), (5, None), (6, rows[4])]
+
+
+@pytest.mark.parametrize(
+    ("value", "key", "gone"),
+    [
+        ("+49 151 23456789 x", "+4915123456789", True),
+        ("0151/23 45 67 89 office", "+4915123456789", True),
+        ("0151/23 45 67 80 office", "+4915123456789", False),
+        ("ANN@example.org ", "ann@example.org", True),
+        ("ann@example.org.uk", "ann@example.org", False),
+    ],
+)
+def test_a_person_is_found_in_a_bad_value(value: str, key: str, gone: bool) -> None:  # noqa: FBT001
+    item = campaign_codec.shown_item([(2, value), (3, "other")])
+    left, found = unshown(item, {key})
+    assert found == gone
+    assert campaign_codec.shown(left) == [(2, "erased" if gone else value), (3, "other")]
+    assert unshown(left, {key}) == (left, 0)

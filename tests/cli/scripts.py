@@ -104,6 +104,11 @@ def listed(state: str, status: int = 200, **more: Any) -> Answer:
     return Answer({**known, **more}, status)
 
 
+def bad_row(number: int, code: str, detail: str, value: str | None = None) -> dict[str, Any]:
+    """What is said of a row, which has one line above it that no row is counted for: the header."""
+    return {"row": number, "sheet_row": number + 1, "code": code, "detail": detail, "value": value}
+
+
 def preview(row: int = 1, **more: Any) -> Answer:
     known = {
         "row": row,

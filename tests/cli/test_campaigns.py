@@ -12,6 +12,7 @@ from tests.cli.scripts import (
     CAMPAIGN,
     JOB,
     UPLOAD,
+    bad_row,
     campaign,
     counts,
     credentials,
@@ -87,12 +88,13 @@ def test_a_list_is_uploaded_read_shown_and_sent(run: Run, api: FakeApi) -> None:
 
 
 def test_the_first_problems_are_shown_by_row(run: Run, api: FakeApi) -> None:
-    errors = [{"row": n, "code": "invalid_address", "detail": f"No. {n}\x1b[2J"} for n in range(1, 15)]
+    errors = [bad_row(n, "invalid_address", f"No. {n}\x1b[2J", f"ann{n}\x1b") for n in range(1, 15)]
     ready = listed("ready", rows=20, accepted=6, invalid=14, errors=errors)
     api.answers(*whole(api, sent(), job("LOGGED", delivered=6), ready=ready))
     out = run("campaign", "run", "list.csv", *MAIL, "--yes").out
     assert "6 recipients of 20 rows, 14 invalid" in out
     assert [n for n in range(1, 15) if f"No. {n}" in out] == list(range(1, 11))
+    assert "\n2    ann1�" in out, "the row of a spreadsheet, and what is wrong in it"
     assert f"posthaste campaign problems {CAMPAIGN} {UPLOAD}" in out
     assert "\x1b" not in out
 
@@ -366,11 +368,11 @@ def test_a_preview_shows_why_a_message_cannot_be_sent(run: Run, api: FakeApi) ->
 
 
 def test_all_problems_of_a_list_are_shown_page_by_page(run: Run, api: FakeApi) -> None:
-    pages = [[{"row": n, "code": "nul_byte", "detail": "A NUL."}] for n in (3, 70)]
+    pages = [[bad_row(n, "nul_byte", "A NUL.")] for n in (3, 70)]
     first = listed("ready", errors=pages[0], next_cursor="c2")
     api.answers(first, listed("ready", errors=pages[1]))
     out = run("campaign", "problems", CAMPAIGN, UPLOAD).out
-    assert [line.split() for line in out.splitlines()][1:] == [[row, "nul_byte", "A", "NUL."] for row in ("3", "70")]
+    assert [line.split() for line in out.splitlines()][1:] == [[row, "nul_byte", "A", "NUL."] for row in ("4", "71")]
     assert [asked.path.partition("?")[2] for asked in api.asked] == ["limit=1000", "limit=1000&cursor=c2"]
     api.answers(first, listed("ready", errors=pages[1]))
     assert run("campaign", "problems", CAMPAIGN, UPLOAD, "--json").lines == [*pages[0], *pages[1]]

@@ -246,7 +246,9 @@ def test_a_ledger_that_is_worked_on_is_safe_from_a_late_ingest(shelf: Shelf, clo
 
 def test_problems_are_read_in_pages_and_only_those_that_count(shelf: Shelf, clock: FakeClock) -> None:
     held = upload(clock, version=2, problems=2)
-    steps = [[BadRow(i * 10 + j, "invalid_address", f"é {j}") for j in range(3)] for i in range(3)]
+    steps = [
+        [BadRow(i * 10 + j, "invalid_address", f"é {j}", i * 10 + j + 2, f"ü{j}") for j in range(3)] for i in range(3)
+    ]
     for i, step in enumerate(steps):
         shelf.uploads.note(held, i, step)
         shelf.uploads.note(replace(held, version=1), i, steps[0][:1])
@@ -258,6 +260,13 @@ def test_problems_are_read_in_pages_and_only_those_that_count(shelf: Shelf, cloc
     later = replace(held, version=9)
     shelf.uploads.note(later, 1, steps[2])
     assert shelf.uploads.problems(held, after=3, limit=4) == (steps[2], 0)
+
+
+def test_problems_of_an_earlier_version_are_read(clock: FakeClock) -> None:
+    item = campaign_codec.problems_item(upload(clock), 0, [BadRow(3, "nul_byte", "A NUL.", 5)])
+    assert campaign_codec.problems(item) == [BadRow(3, "nul_byte", "A NUL.", 5)]
+    del item["shown"]
+    assert campaign_codec.problems(item) == [BadRow(3, "nul_byte", "A NUL.")]
 
 
 def test_a_stored_ledger_stays_within_a_write_unit(clock: FakeClock, moto_dynamo: Any) -> None:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from functions.api.views import Time, View, at, moment
 from shared.domain.campaigns.campaign import Campaign, Upload, UploadState
+from shared.domain.jobs.outcomes import ERASED
 from shared.domain.lists.uploads import BadRow, ListCounts
 
 
@@ -33,8 +34,10 @@ class RowProblem(View):
     """A row's problem. With `duplicate`, the row is sent again or left out."""
 
     row: int = Field(description="From 1, below the header.")
+    sheet_row: int = Field(description="As in a spreadsheet: the header and blank lines count.")
     code: str
     detail: str
+    value: str | None = Field(description="What is no recipient. Null if the row could not be read, or is erased.")
 
 
 class UploadView(View):
@@ -90,11 +93,16 @@ def upload_view(
         code=x.code or None,
         detail=x.detail or None,
         missing=list(campaign.lacks(x.columns)) if x.state is UploadState.READY else [],
-        errors=[RowProblem(row=p.row, code=p.code, detail=p.detail) for p in errors],
+        errors=[_problem(p) for p in errors],
         next_cursor=next_cursor,
         created_at=moment(x.created_at),
         finished_at=at(x.finished_at),
     )
+
+
+def _problem(x: BadRow) -> RowProblem:
+    value = x.value if x.value != ERASED else None
+    return RowProblem(row=x.row, sheet_row=x.sheet_row or x.row + 1, code=x.code, detail=x.detail, value=value or None)
 
 
 def _eta(x: Upload, now_ms: int) -> datetime | None:

@@ -15,7 +15,16 @@ from shared.domain.jobs.chunks import MAX_RAW_BYTES, MAX_RECIPIENTS
 from shared.domain.lists.csv_rows import RowReader
 from shared.domain.lists.header import FileCode, FileFault, RecipientColumn
 from shared.domain.lists.rows import Position, Row
-from shared.domain.lists.uploads import DUPLICATE, BadRow, Checkpoint, ListCounts, Options, PackedChunk, UploadStep
+from shared.domain.lists.uploads import (
+    DUPLICATE,
+    MAX_VALUE,
+    BadRow,
+    Checkpoint,
+    ListCounts,
+    Options,
+    PackedChunk,
+    UploadStep,
+)
 from shared.domain.recipients.hashes import WIDTH, Seen, marks_of
 from shared.domain.recipients.reader import Found, Read, RecipientFault
 
@@ -208,12 +217,15 @@ class Ingest:
             self._fault = FileFault(FileCode.INVALID_ROW, f"Row {row.sheet_row} cannot be used: {fault.detail}")
             return
         if self._invalid < MAX_KEPT:
-            self._problems.append(BadRow(row.number, *fault))
+            value = row.cells[self._at] if row.cells else ""
+            shown = value if len(value) <= MAX_VALUE else ""
+            self._problems.append(BadRow(row.number, *fault, row.sheet_row, shown))
         self._invalid += 1
 
     def _repeat(self, row: Row) -> None:
         if self._duplicates < MAX_KEPT:
-            self._problems.append(BadRow(row.number, DUPLICATE, "An earlier row has the same recipient."))
+            detail = "An earlier row has the same recipient."
+            self._problems.append(BadRow(row.number, DUPLICATE, detail, row.sheet_row))
         self._duplicates += 1
 
     def _cut(self, after: Position, *, everything: bool) -> list[PackedChunk]:

@@ -8,6 +8,8 @@ from typing import Any, Final
 from shared.domain.jobs.chunks import MAX_RECIPIENTS
 from shared.domain.lists.rows import Position
 
+MAX_VALUE: Final = 100
+"""Characters of a bad value that are kept. A longer one is not: a part of an address could not be erased."""
 DUPLICATE: Final = "duplicate"
 """The code of a recipient that stood in an earlier row."""
 
@@ -112,11 +114,21 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """What is reported of a row: its number, 1 for the first below the header, a stable code and a sentence."""
+    """What is reported of a row.
+
+    Attributes:
+        row: its number, 1 for the first below the header.
+        code: stable.
+        detail: a sentence, which quotes nothing of the row.
+        sheet_row: its number in a spreadsheet; 0 if an earlier version has read it.
+        value: the cell that is no recipient; empty if it was readable, or is longer than `MAX_VALUE`.
+    """
 
     row: int
     code: str
     detail: str
+    sheet_row: int = 0
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,15 +178,31 @@ def problems_item(x: Upload, index: int, problems: Sequence[BadRow]) -> Item:
         index: the number that the problems are stored under, from 0.
         problems: the rows that were left out, in the order of the file.
     """
-    rows = [[p.row, p.code, p.detail] for p in problems]
-    packed = zlib.compress(json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode(), 6)
+    rows = [(p.row, p.code, p.detail) for p in problems]
     key = keys.problems(x.campaign, x.id, index)
-    return {**key, "rows": {"B": packed}, "version": n(x.version), "ttl": n(x.ttl)}
+    more = shown_item([(p.sheet_row, p.value) for p in problems])
+    return {**key, "rows": {"B": _packed(rows)}, **more, "version": n(x.version), "ttl": n(x.ttl)}
 
 
 def problems(item: Mapping[str, Any]) -> list[BadRow]:
-    """Read one step's problems."""
-    return [BadRow(*row) for row in json.loads(zlib.decompress(binary(item, "rows")))]
+    """Read one step's problems. Those of an earlier version show no more than number, code and sentence."""
+    rows = json.loads(zlib.decompress(binary(item, "rows")))
+    more = shown(item) if "shown" in item else [(0, "")] * len(rows)
+    return [BadRow(row, code, detail, *end) for (row, code, detail), end in zip(rows, more, strict=True)]
+
+
+def shown(item: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """Read of each problem of a step its row in a spreadsheet, and its value; apart, so that values can be erased."""
+    return [(row, value) for row, value in json.loads(zlib.decompress(binary(item, "shown")))]
+
+
+def shown_item(rows: Sequence[tuple[int, str]]) -> Item:
+    """Return the attribute that `shown` reads."""
+    return {"shown": {"B": _packed(rows)}}
+
+
+def _packed(rows: Sequence[tuple[int | str, ...]]) -> bytes:
+    return zlib.compress(json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode(), 6)
 
 
 def _texts(values: Sequence[str]) -> Item:

@@ -18,6 +18,7 @@ from shared.adapters.dynamo.digests.keys import PART
 from shared.adapters.dynamo.erasure import mails
 from shared.adapters.dynamo.erasure.notices import UploadedRecords, erase_notices
 from shared.adapters.dynamo.erasure.report import ErasureReport
+from shared.adapters.dynamo.erasure.scanned import SCAN, unshown
 from shared.adapters.dynamo.jobs import contents
 from shared.adapters.dynamo.notices.notice_keys import PAYLOAD_PREFIX
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
@@ -40,17 +41,6 @@ UNIT_BYTES: Final = 8192
 """Bytes of an eventually consistent read unit."""
 RATE_BYTES: Final = 8_000_000
 """Bytes that one scan reads in a second, about."""
-_SCAN: Final = {
-    "FilterExpression": "begins_with(sk, :chunk) OR sk IN (:content, :part) OR begins_with(sk, :payload)",
-    "ProjectionExpression": "pk, sk, recipients, account, #data, #blob, #body",
-    "ExpressionAttributeNames": {"#data": "data", "#blob": "blob", "#body": "body"},
-    "ExpressionAttributeValues": {
-        ":chunk": s(keys.CHUNK_PREFIX),
-        ":content": s("CONTENT"),
-        ":part": s(PART),
-        ":payload": s(PAYLOAD_PREFIX),
-    },
-}
 TRIES: Final = 5
 
 
@@ -170,7 +160,7 @@ class Eraser:
             start: a place that `reached` was told, or empty.
             reached: told after each page the place to go on from, empty at the end, and how many items were read.
         """
-        request: dict[str, Any] = dict(_SCAN)
+        request: dict[str, Any] = dict(SCAN)
         if start:
             request["ExclusiveStartKey"] = place_of(start)
         lists = DynamoUploads(self._db, records=self._table, ops="")
@@ -183,6 +173,8 @@ class Eraser:
                     self._content(item)
                 elif place == PART:
                     self._part(item)
+                elif "shown" in item:
+                    self._refused(item)
                 elif place.startswith(PAYLOAD_PREFIX):
                     self._payload(item)
                 else:
@@ -239,6 +231,14 @@ class Eraser:
             return
         self.report.erased["records of notifiers blanked"] += found
         self.report.accounts.add(account)
+
+    def _refused(self, item: Item) -> None:
+        """Blank the person in what is shown of refused rows."""
+        left, found = unshown(item, self._names)
+        if found and self._write(item, left, "shown"):
+            self.report.erased["refused rows blanked"] += found
+        elif found:
+            self.report.kept.append("Refused rows of a list changed meanwhile: erase again.")
 
     def _part(self, item: Item) -> None:
         """Blank the person in posted events, whether their digest is made or not."""

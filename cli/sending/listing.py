@@ -1,0 +1,124 @@
+"""A campaign's list on its way: uploaded, read, and what is wrong with its rows."""
+
+import json as codec
+import secrets
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Final
+
+from cli.client import ApiClient, path_of
+from cli.errors import Failed, Misused
+from cli.meters import Meter, meter, size_of
+from cli.output import Surroundings, counted, emit, say, table
+from cli.sending.transfer import upload
+from cli.sending.watch import asked
+from shared.domain.exports import guard
+from shared.domain.exports import rows as csv_lines
+
+SHOWN: Final = 10
+"""Problems of a list that are shown; `campaign problems` shows the others."""
+ENDED: Final = frozenset({"ready", "sent", "failed"})
+"""States of an upload that will not change by themselves."""
+COLUMNS: Final = ("row", "value", "code", "detail")
+ONE: Final = {"duplicates": "duplicate"}
+BOM: Final = b"\xef\xbb\xbf"
+
+
+class Lister:
+    """Uploads lists for a command."""
+
+    def __init__(self, api: ApiClient, around: Surroundings, *, json: bool) -> None:
+        self._api = api
+        self._around = around
+        self._json = json
+
+    def listed(self, campaign: str, file: Path, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Upload a list and wait until it is read; return what the API found in it.
+
+        Args:
+            campaign: the campaign's id.
+            file: the list.
+            options: of POST /campaigns/{id}/uploads.
+
+        Raises:
+            Failed: the list cannot be used, or lacks a column.
+        """
+        body = codec.dumps(options, separators=(",", ":")).encode()
+        place = self._api.post(path_of("campaigns", campaign, "/uploads"), body, key=secrets.token_urlsafe(24))
+        with self._meter(f"uploading {file.name}") as shown:
+            etag = upload(file, place, self._around.clock, lambda done, size: shown(done / size, f"of {size_of(size)}"))
+        path = path_of("campaigns", campaign, f"/uploads/{place.get('upload_id')}")
+        done = codec.dumps({"etag": etag} if etag else {}).encode()
+        self._api.post(f"{path}/complete", done, again=True)
+        with self._meter("reading the list") as shown:
+            for found in asked(lambda: self._api.get(path, {"limit": str(SHOWN + 1)}), self._around.clock):
+                if found.get("state") in ENDED:
+                    break
+                shown(float(found.get("progress") or 0.0), _figures(found))
+            shown(1.0, _figures(found))
+        if self._json:
+            emit(found)
+        else:
+            show_problems(found)
+        if found.get("state") == "failed":
+            raise Failed(f"the list cannot be used: {found.get('detail')} ({found.get('code')})")
+        if missing := found.get("missing"):
+            raise Failed(
+                f"the list lacks columns that the template names: {', '.join(map(str, missing))}\n"
+                f"add them, or change the template, and run again"
+            )
+        return found
+
+    def _meter(self, title: str) -> AbstractContextManager[Meter]:
+        return meter(title, terminal=self._around.terminal and not self._json, quiet=self._json)
+
+
+def show_problems(upload: Mapping[str, Any]) -> None:
+    """Print what became of a list's rows, and its first problems."""
+    accepted = counted(upload.get("accepted") or 0, "recipient")
+    say(f"{accepted} of {counted(upload.get('rows') or 0, 'row')}{_aside(upload)}")
+    errors = upload.get("errors")
+    found = [as_shown(e) for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
+    if found:
+        table(COLUMNS, found[:SHOWN], empty="")
+    if len(found) > SHOWN:
+        say(f"and more:  posthaste campaign problems {upload.get('campaign_id')} {upload.get('upload_id')}")
+
+
+def as_shown(problem: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row's problem for people: with its number in a spreadsheet."""
+    row = problem.get("sheet_row") or int(problem.get("row") or 0) + 1
+    return {"row": row, **{name: problem.get(name) for name in COLUMNS[1:]}}
+
+
+def write_problems(out: Path, pages: Iterable[Iterable[Mapping[str, Any]]]) -> int:
+    """Write problems of rows into a CSV file that spreadsheets open; return how many.
+
+    Args:
+        out: the file, which must not exist.
+        pages: the problems, as the API describes them.
+    """
+    found = [as_shown(problem) for page in pages for problem in page]
+    lines = [COLUMNS, *([guard(str(row[name] or "")) for name in COLUMNS] for row in found)]
+    try:
+        with out.open("xb") as sink:
+            sink.write(BOM + csv_lines(lines))
+    except OSError as error:
+        raise Misused(f"cannot write {out}: {error.strerror}") from None
+    return len(found)
+
+
+def recipients_of(upload: Mapping[str, Any]) -> int:
+    """Return how many recipients of a list are sent to."""
+    left_out: int = sum((upload.get("skipped") or {}).values())
+    return int(upload.get("accepted") or 0) - left_out
+
+
+def _aside(upload: Mapping[str, Any]) -> str:
+    known = {name: upload.get(name) for name in ("invalid", "duplicates")} | (upload.get("skipped") or {})
+    return "".join(f", {n:,} {name if n > 1 else ONE.get(name, name)}" for name, n in known.items() if n)
+
+
+def _figures(upload: Mapping[str, Any]) -> str:
+    return f"{counted(upload.get('rows') or 0, 'row')}{_aside(upload)}"

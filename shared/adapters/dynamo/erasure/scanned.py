@@ -1,0 +1,48 @@
+"""What an erasure reads of the table `records`, and what it blanks in the problems of uploaded lists."""
+
+import re
+from collections.abc import Collection
+from typing import Any, Final
+
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.campaigns import campaign_codec
+from shared.adapters.dynamo.client import Item
+from shared.adapters.dynamo.codec import s
+from shared.adapters.dynamo.digests.keys import PART
+from shared.adapters.dynamo.notices.notice_keys import PAYLOAD_PREFIX
+from shared.domain.erasure import mentions
+from shared.domain.jobs.outcomes import ERASED
+
+SCAN: Final[dict[str, Any]] = {
+    "FilterExpression": "begins_with(sk, :chunk) OR sk IN (:content, :part) OR begins_with(sk, :payload) "
+    "OR attribute_exists(shown)",
+    "ProjectionExpression": "pk, sk, recipients, account, shown, #data, #blob, #body",
+    "ExpressionAttributeNames": {"#data": "data", "#blob": "blob", "#body": "body"},
+    "ExpressionAttributeValues": {
+        ":chunk": s(keys.CHUNK_PREFIX),
+        ":content": s("CONTENT"),
+        ":part": s(PART),
+        ":payload": s(PAYLOAD_PREFIX),
+    },
+}
+DIGITS: Final = 8
+"""Digits at the end of a number by which it is found, however its beginning was written."""
+
+
+def unshown(item: Item, names: Collection[str]) -> tuple[Item, int]:
+    """Return the attribute of a step's refused values without those that name a person, and how many did.
+
+    Args:
+        item: the item of a step's problems.
+        names: the person's address or number, in the spellings to look for.
+    """
+    rows = campaign_codec.shown(item)
+    found = {i for i, (_, value) in enumerate(rows) if value != ERASED and _names(value, names)}
+    left = [(row, ERASED if i in found else value) for i, (row, value) in enumerate(rows)]
+    return campaign_codec.shown_item(left), len(found)
+
+
+def _names(value: str, names: Collection[str]) -> bool:
+    digits = re.sub(r"\D", "", value)
+    numbers = [name[-DIGITS:] for name in names if name.startswith("+")]
+    return mentions(value, names) or any(number in digits for number in numbers)

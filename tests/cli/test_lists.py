@@ -1,0 +1,42 @@
+"""Lists on the command line: what is asked of the API, and the problems of rows in a file."""
+
+import csv
+from pathlib import Path
+
+from tests.cli import honest
+from tests.cli.fakes import FakeApi, Run
+from tests.cli.scripts import CAMPAIGN, UPLOAD, bad_row, campaign, listed, place
+
+
+def test_the_column_and_strictness_are_the_uploads(run: Run, api: FakeApi, folder: Path) -> None:
+    (folder / "list.csv").write_bytes(b"contact\nann@example.org\n")
+    api.answers(campaign(status=201), place(api), listed("failed", code="invalid_row", detail="Row 7 cannot be used."))
+    words = ("--stored-template", "t1", "--recipient-column", "Contact", "--strict", "--yes")
+    done = run("campaign", "run", "list.csv", *words)
+    assert done.code == 1
+    assert api.asked[1].json == {"recipient_column": "Contact", "strict": True}
+
+
+def test_problems_are_written_into_a_file_that_spreadsheets_open(run: Run, api: FakeApi, folder: Path) -> None:
+    first = listed("ready", errors=[bad_row(3, "invalid_address", "No @.", "=cmd()")], next_cursor="c2")
+    second = listed("ready", errors=[bad_row(9, "duplicate", "Again.")])
+    words = ("campaign", "problems", CAMPAIGN, UPLOAD, "--out", "bad.csv")
+    api.answers(first, second)
+    assert run(*words).out == "bad.csv: 2 rows\n"
+    text = (folder / "bad.csv").read_text(encoding="utf-8-sig")
+    assert list(csv.reader(text.splitlines())) == [
+        ["row", "value", "code", "detail"],
+        ["4", "'=cmd()", "invalid_address", "No @."],
+        ["10", "", "duplicate", "Again."],
+    ]
+    assert (folder / "bad.csv").read_bytes()[:3] == b"\xef\xbb\xbf"
+    again = run(*words)
+    assert again.code == 2
+    assert "cannot write bad.csv: File exists" in again.err
+    honest.check(api)
+
+
+def test_problems_in_a_file_are_json_for_programs(run: Run, api: FakeApi) -> None:
+    api.answers(listed("ready"))
+    words = ("campaign", "problems", CAMPAIGN, UPLOAD, "--out", "bad.csv", "--json")
+    assert run(*words).json == {"file": "bad.csv", "rows": 0}
