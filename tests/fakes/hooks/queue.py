@@ -1,5 +1,6 @@
 """Deliveries and the work of endpoints in memory."""
 
+import heapq
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -43,7 +44,8 @@ class FakeHookQueue:
 
     def pending(self, endpoint: str, *, after: str = "", limit: int) -> tuple[Sequence[HookDelivery], str]:
         def found() -> tuple[Sequence[HookDelivery], str]:
-            places = sorted(k for k in self.waiting if k[0] == endpoint and _text(k) > after)
+            found = (k for k in self.waiting if k[0] == endpoint and (not after or _text(k) > after))
+            places = heapq.nsmallest(limit + 1, found)
             return [self.waiting[k] for k in places[:limit]], _text(places[limit - 1]) if len(places) > limit else ""
 
         return self._atomic("pending", found)

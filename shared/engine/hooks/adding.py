@@ -1,0 +1,35 @@
+"""Stores new deliveries of an endpoint, and has them posted."""
+
+from collections.abc import Sequence
+
+from shared.domain.hooks.delivery import HookDelivery
+from shared.domain.hooks.endpoint import Endpoint
+from shared.domain.hooks.work import LOOK_MS
+from shared.ports import Clock, HookHints, HookQueue
+
+
+class HookAdder:
+    """Adds deliveries.
+
+    Args:
+        queue: where they wait.
+        hints: has them posted.
+        clock: the time.
+    """
+
+    def __init__(self, *, queue: HookQueue, hints: HookHints, clock: Clock) -> None:
+        self._queue = queue
+        self._hints = hints
+        self._clock = clock
+
+    def add(self, endpoint: Endpoint, deliveries: Sequence[HookDelivery]) -> None:
+        """Store deliveries of an endpoint; a repeat with the same `due` stores them once.
+
+        If the hint is lost, the endpoint is looked at within about two minutes.
+        """
+        if not deliveries:
+            return
+        now = int(self._clock.now() * 1000)
+        work = self._queue.add(endpoint.id, deliveries, wake=now + LOOK_MS)
+        if not endpoint.listening and work.needs_hint(now):
+            self._hints.call(endpoint.id, apart=work.apart)
