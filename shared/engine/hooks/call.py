@@ -199,21 +199,21 @@ class CallHooks:
         """
         left = list(page)
         waiting: list[HookDelivery] = []
-        while left and left[0].due <= self._now():
-            now = self._now()
-            n = turn.work.at_once(now)
-            if not n:
-                break
-            if self._over(turn) or turn.work.until - now < MARGIN_MS:
+        while some := self._next(turn, left):
+            if self._over(turn) or turn.work.until - self._now() < MARGIN_MS:
                 return None
-            some = [x for x in left[:n] if x.due <= now]
-            left = left[len(some) :]
+            del left[: len(some)]
             moves, changed = self._posted(turn, endpoint, some)
             self._queue.settle(moves)
             waiting += [new for _, new in moves if new.state is DeliveryState.PENDING]
             if changed:
                 return None
         return [*waiting, *left] if left or whole else None
+
+    def _next(self, turn: _Turn, left: Sequence[HookDelivery]) -> list[HookDelivery]:
+        """Return the deliveries that are due and may be posted now."""
+        now = self._now()
+        return [x for x in left[: turn.work.at_once(now)] if x.due <= now]
 
     def _posted(
         self, turn: _Turn, endpoint: Endpoint, some: Sequence[HookDelivery]
