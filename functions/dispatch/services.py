@@ -7,6 +7,7 @@ from shared.bootstrap import Deployment, SendingLane
 from shared.bootstrap import lane as build_lane
 
 if TYPE_CHECKING:
+    from shared.bootstrap.hooking import Hooking
     from shared.bootstrap.mailing import Mailing
     from shared.bootstrap.noticing import Noticing
 
@@ -39,6 +40,18 @@ def _mailing(of: Deployment) -> "Mailing":
     from shared.bootstrap.mailing import Mailing  # noqa: PLC0415 - most functions know nothing of mails
 
     return Mailing(of)
+
+
+def hooking() -> "Hooking":
+    """Return what posts webhooks."""
+    return _hooking(deployment())
+
+
+@cache
+def _hooking(of: Deployment) -> "Hooking":
+    from shared.bootstrap.hooking import Hooking  # noqa: PLC0415 - most functions know nothing of webhooks
+
+    return Hooking(of)
 
 
 @cache

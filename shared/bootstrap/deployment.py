@@ -240,6 +240,7 @@ class Deployment(Core):
     @cached_property
     def logger(self) -> "Logger":
         """Folds ledgers and finalises jobs."""
+        from shared.bootstrap.hooking import Hooking  # noqa: PLC0415
         from shared.engine.outcome.fold import Logger  # noqa: PLC0415
 
         return Logger(
@@ -248,6 +249,7 @@ class Deployment(Core):
             lists=_LateLists(self),
             recovery=self.recovery,
             clock=self.clock,
+            announcer=Hooking(self).announcer,
         )
 
     @property

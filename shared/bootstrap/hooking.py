@@ -5,14 +5,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shared import contracts
-from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints
+from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints, DynamoListeners
 from shared.adapters.dynamo.hooks.queue import DynamoHookQueue
 from shared.adapters.dynamo.hooks.works import DynamoWorks
 from shared.adapters.hooks import SqsHookHints, StoredHookSecrets
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from shared.adapters.dynamo.hooks.told import DynamoToldChanges
     from shared.bootstrap.deployment import Deployment
+    from shared.domain.hooks.happening import Happening
     from shared.engine.hooks.desk import HookDesk
+    from shared.engine.hooks.gather import Gatherer
+    from shared.engine.hooks.happenings import Happenings
+    from shared.engine.hooks.outbox import HookOutbox
+    from shared.engine.outcome.announcer import Announcer
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,70 @@ class Hooking:
     def secrets(self) -> StoredHookSecrets:
         """What the secrets of endpoints are derived from."""
         return StoredHookSecrets(self.deployment.secrets)
+
+    @cached_property
+    def audience(self) -> DynamoListeners:
+        """Which namespaces have endpoints."""
+        return DynamoListeners(
+            self.deployment.dynamo, records=self.deployment.records_table, clock=self.deployment.clock
+        )
+
+    @cached_property
+    def announcer(self) -> "Announcer":
+        """What folds announce changes by."""
+        from shared.engine.outcome.announcer import Announcer  # noqa: PLC0415
+
+        return Announcer(self.audience, self.hints)
+
+    @cached_property
+    def told(self) -> "DynamoToldChanges":
+        """What was handed on."""
+        from shared.adapters.dynamo.hooks.told import DynamoToldChanges  # noqa: PLC0415
+
+        return DynamoToldChanges(self.deployment.dynamo, records=self.deployment.records_table)
+
+    @cached_property
+    def outbox(self) -> "HookOutbox":
+        """Makes deliveries."""
+        from shared.engine.hooks.adding import HookAdder  # noqa: PLC0415
+        from shared.engine.hooks.outbox import HookOutbox  # noqa: PLC0415
+
+        clock = self.deployment.clock
+        adder = HookAdder(queue=self.queue, hints=self.hints, clock=clock)
+        return HookOutbox(endpoints=self.endpoints, adder=adder, clock=clock)
+
+    @cached_property
+    def gatherer(self) -> "Gatherer":
+        """Hands changes of messages on."""
+        from shared.engine.hooks.gather import Gatherer  # noqa: PLC0415
+
+        d = self.deployment
+        return Gatherer(records=d.records, ledgers=d.ledgers, told=self.told, outbox=self.outbox, clock=d.clock)
+
+    @cached_property
+    def happenings(self) -> "Happenings":
+        """Hands on what else has happened."""
+        from shared.engine.hooks.happenings import Happenings  # noqa: PLC0415
+
+        return Happenings(
+            listeners=self.audience, outbox=self.outbox, told=self.told, hints=self.hints, owner=self._owner
+        )
+
+    def _owner(self, notifier: str) -> str:
+        found = self.deployment.notifiers.get(notifier)
+        return found.namespace if found is not None else ""
+
+    def read(self, records: "Sequence[Mapping[str, Any]]") -> "Iterator[Happening]":
+        """Yield what records of the tables' streams say."""
+        from shared.adapters.dynamo import happenings  # noqa: PLC0415
+
+        return happenings.read(records, int(self.deployment.clock.now()))
+
+    def alarm(self, event: "Mapping[str, Any]") -> "Iterator[Happening]":
+        """Yield what EventBridge says of an alarm."""
+        from shared.adapters.dynamo import happenings  # noqa: PLC0415
+
+        yield happenings.alarm(event)
 
     @cached_property
     def desk(self) -> "HookDesk":

@@ -92,7 +92,7 @@ UPLOAD_PREFIX: Final = "U#"
 KEY_PREFIX: Final = "KEY#"
 HEIR_PREFIX: Final = "HEIR#"
 SUPPRESSED: Final = "SUPPRESSED"
-_LISTS: Final = {
+LISTS: Final = {
     Reach.ALL: "SUP",
     Reach.CAMPAIGNS: "UNSUB",
     Reach.SMS: "STOPSMS",
@@ -251,7 +251,7 @@ def suppression(namespace: str, digest: str, reach: AnyReach = Reach.ALL) -> Key
         digest: the sha256 of the normalised address, hex.
         reach: the list.
     """
-    return key(f"{account_pk(namespace)}#{_LISTS[reach.kind]}", _entry(digest, reach))
+    return key(f"{account_pk(namespace)}#{LISTS[reach.kind]}", _entry(digest, reach))
 
 
 def _entry(digest: str, reach: AnyReach) -> str:
@@ -270,7 +270,7 @@ def suppression_log(namespace: str, at_ms: int, digest: str, reach: AnyReach = R
         digest: the sha256 of the normalised address, hex.
         reach: the list.
     """
-    return key(f"{account_pk(namespace)}#{_LISTS[reach.kind]}LOG", f"{at_ms:015d}#{_entry(digest, reach)}")
+    return key(f"{account_pk(namespace)}#{LISTS[reach.kind]}LOG", f"{at_ms:015d}#{_entry(digest, reach)}")
 
 
 def latest_suppression(namespace: str) -> Key:

@@ -145,22 +145,18 @@ def job_data(job: Job) -> HookData:
     }
 
 
-def halt_data(account: str, job: str, told: Mapping[str, Any]) -> HookData:
-    """Return what a halted campaign says.
-
-    Args:
-        account: whose campaign it is.
-        job: the campaign's job that was stopped.
-        told: what the account's events log has of the stop.
-    """
+def halt_data(job: Job) -> HookData:
+    """Return what the halt of a campaign by the bounce guard says. `job`: the one that was stopped."""
     return {
-        "account": account,
-        "campaign_id": str(told["campaign"]),
-        "job_id": job,
-        "reason": str(told["reason"]),
-        "because_of": str(told["because_of"]),
-        "bounced": int(told["bounced"]),
-        "settled": int(told["settled"]),
+        "account": job.account,
+        "campaign_id": job.campaign,
+        "job_id": job.id,
+        "name": job.name or None,
+        "test": job.test,
+        "reason": job.stop_reason,
+        "counts": public_counts(job.counts),
+        "bounced": job.counts["bounced"],
+        "stopped_at": iso(job.stopped_at),
     }
 
 

@@ -82,21 +82,18 @@ class Gatherer:
         endpoints = self._outbox.at_pace(namespace, pace)
         if not endpoints:
             return Gathered()
-        jobs, ledgers = self._read(namespace, dict.fromkeys(places))
-        told = self._told.read([(x.job, x.chunk) for x in ledgers], pace)
+        wanted = list(dict.fromkeys(places))
+        jobs = self._jobs(namespace, {name for name, _ in wanted})
+        mine = [place for place in wanted if place[0] in jobs]
+        # Before the ledgers: what was handed on by another since then, of newer ones, would be handed on again.
+        told = self._told.read(mine, pace)
+        ledgers = self._ledgers.read_these(mine)
         changed = [x for x in ledgers if _before(told, x) != x.cells]
         events = self._events(endpoints, jobs, changed, told)
         stored = sum(self._outbox.changed(x, events) for x in endpoints)
         now = int(self._clock.now() * 1000)
         self._told.write([ToldCells(x.job, x.chunk, x.cells, now, x.ttl) for x in changed], pace)
         return Gathered(sum(map(len, events.values())), stored)
-
-    def _read(self, namespace: str, places: Iterable[Place]) -> tuple[dict[str, Job], list[Ledger]]:
-        """Return the jobs of a namespace that some chunks belong to, and the ledgers of these chunks."""
-        wanted = list(places)
-        found = self._jobs({name for name, _ in wanted})
-        jobs = {name: job for name, job in found.items() if job.namespace == namespace}
-        return jobs, self._ledgers.read_these([place for place in wanted if place[0] in jobs])
 
     def _events(
         self,
@@ -134,8 +131,8 @@ class Gatherer:
             note = errors.get(x.index, "") if x.kind in rules.EXPLAINED else ""
             yield CellEvent(name, job.id, ledger.chunk, (x.index, x.byte), note), x.kind
 
-    def _jobs(self, names: set[str]) -> dict[str, Job]:
-        """Return jobs. Only what never changes of them is used, so they are read once."""
+    def _jobs(self, namespace: str, names: set[str]) -> dict[str, Job]:
+        """Return those jobs of a namespace. Only what never changes of them is used, so they are read once."""
         found = {name: self._known[name] for name in names if name in self._known}
         missing = names - found.keys()
         found |= self._records.read_jobs(missing) if missing else {}
@@ -143,7 +140,7 @@ class Gatherer:
             self._known[name] = found[name]
             if len(self._known) > KNOWN_JOBS:
                 self._known.popitem(last=False)
-        return found
+        return {name: job for name, job in found.items() if job.namespace == namespace}
 
 
 def _before(told: Mapping[Place, ToldCells], ledger: Ledger) -> bytes:

@@ -1,4 +1,4 @@
-"""Deliveries of events: they are stored for each endpoint that wants them, and a worker is told to look."""
+"""Makes deliveries of events, for each endpoint that wants them."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,9 +9,9 @@ from shared.domain.hooks.bodies import MAX_BATCH, HookEvent, packed
 from shared.domain.hooks.delivery import Cells, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint
 from shared.domain.hooks.kinds import HookKind, HookPace, batch_id
-from shared.domain.hooks.work import LOOK_MS
 from shared.domain.times import Millis, Seconds
-from shared.ports import Clock, Endpoints, HookHints, HookQueue
+from shared.engine.hooks.adding import HookAdder
+from shared.ports import Clock, Endpoints
 
 KNOWN_FOR: Final[Seconds] = 5.0
 """A change of an endpoint counts after so many seconds."""
@@ -44,15 +44,13 @@ class HookOutbox:
 
     Args:
         endpoints: where they go.
-        queue: keeps them.
-        hints: wakes what posts them.
+        adder: stores deliveries, and has them posted.
         clock: the time.
     """
 
-    def __init__(self, *, endpoints: Endpoints, queue: HookQueue, hints: HookHints, clock: Clock) -> None:
+    def __init__(self, *, endpoints: Endpoints, adder: HookAdder, clock: Clock) -> None:
         self._endpoints = endpoints
-        self._queue = queue
-        self._hints = hints
+        self._adder = adder
         self._clock = clock
         self._known: OrderedDict[str, tuple[Seconds, Sequence[Endpoint]]] = OrderedDict()
 
@@ -81,7 +79,7 @@ class HookOutbox:
             if endpoint.wants(kind)
             for part in _parts(endpoint, some)
         ]
-        return self._store(endpoint, deliveries, now)
+        return self._store(endpoint, deliveries)
 
     def happened(self, endpoint: Endpoint, events: Mapping[HookKind, Sequence[HookEvent]]) -> int:
         """Store deliveries of other events for one endpoint; return how many. `events`: by their kind."""
@@ -92,13 +90,10 @@ class HookOutbox:
             if endpoint.wants(kind)
             for part in _parts(endpoint, some)
         ]
-        return self._store(endpoint, deliveries, now)
+        return self._store(endpoint, deliveries)
 
-    def _store(self, endpoint: Endpoint, deliveries: Sequence[HookDelivery], now: Millis) -> int:
-        if deliveries:
-            work = self._queue.add(endpoint.id, deliveries, wake=now + LOOK_MS)
-            if not endpoint.listening and work.needs_hint(now):
-                self._hints.call(endpoint.id, apart=work.apart)
+    def _store(self, endpoint: Endpoint, deliveries: Sequence[HookDelivery]) -> int:
+        self._adder.add(endpoint, deliveries)
         return len(deliveries)
 
     def _now(self) -> Millis:

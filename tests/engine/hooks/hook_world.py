@@ -8,6 +8,7 @@ from shared.domain.hooks.delivery import HookDelivery
 from shared.domain.hooks.endpoint import Endpoint, new_endpoint_id
 from shared.domain.hooks.kinds import HookKind, HookPace, kind_of, message_event_id
 from shared.domain.jobs.states import Cell
+from shared.engine.hooks.adding import HookAdder
 from shared.engine.hooks.gather import Gatherer
 from shared.engine.hooks.outbox import KNOWN_FOR, HookOutbox
 from shared.engine.outcome.announcer import Announcer
@@ -40,7 +41,8 @@ class HookWorld(World):
     def reboot(self) -> None:
         """Start all functions anew."""
         super().reboot()
-        outbox = HookOutbox(endpoints=self.endpoints, queue=self.queue, hints=self.hook_hints, clock=self.clock)
+        adder = HookAdder(queue=self.queue, hints=self.hook_hints, clock=self.clock)
+        outbox = HookOutbox(endpoints=self.endpoints, adder=adder, clock=self.clock)
         self.gatherer = Gatherer(
             records=self.records, ledgers=self.ledgers, told=self.told, outbox=outbox, clock=self.clock
         )

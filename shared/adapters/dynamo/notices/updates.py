@@ -149,7 +149,7 @@ class DynamoUpdates:
         """Walk the entries with stamps in a range, oldest first, consistently."""
         first, end = f"{span.start:015d}", f"{span.end:015d}"
         for day in days_of(span):
-            yield from map(_entry, self._day(keys.updates_pk(notifier, day), first, end))
+            yield from map(update_entry, self._day(keys.updates_pk(notifier, day), first, end))
 
     def _day(self, pk: str, first: str, end: str) -> Iterable[Item]:
         # A place is `stamp#…`: one of the end's stamp sorts behind the bare stamp, and is left out.
@@ -180,7 +180,8 @@ def _counts(item: Mapping[str, Any]) -> NotifierDay:
     return NotifierDay(item["sk"]["S"].removeprefix(keys.DAY_PREFIX), **counts)
 
 
-def _entry(item: Mapping[str, Any]) -> UpdateEntry:
+def update_entry(item: Mapping[str, Any]) -> UpdateEntry:
+    """Read an entry of a notifier's updates."""
     return UpdateEntry(
         notifier=item["pk"]["S"].split("#")[1],
         notice=text(item, "notice"),

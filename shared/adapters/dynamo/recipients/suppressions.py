@@ -93,7 +93,7 @@ def remove(
         item = db.get(table, keys.suppression(namespace, digest, reach))
         if item is None:
             return tried
-        if not wanted(_suppression(item)):
+        if not wanted(suppression_of(item)):
             return False
         by_hash: Item = {"TableName": table, "Key": keys.suppression(namespace, digest, reach)}
         by_hash |= {"ConditionExpression": "#at = :at AND reason = :reason", "ExpressionAttributeNames": {"#at": "at"}}
@@ -303,7 +303,7 @@ class Suppressions:
             reach: the list.
         """
         item = self._db.get(self._table, keys.suppression(namespace, address_hash(address_key), reach))
-        return _suppression(item) if item else None
+        return suppression_of(item) if item else None
 
     def delete(self, namespace: str, address_key: str, *, reach: AnyReach = Reach.ALL, by: str = SYSTEM) -> bool:
         """Allow an address again, with an entry in the audit log. False: it had no entry.
@@ -353,7 +353,7 @@ class Suppressions:
             Limit=limit,
         )
         items: list[Item] = page["Items"]
-        return [_suppression(x) for x in items], items[-1]["sk"]["S"] if "LastEvaluatedKey" in page else ""
+        return [suppression_of(x) for x in items], items[-1]["sk"]["S"] if "LastEvaluatedKey" in page else ""
 
     def check(self, namespace: str, address_keys: Iterable[str], *, reach: AnyReach = Reach.ALL) -> set[str]:
         """Return the addresses that have an entry, read consistently.
@@ -375,7 +375,8 @@ def _event(namespace: str, now: int, address_key: str, act: Act, reach: AnyReach
     return audited(namespace, now, person(address_key), act, by, data)
 
 
-def _suppression(item: Item) -> Suppression:
+def suppression_of(item: Item) -> Suppression:
+    """Read an entry, of either of its two items."""
     return Suppression(
         address=text(item, "address"),
         reason=text(item, "reason"),

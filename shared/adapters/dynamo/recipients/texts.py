@@ -59,7 +59,7 @@ class DynamoTexts:
             after=after,
             limit=limit,
         )
-        return [_text(x) for x in found if number(x, "ttl") > now // 1000], end
+        return [received_text(x) for x in found if number(x, "ttl") > now // 1000], end
 
     def erase(self, accounts: Iterable[str], sender: str, *, dry: bool) -> Iterator[str]:
         """Remove all texts of a number, as only an operator may; yield the account of each.
@@ -99,5 +99,6 @@ def _item(x: ReceivedText) -> Item:
     }
 
 
-def _text(item: Mapping[str, Any]) -> ReceivedText:
+def received_text(item: Mapping[str, Any]) -> ReceivedText:
+    """Read a text."""
     return ReceivedText(at=number(item, "at"), **{name: text(item, name) for name in _TEXTS})

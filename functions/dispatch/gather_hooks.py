@@ -1,0 +1,59 @@
+"""Makes deliveries of what webhooks hear of: hints about changed messages, streams of tables, changes of alarms.
+
+It reads all accounts' items and calls nobody outside. `call_hooks` posts what is stored here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from functions.dispatch import services
+from functions.dispatch.services import Answer
+from functions.early import early
+from shared.adapters import logs
+from shared.contracts import HookChanges
+from shared.domain.hooks.kinds import HookPace
+
+logger = logs.lines()
+early(lambda: services.hooking().gatherer, lambda: services.hooking().happenings)
+QUEUE: Final = "aws:sqs"
+Group = dict[tuple[str, HookPace], list[tuple[HookChanges, str]]]
+
+
+def handler(event: Mapping[str, Any], context: Any) -> Answer:
+    """Make deliveries of hints, of a stream's records, or of a change of an alarm.
+
+    A hint that fails is delivered again. A fault of a stream's record is raised, so that the stream repeats it.
+    """
+    logs.begin(logger, logs.invocation(context))
+    records: Sequence[Mapping[str, Any]] = event.get("Records", ())
+    if records and records[0]["eventSource"] == QUEUE:
+        return {"batchItemFailures": [{"itemIdentifier": name} for name in _gather(records)]}
+    heard = services.hooking().happenings
+    made = heard.hear(services.hooking().read(records) if records else services.hooking().alarm(event))
+    logger.info("heard", records=len(records), deliveries=made)
+    return {"batchItemFailures": []}
+
+
+def _gather(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Serve hints, those of a namespace and pace together; return the ids of the messages that failed."""
+    failures = []
+    groups: Group = {}
+    for record in records:
+        try:
+            changes = HookChanges.loads(record["body"])
+            groups.setdefault((changes.namespace, HookPace(changes.pace)), []).append((changes, record["messageId"]))
+        except (ValueError, KeyError, TypeError):
+            logger.exception("no hint", message_id=record["messageId"])
+            failures.append(record["messageId"])
+    events = deliveries = 0
+    for (namespace, pace), some in groups.items():
+        places = [(job, n) for changes, _ in some for job, chunks in changes.places.items() for n in chunks]
+        try:
+            gathered = services.hooking().gatherer.gather(namespace, places, pace)
+        except Exception:  # reported, logged and delivered again
+            logger.exception("not gathered", namespace=namespace, pace=pace.value)
+            failures += [name for _, name in some]
+            continue
+        events, deliveries = events + gathered.events, deliveries + gathered.deliveries
+    logger.info("gathered", hints=len(records), events=events, deliveries=deliveries, failed=len(failures))
+    return failures

@@ -1,0 +1,163 @@
+"""What streams of the tables say that webhooks hear of: each record of an item that matters becomes an event.
+
+A record has the item as it is after a write, and not what it was before. So an item that keeps its state while it is
+written again shows the same event again, under the same id.
+"""
+
+import base64
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.campaigns import campaign_codec
+from shared.adapters.dynamo.client import Item
+from shared.adapters.dynamo.codec import number, text
+from shared.adapters.dynamo.digests.window_codec import window
+from shared.adapters.dynamo.notices.updates import update_entry
+from shared.adapters.dynamo.recipients.suppressions import suppression_of
+from shared.adapters.dynamo.recipients.texts import received_text
+from shared.domain.campaigns.campaign import UploadState
+from shared.domain.digests.window import WindowState
+from shared.domain.hooks import bodies
+from shared.domain.hooks.bodies import HookData, HookEvent
+from shared.domain.hooks.endpoint import DEPLOYMENT
+from shared.domain.hooks.happening import Happening
+from shared.domain.hooks.kinds import HookKind, event_id
+from shared.domain.jobs.job import Job, StopReason
+from shared.domain.jobs.states import JobState
+from shared.domain.lanes.breaker import BreakerState
+from shared.domain.namespaces import namespace
+from shared.domain.recipients.suppressions import Reach
+from shared.domain.times import DAY_MS
+
+KEPT_S: Final = 7 * DAY_MS // 1000
+"""So long an event is remembered whose item is not written any more after some days."""
+_LOG: Final = "LOG"
+_NEW: Final = "INSERT"
+_READ: Final = frozenset({UploadState.READY.value, UploadState.FAILED.value})
+_PARTS: Final = "parts"
+"""The one attribute with bytes in a list; no event needs it."""
+_REACHES: Final = {f"{name}{_LOG}": reach for reach, name in keys.LISTS.items()}
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """An item as a record shows it. `new`: it was not there before; `now`: Unix seconds."""
+
+    item: Item
+    new: bool
+    now: int
+
+
+def read(records: Sequence[Record], now: int) -> Iterator[Happening]:
+    """Yield what records of the streams of `records` and `ops` say.
+
+    Args:
+        records: as Lambda hands them over.
+        now: Unix seconds.
+    """
+    for record in records:
+        image = record["dynamodb"].get("NewImage")
+        if image is not None:
+            item = codec.from_stream({k: v for k, v in image.items() if k != _PARTS}, base64.b64decode)
+            shown = _Shown(item, new=record.get("eventName", _NEW) == _NEW, now=now)
+            yield from next((said(shown) for wanted, said in _READERS if wanted(item)), ())
+
+
+def _jobs(record: _Shown) -> Iterator[Happening]:
+    job = codec.job(record.item)
+    data = bodies.job_data(job)
+    if job.stopped_at and job.stopped:
+        yield _of_job(job, HookKind.JOB_STOPPED, job.stopped_at, data)
+        if job.campaign and job.stop_reason == StopReason.BOUNCE_GUARD:
+            halt = bodies.halt_data(job)
+            yield _of_job(job, HookKind.CAMPAIGN_HALTED, job.stopped_at, halt)
+            if not job.test:
+                yield _of_job(job, HookKind.CAMPAIGN_HALTED, job.stopped_at, halt, DEPLOYMENT)
+    if job.state is JobState.LOGGED:
+        look = {job.id: range(job.chunks)} if job.counts["skipped"] else {}
+        yield _of_job(job, HookKind.JOB_LOGGED, job.finished_at, data, look=look)
+
+
+def _of_job(
+    job: Job,
+    kind: HookKind,
+    at: int,
+    data: HookData,
+    owner: str = "",
+    look: Mapping[str, Sequence[int]] | None = None,
+) -> Happening:
+    """Return what happened to a job. `at`: when, Unix milliseconds; `owner`: its namespace, by default the job's."""
+    event = HookEvent(event_id(kind, job.id, at), data)
+    return Happening(owner or job.namespace, kind, event, ttl=job.ttl, look=look or {})
+
+
+def _windows(record: _Shown) -> Iterator[Happening]:
+    found = window(record.item)
+    event = HookEvent(event_id(HookKind.DIGEST_CLOSED, found.id), bodies.window_data(found))
+    yield Happening(found.namespace, HookKind.DIGEST_CLOSED, event, ttl=record.now + KEPT_S)
+
+
+def _uploads(record: _Shown) -> Iterator[Happening]:
+    upload = campaign_codec.upload(record.item)
+    kind = HookKind.UPLOAD_FINISHED
+    event = HookEvent(event_id(kind, upload.id, upload.state.value), bodies.upload_data(upload))
+    yield Happening(namespace(upload.account, test=upload.test), kind, event, ttl=upload.ttl)
+
+
+def _texts(record: _Shown) -> Iterator[Happening]:
+    if record.new:
+        found = received_text(record.item)
+        event = HookEvent(event_id(HookKind.TEXT_RECEIVED, found.account, found.id), bodies.text_data(found))
+        yield Happening(found.account, HookKind.TEXT_RECEIVED, event)
+
+
+def _updates(record: _Shown) -> Iterator[Happening]:
+    if record.new:
+        entry = update_entry(record.item)
+        name = event_id(HookKind.NOTICE_UPDATED, entry.notifier, entry.notice, entry.stamp)
+        yield Happening("", HookKind.NOTICE_UPDATED, HookEvent(name, bodies.update_data(entry)), entry.notifier)
+
+
+def _suppressions(record: _Shown) -> Iterator[Happening]:
+    item = record.item
+    owner, _, name = item["pk"]["S"].partition("#")[2].rpartition("#")
+    reach = _REACHES.get(name)
+    if not record.new or reach is None:
+        return  # the other one of its two items, or a change of its reason
+    kind = HookKind.SUPPRESSION_ADDED if reach is Reach.ALL else HookKind.UNSUBSCRIBED
+    event = HookEvent(
+        event_id(kind, owner, name, item["sk"]["S"]), bodies.suppression_data(suppression_of(item), reach)
+    )
+    yield Happening(owner, kind, event)
+
+
+def _breakers(record: _Shown) -> Iterator[Happening]:
+    breaker = codec.breaker(record.item["pk"]["S"].partition("#")[2], record.item)
+    if not breaker.since or breaker.state is BreakerState.HALF_OPEN:
+        return
+    kind = HookKind.BREAKER_CLOSED if breaker.closed else HookKind.BREAKER_OPENED
+    event = HookEvent(event_id(kind, breaker.credential, breaker.since), bodies.breaker_data(breaker))
+    yield Happening(DEPLOYMENT, kind, event, ttl=record.now + KEPT_S)
+
+
+_READERS: Final[Sequence[tuple[Callable[[Item], bool], Callable[[_Shown], Iterator[Happening]]]]] = (
+    (lambda x: x["sk"]["S"] == keys.BREAKER, _breakers),
+    (lambda x: x["sk"]["S"] == keys.JOB, _jobs),
+    (lambda x: x["sk"]["S"] == "TEXT", _texts),
+    (lambda x: text(x, "state") == WindowState.CLOSED.value and "closes_at" in x, _windows),
+    (lambda x: x["sk"]["S"].startswith(keys.UPLOAD_PREFIX) and text(x, "phase") in _READ, _uploads),
+    (lambda x: "notice" in x and "status" in x and number(x, "ttl") > 0, _updates),
+    (lambda x: "address" in x and "reason" in x, _suppressions),
+)
+"""Which items matter, and what reads each."""
+
+
+def alarm(event: Mapping[str, Any]) -> Happening:
+    """Return what EventBridge says of an alarm whose state has changed."""
+    detail = event["detail"]
+    name = event_id(HookKind.ALARM_CHANGED, detail["alarmName"], detail["state"]["value"], detail["state"]["timestamp"])
+    return Happening(DEPLOYMENT, HookKind.ALARM_CHANGED, HookEvent(name, bodies.alarm_data(detail)))

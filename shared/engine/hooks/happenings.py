@@ -1,0 +1,73 @@
+"""Hands on what has happened to endpoints: ends of jobs, closed windows, suppressions, breakers and the like.
+
+It comes from streams, which repeat records and show an item again with each later write. An event's id is made of what
+happened, so a repeat has the same one.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from shared.domain.hooks.bodies import HookEvent
+from shared.domain.hooks.happening import Happening
+from shared.domain.hooks.kinds import HookKind, HookPace
+from shared.engine.hooks.outbox import HookOutbox
+from shared.ports import HookHints, Listeners, ToldChanges
+
+
+class Happenings:
+    """Stores deliveries of what has happened.
+
+    Args:
+        listeners: which namespaces have endpoints.
+        outbox: stores deliveries.
+        told: which events were handed on.
+        hints: for messages that have changed without a mark.
+        owner: returns the namespace of a notifier; empty if there is no such notifier.
+    """
+
+    def __init__(
+        self,
+        *,
+        listeners: Listeners,
+        outbox: HookOutbox,
+        told: ToldChanges,
+        hints: HookHints,
+        owner: Callable[[str], str],
+    ) -> None:
+        self._listeners = listeners
+        self._outbox = outbox
+        self._told = told
+        self._hints = hints
+        self._owner = owner
+
+    def hear(self, happenings: Iterable[Happening]) -> int:
+        """Store deliveries for all endpoints that want them; return how many.
+
+        Raises:
+            Retriable: a store fails. Nothing is lost: the records are to be repeated.
+        """
+        by_namespace: dict[str, dict[str, Happening]] = {}
+        for x in happenings:
+            namespace = x.namespace or self._owner(x.notifier)
+            if namespace and self._listeners.has(namespace):
+                by_namespace.setdefault(namespace, {})[x.event.id] = x
+        return sum(self._namespace(name, list(found.values())) for name, found in by_namespace.items())
+
+    def _namespace(self, namespace: str, found: Sequence[Happening]) -> int:
+        again = [self._name(namespace, x) for x in found if x.ttl]
+        known = self._told.known(again) if again else set()
+        new = [x for x in found if not x.ttl or self._name(namespace, x) not in known]
+        events: dict[HookKind, list[HookEvent]] = {}
+        for x in new:
+            events.setdefault(x.kind, []).append(x.event)
+        made = sum(self._outbox.happened(endpoint, events) for endpoint in self._outbox.endpoints(namespace))
+        for x in new:
+            if x.look:
+                for pace in HookPace:
+                    self._hints.gather(namespace, x.look, pace)
+        for ttl in {x.ttl for x in new} - {0}:
+            self._told.note([self._name(namespace, x) for x in new if x.ttl == ttl], ttl)
+        return made
+
+    def _name(self, namespace: str, x: Happening) -> str:
+        """Return under which name an event is remembered: the deployment may hear of it, too."""
+        return f"{x.event.id}#{namespace}"

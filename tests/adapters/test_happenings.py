@@ -1,0 +1,244 @@
+"""What webhooks hear of, read from the items as the stores write them."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cli.operating.redrive import matches
+from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
+from shared.adapters.dynamo.digests.windows import DynamoWindows
+from shared.adapters.dynamo.happenings import alarm, read
+from shared.adapters.dynamo.notices.updates import log_actions
+from shared.adapters.dynamo.recipients.texts import DynamoTexts
+from shared.contracts import HOOKS_OPS_FILTERS, HOOKS_RECORDS_FILTERS
+from shared.domain.campaigns.campaign import Upload, UploadState
+from shared.domain.digests.window import EventPart, opened
+from shared.domain.hooks.endpoint import DEPLOYMENT
+from shared.domain.hooks.happening import Happening
+from shared.domain.hooks.kinds import HookKind
+from shared.domain.jobs.job import StopReason
+from shared.domain.jobs.states import Change
+from shared.domain.lanes import breaker as breakers
+from shared.domain.lanes.breaker import Breaker
+from shared.domain.notices.updates import UpdateEntry
+from shared.domain.recipients.suppressions import DigestsOf, Reach
+from shared.domain.texts import ReceivedText
+from tests.contracts.conftest import Parts
+from tests.domain.digests.examples import policy
+from tests.fakes.clock import FakeClock
+from tests.fakes.tables import MotoStores
+
+ACCOUNT = "acc_000000000001"
+TEST = f"{ACCOUNT}#TEST"
+
+
+class Streams:
+    """The streams of two tables: what was written since it was last asked."""
+
+    def __init__(self, stores: MotoStores, clock: FakeClock) -> None:
+        self.stores = stores
+        self.clock = clock
+        self._seen: dict[str, dict[tuple[str, str], Any]] = {stores.tables.records: {}, stores.tables.ops: {}}
+        self.news()
+
+    def news(self) -> list[Happening]:
+        """Return what the records that pass the filters say."""
+        found: list[Happening] = []
+        for table, filters in (
+            (self.stores.tables.records, HOOKS_RECORDS_FILTERS),
+            (self.stores.tables.ops, HOOKS_OPS_FILTERS),
+        ):
+            records = [x for x in self._changed(table) if any(matches(f, x) for f in filters)]
+            found += read(records, self.clock.ms // 1000)
+        return found
+
+    def _changed(self, table: str) -> list[dict[str, Any]]:
+        seen = self._seen[table]
+        out = []
+        for item in self.stores.client.scan(TableName=table, ConsistentRead=True)["Items"]:
+            key = item["pk"]["S"], item["sk"]["S"]
+            if seen.get(key) != item:
+                kind = "MODIFY" if key in seen else "INSERT"
+                out.append({"eventName": kind, "dynamodb": {"NewImage": _plain(item)}})
+            seen[key] = item
+        return out
+
+
+def _plain(value: Any) -> Any:
+    """Return an item as a stream's record has it: bytes in base64."""
+    if isinstance(value, dict):
+        return {k: base64.b64encode(bytes(v)).decode() if k == "B" else _plain(v) for k, v in value.items()}
+    return [_plain(x) for x in value] if isinstance(value, list) else value
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def streams(moto_dynamo: Any, clock: FakeClock) -> Streams:
+    return Streams(MotoStores(moto_dynamo, clock), clock)
+
+
+def named(found: Sequence[Happening]) -> list[tuple[str, str]]:
+    return [(x.namespace, x.kind.value) for x in found]
+
+
+def test_the_end_of_a_job_is_one_event_however_often_it_is_written(streams: Streams, clock: FakeClock) -> None:
+    parts = Parts(clock, (3, 2))
+    parts.store(streams.stores)
+    assert streams.news() == []
+    job = streams.stores.records.change(parts.job, Change.FINISH, clock.ms).job
+    assert job is not None
+    logged = streams.stores.records.change(job, Change.LOG, clock.ms).job
+    assert logged is not None
+    (first,) = streams.news()
+    assert (first.namespace, first.kind, first.ttl) == (ACCOUNT, HookKind.JOB_LOGGED, job.ttl)
+    assert first.event.data["finished_at"]
+    assert first.look == {}
+    streams.stores.records.keep_job(logged, logged.ttl + 1000)
+    (again,) = streams.news()
+    assert again.event.id == first.event.id
+
+
+def test_skipped_messages_of_a_job_are_looked_at_when_it_ends(streams: Streams, clock: FakeClock) -> None:
+    parts = Parts(clock, (3, 2))
+    parts.job = replace(parts.job, counts={**parts.job.counts, "queued": 3, "skipped": 2})
+    parts.store(streams.stores)
+    job = streams.stores.records.change(parts.job, Change.FINISH, clock.ms).job
+    assert job is not None
+    streams.stores.records.change(job, Change.LOG, clock.ms)
+    (found,) = streams.news()
+    assert {name: list(chunks) for name, chunks in found.look.items()} == {job.id: [0, 1]}
+
+
+def test_a_halt_of_a_campaign_reaches_its_account_and_the_operators(streams: Streams, clock: FakeClock) -> None:
+    parts = Parts(clock, campaign="m1")
+    parts.store(streams.stores)
+    streams.stores.records.change(parts.job, Change.STOP, clock.ms, reason=StopReason.BOUNCE_GUARD.value)
+    found = streams.news()
+    assert named(found) == [
+        (ACCOUNT, "job.stopped"),
+        (ACCOUNT, "campaign.halted"),
+        (DEPLOYMENT, "campaign.halted"),
+    ]
+    assert found[1].event.id == found[2].event.id
+    assert found[1].event.data["reason"] == "bounce_guard"
+
+
+def test_a_stop_by_its_owner_halts_no_campaign(streams: Streams, clock: FakeClock) -> None:
+    parts = Parts(clock, campaign="m1", test=True)
+    parts.store(streams.stores)
+    streams.stores.records.change(parts.job, Change.STOP, clock.ms, reason=StopReason.USER.value)
+    assert named(streams.news()) == [(TEST, "job.stopped")]
+
+
+def test_suppressions_and_unsubscriptions_are_told_once(streams: Streams, clock: FakeClock) -> None:
+    records = streams.stores.records
+    records.suppress(ACCOUNT, "ada@example.com", "hard_bounce", clock.ms, job="j1", channel="email")
+    records.suppress(TEST, "ada@example.com", "one_click", clock.ms, reach=Reach.CAMPAIGNS)
+    records.suppress(ACCOUNT, "+14155550100", "stopped", clock.ms, reach=Reach.SMS)
+    records.suppress(ACCOUNT, "bob@example.com", "page", clock.ms, reach=DigestsOf("acme/"))
+    found = streams.news()
+    assert sorted(named(found)) == [
+        (ACCOUNT, "suppression.added"),
+        (ACCOUNT, "unsubscribed"),
+        (ACCOUNT, "unsubscribed"),
+        (TEST, "unsubscribed"),
+    ]
+    said = {(x.event.data["address"], x.event.data["scope"], x.event.data["policy"]) for x in found}
+    assert said == {
+        ("ada@example.com", "all", None),
+        ("ada@example.com", "campaigns", None),
+        ("+14155550100", "sms", None),
+        ("bob@example.com", "digests", "acme/"),
+    }
+    records.suppress(ACCOUNT, "ada@example.com", "complained", clock.ms + 9)
+    assert streams.news() == []
+
+
+def test_a_text_is_told_to_its_account(streams: Streams, clock: FakeClock) -> None:
+    texts = DynamoTexts(streams.stores.dynamo, records=streams.stores.tables.records)
+    text = ReceivedText(ACCOUNT, "t1", "texts", "sms", "+14155550100", "", "Hello", clock.ms, "stopped")
+    texts.add(text)
+    texts.add(text)
+    (found,) = streams.news()
+    assert (found.namespace, found.kind) == (ACCOUNT, HookKind.TEXT_RECEIVED)
+    assert (found.event.data["from"], found.event.data["to"], found.event.data["wish"]) == (
+        "+14155550100",
+        None,
+        "stop",
+    )
+
+
+def test_a_window_is_told_of_when_it_closes(streams: Streams, clock: FakeClock) -> None:
+    part = EventPart("p" * 16, b"event", 1, 5, 1_900_000_000, ACCOUNT)
+    windows = DynamoWindows(streams.stores.dynamo, records=streams.stores.tables.records)
+    window = opened((ACCOUNT, False), "acme/build", 1, policy(), part, clock.ms)
+    windows.open(window)
+    assert streams.news() == []
+    windows.close(window.id, clock.ms, early=True)
+    (found,) = streams.news()
+    assert (found.namespace, found.kind) == (ACCOUNT, HookKind.DIGEST_CLOSED)
+    assert (found.event.data["window_id"], found.event.data["batch_key"]) == (window.id, "acme/build")
+
+
+def test_an_upload_is_told_of_when_it_is_read_or_cannot_be(streams: Streams, clock: FakeClock) -> None:
+    uploads = DynamoUploads(streams.stores.dynamo, records=streams.stores.tables.records, ops=streams.stores.tables.ops)
+    waiting = Upload("u1", "m1", ACCOUNT, True, "email", "one", "blob", UploadState.WAITING, clock.ms, 1_900_000_000)
+    uploads.add(waiting)
+    uploads.save(waiting, queued := waiting.changed(state=UploadState.QUEUED))
+    assert streams.news() == []
+    uploads.save(queued, queued.changed(state=UploadState.FAILED, code="no_recipients", finished_at=clock.ms))
+    (found,) = streams.news()
+    assert (found.namespace, found.kind, found.event.data["state"]) == (TEST, HookKind.UPLOAD_FINISHED, "failed")
+    assert found.event.data["code"] == "no_recipients"
+
+
+def test_an_update_of_a_notice_names_its_notifier(streams: Streams, clock: FakeClock) -> None:
+    entry = UpdateEntry("clinic", "uuid", "n1", clock.ms, "SUCCESS", ended=True)
+    streams.stores.client.transact_write_items(TransactItems=log_actions(streams.stores.tables.records, [entry]))
+    (found,) = streams.news()
+    assert (found.namespace, found.notifier, found.kind) == ("", "clinic", HookKind.NOTICE_UPDATED)
+    assert (found.event.data["id"], found.event.data["status"]) == ("n1", "SUCCESS")
+
+
+def test_a_breaker_is_told_of_when_it_opens_and_closes(streams: Streams, clock: FakeClock) -> None:
+    store = streams.stores.breakers
+    opened_ = breakers.opened(Breaker("one"), reason="timeout", failures=5, now=clock.ms, jitter=0)
+    assert opened_ is not None
+    store.swap(Breaker("one"), opened_)
+    (first,) = streams.news()
+    assert (first.namespace, first.kind) == (DEPLOYMENT, HookKind.BREAKER_OPENED)
+    probing = breakers.probing(opened_, owner="me", now=opened_.probe_at)
+    assert probing is not None
+    store.swap(opened_, probing)
+    assert streams.news() == []
+    again = breakers.reopened(probing, owner="me", reason="timeout", now=opened_.probe_at, jitter=0)
+    assert again is not None
+    store.swap(probing, again)
+    assert [x.event.id for x in streams.news()] == [first.event.id]
+    probing = breakers.probing(again, owner="me", now=again.probe_at)
+    assert probing is not None
+    closed = breakers.closed(probing, owner="me", now=again.probe_at)
+    assert closed is not None
+    store.swap(again, probing)
+    store.swap(probing, closed)
+    (last,) = streams.news()
+    assert (last.kind, last.event.data["credential_id"]) == (HookKind.BREAKER_CLOSED, "one")
+
+
+def test_a_change_of_an_alarm_is_told_to_the_operators() -> None:
+    state = {"value": "ALARM", "reason": "Threshold Crossed", "timestamp": "2026-11-23T15:00:00.000+0000"}
+    detail = {"alarmName": "posthaste-prod-stuck", "state": state, "previousState": {"value": "OK"}}
+    found = alarm({"detail-type": "CloudWatch Alarm State Change", "detail": detail})
+    assert (found.namespace, found.kind) == (DEPLOYMENT, HookKind.ALARM_CHANGED)
+    assert (found.event.data["state"], found.event.data["before"]) == ("ALARM", "OK")
+
+
+def test_a_removed_item_says_nothing() -> None:
+    assert list(read([{"eventName": "REMOVE", "dynamodb": {"Keys": {}}}], 0)) == []
