@@ -24,6 +24,8 @@ class Service(StrEnum):
     INGEST = "ingest"
     NOTICES = "notices"
     DIGEST = "digest"
+    MAILS = "mails"
+    """The functions log and notices, which both end mails."""
 
 
 class Metric(StrEnum):
@@ -77,6 +79,12 @@ class Metric(StrEnum):
     """digest: 1 after each run of every minute that saw all windows that were due, else 0."""
     DIGESTS_LATE = "DigestsLate"
     """digest: windows that should have become digests ten minutes before; told each time that they are tried again."""
+    MAILS_LATE = "MailsLate"
+    """mails: those that should have been cleaned hours before; told at each look."""
+    NOTIFICATIONS = "Notifications"
+    """mails: notifications of failed destinations that were queued."""
+    NOTIFICATIONS_GIVEN_UP = "NotificationsGivenUp"
+    """mails: mails without a return path, as notifications are, that could not be delivered."""
     INGEST_FAILED = "IngestFailed"
     """ingest: times that a list could not be read for a fault that is not its own."""
 

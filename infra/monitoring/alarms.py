@@ -273,6 +273,17 @@ def digests(stage: str) -> Iterable[Watch]:
     )
 
 
+def mails(stage: str) -> Iterable[Watch]:
+    """Watch the end of mails."""
+    yield Watch(
+        "mails-late",
+        "mails-late",
+        "A mail whose destinations have their end, or that has expired, keeps its content for hours.",
+        figures.ours(stage, metrics.Service.MAILS, metrics.Metric.MAILS_LATE, HOUR),
+        0,
+    )
+
+
 def lists(stage: str) -> Iterable[Watch]:
     """Watch the reading of uploaded lists."""
     yield Watch(

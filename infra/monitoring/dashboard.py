@@ -77,6 +77,7 @@ class Monitoring(Construct):
             *alarms.sweeper(deployment.stage),
             *alarms.notices(deployment.stage),
             *alarms.digests(deployment.stage),
+            *alarms.mails(deployment.stage),
             *alarms.lists(deployment.stage),
             *alarms.functions(senders, [f for f in functions if f not in senders]),
             *alarms.streams([dispatch.plan, dispatch.log]),
@@ -209,7 +210,17 @@ class Monitoring(Construct):
                     for p in self._pairs
                 ],
             ),
+            _graph(
+                "Mails: notifications queued and given up, contents kept too long",
+                self._of_mails(),
+            ),
         )
+
+    def _of_mails(self) -> list[IMetric]:
+        name = metrics.Metric
+        shown = (name.NOTIFICATIONS, name.NOTIFICATIONS_GIVEN_UP, name.MAILS_LATE)
+        stage = self._deployment.stage
+        return [figures.ours(stage, metrics.Service.MAILS, n, figures.MINUTE) for n in shown]
 
     def _by_provider(
         self, name: metrics.Metric, seconds: int, service: metrics.Service = metrics.Service.SEND

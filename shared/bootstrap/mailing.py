@@ -5,15 +5,43 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shared import contracts
+from shared.adapters import metrics
 from shared.adapters.dynamo.mails.mails import DynamoMails
 from shared.engine.mails.ends import MailEnds, MailJobs
 from shared.engine.mails.holds import DomainHolds, MailStream
 from shared.engine.mails.queueing import MailQueuer
 from shared.engine.mails.reports import MailReporter
+from shared.metrics import Metric, Service
 
 if TYPE_CHECKING:
     from shared.adapters.s3.mails import S3MailFiles
     from shared.bootstrap.deployment import Deployment
+
+
+@dataclass(frozen=True, slots=True)
+class ToldMailFigures:
+    """`ports.MailFigures` for CloudWatch, each at once: one that ends the process is heard of, too.
+
+    Attributes:
+        stage: the deployment's.
+    """
+
+    stage: str
+
+    def late(self) -> None:
+        """Count a mail that should have been cleaned hours before."""
+        self._tell(Metric.MAILS_LATE, 1)
+
+    def notified(self) -> None:
+        """Count a notification that was queued."""
+        self._tell(Metric.NOTIFICATIONS, 1)
+
+    def given_up(self, count: int) -> None:
+        """Count destinations that failed of mails without a return path."""
+        self._tell(Metric.NOTIFICATIONS_GIVEN_UP, count)
+
+    def _tell(self, metric: Metric, count: int) -> None:
+        metrics.tell(self.stage, Service.MAILS, {metric: count})
 
 
 @dataclass(frozen=True)
@@ -56,11 +84,16 @@ class Mailing:
         )
         return MailQueuer(mails=self.mails, acceptor=acceptor, lanes=d.lanes, clock=d.clock)
 
+    @property
+    def figures(self) -> ToldMailFigures:
+        """What operators hear of mails."""
+        return ToldMailFigures(self.deployment.settings.stage)
+
     @cached_property
     def ends(self) -> MailEnds:
         """Ends mails."""
         d = self.deployment
-        reporter = MailReporter(self.mails, d.records, d.ledgers, self.files, self.queuer, d.clock)
+        reporter = MailReporter(self.mails, d.records, d.ledgers, self.files, self.queuer, d.clock, self.figures)
         return MailEnds(self.mails, d.records, d.ledgers, self.files, reporter)
 
     @cached_property
@@ -73,4 +106,4 @@ class Mailing:
     def jobs(self) -> MailJobs:
         """The walk of finished jobs."""
         d = self.deployment
-        return MailJobs(d.records, d.ledgers, self.mails, self.ends, d.asking, d.clock)
+        return MailJobs(d.records, d.ledgers, self.mails, self.ends, d.asking, d.clock, self.figures)

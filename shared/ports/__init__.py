@@ -53,7 +53,7 @@ from shared.ports.inboxes import (
 )
 from shared.ports.journal import Journal
 from shared.ports.mail_queue import MailDraft, MailQueue
-from shared.ports.mails import MailFiles, Mails
+from shared.ports.mails import MailFigures, MailFiles, Mails
 from shared.ports.notices import Notifiers, Programs, UpdateLog, WaitingNotices
 from shared.ports.providers import (
     POSTED_AT,
@@ -168,6 +168,7 @@ __all__ = [
     "Lists",
     "Loaded",
     "MailDraft",
+    "MailFigures",
     "MailFiles",
     "MailQueue",
     "Mails",

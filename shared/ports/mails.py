@@ -59,6 +59,22 @@ class Mails(Protocol):
         ...
 
 
+class MailFigures(Protocol):
+    """What operators are to hear of the end of mails."""
+
+    def late(self) -> None:
+        """Count a mail that should have been cleaned hours before."""
+        ...
+
+    def notified(self) -> None:
+        """Count a notification that was queued."""
+        ...
+
+    def given_up(self, count: int) -> None:
+        """Count destinations that failed of mails without a return path: there is no further notification."""
+        ...
+
+
 class MailFiles(Files, Protocol):
     """Files of mails in the deployment's bucket."""
 

@@ -19,6 +19,7 @@ from infra.lint import synthesise
 from infra.settings import read
 from shared.adapters.dynamo import codec
 from shared.bootstrap.digesting import Digesting
+from shared.bootstrap.mailing import Mailing
 from shared.contracts import Credential, Word, dump_feedback
 from shared.contracts import ingest as list_message
 from shared.domain.jobs.states import JobState
@@ -126,6 +127,14 @@ class Functions:
     def late(self) -> list[Document]:
         """Come to a window that should have been made long before."""
         Digesting(digest_services.deployment()).tell_late()
+        return self.heard()
+
+    def late_mail(self) -> list[Document]:
+        """Notify a sender, give notifications up, and come to a mail that should have been cleaned long before."""
+        figures = Mailing(services.deployment()).figures
+        figures.notified()
+        figures.given_up(2)
+        figures.late()
         return self.heard()
 
     def ingest(self) -> list[Document]:

@@ -197,6 +197,10 @@ def _late_digest(functions: Functions) -> dict[str, Any]:
     return {"more": functions.late()}
 
 
+def _late_mail(functions: Functions) -> dict[str, Any]:
+    return {"more": functions.late_mail()}
+
+
 def _too_much_to_sweep(functions: Functions) -> dict[str, Any]:
     world = functions.world
     world.tap.delay = lambda: world.clock.advance(MINUTE)
@@ -231,6 +235,7 @@ DRILL: dict[str, tuple[float, Wrong]] = {
     "notices-silent": (10, _failing_notices),
     "digests-silent": (10, _failing_digests),
     "digests-late": (5, _late_digest),
+    "mails-late": (5, _late_mail),
     "sweep-incomplete": (5, _too_much_to_sweep),
     "jobs-stuck": (20, _stuck),
     "ingest-failures": (10, _unread),
@@ -328,7 +333,7 @@ def _all_that_is_told(functions: Functions, healthy: list[Document]) -> set[Key]
     told = healthy + functions.send()
     world.clock.advance(61)  # the provider asked all to wait
     told += _crashed(functions) + functions.webhook(signature=False) + functions.ingest()
-    told += functions.late()
+    told += functions.late() + functions.late_mail()
     for wrong in (_lost_answers, _stuck, _dead_provider):
         for queue in world.lanes.values():
             queue.lose()  # each is about its own pointer: those of what was wrong before come in any order

@@ -150,6 +150,25 @@ _COMMITTED: Final = (
     ),
 )
 
+_LATE: Final = (
+    Mutant(
+        "a content that is kept for days is no alarm",
+        3,
+        "shared/engine/mails/ends.py",
+        "        ends.append(max(x.released_at for x in every))",
+        "        pass",
+        f"{_TEST_ENDS}::test_operators_hear_of_a_content_that_is_kept_for_hours[4]",
+    ),
+    Mutant(
+        "a lost end waits for the last destination",
+        3,
+        "shared/engine/mails/ends.py",
+        "        if not told:\n            self.tell(job.id, some)\n",
+        "",
+        f"{_TEST_ENDS}::test_a_lost_end_is_found_while_another_destination_is_in_doubt",
+    ),
+)
+
 _TRIED: Final = (
     Mutant(
         "mails are tried again every five minutes",
@@ -244,5 +263,5 @@ _ENDED: Final = (
     ),
 )
 
-MAILS: Final = (*_BYTES, *_COMMITTED, *_TRIED, *_ENDED)
+MAILS: Final = (*_BYTES, *_COMMITTED, *_TRIED, *_LATE, *_ENDED)
 """Named sabotages of the shipped code, each of which must turn a promise test red (`python -m tests.mutants`)."""

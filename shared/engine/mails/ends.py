@@ -4,7 +4,8 @@ It is asked for by the stream of ledgers, and by looks at finished jobs, which f
 anything again changes nothing.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -14,17 +15,21 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.look_ups import LOOKS, next_look
 from shared.domain.jobs.states import Cell, JobState
 from shared.domain.mails.destination import fails, has_end, is_pending
-from shared.domain.mails.mail import StoredMail, cleaned
+from shared.domain.mails.mail import MailState, StoredMail, cleaned
 from shared.domain.times import Millis
 from shared.engine.mails.reports import MailReporter
 from shared.engine.walks.doubts import Asking
-from shared.ports import Clock, LedgerStore, MailFiles, Mails, Records
+from shared.ports import Clock, LedgerStore, MailFigures, MailFiles, Mails, Records
+
+_LOG: Final = logging.getLogger(__name__)
 
 SAFE_MS: Final = 3_600_000
 """A doubt is not given up sooner after its last lease: a frozen worker has met its deadline by then."""
 SOON_MS: Final = 60_000
 LATE_MS: Final = 3_600_000
 """The next look comes after a sixteenth of the job's age, in these bounds."""
+OVERDUE_MS: Final = 3 * 3_600_000
+"""A mail should be cleaned so long after its end: a doubt takes up to an hour, and so does the next look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +79,10 @@ class MailEnds:
             told: those whose end is not noted count as if they had none; else their ends are noted.
         """
         some = self.ledgers.read_all(job.id)
+        if not told:
+            self.tell(job.id, some)
         if not all(has_end(x) and not (told and is_pending(x)) for x in some):
             return False
-        self.tell(job.id, some)
         mail = self.mails.get(job.name)
         if mail is None:
             return True
@@ -104,6 +110,7 @@ class MailJobs:
         ends: ends the mails.
         asking: has providers asked about doubts.
         clock: the time.
+        figures: counts mails that are late.
     """
 
     records: Records
@@ -112,6 +119,7 @@ class MailJobs:
     ends: MailEnds
     asking: Asking
     clock: Clock
+    figures: MailFigures
 
     def walk(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """Yield the jobs at which to look by now."""
@@ -124,12 +132,21 @@ class MailJobs:
         if job is None or job.state is not JobState.LOGGED:
             return
         now = self._now()
-        doubtful = [x for x in self.ledgers.read_all(name) if x.having(Cell.UNKNOWN)]
-        mail = self.mails.get(job.name) if doubtful else None
+        some = self.ledgers.read_all(name)
+        doubtful = [x for x in some if x.having(Cell.UNKNOWN)]
+        mail = self.mails.get(job.name) if doubtful or now - job.finished_at >= OVERDUE_MS else None
+        self._tell_late(mail, job, some, now)
         for x in doubtful:
             self._doubt(job, mail, x, now)
         done = self.ends.finish(job)
         self.records.look_at_run_again(name, None if done else self._next(job, now))
+
+    def _tell_late(self, mail: StoredMail | None, job: Job, some: Sequence[Ledger], now: Millis) -> None:
+        """Tell operators of a mail that should have been cleaned hours before."""
+        if mail is not None and is_overdue(mail, job, some, now):
+            waiting = [x.chunk for x in some if is_pending(x)]
+            _LOG.error("mail not cleaned", extra={"mail": mail.id, "job": job.id, "cleanup": waiting[:10]})
+            self.figures.late()
 
     def _doubt(self, job: Job, mail: StoredMail | None, x: Ledger, now: Millis) -> None:
         """Have the provider asked about a destination of unknown fate, or give it up when the mail has expired."""
@@ -156,3 +173,21 @@ class MailJobs:
 
     def _now(self) -> Millis:
         return int(self.clock.now() * 1000)
+
+
+def is_overdue(mail: StoredMail, job: Job, some: Iterable[Ledger], now: Millis) -> bool:
+    """Tell whether a mail should have been cleaned hours before.
+
+    Args:
+        mail: as read.
+        job: the mail's, LOGGED.
+        some: its ledgers.
+        now: Unix milliseconds.
+    """
+    if mail.state is not MailState.COMMITTED:
+        return False
+    every = list(some)
+    ends = [mail.expires_at, *(x.released_at for x in every if is_pending(x))]
+    if all(map(has_end, every)):
+        ends.append(max(x.released_at for x in every))
+    return now - max(min(ends), job.finished_at) >= OVERDUE_MS

@@ -19,7 +19,7 @@ from shared.domain.mails.queue import MailSchedule, NewDestination
 from shared.domain.mails.report import MAX_HEADER, FailedDestination, ReportedMail, notification
 from shared.domain.times import KEY_LIFE_MS
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
-from shared.ports import Clock, FileChanged, Idempotency, LedgerStore, MailFiles, Mails, Records, Retriable
+from shared.ports import Clock, FileChanged, Idempotency, LedgerStore, MailFigures, MailFiles, Mails, Records, Retriable
 
 RACES: Final = 10
 """Compare-and-swaps of one mail that others write meanwhile."""
@@ -37,6 +37,7 @@ class MailReporter:
         files: the mails' bytes.
         queuer: queues the notifications.
         clock: the time.
+        figures: counts notifications.
     """
 
     mails: Mails
@@ -45,6 +46,7 @@ class MailReporter:
     files: MailFiles
     queuer: MailQueuer
     clock: Clock
+    figures: MailFigures
 
     def report(self, job: Job, failed: Sequence[int]) -> None:
         """Notify the sender of destinations that failed, and note them as cleaned up.
@@ -60,6 +62,8 @@ class MailReporter:
             mail = self.mails.get(job.name)
             if mail is None or not mail.mail_from:
                 self._note(job, failed)
+                if mail is not None:
+                    self.figures.given_up(len(failed))
                 return
             if mail.reporting:
                 self._finish(job, mail)
@@ -107,7 +111,9 @@ class MailReporter:
         to = NewDestination(mail.mail_from, MailSchedule(0))
         key = Idempotency(mail.account, f"\0mail#{mail.id}#{mail.reports}", mail.id, name, now + 30 * KEY_LIFE_MS)
         queued = self.queuer.queue(OutgoingMail(about, content, [to], job.route, new=True), key)
-        if not isinstance(queued, StoredMail):
+        if isinstance(queued, StoredMail):
+            self.figures.notified()
+        else:
             self.files.remove(finished.name)  # it was queued before
 
     def _failures(self, job: Job, numbers: Sequence[int]) -> list[FailedDestination]:

@@ -22,6 +22,7 @@ from shared.engine.outcome.fold import Folded
 from shared.engine.walks.doubts import Asking
 from shared.ports import Mails
 from tests.fakes.clock import FakeClock
+from tests.fakes.mails.figures import FakeMailFigures
 from tests.fakes.mails.files import FakeMailFiles
 from tests.fakes.mails.mails import FakeMails
 from tests.fakes.provider import FinishedProvider
@@ -58,6 +59,7 @@ class MailWorld(World):
         self.mails = mails_of(self.stores)
         self.files = FakeMailFiles(self.tap)
         self.files.items = self.messages.items
+        self.figures = FakeMailFigures()
         self.deaf = False
         """The stream of ledgers only folds: what follows for mails is lost."""
         self.put_together()
@@ -71,10 +73,11 @@ class MailWorld(World):
         """Make the parts that serve mails anew."""
         stores: Mapping[str, Any] = {"mails": self.mails, "records": self.records, "ledgers": self.ledgers}
         self.queuer = MailQueuer(mails=self.mails, acceptor=self.acceptor, lanes=self.lanes, clock=self.clock)
-        self.reporter = MailReporter(**stores, files=self.files, queuer=self.queuer, clock=self.clock)
+        common: Mapping[str, Any] = {"clock": self.clock, "figures": self.figures}
+        self.reporter = MailReporter(**stores, files=self.files, queuer=self.queuer, **common)
         self.ends = MailEnds(**stores, files=self.files, reporter=self.reporter)
         asking = Asking(self.records, self.lanes, self.answers)
-        self.looks = MailJobs(**stores, ends=self.ends, asking=asking, clock=self.clock)
+        self.looks = MailJobs(**stores, ends=self.ends, asking=asking, **common)
         self.released = MailStream(self.records, self.ends, DomainHolds(**stores))
 
     def mail(

@@ -122,6 +122,19 @@ def test_a_doubt_about_one_destination_keeps_the_content_of_all() -> None:
     assert world.stored(mail).state is MailState.COMMITTED
 
 
+def test_a_lost_end_is_found_while_another_destination_is_in_doubt() -> None:
+    world = refused("ann@example.org")
+    world.providers["one"].script("bob@example.org", [Unknown("timeout")])
+    world.deaf = True
+    mail = world.mail("ann@example.org", "bob@example.org")
+    world.settle()
+    world.clock.sleep(120)
+    world.look()
+    world.run(seconds=60)
+    assert notifications(world) == [(SENDER, "ann@example.org")]
+    assert world.stored(mail).state is MailState.COMMITTED
+
+
 def test_a_notification_that_another_process_began_is_finished_first() -> None:
     world = refused("ann@example.org", "bob@example.org")
     world.deaf = True
@@ -134,6 +147,36 @@ def test_a_notification_that_another_process_began_is_finished_first() -> None:
     world.run()
     assert notifications(world) == [(SENDER, "ann@example.org"), (SENDER, "bob@example.org")]
     assert world.stored(mail).reports == 2
+
+
+def test_operators_hear_of_notifications_and_of_those_that_fail() -> None:
+    world = refused("ann@example.org", SENDER)
+    world.mail("ann@example.org")
+    world.run()
+    assert world.figures.counts == {"notified": 1, "given_up": 1}
+
+
+@pytest.mark.parametrize("hours", [2, 4])
+def test_operators_hear_of_a_content_that_is_kept_for_hours(hours: int) -> None:
+    world = MailWorld()
+    remove = world.files.remove
+
+    def refuse(name: str) -> None:
+        raise PermissionError(name)
+
+    world.files.remove = refuse  # type: ignore[method-assign]
+    world.deaf = True
+    mail = world.mail("ann@example.org")
+    world.settle()
+    for _ in range(hours):
+        world.clock.sleep(3600)
+        with pytest.raises(PermissionError):
+            world.look()
+    assert world.stored(mail).state is MailState.COMMITTED
+    assert world.figures.counts["late"] == (2 if hours > 2 else 0)
+    world.files.remove = remove  # type: ignore[method-assign]
+    world.look()
+    assert world.stored(mail).state is MailState.CLEANED
 
 
 @pytest.mark.parametrize("times", [2, 3])
