@@ -102,6 +102,15 @@ def test_an_upload_is_committed_once(api: Api) -> None:
     assert len(shown(api, mail)["destinations"]) == 2
 
 
+def test_an_upload_is_normalised_on_demand(api: Api) -> None:
+    mail = opened(api)["mail_id"]
+    upload(api, mail, ASCII.encode().replace(b"\r\n", b"\n"))
+    refused = api.call("POST", f"/mails/{mail}/commit", {})
+    assert (refused.code, refused.json["errors"][0]["code"]) == ("invalid_mail", "bare_lf")
+    assert api.call("POST", f"/mails/{mail}/commit", {"normalise": True}).status == 202
+    assert ASCII.encode() in api.mail_files.items.values()
+
+
 def test_the_same_key_gives_the_same_place(api: Api) -> None:
     body = {"mail_from": SENDER, "destinations": TO}
     first = api.call("POST", "/mails/uploads", body, headers={"Idempotency-Key": "k"})

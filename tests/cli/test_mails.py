@@ -99,6 +99,16 @@ def test_a_large_mail_is_uploaded_and_committed(run: Run, api: FakeApi, monkeypa
     assert (commit.path, commit.json) == (f"/mails/{MAIL}/commit", {"etag": "e1"})
 
 
+def test_a_large_mail_is_uploaded_in_lines_of_crlf_on_demand(
+    run: Run, api: FakeApi, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handing, "AT_ONCE", 5)
+    (folder / "mail.eml").write_bytes(b"a: 1\n\nb\n")
+    api.answers(place(api), ETAG, accepted())
+    assert run("mail", "send", "mail.eml", *ENVELOPE, "--normalise").code == 0
+    assert api.asked[1].body == b"a: 1\r\n\r\nb\r\n"
+
+
 def test_what_a_query_cannot_say_is_uploaded(run: Run, api: FakeApi) -> None:
     api.answers(place(api), ETAG, accepted(1))
     words = ("mail", "send", "mail.eml", "--from", "a@example.com", "--to", "b@example.com", "--json")

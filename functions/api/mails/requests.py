@@ -59,6 +59,7 @@ class CommitMail(Input):
     etag: str | None = Field(
         None, max_length=200, description="Of the upload's answer. Another content is not taken then."
     )
+    normalise: bool = Field(False, description="Make every line end CRLF, instead of refusing others.")
 
 
 class NewSchedule(Input):

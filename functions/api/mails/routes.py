@@ -74,7 +74,8 @@ def _place(place: MailPlace) -> str:
 
 def commit(call: Call[Nothing, CommitMail]) -> Answer:
     """Queue a mail whose content is uploaded."""
-    mail = accepted(call.services.mails().desk.commit(_owned(call), call.body.etag or ""))
+    asked = call.body
+    mail = accepted(call.services.mails().desk.commit(_owned(call), asked.etag or "", normalise=asked.normalise))
     return Answer(202, _accepted(mail))
 
 

@@ -11,7 +11,7 @@ from shared.domain.content.content import Content, Finished, Mailbox
 from shared.domain.ids import new_id
 from shared.domain.mails.destination import MAX_METADATA
 from shared.domain.mails.mail import LIFE_MS, MAX_DESTINATIONS, MailState, StoredMail, opened
-from shared.domain.mails.message import MessageFacts, MessageRefusal, check
+from shared.domain.mails.message import MAX_BYTES, MessageFacts, MessageRefusal, check, normalised
 from shared.domain.mails.queue import MailSchedule, NewDestination
 from shared.domain.recipients.suppressions import reaches
 from shared.domain.times import Millis
@@ -22,6 +22,7 @@ from shared.engine.mails.queueing import MailQueuer, OutgoingMail
 from shared.ports import (
     Clock,
     FileChanged,
+    FileFacts,
     Idempotency,
     MailFiles,
     Mails,
@@ -160,12 +161,13 @@ class MailDesk:
         return stored if isinstance(stored, Replay | Mismatch) else place
 
     @as_value
-    def commit(self, mail: StoredMail, etag: str) -> StoredMail:
+    def commit(self, mail: StoredMail, etag: str, *, normalise: bool = False) -> StoredMail:
         """Check the content of a mail, and queue all its destinations; what is committed already stays as it is.
 
         Args:
             mail: as read.
             etag: of the content that the client has uploaded; empty: of what is there.
+            normalise: make every line end CRLF.
 
         Returns:
             The mail as it is stored; a refusal as a value `Declined`.
@@ -180,18 +182,15 @@ class MailDesk:
             raise Decline("etag_mismatch")
         destinations = _unpacked(envelope)
         try:
-            found = self._checked(mail, self._files.read(mail.upload, etag=facts.etag, start=0))
-            route = self._route(mail, found.size)
-            name = f"{MAIL_CONTENTS}{mail.id}/{new_id(self._now())}"
-            copied = self._files.copy(mail.upload, etag=facts.etag, to=name)
+            found, route, finished = self._taken(mail, facts, normalise=normalise)
         except FileChanged:
             raise Decline("etag_mismatch") from None
-        content = _content(mail, found, Finished(mail.mail_from, name, copied.etag, copied.size))
+        content = _content(mail, found, finished)
         skip = self._skipped(mail, destinations)
         queued = self._queuer.queue(OutgoingMail(mail, content, destinations, route, skip=skip), None)
         if isinstance(queued, StoredMail):
             return queued
-        self._files.remove(name)
+        self._files.remove(finished.name)
         latest = self._mails.get(mail.id)
         if latest is None or latest.state is MailState.OPEN:
             raise Retriable("the mail was not committed")
@@ -216,20 +215,45 @@ class MailDesk:
         found = self._checked(mail, [body])
         route = self._route(mail, found.size)
         skip = self._skipped(mail, destinations)
-        name = f"{MAIL_CONTENTS}{mail.id}/{new_id(self._now())}"
-        self._files.put(name, body)
-        stored = self._files.facts(name)
-        if stored is None:
-            raise Retriable("the content was not stored")
-        content = _content(mail, found, Finished(mail.mail_from, name, stored.etag, stored.size))
+        finished = self._stored(mail, body)
+        content = _content(mail, found, finished)
         asked_for = OutgoingMail(mail, content, destinations, route, new=True, skip=skip)
         queued = self._queuer.queue(asked_for, answer(mail))
         if isinstance(queued, StoredMail):
             return queued
-        self._files.remove(name)
+        self._files.remove(finished.name)
         if queued is None:
             raise Retriable("the mail was not queued")
         return queued
+
+    # Contents
+
+    def _taken(
+        self, mail: StoredMail, facts: FileFacts, *, normalise: bool
+    ) -> tuple[MessageFacts, tuple[str, ...], Finished]:
+        """Check an upload, and keep under a name of its own what was checked; return it with its route."""
+        uploaded = self._files.read(mail.upload, etag=facts.etag, start=0)
+        if normalise:
+            body = _joined(normalised(uploaded))
+            found = self._checked(mail, [body])
+            return found, self._route(mail, found.size), self._stored(mail, body)
+        found = self._checked(mail, uploaded)
+        route = self._route(mail, found.size)
+        name = self._name(mail)
+        copied = self._files.copy(mail.upload, etag=facts.etag, to=name)
+        return found, route, Finished(mail.mail_from, name, copied.etag, copied.size)
+
+    def _stored(self, mail: StoredMail, body: bytes) -> Finished:
+        """Store a content that was checked."""
+        name = self._name(mail)
+        self._files.put(name, body)
+        stored = self._files.facts(name)
+        if stored is None:
+            raise Retriable("the content was not stored")
+        return Finished(mail.mail_from, name, stored.etag, stored.size)
+
+    def _name(self, mail: StoredMail) -> str:
+        return f"{MAIL_CONTENTS}{mail.id}/{new_id(self._now())}"
 
     # Checks
 
@@ -323,6 +347,16 @@ class MailDesk:
 def _content(mail: StoredMail, found: MessageFacts, finished: Finished) -> Content:
     sender = found.senders[0] if found.senders else Mailbox(mail.mail_from)
     return Content(sender, found.subject, finished=finished)
+
+
+def _joined(blocks: Iterable[bytes]) -> bytes:
+    """Return a content as one; of a content that is too large no more than shows that it is."""
+    body = bytearray()
+    for block in blocks:
+        body += block
+        if len(body) > MAX_BYTES:
+            break
+    return bytes(body)
 
 
 def _json(value: Any) -> bytes:

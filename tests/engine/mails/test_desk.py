@@ -9,10 +9,11 @@ from shared.domain.accounts import SenderCheck
 from shared.domain.jobs.states import Cell
 from shared.domain.mails.destination import DestinationState, MailDestination
 from shared.domain.mails.mail import LIFE_MS, MailState, StoredMail
+from shared.domain.mails.message import MAX_BYTES
 from shared.engine.intake.declined import Declined
 from shared.engine.mails.desk import AskedDestination, AskedMail, MailDesk, MailPlace, RawRules
 from shared.engine.mails.moves import InFlight, MailMoves
-from shared.ports import Idempotency, Replay
+from shared.ports import FileFacts, Idempotency, Replay
 from tests.engine.mails.mail_world import BYTES, SENDER, MailWorld
 from tests.fakes.faults import When
 from tests.fakes.world import ACCOUNT, credential
@@ -250,6 +251,39 @@ def test_a_commit_that_fails_anywhere_can_be_repeated(door: Door, when: When) ->
         again.world.settle()
         assert again.world.ends_of(mail) == [Cell.RELAYED] * 2
         again.world.check()
+
+
+def test_an_upload_is_normalised_on_demand(door: Door) -> None:
+    place = door.open()
+    door.upload(place, BYTES.replace(b"\r\n", b"\n"))
+    assert door.code(door.refused(place)) == ("invalid_mail", "bare_lf", 1)
+    mail = door.desk.commit(place.mail, "", normalise=True)
+    assert isinstance(mail, StoredMail)
+    assert (door.world.files.items[mail.content], mail.size) == (BYTES, len(BYTES))
+    door.world.jobs.append(mail.job)
+    door.world.run()
+    assert door.world.providers["one"].messages == [BYTES] * 2  # type: ignore[attr-defined]
+
+
+def test_what_is_too_large_once_it_is_normalised_is_refused(door: Door) -> None:
+    door.limits["one"] = 2 * MAX_BYTES
+    place = door.open()
+    head = b"From: clinic@example.com\n\n"
+    door.upload(place, head + (b"x" * 70 + b"\n") * (MAX_BYTES // 71))
+    assert len(door.world.files.items[place.mail.upload]) <= MAX_BYTES + len(head)
+    found = door.desk.commit(place.mail, "", normalise=True)
+    assert door.code(found)[:2] == ("invalid_mail", "too_large")
+
+
+def test_an_upload_that_changes_while_it_is_normalised_is_not_sent(door: Door) -> None:
+    place = door.open()
+    door.upload(place)
+
+    def facts(name: str) -> FileFacts:
+        return FileFacts(len(BYTES), f"other of {name}")
+
+    door.world.files.facts = facts  # type: ignore[method-assign]
+    assert door.code(door.desk.commit(place.mail, "", normalise=True))[0] == "etag_mismatch"
 
 
 def test_destinations_are_shown_dropped_and_moved(door: Door) -> None:
