@@ -152,6 +152,22 @@ _COMMITTED: Final = (
 
 _LATE: Final = (
     Mutant(
+        "a mail is noted as cleaned before its content is removed",
+        3,
+        "shared/engine/mails/ends.py",
+        "        self.files.remove(mail.content)\n        return self.mails.change(mail, new)",
+        "        done = self.mails.change(mail, new)\n        self.files.remove(mail.content)\n        return done",
+        "tests/engine/mails/test_mail_crash.py::test_a_crash_in_the_walk_of_finished_mails_is_made_good[after]",
+    ),
+    Mutant(
+        "a content is removed before the ends are noted",
+        3,
+        "shared/engine/mails/ends.py",
+        "        if not told:\n",
+        "        if all(map(has_end, some)):\n            self._clean(job.name)\n        if not told:\n",
+        "tests/engine/mails/test_mail_crash.py::test_a_crash_in_the_walk_of_finished_mails_is_made_good[after]",
+    ),
+    Mutant(
         "a content that is kept for days is no alarm",
         3,
         "shared/engine/mails/ends.py",

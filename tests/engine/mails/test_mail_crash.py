@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import pytest
 
+from shared.contracts import MAIL_CONTENTS
 from shared.domain.jobs.outcomes import Rejected
 from shared.domain.jobs.states import OPEN, Cell
 from shared.domain.mails.destination import DestinationState, state_of
@@ -18,9 +19,30 @@ FAILS = Rejected("invalid_recipient", permanent=True)
 LATER = Rejected("smtp_451", permanent=False, about_message=True)
 
 
-def make() -> MailWorld:
+def mails(world: MailWorld) -> list[StoredMail]:
+    return list(world.mails.items.values())  # type: ignore[attr-defined]
+
+
+class CarefulWorld(MailWorld):
+    """A world that notes which contents are removed while a destination is not gone. `early`: mails of such ones."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.early: list[str] = []
+        self._remove = self.files.remove
+        self.files.remove = self._watch  # type: ignore[method-assign]
+
+    def _watch(self, name: str) -> None:
+        for mail in mails(self):
+            some = [x for (job, _), x in self.ledgers.items.items() if job == mail.job]  # type: ignore[attr-defined]
+            if mail.content == name and {state_of(x) for x in some} != {DestinationState.GONE}:
+                self.early.append(mail.id)
+        self._remove(name)
+
+
+def make() -> CarefulWorld:
     """Return a world that refuses one destination for good, and one for now."""
-    world = MailWorld()
+    world = CarefulWorld()
     world.providers["one"].script("bob@example.org", [FAILS])
     world.providers["one"].script("cem@example.net", [LATER])
     return world
@@ -61,13 +83,14 @@ def finish(world: MailWorld) -> None:
     world.look()
 
 
-def mails(world: MailWorld) -> list[StoredMail]:
-    return list(world.mails.items.values())  # type: ignore[attr-defined]
+def check(world: CarefulWorld) -> None:
+    """Check that each destination has its end, was reached at most once, and left nothing behind.
 
-
-def check(world: MailWorld) -> None:
-    """Check that each destination has its end, was reached at most once, and left nothing behind."""
+    A content goes when every end is noted, not before, and no crash leaves it.
+    """
     world.check()
+    assert world.early == []
+    assert not {f"{MAIL_CONTENTS}{x.id}" for x in mails(world)} & set(world.files.items)
     for mail in mails(world):
         states = world.ends_of(mail)
         assert not OPEN & set(states)
@@ -115,7 +138,7 @@ def test_a_crash_while_a_mail_is_queued_queues_all_of_it_or_nothing(when: When) 
 
 @pytest.mark.parametrize("when", SIDES)
 def test_a_crash_in_the_walk_of_finished_mails_is_made_good(when: When) -> None:
-    def looked() -> MailWorld:
+    def looked() -> CarefulWorld:
         world = make()
         world.deaf = True
         world.mail(*PEOPLE)
