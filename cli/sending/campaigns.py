@@ -12,10 +12,12 @@ from cli.errors import ExitCode, Failed, Misused
 from cli.files import text_of
 from cli.output import Json, counted, emit, say, surroundings, tables
 from cli.sending import jobs, listing, managing
+from cli.sending.checking import Expected, check_list
+from cli.sending.listing import Duplicates
 from cli.sending.managing import At, CampaignId, Rate
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
 from cli.sending.running import Plan, Runner, show_preview
-from cli.sending.transfer import measured
+from cli.sending.sources import as_utf8
 from cli.sending.words import left_of
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of
@@ -52,8 +54,12 @@ def run(
     column: Annotated[
         str, typer.Option("--recipient-column", metavar="NAME", help="The list's column of recipients.")
     ] = "",
+    encoding: Annotated[str, typer.Option(metavar="NAME", help="The list's; default: UTF-8, or it is asked.")] = "",
     strict: Annotated[bool, typer.Option(help="Refuse the list if a row of it is invalid.")] = False,
-    drop_duplicates: Annotated[bool, typer.Option(help="Send one message to a recipient who is listed twice.")] = False,
+    duplicates: Annotated[
+        Duplicates | None, typer.Option(help="A recipient listed twice gets one message (drop) or two; default: ask.")
+    ] = None,
+    drop_duplicates: Annotated[bool, typer.Option(hidden=True)] = False,
     at: At = "",
     yes: Yes = False,
     json: Json = False,
@@ -64,17 +70,24 @@ def run(
     """
     around = surroundings(ctx)
     check_can_ask(around, yes=yes, json=json)
-    measured(file)
     body: dict[str, Any] = {"name": name or file.name[:MAX_NAME], "channel": channel}
     if credential:
         body["credential_id"] = credential
     body |= _message(channel, template, text, stored, subject=subject, sender=sender, reply_to=reply_to)
-    options: dict[str, Any] = {"duplicates": "drop"} if drop_duplicates else {}
+    chosen = Duplicates.DROP if drop_duplicates else duplicates
+    options: dict[str, Any] = {"duplicates": (chosen or Duplicates.DROP).value}
     options |= {"region": region.upper()} if region else {}
     options |= {"recipient_column": column} if column else {}
     options |= {"strict": True} if strict else {}
-    runner = Runner(connect(ctx), around, json=json)
-    _end(runner.run(Plan(file, body, options, rate, at), ask=not yes))
+    asks = not yes
+    with as_utf8(file, encoding, _agreed if asks else None) as path:
+        check_list(path, Expected(channel, options, body.get("template", {})))
+        plan = Plan(path, body, options, rate, at, ask_duplicates=asks and chosen is None)
+        _end(Runner(connect(ctx), around, json=json).run(plan, ask=asks))
+
+
+def _agreed(question: str) -> bool:
+    return typer.confirm(question, default=True, err=True)
 
 
 def _message(

@@ -4,8 +4,11 @@ import json as codec
 import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
+
+import typer
 
 from cli.client import ApiClient, path_of
 from cli.errors import Failed, Misused
@@ -23,6 +26,13 @@ ENDED: Final = frozenset({"ready", "sent", "failed"})
 COLUMNS: Final = ("row", "value", "code", "detail")
 ONE: Final = {"duplicates": "duplicate"}
 BOM: Final = b"\xef\xbb\xbf"
+
+
+class Duplicates(StrEnum):
+    """What becomes of a recipient who is listed twice, as the API names it."""
+
+    DROP = "drop"
+    KEEP = "keep"
 
 
 class Lister:
@@ -72,6 +82,16 @@ class Lister:
 
     def _meter(self, title: str) -> AbstractContextManager[Meter]:
         return meter(title, terminal=self._around.terminal and not self._json, quiet=self._json)
+
+
+def wants_all(upload: Mapping[str, Any]) -> bool:
+    """Ask, if a list repeats recipients, whether each of them gets one message; return whether they get more."""
+    repeated = int(upload.get("duplicates") or 0)
+    if not repeated:
+        return False
+    rows = "1 row has" if repeated == 1 else f"{repeated:,} rows have"
+    question = f"{rows} the recipient of an earlier row. Send these people one message each?"
+    return not typer.confirm(question, default=True, err=True)
 
 
 def show_problems(upload: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from cli.asking import agreed
 from cli.client import ApiClient, path_of
 from cli.errors import CommandError, ExitCode, Failed, Unreachable
 from cli.output import Surroundings, counted, emit, say, tell
-from cli.sending.listing import Lister, recipients_of
+from cli.sending.listing import Duplicates, Lister, recipients_of, wants_all
 from cli.sending.watch import Bars, JobProgress, as_json, as_lines, watch
 from cli.sending.words import UNSENT, state_words
 from shared.domain.channels.lookup import channel_of
@@ -40,6 +40,7 @@ class Plan:
         options: of the upload.
         rate: messages per second, 0 for the credential's own.
         at: when it is sent, RFC 3339; empty for now.
+        ask_duplicates: whether to ask what becomes of recipients who are listed twice.
     """
 
     file: Path
@@ -47,6 +48,7 @@ class Plan:
     options: Mapping[str, Any]
     rate: float
     at: str = ""
+    ask_duplicates: bool = False
 
 
 class Runner:
@@ -65,7 +67,10 @@ class Runner:
         listed = False
         try:
             self._check(made, plan.rate)
-            found = Lister(self._api, self._around, json=self._json).listed(campaign, plan.file, plan.options)
+            lister = Lister(self._api, self._around, json=self._json)
+            found = lister.listed(campaign, plan.file, plan.options)
+            if plan.ask_duplicates and wants_all(found):
+                found = lister.listed(campaign, plan.file, {**plan.options, "duplicates": Duplicates.KEEP.value})
             listed = True
             if not self._json:
                 show_preview(self._api, campaign)

@@ -133,7 +133,7 @@ def test_a_bounce_guard_stop_is_shown_with_its_override(run: Run, api: FakeApi) 
 
 def test_a_terminal_is_asked_and_no_sends_nothing(run: Run, api: FakeApi) -> None:
     api.answers(*whole(api))
-    done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="n\n")
+    done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="\nn\n")
     assert done.code == 1
     assert "Send 100,000 messages through sendgrid-main of the local cloud?" in done.err
     assert done.err.endswith(
@@ -145,7 +145,7 @@ def test_a_terminal_is_asked_and_no_sends_nothing(run: Run, api: FakeApi) -> Non
     api.asked.clear()
     api.given.clear()
     api.answers(*whole(api, sent(), job("LOGGED", delivered=1)))
-    done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="y\n")
+    done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="\ny\n")
     assert done.code == 0
     assert "done" in done.out
     assert "━" in done.out

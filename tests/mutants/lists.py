@@ -129,6 +129,14 @@ LISTS: Final = (
         "tests/domain/test_list_header.py::test_two_columns_of_recipients_are_a_question",
     ),
     Mutant(
+        "a list in another encoding is read by a guess",
+        4,
+        "cli/sending/sources.py",
+        "    if ask is None:\n",
+        "    if not ask:\n        return found.encoding\n    if ask is None:\n",
+        "tests/cli/test_sources.py::test_where_no_one_can_be_asked_the_encoding_must_be_given",
+    ),
+    Mutant(
         "a bad row holds its whole block up",
         6,
         "shared/domain/lists/csv_rows.py",

@@ -243,7 +243,7 @@ class RowReader:
         return out
 
     def _read_header(self, raw: bytes) -> None:
-        kind = next((kind for magic, kind in _KINDS if raw.startswith(magic)), "")
+        kind = kind_of(raw)
         if kind:
             self.fault = FileFault(FileCode.INVALID_HEADER, f"The file is {kind}. Save it as CSV in UTF-8.")
             return
@@ -252,6 +252,11 @@ class RowReader:
             self._header, self._separator = found.names, found.separator
         else:
             self.fault = found
+
+
+def kind_of(head: bytes) -> str:
+    """Return what a file is that begins like no CSV; empty if it may be one."""
+    return next((kind for magic, kind in _KINDS if head.startswith(magic)), "")
 
 
 def _header_cells(raw: bytes, separator: str) -> list[str] | FileFault:

@@ -1,0 +1,168 @@
+"""Lists in files of this machine, as the API takes them: CSV in UTF-8.
+
+A file in another encoding is recognised and asked about; it is never read by a guess. Its copy in UTF-8 is uploaded.
+"""
+
+import codecs
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from cli.errors import Misused
+from cli.sending.transfer import measured
+from shared.domain.lists.csv_rows import kind_of
+
+BLOCK: Final = 1024 * 1024
+HEAD: Final = 4096
+"""Bytes of a file that show whether it is UTF-16 without a mark."""
+MOST: Final = 0.3
+"""Share of NUL bytes in every second place by which text is UTF-16."""
+AROUND: Final = 12
+"""Characters shown on each side of the first that is not ASCII."""
+WINDOWS: Final = "windows-1252"
+UTF8: Final = "utf-8"
+_MARKS: Final = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_CONTROLS: Final = bytes(i for i in range(32) if i not in b"\t\n\r\f\v\x1a")
+"""Bytes that no text has."""
+
+Ask = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """What a file looks like.
+
+    Attributes:
+        encoding: a codec's name; empty if it is no text that is recognised.
+        example: some of its text in this encoding, with a letter that is not ASCII; or empty.
+    """
+
+    encoding: str
+    example: str = ""
+
+
+@contextmanager
+def as_utf8(file: Path, encoding: str, ask: Ask | None) -> Iterator[Path]:
+    """Give a file in UTF-8 with what another has in its encoding; the file itself if it is UTF-8.
+
+    Args:
+        file: the list.
+        encoding: of the file; empty: it is found out, and asked about unless it is UTF-8.
+        ask: returns the answer to a question; None if there is no one to ask.
+
+    Raises:
+        Misused: the file cannot be read, or its encoding is not known for sure.
+    """
+    measured(file)
+    chosen = _codec(encoding) if encoding else _asked(file, ask)
+    if chosen == UTF8:
+        yield file
+        return
+    with TemporaryDirectory(prefix="posthaste-") as folder:
+        copy = Path(folder) / file.name
+        _copy(file, copy, chosen)
+        yield copy
+
+
+def guess(file: Path) -> Guess:
+    """Return what encoding a file looks like; all of it is read, unless its beginning shows it."""
+    with file.open("rb") as source:
+        head = source.read(HEAD)
+        marked = next((name for mark, name in _MARKS if head.startswith(mark)), "") or _unmarked(head)
+        if marked:
+            return Guess(marked, _example(head[: len(head) // 2 * 2].decode(marked, errors="replace")))
+        if kind_of(head):
+            return Guess(UTF8)  # no text: reading its header says what it is
+        source.seek(0)
+        return _guess_bytes(iter(lambda: source.read(BLOCK), b""))
+
+
+def _unmarked(head: bytes) -> str:
+    """Return which UTF-16 text without a mark is: Latin letters have NUL in every second byte."""
+    half = max(1, len(head) // 2)
+    first, second = head[::2].count(0), head[1::2].count(0)
+    if max(first, second) <= half * MOST:
+        return ""
+    return "utf-16-le" if second > first else "utf-16-be"
+
+
+def _guess_bytes(blocks: Iterator[bytes]) -> Guess:
+    decoder = codecs.getincrementaldecoder(UTF8)()
+    text, windows, example = True, True, ""
+    for block in chain(blocks, (b"",)):
+        text = text and _decodes(decoder, block)
+        windows = windows and _is_windows(block)
+        if not (text or windows):
+            return Guess("")
+        if windows and not example and not block.isascii():
+            example = _example(block.decode(WINDOWS))
+    return Guess(UTF8) if text else Guess(WINDOWS, example)
+
+
+def _decodes(decoder: codecs.IncrementalDecoder, block: bytes) -> bool:
+    try:
+        decoder.decode(block, final=not block)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_windows(block: bytes) -> bool:
+    if len(block.translate(None, _CONTROLS)) < len(block):
+        return False
+    try:
+        block.decode(WINDOWS)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _example(text: str) -> str:
+    """Return what is around the first letter that is not ASCII, within its line."""
+    at = next((i for i, c in enumerate(text) if not c.isascii() and c.isprintable()), -1)
+    if at < 0:
+        return ""
+    before = text[max(0, at - AROUND) : at].splitlines() or [""]
+    after = text[at : at + AROUND].splitlines()[0]
+    return f"{before[-1]}{after}".strip()
+
+
+def _asked(file: Path, ask: Ask | None) -> str:
+    found = guess(file)
+    if found.encoding == UTF8:
+        return UTF8
+    if not found.encoding:
+        raise Misused(f"{file} is not text in UTF-8\nsave it as CSV in UTF-8, or say what it is: --encoding NAME")
+    name = found.encoding.upper() if found.encoding.startswith("utf") else found.encoding.capitalize()
+    if ask is None:
+        raise Misused(f"{file} is not UTF-8; it looks like {name}\nto read it so, add --encoding {found.encoding}")
+    example = f", for example “{found.example}”" if found.example else ""
+    if not ask(f"{file} is not UTF-8. It looks like {name}{example}. Read it so?"):
+        raise Misused("nothing was uploaded: save the list as CSV in UTF-8, or say what it is with --encoding NAME")
+    return found.encoding
+
+
+def _codec(name: str) -> str:
+    try:
+        found = codecs.lookup(name).name
+        "".encode(found)
+    except LookupError:
+        raise Misused(f"there is no encoding {name!r}; examples: utf-8, utf-16, windows-1252, iso-8859-2") from None
+    return found
+
+
+def _copy(file: Path, copy: Path, encoding: str) -> None:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        with file.open("rb") as source, copy.open("wb") as sink:
+            while block := source.read(BLOCK):
+                sink.write(decoder.decode(block).encode())
+            sink.write(decoder.decode(b"", final=True).encode())
+    except UnicodeError:
+        raise Misused(f"{file} cannot be read as {encoding}\nsay what it is: --encoding NAME") from None
+    except OSError as error:
+        raise Misused(f"cannot copy {file}: {error.strerror}") from None

@@ -1,0 +1,119 @@
+"""What a list is checked for before its upload, and what is asked about it after."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli import honest
+from tests.cli.fakes import Answer, FakeApi, Run
+from tests.cli.scripts import campaign, job, listed, place, preview, sent
+
+MAIL = ("--template", "mail.html", "--subject", "Hi {{ name }}", "--from", "news@example.com")
+
+
+@pytest.fixture(autouse=True)
+def message(folder: Path) -> None:
+    (folder / "mail.html").write_text("<p>Hi {{ name }}</p>", encoding="utf-8")
+    (folder / "sms.txt").write_text("Hi {{ name }}", encoding="utf-8")
+
+
+def uploaded(api: FakeApi, *, again: bool = False, **found: int) -> None:
+    """Script a campaign until its last message; `again`: its list is uploaded twice."""
+    once = [
+        place(api),
+        Answer(raw=b"", headers={"ETag": '"e1"'}),
+        listed("queued", status=202),
+        listed("ready", **{"rows": 2, "accepted": 2, **found}),
+    ]
+    rest = [preview(), sent(), job("LOGGED", delivered=2)]
+    api.answers(campaign(status=201), *once, *(once if again else ()), *rest)
+
+
+@pytest.mark.parametrize(
+    ("data", "words", "said"),
+    [
+        ("name;city\nAnn;Rome\n", MAIL, "It has `name`, `city`.\n  name it: --recipient-column NAME"),
+        ("email,to,name\na@x.org,b@x.org,A\n", MAIL, "`email`, `to` can each be the column of recipients"),
+        ("email\nann@example.org\n", MAIL, "columns that the template names: name\n  its columns are email"),
+        ("email,name\nann,A\nben,B\n", MAIL, "none of the rows has a valid recipient; row 2: The address has no @."),
+        ("email,name\n" + "ann,A\n" * 101, MAIL, "none of the first 100 rows has a valid recipient"),
+        ("email,name\nann@x.org,A\n\nben,B\n", (*MAIL, "--strict"), "row 4 cannot be used: The address has no @."),
+        ("email,name\n", MAIL, "The file has no row below its header."),
+        ("phone,name\n12,A\n", ("--channel", "sms", "--text", "sms.txt", "--region", "de"), "none of the rows"),
+        ("phone,name\n,A\n", ("--channel", "sms", "--text", "sms.txt"), "row 2: It has no number."),
+        ("phone,name\n0151,A\n", ("--channel", "sms", "--text", "sms.txt", "--region", "xx"), "no country XX"),
+    ],
+)
+def test_a_list_that_cannot_be_used_is_refused_before_anything_is_asked(
+    run: Run, api: FakeApi, folder: Path, data: str, words: tuple[str, ...], said: str
+) -> None:
+    (folder / "list.csv").write_text(data, encoding="utf-8")
+    done = run("campaign", "run", "list.csv", *words, "--yes")
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert api.asked == []
+
+
+def test_an_excel_list_of_half_of_europe_is_read_on_a_yes(run: Run, api: FakeApi, folder: Path) -> None:
+    (folder / "list.csv").write_bytes("E-Mail;Name\r\nann@example.org;Zoë\r\n".encode("windows-1252"))
+    uploaded(api)
+    done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="y\ny\n")
+    assert done.code == 0, done.err
+    assert "It looks like Windows-1252" in done.err
+    put = next(asked for asked in api.asked if asked.method == "PUT")
+    assert put.body == "E-Mail;Name\r\nann@example.org;Zoë\r\n".encode()
+    honest.check(api)
+
+
+def test_another_encoding_is_not_guessed_in_a_script(run: Run, api: FakeApi, folder: Path) -> None:
+    (folder / "list.csv").write_bytes("email,name\r\nann@example.org,Zoë\r\n".encode("windows-1252"))
+    done = run("campaign", "run", "list.csv", *MAIL, "--yes")
+    assert done.code == 2
+    assert "to read it so, add --encoding windows-1252" in done.err
+    assert api.asked == []
+    uploaded(api)
+    assert run("campaign", "run", "list.csv", *MAIL, "--yes", "--encoding", "windows-1252").code == 0
+
+
+LIST = b"email,name\nann@example.org,A\nann@example.org,A\n"
+
+
+def asked_for(api: FakeApi) -> list[str]:
+    """What uploads were asked to do with duplicates."""
+    return [asked.json["duplicates"] for asked in api.asked if asked.path.endswith("/uploads")]
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ((), "drop"),
+        (("--duplicates", "keep"), "keep"),
+        (("--duplicates", "drop"), "drop"),
+        (("--drop-duplicates",), "drop"),
+    ],
+)
+def test_a_script_sends_one_message_each_unless_it_says_otherwise(
+    run: Run, api: FakeApi, folder: Path, words: tuple[str, ...], wanted: str
+) -> None:
+    (folder / "list.csv").write_bytes(LIST)
+    uploaded(api, accepted=1, duplicates=1)
+    assert run("campaign", "run", "list.csv", *MAIL, "--yes", *words).code == 0
+    assert asked_for(api) == [wanted]
+
+
+def test_duplicates_are_asked_about_on_a_terminal(run: Run, api: FakeApi, folder: Path) -> None:
+    (folder / "list.csv").write_bytes(LIST)
+    uploaded(api, accepted=1, duplicates=1)
+    done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="\ny\n")
+    assert done.code == 0, done.err
+    assert "1 row has the recipient of an earlier row. Send these people one message each? [Y/n]" in done.err
+    assert asked_for(api) == ["drop"]
+
+
+def test_who_wants_duplicates_sent_gets_the_list_read_again(run: Run, api: FakeApi, folder: Path) -> None:
+    (folder / "list.csv").write_bytes(LIST)
+    uploaded(api, again=True, duplicates=1)
+    done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="n\ny\n")
+    assert done.code == 0, done.err
+    assert asked_for(api) == ["drop", "keep"]
+    assert done.err.count("one message each?") == 1
