@@ -88,7 +88,8 @@ def _of_cells(kind: HookKind, cells: Cells, job: Job, chunk: Chunk) -> Iterator[
     """
     for index, byte in cells.cells:
         name = message_event_id(job.id, chunk.number, index, byte >> 4, kind)
-        address, error = chunk.recipients[index].address, cells.notes.get(index, "")
+        recipient = chunk.recipients[index]
+        address, error = recipient.address, cells.notes.get(index) or recipient.skip
         data: HookData
         if kind is HookKind.MAIL_FAILED:
             data = mail_data(job, chunk.number, byte, address, error)

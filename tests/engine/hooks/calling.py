@@ -10,7 +10,8 @@ from shared.domain.hooks.work import LOOK_MS, HookWork
 from shared.engine.hooks.adding import HookAdder
 from shared.engine.hooks.call import CallHooks, HookRun
 from shared.engine.hooks.posting import HookPoster
-from shared.ports import HookAnswer, HookUnreachable
+from shared.ports import HookAnswer, HookQueue, HookUnreachable
+from tests.contracts.hook_stores import HookStores
 from tests.domain.hooks.examples import HOOK, delivery, endpoint
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.faults import Tap
@@ -38,13 +39,12 @@ class Caller:
         self.works = FakeWorks(self.queue)
         self.hints = FakeHookHints(self.tap)
         self.client = FakeHookClient(self.tap)
-        self.adder = HookAdder(queue=self.queue, hints=self.hints, clock=self.clock)
         self.endpoints.put(endpoint(**{"created_at": self.clock.ms, **changes}))
         self.bodies = {"content": b"{}"}
         self.call = self.worker()
 
-    def worker(self) -> CallHooks:
-        """Return a worker of a new process."""
+    def worker(self, stores: HookStores | None = None) -> CallHooks:
+        """Return a worker of a new process. `stores`: its own; None: those in memory."""
         poster = HookPoster(
             client=self.client,
             secrets=FakeHookSecrets(),
@@ -53,9 +53,9 @@ class Caller:
             pool=FakePool,
         )
         return CallHooks(
-            endpoints=self.endpoints,
-            queue=self.queue,
-            works=self.works,
+            endpoints=stores.endpoints if stores else self.endpoints,
+            queue=stores.queue if stores else self.queue,
+            works=stores.works if stores else self.works,
             hints=self.hints,
             poster=poster,
             clock=self.clock,
@@ -87,7 +87,11 @@ class Caller:
 
     def add(self, n: int, first: int = 0, **changes: Any) -> None:
         """Add deliveries that are due now."""
-        self.adder.add(self.endpoint, self.new(n, first, **changes))
+        self.store(self.queue, self.new(n, first, **changes))
+
+    def store(self, queue: HookQueue, some: Sequence[HookDelivery]) -> None:
+        """Add deliveries to a queue."""
+        HookAdder(queue=queue, hints=self.hints, clock=self.clock).add(self.endpoint, some)
 
     def work(self, *, apart: bool = False) -> HookRun:
         """Do one run."""

@@ -97,3 +97,11 @@ def test_a_chat_gets_a_text(press: Press) -> None:
     one = delivery(kind="message.failed", cells=(press.cells(0, (1, FAILED), notes={1: "mailbox_full"}),))
     assert b"r0.1" in press.body(one, HookFormat.SLACK)
     assert set(json.loads(press.body(one, HookFormat.SLACK))) >= {"text"}
+
+
+def test_a_message_that_was_skipped_at_its_acceptance_says_why(press: Press) -> None:
+    chunk = press.parts.chunks[0]
+    recipients = (replace(chunk.recipients[0], skip="suppressed"), *chunk.recipients[1:])
+    press.stores.records.chunks[chunk.job, 0] = replace(chunk, recipients=recipients)
+    one = delivery(kind="message.skipped", cells=(press.cells(0, (0, 0x05)),))
+    assert json.loads(press.body(one))["data"]["error"] == "suppressed"
