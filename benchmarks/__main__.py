@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks import clinic, cost, counted, digests, due, finished, latency, notices, rows, starts
+from benchmarks import clinic, cost, counted, digests, due, finished, hooks, latency, notices, rows, starts
 from benchmarks.machine import REFERENCE_S, calibrate
 from benchmarks.rows import Row
 
@@ -105,6 +105,7 @@ def main() -> int:
         + due.measure()
         + digests.measure()
         + finished.measure()
+        + hooks.measure()
     )
     bills, priced = counted.costs()
     found += bills

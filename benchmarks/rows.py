@@ -38,6 +38,7 @@ NOTICE_RUNS: Final = "write units per notice of a run, from the upload to its wo
 DIGEST_WRITES: Final = "write units per event of a digest, ten recipients each, from the post to the job of its window"
 DIGEST_SPEED: Final = "single posts of one batch key a second, 6 ms a call, twenty functions"
 MAIL: Final = "finished message to a thousand destinations, for each, from the post until its content is removed"
+HOOKS: Final = "webhooks of a batch of 5,000, one endpoint with batches for delivered and failed: for each message"
 DIGEST_MAKING: Final = "a window of 1,000 events and 100,000 pairs made into its job: CPU time and peak memory"
 EXPORT: Final = "1,000,000-row export: CPU time and peak memory"
 SHORT: Final[Mapping[str, str]] = {
@@ -72,6 +73,7 @@ SHORT: Final[Mapping[str, str]] = {
     DIGEST_WRITES: "write units per event of a digest",
     DIGEST_SPEED: "single posts of one batch key",
     MAIL: "a destination of a finished message",
+    HOOKS: "webhooks of a message",
     DIGEST_MAKING: "a window of 100,000 pairs made",
     EXPORT: "export of 1,000,000 rows",
 }

@@ -1,0 +1,173 @@
+"""What webhooks cost an account: its changes made into deliveries, and these posted to an endpoint with batches."""
+
+import json
+import random
+from collections.abc import Iterator, Mapping
+from typing import Final
+from unittest.mock import patch
+
+import boto3
+
+from benchmarks import rows
+from benchmarks.mail import recipients
+from benchmarks.meter import Tally
+from benchmarks.rows import Row, named
+from benchmarks.scenarios import BODY, rate_of, warm, words
+from benchmarks.world import REGION, Context, World, world
+from shared.contracts import HookCall, calls_queue_url, hooks_queue_url, hooks_secret_name
+from shared.domain.hooks.endpoint import Endpoint, new_endpoint_id
+from shared.domain.hooks.kinds import HookKind
+from shared.domain.times import Seconds
+from shared.ports import HookAnswer
+from tests.fakes.clock import FakePool
+
+MESSAGES: Final = 5_000
+CHUNK: Final = 500
+POST: Final = 1_000
+"""Events of one post of a provider."""
+POLL: Final = 10
+"""Hints of one invocation."""
+WANTED: Final = (HookKind.MESSAGE_DELIVERED.value, HookKind.MESSAGE_FAILED.value)
+UNITS: Final = 0.05
+CALLS: Final = 0.04
+
+
+class Receiver:
+    """An endpoint that takes everything; counts the events."""
+
+    def __init__(self) -> None:
+        self.events = 0
+        self.posts = 0
+
+    def post(self, url: str, *, headers: Mapping[str, str], body: bytes, until: Seconds) -> HookAnswer:
+        """Take a batch; see `ports.HookClient`."""
+        del url, headers, until
+        self.events += len(json.loads(body)["data"])
+        self.posts += 1
+        return HookAnswer(204, 20)
+
+
+def measure() -> list[Row]:
+    """Return the write units and AWS calls that webhooks add to a message."""
+    plain, _ = spent(hooked=False)
+    tally, receiver = spent(hooked=True)
+    if receiver.events != MESSAGES:
+        raise RuntimeError("not every event was delivered once")
+    units, calls = tally.wru - plain.wru, tally.aws_calls - plain.aws_calls
+    return [
+        Row(named(rows.HOOKS, "write units"), units / MESSAGES, UNITS, "WRU", counted=True),
+        Row(named(rows.HOOKS, "AWS calls"), calls / MESSAGES, CALLS, "calls", counted=True),
+    ]
+
+
+def spent(*, hooked: bool) -> tuple[Tally, Receiver]:
+    """Send a batch, hear of its delivery and tell an endpoint; return what all that took.
+
+    Args:
+        hooked: whether the account has an endpoint.
+    """
+    with world(rate=rate_of(200)) as w, patch("shared.adapters.hooks.LATER", 0):  # moto delays by the real clock
+        warm(w)
+        hooks = _Hooks(w)
+        if hooked:
+            hooks.endpoint()
+        w.clock.advance(60)
+        w.take()
+        job = w.accept(recipients(MESSAGES), BODY)
+        w.finish(together=MESSAGES // CHUNK)
+        hooks.run()
+        for lane, chunks in _by_lane(w, job).items():
+            for start in range(0, len(chunks), POST // CHUNK):
+                w.track(lane, [words(job, n, range(CHUNK)) for n in chunks[start : start + POST // CHUNK]])
+                w.log(POST // CHUNK)
+                hooks.run()
+        return w.take(), hooks.receiver
+
+
+def _by_lane(w: World, job: str) -> dict[str, list[int]]:
+    """Return the chunks of a job by the credential that they went through."""
+    out: dict[str, list[int]] = {}
+    for ledger in w.deployment.ledgers.read_all(job):
+        out.setdefault(ledger.lane, []).append(ledger.chunk)
+    return out
+
+
+class _Hooks:
+    """The functions of webhooks in a world."""
+
+    def __init__(self, w: World) -> None:
+        from shared.bootstrap.hooking import Hooking  # noqa: PLC0415 - the environment is set
+        from shared.engine.hooks.call import CallHooks  # noqa: PLC0415
+        from shared.engine.hooks.posting import HookPoster  # noqa: PLC0415
+        from shared.engine.hooks.render import HookBodies  # noqa: PLC0415
+
+        self._w = w
+        self.receiver = Receiver()
+        self._sqs = boto3.Session(region_name=REGION).client("sqs")
+        prefix = w.deployment.env["POSTHASTE_LANE_URL_PREFIX"]
+        self._queues = [hooks_queue_url(prefix), *(calls_queue_url(prefix, apart=x) for x in (False, True))]
+        for url in self._queues:
+            self._sqs.create_queue(QueueName=url.rpartition("/")[2])
+        secrets = boto3.Session(region_name=REGION).client("secretsmanager")
+        secrets.create_secret(Name=hooks_secret_name("bench"), SecretString=json.dumps({"current": "k" * 64}))
+        self.hooking = Hooking(w.deployment)
+        poster = HookPoster(
+            client=self.receiver,
+            secrets=self.hooking.secrets,
+            body=HookBodies(w.deployment.records, w.clock),
+            clock=w.clock,
+            pool=FakePool,
+        )
+        self._calls = CallHooks(
+            endpoints=self.hooking.endpoints,
+            queue=self.hooking.queue,
+            works=self.hooking.works,
+            hints=self.hooking.hints,
+            poster=poster,
+            clock=w.clock,
+            draw=random.Random(1).random,
+        )
+
+    def endpoint(self) -> None:
+        """Make an endpoint with batches."""
+        now = self._w.clock.ms
+        made = Endpoint(
+            new_endpoint_id(now),
+            self._w.account,
+            "https://example.com/hook",
+            WANTED,
+            now,
+            batch=True,
+            proven=True,
+        )
+        self.hooking.endpoints.create(made, None, event=None)
+
+    def run(self) -> None:
+        """Serve hints until none waits."""
+        changes, *calls = self._queues
+        while True:
+            self._w.clock.advance(5)
+            if self._gather(changes):
+                continue
+            found = [body for url in calls for body in self._taken(url)]
+            if not found:
+                return
+            for body in found:
+                self._calls.work(HookCall.loads(body).endpoint, apart=False, stop_at=self._w.clock.now() + 45)
+
+    def _gather(self, url: str) -> bool:
+        from functions.dispatch import gather_hooks, services  # noqa: PLC0415
+
+        records = [{"eventSource": "aws:sqs", "messageId": "m", "body": x} for x in self._taken(url)]
+        if records:
+            with patch.object(services, "hooking", lambda: self.hooking):
+                answer = gather_hooks.handler({"Records": records}, Context())
+            if answer["batchItemFailures"]:
+                raise RuntimeError("not gathered")
+        return bool(records)
+
+    def _taken(self, url: str) -> Iterator[str]:
+        """Yield the bodies of some messages, and delete these."""
+        for message in self._sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=POLL).get("Messages", []):
+            self._sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+            yield message["Body"]

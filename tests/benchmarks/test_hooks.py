@@ -1,0 +1,16 @@
+"""What webhooks add to the cost of a message stays below its goal, and an account without them pays nothing."""
+
+from benchmarks import hooks
+
+
+def test_webhooks_with_batches_add_little_to_a_message() -> None:
+    units, calls = hooks.measure()
+    assert 0 < units.value <= hooks.UNITS
+    assert 0 < calls.value <= hooks.CALLS
+
+
+def test_an_account_without_endpoints_writes_nothing_for_webhooks() -> None:
+    tally, receiver = hooks.spent(hooked=False)
+    assert receiver.posts == 0
+    assert not [name for name in tally.writes if "TOLD" in name or "WORK" in name]
+    assert tally.calls.get("sqs.SendMessage", 0) == 0
