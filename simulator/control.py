@@ -140,7 +140,7 @@ class Control:
         """Return a relay's settings, or replace them."""
         relay = self._world.relay(name)
         if method == "PUT":
-            relay.settings = RelaySettings.model_validate_json(body or b"{}")
+            relay.change(RelaySettings.model_validate_json(body or b"{}"))
         return _json({**relay.settings.model_dump(mode="json"), "base_url": await relay.open()})
 
     async def _credential(self, method: str, credential: Credential, what: str, body: bytes) -> Reply:

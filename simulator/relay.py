@@ -96,15 +96,25 @@ class Relay:
             self._server = await asyncio.get_running_loop().create_server(self._connection, HOST, 0)
         return f"smtp+plain://{HOST}:{self._server.sockets[0].getsockname()[1]}"
 
+    def change(self, settings: RelaySettings) -> None:
+        """Behave otherwise from now on. If it offers other extensions, it hangs up, so that no client keeps the old."""
+        offered = (self.settings.eight_bit, self.settings.utf8)
+        self.settings = settings
+        if offered != (settings.eight_bit, settings.utf8):
+            self._hang_up()
+
     def reset(self) -> None:
         """Behave as at first, and know no recipient."""
-        self.settings = RelaySettings()
+        self.change(RelaySettings())
         self._seen.clear()
 
     def close(self) -> None:
         """Stop listening, and hang up."""
         if self._server is not None:
             self._server.close()
+        self._hang_up()
+
+    def _hang_up(self) -> None:
         for server in self._open:
             server.hang_up()
 

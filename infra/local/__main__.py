@@ -47,7 +47,11 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         commands.add_parser(name, help=meaning)
     within = commands.add_parser("with", help="start it, run a command, stop it")
     for parsed in (commands.choices["up"], within):
-        parsed.add_argument("--lanes", type=Path, help="a JSON list of credentials beside those of cdk.json")
+        parsed.add_argument(
+            "--lanes",
+            type=Path,
+            help="a JSON list of credentials beside those of cdk.json",
+        )
     within.add_argument("words", nargs=argparse.REMAINDER)
     return parser.parse_args(arguments)
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -60,7 +61,8 @@ def up(paths: Paths, lanes: Path | None = None, notice_clock: str = "") -> Cloud
         known = read_env(paths.env) if not fresh else {}
         notice_clock = notice_clock if fresh else known.get(NOTICE_CLOCK, "")
         clock = (f"notice_clock={notice_clock}",) if notice_clock else ()
-        context = ("target=local", f"simulator_url={providers.url(simulator_port)}", *clock, *deploy.more_lanes(lanes))
+        more = deploy.more_lanes(lanes, partial(providers.relay, simulator_port))
+        context = ("target=local", f"simulator_url={providers.url(simulator_port)}", *clock, *more)
         mark = deploy.fingerprint(context)
         if not deploy.up_to_date(paths, mark):
             with step("synthesise" + (" and bootstrap" if fresh else "")):

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from botocore.exceptions import ClientError
 from infra.local import emulator, processes
 from infra.local.console import LocalCloudError
 from infra.local.paths import ROOT, Paths
+from shared.providers.needs import Transport, needs_of
 
 SOURCES: Final = ("app.py", "cdk.json", "package-lock.json", "requirements/runtime.txt", "infra", "shared", "functions")
 """What a deployed function or the template can depend on."""
@@ -55,8 +56,12 @@ def fingerprint(context: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def more_lanes(file: Path | None) -> list[str]:
+def more_lanes(file: Path | None, relay: Callable[[str], str]) -> list[str]:
     """Return the context argument that adds the local cloud's credentials for phones, and a file's, to the settings.
+
+    Args:
+        file: a JSON list of credentials; an SMTP relay among them without an address is the simulator's.
+        relay: returns the address of the simulator's relay for a credential.
 
     Raises:
         LocalCloudError: the file holds no list, or cannot be read.
@@ -67,12 +72,18 @@ def more_lanes(file: Path | None) -> list[str]:
         raise LocalCloudError(f"lanes: {error}") from error
     if not isinstance(more, list):
         raise LocalCloudError(f"lanes: {file} holds no list")
+    more = [_placed(lane, relay) for lane in more]
     settings = json.loads((ROOT / "cdk.json").read_text(encoding="utf-8"))["context"]["posthaste"]
     phones = json.loads(PHONES.read_text(encoding="utf-8"))
     settings["credentials"] += [*phones, *more]
     for phone in phones:
         settings["routes"].setdefault(phone["channel"], []).append(phone["id"])
     return [f"posthaste={json.dumps(settings)}"]
+
+
+def _placed(lane: dict[str, Any], relay: Callable[[str], str]) -> dict[str, Any]:
+    needs = needs_of(lane["provider"])
+    return {"base_url": relay(lane["id"]), **lane} if needs.transport is Transport.SMTP else lane
 
 
 def up_to_date(paths: Paths, mark: str) -> bool:

@@ -42,6 +42,22 @@ def wait(paths: Paths, process: Process) -> None:
     emulator.wait_until_answers(paths, process, f"{url(process.port)}/_control", START_SECONDS)
 
 
+def relay(port: int, credential: str) -> str:
+    """Return the address of a credential's SMTP relay, which listens as long as the simulator runs.
+
+    Args:
+        port: the simulator's.
+        credential: its id.
+
+    Raises:
+        LocalCloudError: the simulator takes no such name.
+    """
+    try:
+        return str(ControlClient(url(port)).json("GET", f"/_control/relays/{credential}")["base_url"])
+    except ControlError as error:
+        raise LocalCloudError(str(error)) from error
+
+
 def introduce(deployment: LocalDeployment, cloud_port: int, simulator_port: int) -> None:
     """Make deployment and simulator know each other: credentials' secrets filled, webhooks aimed at the API.
 
@@ -58,9 +74,7 @@ def introduce(deployment: LocalDeployment, cloud_port: int, simulator_port: int)
     known = control.json("GET", "/_control/keys")
     for credential in deployment.settings.credentials:
         needs = needs_of(credential.provider)
-        if (
-            needs.transport is Transport.SMTP
-        ):  # it stays where the settings say, on this machine, and asks for no password
+        if needs.transport is Transport.SMTP:  # it stays where the settings say, and asks for no password
             name = secret_name(deployment.settings.stage, credential.id)
             secrets.put_secret_value(SecretId=name, SecretString='{"auth": "none"}')
             continue

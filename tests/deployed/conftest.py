@@ -14,6 +14,7 @@ from infra.local.paths import paths
 from simulator.client import ControlClient
 from tests.deployed.api import Api
 from tests.deployed.inside import Inside, clients, port_of
+from tests.deployed.mail_door import MailDoor
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +63,12 @@ def inside(cloud: local_cloud.Cloud, stacks: list[deploy.Stack], cloud_port: int
 def tag() -> str:
     """Part of every address of a test, so that tests do not meet."""
     return uuid.uuid4().hex[:10]
+
+
+@pytest.fixture
+def door(api: Api, control: ControlClient, tag: str) -> MailDoor:
+    """Mails of a test."""
+    return MailDoor(api, control, tag)
 
 
 @pytest.fixture(scope="session")

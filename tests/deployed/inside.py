@@ -107,6 +107,12 @@ class Inside:
         done = self.functions.invoke(FunctionName=self.names[contracts.HANDLERS["sweep"]], Payload=b"{}")
         assert "FunctionError" not in done, done["Payload"].read()
 
+    def environment(self, function: str) -> dict[str, str]:
+        """Return a function's variables, e.g. of `api`."""
+        name = self.names[contracts.HANDLERS[function]]
+        found: dict[str, str] = self.functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+        return found
+
     def consume(self, credential: str, *, on: bool) -> None:
         """Switch a lane's event source on or off."""
         found = self.functions.list_event_source_mappings(FunctionName=self.names[credential])["EventSourceMappings"]

@@ -1,5 +1,6 @@
 """The commands of the local cloud, as somebody at a terminal meets them."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from infra.local import cloud as local_cloud
-from infra.local import emulator, processes
+from infra.local import deploy, emulator, processes
 from infra.local.paths import ROOT, Paths
 
 MODULES = sorted(f"infra.local.{file.stem}" for file in Path(local_cloud.__file__).parent.glob("*.py"))
@@ -50,3 +51,13 @@ def test_to_ask_what_runs_while_nothing_does_is_no_error_of_make(tmp_path: Path)
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_relay_without_an_address_is_the_simulator_s(tmp_path: Path) -> None:
+    lane = {"provider": "smtp", "channel": "email", "rate": 5}
+    elsewhere = "smtp+plain://127.0.0.1:2525"
+    lanes = [{"id": "one", **lane}, {"id": "two", **lane, "base_url": elsewhere}, {"id": "three", "provider": "ses"}]
+    (tmp_path / "lanes.json").write_text(json.dumps(lanes))
+    (argument,) = deploy.more_lanes(tmp_path / "lanes.json", lambda name: f"smtp+plain://127.0.0.1/{name}")
+    found = {x["id"]: x.get("base_url") for x in json.loads(argument.removeprefix("posthaste="))["credentials"]}
+    assert (found["one"], found["two"], found["three"]) == ("smtp+plain://127.0.0.1/one", elsewhere, None)

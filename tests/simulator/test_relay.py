@@ -63,6 +63,15 @@ def test_a_new_recipient_is_greylisted_for_a_while(sim: Simulator) -> None:
         assert smtp.sendmail("ann@sender.example", THREE[:1], MESSAGE) == {}
 
 
+def test_a_relay_that_offers_something_else_hangs_up(sim: Simulator) -> None:
+    with client(sim.control.relay("changed")) as smtp:
+        sim.control.relay("changed", refused=["x@*"])
+        assert smtp.noop()[0] == 250
+        sim.control.relay("changed", eight_bit=False)
+        with pytest.raises(smtplib.SMTPServerDisconnected):
+            smtp.noop()
+
+
 def test_a_relay_may_refuse_all(sim: Simulator) -> None:
     url = sim.control.relay("shut", refuses_all=True)
     with pytest.raises(smtplib.SMTPConnectError), client(url):
