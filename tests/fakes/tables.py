@@ -24,10 +24,13 @@ from shared.domain.audit import SYSTEM
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.lanes.switches import Switch, Switches
 from shared.domain.recipients.suppressions import Reach
+from tests.fakes import quick_moto
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 
 __all__ = ["FakeBlobs", "MotoStores", "Tables", "TappedClient", "create_tables", "mock_aws"]
+
+quick_moto.install()
 
 
 class Tables:

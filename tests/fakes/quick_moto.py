@@ -1,0 +1,78 @@
+"""moto without two costs that grow with the square of what a test has stored.
+
+To undo a transaction, moto copies every table of it before, once for each operation: a transaction of 100 operations
+copies a table 100 times, with all its items. Here it keeps what the transaction may change, and nothing else. For each
+message that it hands out, moto counts all messages of the queue a dozen times, to learn for how long they are kept.
+"""
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from moto.core.utils import unix_time
+from moto.dynamodb.models import DynamoDBBackend
+from moto.dynamodb.models.dynamo_type import DynamoType
+from moto.dynamodb.models.table import Table
+from moto.sqs.models import Message, SQSBackend
+
+_ORIGINAL = DynamoDBBackend.transact_write_items
+
+
+def install() -> None:
+    """Have moto spare these costs in this process; a repeat changes nothing."""
+    DynamoDBBackend.transact_write_items = _transact_write_items  # type: ignore[method-assign]
+    Table.__deepcopy__ = _itself  # type: ignore[attr-defined]
+    SQSBackend.is_message_valid_based_on_retention_period = _is_kept  # type: ignore[method-assign]
+
+
+def _is_kept(self: SQSBackend, queue_name: str, message: Message) -> bool:
+    kept: float = self.get_queue(queue_name).message_retention_period  # type: ignore[attr-defined]
+    return kept + message.sent_timestamp / 1000 > unix_time()  # type: ignore[operator]
+
+
+def _itself(table: Table, _memo: dict[int, Any]) -> Table:
+    """Stand for the copy that moto would put back: `_undone` has put the items back by then."""
+    return table
+
+
+def _transact_write_items(self: DynamoDBBackend, transact_items: list[dict[str, Any]]) -> None:
+    with _undone(self.tables, transact_items):
+        _ORIGINAL(self, transact_items)
+
+
+@contextmanager
+def _undone(tables: Mapping[str, Table], operations: Sequence[Mapping[str, Any]]) -> Iterator[None]:
+    """Put back what a transaction touches if it fails."""
+    touched = [
+        _Touched(tables[operation["TableName"]], operation)
+        for each in operations
+        for operation in each.values()
+        if operation.get("TableName") in tables
+    ]
+    with ExitStack() as stack:
+        for each in touched:
+            stack.callback(each.put_back)
+        yield
+        stack.pop_all()
+
+
+class _Touched:
+    """An item of a table with a sort key that a transaction may change, and the table's stream."""
+
+    def __init__(self, table: Table, operation: Mapping[str, Any]) -> None:
+        key = operation.get("Key") or operation.get("Item") or {}
+        self._table = table
+        self._hash, self._range = (DynamoType(key[x]) for x in (table.hash_key_attr, table.range_key_attr))
+        self._before = copy.deepcopy(table.get_item(self._hash, self._range))
+        self._streamed = len(table.stream_shard.items) if table.stream_shard else 0
+
+    def put_back(self) -> None:
+        """Let the item and the stream be as they were."""
+        partition: dict[DynamoType, Any] = self._table.items[self._hash]
+        if self._before is None:
+            partition.pop(self._range, None)
+        else:
+            partition[self._range] = self._before
+        if self._table.stream_shard:
+            del self._table.stream_shard.items[self._streamed :]
