@@ -1,5 +1,6 @@
 """A campaign's list on its way: uploaded, read, and what is wrong with its rows."""
 
+import hashlib
 import json as codec
 import secrets
 from collections.abc import Iterable, Mapping
@@ -13,7 +14,7 @@ import typer
 from cli.client import ApiClient, path_of
 from cli.errors import Failed, Misused
 from cli.meters import Meter, meter, size_of
-from cli.output import Surroundings, counted, emit, say, table
+from cli.output import Surroundings, counted, emit, say, table, tell
 from cli.sending.transfer import upload
 from cli.sending.watch import asked
 from shared.domain.exports import guard
@@ -35,13 +36,22 @@ class Duplicates(StrEnum):
     KEEP = "keep"
 
 
+def _hash_of(file: Path) -> str:
+    try:
+        with file.open("rb") as source:
+            return hashlib.file_digest(source, "sha256").hexdigest()
+    except OSError as error:
+        raise Misused(f"cannot read {file}: {error.strerror}") from None
+
+
 class Lister:
     """Uploads lists for a command."""
 
-    def __init__(self, api: ApiClient, around: Surroundings, *, json: bool) -> None:
+    def __init__(self, api: ApiClient, around: Surroundings, *, json: bool, asks: bool) -> None:
         self._api = api
         self._around = around
         self._json = json
+        self._asks = asks
 
     def listed(self, campaign: str, file: Path, options: Mapping[str, Any]) -> Mapping[str, Any]:
         """Upload a list and wait until it is read; return what the API found in it.
@@ -54,8 +64,9 @@ class Lister:
         Raises:
             Failed: the list cannot be used, or lacks a column.
         """
-        body = codec.dumps(options, separators=(",", ":")).encode()
+        body = codec.dumps({**options, "sha256": _hash_of(file)}, separators=(",", ":")).encode()
         place = self._api.post(path_of("campaigns", campaign, "/uploads"), body, key=secrets.token_urlsafe(24))
+        self._check_again(place.get("sent_before"))
         with self._meter(f"uploading {file.name}") as shown:
             etag = upload(file, place, self._around.clock, lambda done, size: shown(done / size, f"of {size_of(size)}"))
         path = path_of("campaigns", campaign, f"/uploads/{place.get('upload_id')}")
@@ -79,6 +90,17 @@ class Lister:
                 f"add them, or change the template, and run again"
             )
         return found
+
+    def _check_again(self, before: object) -> None:
+        """Ask whether a file is sent again that was sent before; where no one can be asked, say so."""
+        if not isinstance(before, dict):
+            return
+        day = str(before.get("uploaded_at"))[:10]
+        text = f"this list was sent before: campaign {before.get('campaign_id')}, uploaded on {day}"
+        if not self._asks:
+            tell(text)
+        elif not typer.confirm(f"{text}. Send it again?", err=True):
+            raise Failed("the list is not sent again")
 
     def _meter(self, title: str) -> AbstractContextManager[Meter]:
         return meter(title, terminal=self._around.terminal and not self._json, quiet=self._json)

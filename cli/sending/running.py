@@ -67,7 +67,7 @@ class Runner:
         listed = False
         try:
             self._check(made, plan.rate)
-            lister = Lister(self._api, self._around, json=self._json)
+            lister = Lister(self._api, self._around, json=self._json, asks=ask)
             found = lister.listed(campaign, plan.file, plan.options)
             if plan.ask_duplicates and wants_all(found):
                 found = lister.listed(campaign, plan.file, {**plan.options, "duplicates": Duplicates.KEEP.value})

@@ -176,6 +176,15 @@ class Uploads(Protocol):
         """Return the campaign's uploads, oldest first."""
         ...
 
+    def same(self, namespace: str, sha256: str) -> list[Upload]:
+        """Return the newest uploads of a file, at most twenty; one that was just made may be missing for a moment.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            sha256: the file's, as the uploads say.
+        """
+        ...
+
     def save(self, old: Upload, new: Upload) -> bool:
         """Write an upload if it is as read; False if it has moved on."""
         ...

@@ -54,6 +54,31 @@ def test_the_owner_names_the_column_in_both_ways(api: Api) -> None:
     assert api.call("POST", f"/campaigns/{name}/uploads", {"recipient_column": ""}).fields == ["recipient_column"]
 
 
+def test_a_file_that_was_sent_before_is_named_to_the_same_keys_only(api: Api) -> None:
+    sha = {"sha256": "ab" * 32}
+
+    def place(campaign: str, key: str = "", **more: Any) -> dict[str, Any]:
+        body = {**sha, **more}
+        found: dict[str, Any] = api.call("POST", f"/campaigns/{campaign}/uploads", body, key=key or None).json
+        return found
+
+    name = api.campaign()
+    first = place(name)
+    assert first["sent_before"] is None
+    api.lists.files.items[f"uploads/{api.account}/{name}/{first['upload_id']}"] = b"email,name\na@example.org,A\n"
+    api.call("POST", f"/campaigns/{name}/uploads/{first['upload_id']}/complete", {})
+    api.lists.read()
+    other = api.campaign()
+    assert place(other)["sent_before"] is None, "it is not sent"
+    assert api.call("POST", f"/campaigns/{name}/send", {}).status == 202
+    found = place(other)["sent_before"]
+    assert (found["campaign_id"], found["upload_id"]) == (name, first["upload_id"])
+    assert place(other, sha256="cd" * 32)["sent_before"] is None
+    tests = api.test_key()
+    assert place(api.campaign(key=tests), tests)["sent_before"] is None
+    assert api.call("POST", f"/campaigns/{other}/uploads", {"sha256": "AB"}).fields == ["sha256"]
+
+
 def test_bad_values_are_shown_until_the_person_is_erased(api: Api) -> None:
     name = api.campaign()
     rows = ["", "ann@example.org;x", "Ben ben@@example.org", "x" * 101, "ann.b@example.org,", "eve@example.org"]

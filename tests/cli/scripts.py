@@ -66,7 +66,7 @@ def campaign(state: str = "draft", status: int = 200, **more: Any) -> Answer:
     return Answer({**known, **more}, status)
 
 
-def place(api: FakeApi) -> Answer:
+def place(api: FakeApi, sent_before: dict[str, str] | None = None) -> Answer:
     return Answer(
         {
             "upload_id": UPLOAD,
@@ -74,6 +74,7 @@ def place(api: FakeApi) -> Answer:
             "method": "PUT",
             "headers": {"Content-Type": "text/csv"},
             "expires_at": AT,
+            "sent_before": sent_before,
         },
         201,
     )

@@ -1,5 +1,6 @@
 """`posthaste campaign run`, from the file to the summary, and what Ctrl-C means on the way."""
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,8 @@ def test_a_list_is_uploaded_read_shown_and_sent(run: Run, api: FakeApi) -> None:
             "template": {"body": "<p>Hi {{ name }}</p>", "from": "news@example.com", "subject": "Hi {{ name }}"},
         },
     )
-    assert (asked.path, asked.json) == (f"/campaigns/{CAMPAIGN}/uploads", {"duplicates": "drop", "region": "DE"})
+    wanted = {"duplicates": "drop", "region": "DE", "sha256": hashlib.sha256(LIST).hexdigest()}
+    assert (asked.path, asked.json) == (f"/campaigns/{CAMPAIGN}/uploads", wanted)
     assert (put.method, put.body) == ("PUT", LIST)
     assert (complete.path, complete.json) == (f"/campaigns/{CAMPAIGN}/uploads/{UPLOAD}/complete", {"etag": "e1"})
     assert (send.path, send.json) == (f"/campaigns/{CAMPAIGN}/send", {"rate": 50})

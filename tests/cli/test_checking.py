@@ -1,12 +1,13 @@
 """What a list is checked for before its upload, and what is asked about it after."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
 
 from tests.cli import honest
 from tests.cli.fakes import Answer, FakeApi, Run
-from tests.cli.scripts import campaign, job, listed, place, preview, sent
+from tests.cli.scripts import CAMPAIGN, campaign, job, listed, place, preview, sent
 
 MAIL = ("--template", "mail.html", "--subject", "Hi {{ name }}", "--from", "news@example.com")
 
@@ -117,3 +118,40 @@ def test_who_wants_duplicates_sent_gets_the_list_read_again(run: Run, api: FakeA
     assert done.code == 0, done.err
     assert asked_for(api) == ["drop", "keep"]
     assert done.err.count("one message each?") == 1
+
+
+BEFORE = {"campaign_id": "b" * 26, "upload_id": "v" * 26, "uploaded_at": "2026-05-12T09:00:00.000Z"}
+
+
+def again(api: FakeApi) -> None:
+    """Script the upload of a list that was sent before."""
+    uploaded(api)
+    api.script[1] = place(api, BEFORE)
+
+
+def test_a_list_that_was_sent_before_is_asked_about(run: Run, api: FakeApi, folder: Path) -> None:
+    (folder / "list.csv").write_bytes(LIST)
+    again(api)
+    done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="y\ny\n")
+    assert done.code == 0, done.err
+    assert f"this list was sent before: campaign {'b' * 26}, uploaded on 2026-05-12. Send it again? [y/N]" in done.err
+    assert api.asked[1].json["sha256"] == hashlib.sha256(LIST).hexdigest()
+    honest.check(api)
+
+
+def test_a_no_uploads_nothing_and_leaves_nothing(run: Run, api: FakeApi, folder: Path) -> None:
+    (folder / "list.csv").write_bytes(LIST)
+    again(api)
+    api.script[2:] = [Answer({"campaign_id": CAMPAIGN, "deleted": True})]
+    done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="n\n")
+    assert done.code == 1
+    assert "the list is not sent again" in done.err
+    assert [asked.method for asked in api.asked] == ["POST", "POST", "DELETE"]
+
+
+def test_a_script_is_only_warned(run: Run, api: FakeApi, folder: Path) -> None:
+    (folder / "list.csv").write_bytes(LIST)
+    again(api)
+    done = run("campaign", "run", "list.csv", *MAIL, "--yes")
+    assert done.code == 0
+    assert "this list was sent before" in done.err

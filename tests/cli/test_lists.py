@@ -14,7 +14,9 @@ def test_the_column_and_strictness_are_the_uploads(run: Run, api: FakeApi, folde
     words = ("--stored-template", "t1", "--recipient-column", "Contact", "--strict", "--yes")
     done = run("campaign", "run", "list.csv", *words)
     assert done.code == 1
-    assert api.asked[1].json == {"duplicates": "drop", "recipient_column": "Contact", "strict": True}
+    asked = api.asked[1].json
+    assert len(asked.pop("sha256")) == 64
+    assert asked == {"duplicates": "drop", "recipient_column": "Contact", "strict": True}
 
 
 def test_problems_are_written_into_a_file_that_spreadsheets_open(run: Run, api: FakeApi, folder: Path) -> None:

@@ -115,6 +115,7 @@ def full(clock: FakeClock) -> Upload:
         drop_duplicates=True,
         column="To",
         strict=True,
+        sha256="ef" * 32,
         etag="abc",
         size=99,
         code="x",
@@ -143,6 +144,20 @@ def test_an_upload_is_kept_as_it_is_and_written_only_as_read(shelf: Shelf, clock
     assert shelf.uploads.save(other, moved), "our own write, whose answer was lost"
     assert not shelf.uploads.save(other, other.changed(owner="another"))
     assert shelf.uploads.get(other.campaign, other.id) == moved
+
+
+def test_uploads_of_the_same_file_come_newest_first(shelf: Shelf, clock: FakeClock) -> None:
+    made = []
+    for test in (False, True, False, False):
+        clock.advance(1)
+        made.append(upload(clock, sha256="ab" * 32, test=test))
+    for x in (*made, upload(clock), upload(clock, sha256="cd" * 32), upload(clock, sha256="ab" * 32, account="acc_b")):
+        shelf.uploads.add(x)
+    assert shelf.uploads.same(ACCOUNT, "ab" * 32) == [made[3], made[2], made[0]]
+    assert shelf.uploads.same(made[1].namespace, "ab" * 32) == [made[1]]
+    sent = made[3].changed(state=UploadState.SENT)
+    assert shelf.uploads.save(made[3], sent)
+    assert shelf.uploads.same(ACCOUNT, "ab" * 32)[0] == sent
 
 
 def test_uploads_of_a_campaign_come_oldest_first(shelf: Shelf, clock: FakeClock) -> None:

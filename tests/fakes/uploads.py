@@ -46,6 +46,13 @@ class FakeUploads:
     def of(self, campaign: str) -> list[Upload]:
         return self._atomic("of", lambda: [self.items[k] for k in sorted(self.items) if k[0] == campaign])
 
+    def same(self, namespace: str, sha256: str) -> list[Upload]:
+        def found() -> list[Upload]:
+            there = [x for x in self.items.values() if (x.namespace, x.sha256) == (namespace, sha256)]
+            return sorted(there, key=lambda x: -x.created_at)[:20]
+
+        return self._atomic("same", found)
+
     def save(self, old: Upload, new: Upload) -> bool:
         return self._atomic("save", lambda: self._swap(old, new))
 

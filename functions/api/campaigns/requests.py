@@ -180,6 +180,10 @@ class ListOptions(ReadingOptions, Query):
 class NewUpload(ReadingOptions, Input):
     """How the list that is uploaded is read."""
 
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
+        None, description="The file's SHA-256 in hex. The answer then says whether the same file was sent before."
+    )
+
 
 class UploadDone(Input):
     """The file is there."""

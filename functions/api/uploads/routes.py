@@ -2,13 +2,14 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any, Final
 
 from functions.api.call import Call
 from functions.api.campaigns.requests import ListOptions, NewUpload, ReadingOptions, Recipients, UploadDone, Value
 from functions.api.campaigns.rules import by_name, owned, refused, region_of
 from functions.api.requests import Paging
-from functions.api.uploads.views import PlaceView, TakenList, UploadView, upload_view
+from functions.api.uploads.views import PlaceView, TakenList, UploadView, earlier_list, upload_view
 from functions.api.views import moment
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign, UploadState
@@ -33,8 +34,9 @@ def start(call: Call[Nothing, NewUpload]) -> Answer:
     before = earlier(call, 201)
     if before is not None:
         return before
-    rules = _rules(call, campaign, call.body)
-    place = call.services.campaigns().uploading.start(campaign, rules)
+    rules = replace(_rules(call, campaign, call.body), sha256=call.body.sha256 or "")
+    uploading = call.services.campaigns().uploading
+    place = uploading.start(campaign, rules)
     if isinstance(place, Refusal):
         raise refused(place)
     answer = PlaceView(
@@ -43,6 +45,7 @@ def start(call: Call[Nothing, NewUpload]) -> Answer:
         method="PUT",
         headers=dict(place.headers),
         expires_at=moment(place.expires_at),
+        sent_before=earlier_list(uploading.sent_before(campaign, rules.sha256)),
     ).model_dump_json()
     again = _kept(call, answer, place.upload.id)
     if again is not None:

@@ -12,6 +12,14 @@ from shared.domain.jobs.outcomes import ERASED
 from shared.domain.lists.uploads import BadRow, ListCounts
 
 
+class EarlierList(View):
+    """A list of the same file that was sent."""
+
+    campaign_id: str
+    upload_id: str
+    uploaded_at: Time
+
+
 class PlaceView(View):
     """Where a list's file is to be put."""
 
@@ -20,6 +28,7 @@ class PlaceView(View):
     method: Literal["PUT"]
     headers: dict[str, str] = Field(description="To be sent with the file.")
     expires_at: Time
+    sent_before: EarlierList | None = Field(description="The newest such list, if the upload has a `sha256`.")
 
 
 class TakenList(View):
@@ -62,6 +71,11 @@ class UploadView(View):
     next_cursor: str | None
     created_at: Time
     finished_at: Time | None
+
+
+def earlier_list(x: Upload | None) -> EarlierList | None:
+    """Return a list of the same file as clients see it."""
+    return EarlierList(campaign_id=x.campaign, upload_id=x.id, uploaded_at=moment(x.created_at)) if x else None
 
 
 def upload_view(

@@ -202,8 +202,8 @@ class Upload:
     Attributes:
         id: also that of the job that it becomes.
         blob: name of its file in the bucket; `etag` (without quotes) and `size` (bytes) once it is there.
-        region: country whose numbers need no country code; `drop_duplicates`, `column` and `strict` as in
-            `uploads.ListRules`.
+        region: country whose numbers need no country code; `drop_duplicates`, `column`, `strict` and
+            `sha256` as in `uploads.ListRules`.
         credential: the lane of its ledgers.
         code: of a file that cannot be used, stable; `detail` a sentence.
         columns: names of its columns once it is read.
@@ -230,6 +230,7 @@ class Upload:
     drop_duplicates: bool = False
     column: str = ""
     strict: bool = False
+    sha256: str = ""
     etag: str = ""
     size: int = 0
     code: str = ""
@@ -244,6 +245,11 @@ class Upload:
     starts: int = 0
     finished_at: int = 0
     version: int = 1
+
+    @property
+    def namespace(self) -> str:
+        """Whose list it is: the account's live keys', or its test keys'."""
+        return namespace(self.account, test=self.test)
 
     @property
     def progress(self) -> float:

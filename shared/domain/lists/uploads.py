@@ -49,12 +49,14 @@ class ListRules:
     Attributes:
         region: ISO 3166 code of the country whose numbers need no country code.
         drop_duplicates: as in `Options`, and so are `column` and `strict`.
+        sha256: of the file, hex, as its client says; empty if it says nothing. Only finds the same file again.
     """
 
     region: str = ""
     drop_duplicates: bool = False
     column: str = ""
     strict: bool = False
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,16 @@ class Uploading:
         url, headers = self._files.place(upload.blob, content_type=CONTENT_TYPE, seconds=PLACE_SECONDS)
         return Place(upload, url, headers, upload.created_at + PLACE_SECONDS * 1000)
 
+    def sent_before(self, campaign: Campaign, sha256: str) -> Upload | None:
+        """Return the newest list of the same file that a campaign of the same keys has sent; None if there is none.
+
+        Args:
+            campaign: as read.
+            sha256: the file's, hex; empty: nothing is found.
+        """
+        found = self._uploads.same(campaign.namespace, sha256) if sha256 else []
+        return next((x for x in found if x.state is UploadState.SENT), None)
+
     def complete(self, campaign: Campaign, upload_id: str, etag: str = "") -> Upload | Refusal | None:
         """Have a file read that was put into its place. Repeating it changes nothing and says where the list stands.
 
@@ -232,6 +242,7 @@ class Uploading:
             drop_duplicates=rules.drop_duplicates,
             column=rules.column,
             strict=rules.strict,
+            sha256=rules.sha256,
         )
 
     def _now(self) -> int:

@@ -92,10 +92,16 @@ def mine_pk(account: str, *, test: bool) -> str:
 
 def upload_item(x: Upload) -> Item:
     """Return an upload's item."""
-    return {**keys.upload(x.campaign, x.id), **_upload_fields(x)}
+    mine = {"mine_pk": s(lists_pk(x.namespace)), "mine_sk": s(f"{x.sha256}#{x.created_at:015d}")} if x.sha256 else {}
+    return {**keys.upload(x.campaign, x.id), **_upload_fields(x), **mine}
 
 
-_TEXTS: Final = ("region", "column", "etag", "code", "detail", "owner")
+def lists_pk(namespace: str) -> str:
+    """Return the partition of the index `mine` with the lists of a namespace, by their files' hashes."""
+    return indices.mine_pk(namespace, "lists")
+
+
+_TEXTS: Final = ("region", "column", "sha256", "etag", "code", "detail", "owner")
 _NUMBERS: Final = ("size", "problems", "until", "queued_at", "starts", "finished_at")
 
 

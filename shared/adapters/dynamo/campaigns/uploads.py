@@ -8,11 +8,13 @@ from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import ledger_item, n, s
-from shared.contracts import INDEX_OPEN
+from shared.contracts import INDEX_MINE, INDEX_OPEN
 from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.lists.uploads import BadRow, PackedChunk
 
+SAME: Final = 20
+"""Uploads of the same file that are looked at."""
 TRANSACTION: Final = 100
 """Ledgers written at once: what DynamoDB takes."""
 
@@ -38,6 +40,24 @@ class DynamoUploads:
         """Return the campaign's uploads, oldest first."""
         items = self._db.partition(self._records, keys.campaign_pk(campaign), keys.UPLOAD_PREFIX)
         return [campaign_codec.upload(x) for x in items]
+
+    def same(self, namespace: str, sha256: str) -> list[Upload]:
+        """Return the newest uploads of a file: a query of the index, and a read for each.
+
+        Args:
+            namespace: the account, or its test keys' namespace.
+            sha256: the file's, as the uploads say.
+        """
+        items = self._db.query(
+            self._records,
+            IndexName=INDEX_MINE,
+            KeyConditionExpression="mine_pk = :pk AND begins_with(mine_sk, :sha)",
+            ExpressionAttributeValues={":pk": s(campaign_codec.lists_pk(namespace)), ":sha": s(f"{sha256}#")},
+            ScanIndexForward=False,
+            Limit=SAME,
+        )
+        found = (self._db.get(self._records, {"pk": x["pk"], "sk": x["sk"]}) for x in islice(items, SAME))
+        return [campaign_codec.upload(x) for x in found if x is not None]
 
     def save(self, old: Upload, new: Upload) -> bool:
         """Write an upload if it is as read; a write of our own whose answer was lost counts."""
