@@ -6,6 +6,7 @@ from typing import Final
 from tests.model.breaker import BROKEN, CIRCUITS, Circuit
 from tests.model.digests import configurations as digests
 from tests.model.digests.windows import Digests
+from tests.model.hooks import configurations as hooks
 from tests.model.notices.configurations import LEFT_OUT, NOTICES, NoticeWorld, left_out
 from tests.model.notices.configurations import SMALL as SMALL_NOTICES
 from tests.model.state import Budget
@@ -244,15 +245,16 @@ SABOTAGED: Final = {
 """A rule to the world in which leaving it out breaks something."""
 
 
-AnyWorld = World | Circuit | NoticeWorld | Digests
+AnyWorld = World | Circuit | NoticeWorld | Digests | hooks.HookWorld
 TASKS: Final[dict[str, AnyWorld]] = {
     **WORLDS,
     **{f"breaker: {k}": v for k, v in CIRCUITS.items()},
     **{f"notices: {k}": v for k, v in NOTICES.items()},
     **{f"digests: {k}": v for k, v in digests.DIGESTS.items()},
+    **{f"hooks: {k}": v for k, v in hooks.HOOKS.items()},
 }
 """All that is searched whole."""
-RULES: Final = (*SABOTAGED, *BROKEN, *LEFT_OUT, *digests.LEFT_OUT)
+RULES: Final = (*SABOTAGED, *BROKEN, *LEFT_OUT, *digests.LEFT_OUT, *hooks.LEFT_OUT)
 
 
 def sabotaged(rule: str) -> AnyWorld:
@@ -261,6 +263,8 @@ def sabotaged(rule: str) -> AnyWorld:
         return left_out(rule)
     if rule in digests.LEFT_OUT:
         return digests.left_out(rule)
+    if rule in hooks.LEFT_OUT:
+        return hooks.left_out(rule)
     if rule in BROKEN:
         return replace(BROKEN[rule], without=frozenset({rule}))
     world = SABOTAGED[rule]
@@ -280,6 +284,7 @@ SMALL: Final = (
     "breaker: one credential, messages alone",
     *(f"notices: {name}" for name in SMALL_NOTICES),
     *(f"digests: {name}" for name in digests.SMALL),
+    *(f"hooks: {name}" for name in hooks.SMALL),
 )
 """Worlds that are searched with every run of the tests."""
 DEAR: Final = frozenset({"the_finaliser_reads_ledgers", "the_limit_never_shrinks"}) | digests.DEAR

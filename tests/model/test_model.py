@@ -9,6 +9,7 @@ from tests.model.breaker import ALONE
 from tests.model.configurations import DEAR, RULES, SMALL, TASKS, sabotaged
 from tests.model.digests import configurations as digests
 from tests.model.explore import explore, search
+from tests.model.hooks import configurations as hooks
 from tests.model.notices.configurations import LEFT_OUT, NOTICES
 
 
@@ -42,14 +43,14 @@ def test_no_rule_can_be_left_out(rule: str) -> None:
 
 def test_the_protocol_states_the_numbers_of_configurations_and_rules() -> None:
     page = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
-    apart = len(NOTICES) + len(digests.DIGESTS)
+    apart = len(NOTICES) + len(digests.DIGESTS) + len(hooks.HOOKS)
     assert (
         f"{len(TASKS)} configurations: {len(TASKS) - apart} of sending, "
-        f"{len(NOTICES)} of notices and {len(digests.DIGESTS)} of digests."
+        f"{len(NOTICES)} of notices, {len(digests.DIGESTS)} of digests and {len(hooks.HOOKS)} of hooks."
     ) in page
-    theirs = len(LEFT_OUT) + len(digests.LEFT_OUT)
+    theirs = len(LEFT_OUT) + len(digests.LEFT_OUT) + len(hooks.LEFT_OUT)
     assert (
         f"{len(RULES)} rules, one at a time: {len(RULES) - theirs} of sending, "
-        f"{len(LEFT_OUT)} of notices and {len(digests.LEFT_OUT)} of digests."
+        f"{len(LEFT_OUT)} of notices, {len(digests.LEFT_OUT)} of digests and {len(hooks.LEFT_OUT)} of hooks."
     ) in page
     assert f"{len(SMALL)} small configurations and {len(RULES) - len(DEAR)} of the omissions" in page

@@ -1,0 +1,40 @@
+"""The worlds of hooks that are searched whole, and those in which a rule is left out and something must break."""
+
+from dataclasses import replace
+from typing import Final
+
+from tests.model.hooks.calls import Calls
+from tests.model.hooks.telling import Telling
+
+HookWorld = Telling | Calls
+HOOKS: Final[dict[str, HookWorld]] = {
+    "changes of a cell, two crashes, a hint twice": Telling(),
+    "two changes of a cell, a crash": Telling(changes=2, crash=1),
+    "one delivery, two crashes, two slow workers": Calls(deliveries=1, crash=2, slow=2),
+    "two deliveries, a lost hint, a slow worker": Calls(crash=0),
+    "two deliveries, a crash": Calls(lost=0, slow=0),
+    "three tries, three workers": Calls(deliveries=1, tries=3, workers=3),
+}
+"""Name to world: in none of them may anything break."""
+
+LEFT_OUT: Final[dict[str, HookWorld]] = {
+    "the_hint_is_before_the_fold": Telling(changes=2, crash=1),  # H1.2
+    "a_fold_is_of_the_ledger_as_read": Telling(changes=2, crash=1),  # J2
+    "deliveries_are_stored_before_they_are_noted": Telling(changes=2, crash=1),  # H2.2
+    "a_note_says_what_was_read": Telling(changes=2, crash=1),  # H2.3
+    "a_delivery_is_stored_before_it_is_counted": Calls(workers=1, crash=0, slow=0),  # H3.1
+    "an_addition_wakes": Calls(deliveries=1),  # H3.2
+    "a_lease_is_looked_at_when_it_ends": Calls(deliveries=1),  # H4.2
+    "a_release_sees_additions": Calls(workers=1, crash=0, slow=0),  # H4.4
+    "what_waits_is_looked_at": Calls(deliveries=1),  # H4.5
+    "the_next_is_stored_before_the_old_is_removed": Calls(deliveries=1),  # H4.3
+}
+"""A rule to the world in which leaving it out breaks something; behind it, its number in docs/protocol.md."""
+
+SMALL: Final = ("two changes of a cell, a crash", "one delivery, two crashes, two slow workers")
+"""Worlds that are searched with every run of the tests."""
+
+
+def left_out(rule: str) -> HookWorld:
+    """Return the world in which a rule is left out."""
+    return replace(LEFT_OUT[rule], without=frozenset({rule}))

@@ -1,0 +1,170 @@
+"""One recipient's cell, which changes a few times, and how each change is handed on (rules H1 and H2).
+
+A change makes the ledger dirty. A folder hints at it before it folds. Hints come twice, late, or to two gatherers at
+once; a gatherer stores deliveries first and notes what it has told after that. Processes die anywhere.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from tests.model.state import Broken
+from tests.model.world import Step, put
+
+READ, STORE, NOTE = "read", "store", "note"
+"""What a gatherer does next."""
+
+
+T = TypeVar("T", bound=tuple[object, ...])
+
+
+class Folder(NamedTuple):
+    """A folder that has read the ledger. `fresh`: nothing was written to it since; `hinted`: its hint is sent."""
+
+    fresh: bool = True
+    hinted: bool = False
+
+
+class Gatherer(NamedTuple):
+    """A gatherer with a hint. `told`, `cell`: as it has read them."""
+
+    at: str = READ
+    told: int = 0
+    cell: int = 0
+
+
+class TellState(NamedTuple):
+    """Everything. `cell`: the number of changes so far; `delivered`: the changes told of."""
+
+    cell: int
+    dirty: bool
+    hints: int
+    told: int
+    delivered: frozenset[int]
+    folders: tuple[Folder | None, ...]
+    gatherers: tuple[Gatherer | None, ...]
+    crash: int
+    twice: int
+
+
+@dataclass(frozen=True)
+class Telling:
+    """A configuration.
+
+    Attributes:
+        changes: of the cell.
+        folders: and `gatherers` at once.
+        crash: processes that may die; a gatherer's hint comes again.
+        twice: hints that may come twice.
+    """
+
+    changes: int = 3
+    folders: int = 2
+    gatherers: int = 2
+    crash: int = 2
+    twice: int = 1
+    without: frozenset[str] = frozenset()
+
+    def start(self) -> TellState:
+        """Return the first state."""
+        return TellState(
+            cell=0,
+            dirty=False,
+            hints=0,
+            told=0,
+            delivered=frozenset(),
+            folders=(None,) * self.folders,
+            gatherers=(None,) * self.gatherers,
+            crash=self.crash,
+            twice=self.twice,
+        )
+
+    def steps(self, s: TellState) -> Iterator[Step[TellState]]:
+        """Yield all that can happen next."""
+        if s.cell < self.changes:
+            after = _written(s)._replace(cell=s.cell + 1, dirty=True)
+            yield Step(True, f"the cell changes to {after.cell}", after)
+        if s.dirty and None in s.folders:
+            free = s.folders.index(None)
+            taken = put(s.folders, free, Folder())
+            yield Step(True, f"folder {free} reads the ledger", s._replace(folders=_alike(taken)))
+        if s.hints and None in s.gatherers:
+            free = s.gatherers.index(None)
+            given = s._replace(gatherers=_alike(put(s.gatherers, free, Gatherer())))
+            yield Step(True, f"gatherer {free} receives a hint", given._replace(hints=s.hints - 1))
+            if s.twice:
+                yield Step(False, f"gatherer {free} receives a copy of a hint", given._replace(twice=s.twice - 1))
+        for n, folder in enumerate(s.folders):
+            if folder is not None:
+                yield from self._folder(s, n, folder)
+        for n, gatherer in enumerate(s.gatherers):
+            if gatherer is not None:
+                yield from self._gatherer(s, n, gatherer)
+
+    def _folder(self, s: TellState, n: int, folder: Folder) -> Iterator[Step[TellState]]:
+        idle = s._replace(folders=_alike(put(s.folders, n, None)))
+        if s.crash:
+            yield Step(False, f"folder {n} dies", idle._replace(crash=s.crash - 1))
+        late = "the_hint_is_before_the_fold" in self.without
+        if not folder.hinted and not late:
+            hinted = s._replace(hints=s.hints + 1, folders=_alike(put(s.folders, n, folder._replace(hinted=True))))
+            yield Step(True, f"folder {n} hints", hinted)
+        elif folder.hinted and late:
+            yield Step(True, f"folder {n} hints", idle._replace(hints=s.hints + 1))
+        elif folder.fresh or "a_fold_is_of_the_ledger_as_read" in self.without:
+            after = s if late else idle
+            after = _written(after)._replace(dirty=False)
+            if late:
+                after = after._replace(folders=_alike(put(s.folders, n, folder._replace(hinted=True))))
+            yield Step(True, f"folder {n} folds", after)
+        else:
+            yield Step(True, f"folder {n} finds the ledger changed", idle)
+
+    def _gatherer(self, s: TellState, n: int, g: Gatherer) -> Iterator[Step[TellState]]:
+        idle = s._replace(gatherers=_alike(put(s.gatherers, n, None)))
+        if s.crash:
+            yield Step(False, f"gatherer {n} dies: {g.at}", idle._replace(crash=s.crash - 1, hints=s.hints + 1))
+        early = "deliveries_are_stored_before_they_are_noted" in self.without
+        if g.at == READ:
+            first = Gatherer(NOTE if early else STORE, s.told, s.cell)
+            yield Step(True, f"gatherer {n} reads {s.told} told, {s.cell}", _me(s, n, first))
+        elif g.at == STORE:
+            told = s.delivered | {g.cell} if g.cell != g.told else s.delivered
+            after = s._replace(delivered=told)
+            yield Step(True, f"gatherer {n} stores {g.cell}", _me(after, n, None if early else g._replace(at=NOTE)))
+        else:
+            after = s._replace(told=self._noted(s, g))
+            yield Step(True, f"gatherer {n} notes {g.cell}", _me(after, n, g._replace(at=STORE) if early else None))
+
+    def _noted(self, s: TellState, g: Gatherer) -> int:
+        """Return what the note says afterwards: what this gatherer has told, which may be less than another has."""
+        return s.cell if "a_note_says_what_was_read" in self.without else g.cell
+
+    def check(self, s: TellState) -> None:
+        """Raise what does not hold in a state."""
+        if s.told and s.told not in s.delivered and "deliveries_are_stored_before_they_are_noted" not in self.without:
+            raise Broken(f"{s.told} is noted, and no delivery says so")
+        if self._still(s) and s.cell == self.changes and s.cell not in s.delivered:
+            raise Broken(f"the last change is told to nobody: {sorted(s.delivered)}")
+
+    def is_goal(self, s: TellState) -> bool:
+        """Tell whether nothing is left to do."""
+        return self._still(s) and s.cell == self.changes
+
+    def _still(self, s: TellState) -> bool:
+        return not (s.dirty or s.hints or any(s.folders) or any(s.gatherers))
+
+
+def _written(s: TellState) -> TellState:
+    """Return a state after a write of the ledger: what folders have read is old."""
+    return s._replace(folders=tuple(x and x._replace(fresh=False) for x in s.folders))
+
+
+def _alike(some: tuple[T | None, ...]) -> tuple[T | None, ...]:
+    """Return processes in one order: which of them is which makes no difference."""
+    return tuple(sorted(some, key=lambda x: (x is None, x or ())))
+
+
+def _me(s: TellState, n: int, g: Gatherer | None) -> TellState:
+    """Return a state after a step of a gatherer."""
+    return s._replace(gatherers=_alike(put(s.gatherers, n, g)))
