@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shared.engine.lists.ingest import Ingestion
     from shared.engine.lists.uploading import Uploading
     from shared.engine.notices.take import NoticeDesk, NoticeTaker
+    from shared.engine.outcome.announcer import Announcer
     from shared.engine.outcome.fold import Logger
     from shared.engine.outcome.track import Tracker
     from shared.engine.reports.export import ExportDesk, Exporter
@@ -240,7 +241,6 @@ class Deployment(Core):
     @cached_property
     def logger(self) -> "Logger":
         """Folds ledgers and finalises jobs."""
-        from shared.bootstrap.hooking import Hooking  # noqa: PLC0415
         from shared.engine.outcome.fold import Logger  # noqa: PLC0415
 
         return Logger(
@@ -249,8 +249,18 @@ class Deployment(Core):
             lists=_LateLists(self),
             recovery=self.recovery,
             clock=self.clock,
-            announcer=Hooking(self).announcer,
+            announcer=self.announcer,
         )
+
+    @cached_property
+    def announcer(self) -> "Announcer":
+        """What folds announce changes to webhooks by."""
+        from shared.adapters.dynamo.hooks.endpoints import DynamoListeners  # noqa: PLC0415
+        from shared.adapters.hooks import SqsHookHints  # noqa: PLC0415
+        from shared.engine.outcome.announcer import Announcer  # noqa: PLC0415
+
+        listeners = DynamoListeners(self.dynamo, records=self.records_table, clock=self.clock)
+        return Announcer(listeners, SqsHookHints(self.sqs, self.env[contracts.ENV_LANE_URL_PREFIX], self.clock))
 
     @property
     def _reports(self) -> "StreamReports":

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from shared.engine.hooks.gather import Gatherer
     from shared.engine.hooks.happenings import Happenings
     from shared.engine.hooks.outbox import HookOutbox
-    from shared.engine.outcome.announcer import Announcer
 
 
 @dataclass(frozen=True)
@@ -71,13 +70,6 @@ class Hooking:
         return DynamoListeners(
             self.deployment.dynamo, records=self.deployment.records_table, clock=self.deployment.clock
         )
-
-    @cached_property
-    def announcer(self) -> "Announcer":
-        """What folds announce changes by."""
-        from shared.engine.outcome.announcer import Announcer  # noqa: PLC0415
-
-        return Announcer(self.audience, self.hints)
 
     @cached_property
     def told(self) -> "DynamoToldChanges":
