@@ -29,8 +29,8 @@ _SENTENCES: Final[Mapping[str, str]] = {
     HookKind.MESSAGE_COMPLAINED: _MESSAGE + "drew a complaint.",
     HookKind.JOB_LOGGED: "Job {job_id} has finished: {counts} of {total}.",
     HookKind.JOB_STOPPED: "Job {job_id} was stopped ({stop_reason}): {counts} of {total}.",
-    HookKind.CAMPAIGN_HALTED: "Campaign {campaign_id} of account {account} was halted because of {because_of}: "
-    "{bounced} of {settled} messages bounced ({reason}).",
+    HookKind.CAMPAIGN_HALTED: "Campaign {campaign_id} of account {account} was halted ({reason}): {bounced} messages "
+    "of job {job_id} bounced.",
     HookKind.UPLOAD_FINISHED: "List {upload_id} of campaign {campaign_id} is {state}: {accepted} of {rows} rows "
     "accepted, {invalid} invalid, {duplicates} duplicates.",
     HookKind.DIGEST_CLOSED: "Digest window {number} of {batch_key} was closed with {events} events.",
