@@ -17,7 +17,7 @@ from cli.sending.listing import Duplicates
 from cli.sending.managing import At, CampaignId, Rate
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
 from cli.sending.running import Plan, Runner, show_preview
-from cli.sending.sources import as_utf8
+from cli.sending.sources import as_csv
 from cli.sending.words import left_of
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of
@@ -36,7 +36,10 @@ def run(
     ctx: typer.Context,
     *,
     file: Annotated[
-        Path, typer.Argument(metavar="LIST", help="CSV with a header row and a column `recipient`, `email` or `phone`.")
+        Path,
+        typer.Argument(
+            metavar="LIST", help="CSV, .xlsx or .ods with a header row; a column `recipient`, `email` or `phone`."
+        ),
     ],
     template: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The body with {{ placeholders }}: HTML; of SMS plain text.")
@@ -55,6 +58,7 @@ def run(
         str, typer.Option("--recipient-column", metavar="NAME", help="The list's column of recipients.")
     ] = "",
     encoding: Annotated[str, typer.Option(metavar="NAME", help="The list's; default: UTF-8, or it is asked.")] = "",
+    sheet: Annotated[str, typer.Option(metavar="NAME", help="The workbook's sheet; default: its first.")] = "",
     strict: Annotated[bool, typer.Option(help="Refuse the list if a row of it is invalid.")] = False,
     duplicates: Annotated[
         Duplicates | None, typer.Option(help="A recipient listed twice gets one message (drop) or two; default: ask.")
@@ -80,7 +84,7 @@ def run(
     options |= {"recipient_column": column} if column else {}
     options |= {"strict": True} if strict else {}
     asks = not yes
-    with as_utf8(file, encoding, _agreed if asks else None) as path:
+    with as_csv(file, encoding=encoding, sheet=sheet, ask=_agreed if asks else None) as path:
         check_list(path, Expected(channel, options, body.get("template", {})))
         plan = Plan(path, body, options, rate, at, ask_duplicates=asks and chosen is None)
         _end(Runner(connect(ctx), around, json=json).run(plan, ask=asks))

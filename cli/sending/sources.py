@@ -1,6 +1,7 @@
 """Lists in files of this machine, as the API takes them: CSV in UTF-8.
 
-A file in another encoding is recognised and asked about; it is never read by a guess. Its copy in UTF-8 is uploaded.
+A file in another encoding is recognised and asked about; it is never read by a guess. Its copy in UTF-8 is uploaded,
+and so is that of a workbook.
 """
 
 import codecs
@@ -13,6 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from cli.errors import Misused
+from cli.output import tell
+from cli.sending.sheets import is_workbook, write_csv
 from cli.sending.transfer import measured
 from shared.domain.lists.csv_rows import kind_of
 
@@ -46,6 +49,32 @@ class Guess:
 
 
 @contextmanager
+def as_csv(file: Path, *, encoding: str, sheet: str, ask: Ask | None) -> Iterator[Path]:
+    """Give a list as CSV in UTF-8: the file itself, or a copy that is removed afterwards.
+
+    Args:
+        file: CSV in any encoding, or a workbook.
+        encoding: of a CSV file, as `as_utf8` takes it.
+        sheet: of a workbook; empty for the first one.
+        ask: returns the answer to a question; None if there is no one to ask.
+
+    Raises:
+        Misused: the file cannot be read.
+    """
+    measured(file)
+    if not is_workbook(file):
+        if sheet:
+            raise Misused(f"{file} is no workbook (.xlsx, .ods): leave out --sheet")
+        with as_utf8(file, encoding, ask) as path:
+            yield path
+        return
+    with TemporaryDirectory(prefix="posthaste-") as folder:
+        copy = Path(folder) / f"{file.stem}.csv"
+        write_csv(file, sheet, copy, tell)
+        yield copy
+
+
+@contextmanager
 def as_utf8(file: Path, encoding: str, ask: Ask | None) -> Iterator[Path]:
     """Give a file in UTF-8 with what another has in its encoding; the file itself if it is UTF-8.
 
@@ -57,7 +86,6 @@ def as_utf8(file: Path, encoding: str, ask: Ask | None) -> Iterator[Path]:
     Raises:
         Misused: the file cannot be read, or its encoding is not known for sure.
     """
-    measured(file)
     chosen = _codec(encoding) if encoding else _asked(file, ask)
     if chosen == UTF8:
         yield file

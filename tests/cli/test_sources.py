@@ -120,7 +120,6 @@ def test_where_no_one_can_be_asked_the_encoding_must_be_given(folder: Path) -> N
         (b"email\nZ\n\0", "utf-16", "cannot be read as utf-16"),
         (b"email\n", "klingon", "there is no encoding 'klingon'"),
         (b"email\n", "base64", "there is no encoding 'base64'"),
-        (b"", "", "is empty"),
     ],
 )
 def test_what_cannot_be_read_is_refused(folder: Path, data: bytes, encoding: str, said: str) -> None:
