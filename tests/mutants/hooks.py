@@ -72,12 +72,12 @@ HOOKS: Final = (
         f"{_TEST_WORK}::test_an_open_breaker_lets_nothing_through_and_then_one_probe",
     ),
     Mutant(
-        "a worker for quick endpoints stays with one that hangs",
+        "a worker for quick endpoints stays with one that is slow",
         6,
         _CALL,
         " or (turn.work.apart and not turn.apart)",
         "",
-        f"{_TEST_CALL}::test_a_worker_for_quick_endpoints_leaves_one_that_fails_to_others",
+        f"{_TEST_CALL}::test_a_worker_for_quick_endpoints_leaves_one_that_is_slow_to_others",
     ),
     Mutant(
         "an endpoint gets events before it has proven itself",
