@@ -9,6 +9,7 @@ from infra.functions.digest import DigestConstruct
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.exports import ExportsConstruct
 from infra.functions.function import Function
+from infra.functions.hooks import HooksConstruct
 from infra.functions.inbox import InboxConstruct
 from infra.functions.lane import LaneConstruct
 from infra.functions.lists import ListsConstruct
@@ -29,6 +30,12 @@ OLD_PLACES: Final = ("K#*", "ACCOUNTS", "A#*#AUDIT")
 """Partitions of `records` with API keys, the list of accounts, and audit logs of a stage that is older than the tables
 `identities` and `audit`. Its accounts and senders are in partitions that functions do write, so they count no more once
 they have been moved."""
+HOOK_GATHERED: Final = ("HC#*", "HQ#*", "HT#*", "HW#*")
+"""Partitions of `records` with what was handed on, deliveries that wait, and endpoints' work."""
+HOOK_CALLED: Final = ("HE#*", "HL#*", "HQ#*", "HW#*")
+"""Partitions of `records` with endpoints, their deliveries and their work."""
+HOOK_LISTED: Final = ("HN#*", "HS#*")
+"""Partitions of `records` with lists of endpoints: a listener that nobody polls leaves them."""
 CONSUME: Final = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes")
 STREAM: Final = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
 
@@ -91,7 +98,9 @@ class Grants:
     def webhooks(self, feedback: Feedback, receive: Function) -> None:
         """Let the webhooks' function pass on what providers post."""
         if any(needs_of(c.provider).unbound for c in self._deployment.settings.credentials):
-            receive.allow("dynamodb:PutItem", on=[self._storage.ops.table_arn], partitions=f"{contracts.POST_PREFIX}*")
+            receive.allow(
+                "dynamodb:PutItem", on=[self._storage.ops.table_arn], partitions=[f"{contracts.POST_PREFIX}*"]
+            )
         receive.allow("sqs:SendMessage", on=[feedback.work.queue.queue_arn])
         own = contracts.webhook_secret_name(self._deployment.stage, "*")
         receive.allow("secretsmanager:GetSecretValue", on=[self._secret(own)])
@@ -249,6 +258,41 @@ class Grants:
         make.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         make.allow("sqs:SendMessage", on=[digest.work.dead.queue.queue_arn])
 
+    def hooks(self, hooks: HooksConstruct, serve: Function, dispatch: Dispatch) -> None:
+        """Let changes be posted to accounts' endpoints.
+
+        What posts to strangers reads what it posts, and writes what became of it. It reads no ledger, no key, no
+        template and no file.
+
+        Args:
+            hooks: the construct with queues and functions.
+            serve: the API's function.
+            dispatch: the construct of what folds ledgers.
+        """
+        records, ops = self._storage.records.table_arn, self._storage.ops.table_arn
+        changes, calls, slow = (self._queue(q) for q in hooks.names)
+        gather, call = hooks.gather, hooks.call
+        for function in (dispatch.log, dispatch.sweep, gather):
+            function.allow("sqs:SendMessage", on=[changes])
+        for function in (serve, gather, call):
+            function.allow("sqs:SendMessage", on=[calls, slow])
+        gather.allow(*CONSUME, on=[changes])
+        gather.allow(*READ, on=[records, ops])
+        gather.allow(*CHANGE, "dynamodb:BatchWriteItem", on=[records], partitions=HOOK_GATHERED)
+        gather.allow(*STREAM, on=[self._stream(t) for t in (self._storage.records, self._storage.ops)])
+        gather.allow("dynamodb:ListStreams", on=["*"])
+        gather.allow("sqs:SendMessage", on=[hooks.gather_dead.queue.queue_arn])
+        call.allow(*CONSUME, on=[calls, slow])
+        call.allow(*READ, on=[records], partitions=(*HOOK_CALLED, *HOOK_LISTED, "J#*"))
+        call.allow(*CHANGE, "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", on=[records], partitions=HOOK_CALLED)
+        call.allow("dynamodb:UpdateItem", on=[records], partitions=HOOK_LISTED)
+        call.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN), partitions=("hooks#*",))
+        call.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn])
+        call.allow("sqs:SendMessage", on=[hooks.call_dead.queue.queue_arn])
+        key = self._secret(f"{contracts.hooks_secret_name(self._deployment.stage)}-??????")
+        for function in (serve, call):
+            function.allow("secretsmanager:GetSecretValue", on=[key])
+
     def refuse_old_places(self, receive: Function) -> None:
         """Let no function write where identities and audit logs were before they had tables of their own.
 
@@ -277,6 +321,10 @@ class Grants:
         if table.table_stream_arn is None:
             raise ValueError(f"{table.node.path} has no stream")
         return table.table_stream_arn
+
+    def _queue(self, name: str) -> str:
+        """Return the ARN of a queue by its name: a reference from a nested stack back would be a circle."""
+        return self._stack.format_arn(service="sqs", resource=name)
 
     def _lanes(self) -> str:
         name = contracts.lane_queue_name(self._deployment.stage, "*")

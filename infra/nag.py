@@ -5,9 +5,10 @@ from typing import Final
 
 from aws_cdk import Acknowledgment, Names, Stack, Validations
 from cdk_nag import AwsSolutionsChecks, ServerlessChecks
-from constructs import IConstruct
+from constructs import Construct, IConstruct
 
 from infra.functions.function import Function
+from infra.functions.hooks import HookKey
 from infra.functions.lane import LaneConstruct
 from infra.functions.links import LinkKeys
 from infra.monitoring.dashboard import Monitoring
@@ -42,6 +43,10 @@ LINK_KEYS: Final = {
     "AwsSolutions::AwsSolutions-SMG4": "A link works as long as the key that signed it is kept, for years. "
     "A key is added by hand, when there is a reason, and none is taken away on a schedule.",
 }
+HOOK_KEY: Final = {
+    "AwsSolutions::AwsSolutions-SMG4": "The secrets of all accounts' endpoints are derived from it: a new one would "
+    "have every receiver refuse what is posted. An account rotates its endpoint's own secret.",
+}
 DEAD: Final = {
     "AwsSolutions::AwsSolutions-SQS3": "This is a dead-letter queue, of a stream or a schedule.",
     "Serverless::Serverless-SQSRedrivePolicy": "This is a dead-letter queue.",
@@ -53,6 +58,16 @@ WORK: Final = {
 ALARMS: Final = {
     "Serverless::Serverless-SNSRedrivePolicy": "The one subscription is an e-mail address: what SNS cannot deliver "
     "there stands on the dashboard and in the alarm's history, and a queue of it would be read by nobody.",
+}
+BY_KIND: Final[dict[type[Construct], dict[str, str]]] = {
+    Function: FUNCTION,
+    LaneConstruct: LANE,
+    Monitoring: ALARMS,
+    LinkKeys: LINK_KEYS,
+    HookKey: HOOK_KEY,
+    DeadLetters: DEAD,
+    WorkQueue: WORK,
+    ExpressQueue: WORK,
 }
 LIST_STREAMS: Final = "dynamodb:ListStreams, which Lambda's poller needs, knows no resources."
 
@@ -117,19 +132,9 @@ def check(stack: Stack, *, deployment: DeploymentSettings) -> None:
     """
     _acknowledge(stack, STACK)
     for construct in stack.node.find_all():
-        match construct:
-            case Function():
-                _acknowledge(construct, FUNCTION)
-            case LaneConstruct():
-                _acknowledge(construct, LANE)
-            case Monitoring():
-                _acknowledge(construct, ALARMS)
-            case LinkKeys():
-                _acknowledge(construct, LINK_KEYS)
-            case DeadLetters():
-                _acknowledge(construct, DEAD)
-            case WorkQueue() | ExpressQueue():
-                _acknowledge(construct, WORK)
+        for kind, findings in BY_KIND.items():
+            if isinstance(construct, kind):
+                _acknowledge(construct, findings)
     for resource, reason in {**wildcards(deployment), **_nested(stack, deployment)}.items():
         _acknowledge(stack, {f"AwsSolutions::AwsSolutions-IAM5[Resource::{resource}]": reason})
     for reader in stream_readers(stack):
@@ -141,7 +146,9 @@ def check(stack: Stack, *, deployment: DeploymentSettings) -> None:
 def stream_readers(stack: Stack) -> Iterable[IConstruct]:
     """Return the functions that read a table's stream."""
     dispatch = stack.node.find_child("Dispatch")
-    return [dispatch.node.find_child("Plan"), dispatch.node.find_child("Log")]
+    home = stack.node.try_find_child("Hooks") or stack  # nested on AWS
+    gather = home.node.find_child("AccountHooks").node.find_child("Gather")
+    return [dispatch.node.find_child("Plan"), dispatch.node.find_child("Log"), gather]
 
 
 def _acknowledge(construct: IConstruct, findings: dict[str, str]) -> None:

@@ -112,8 +112,9 @@ class DeploymentSettings:
 
     @property
     def concurrency(self) -> int:
-        """Concurrent executions that the lanes need together."""
-        return sum(c.workers + c.express_workers for c in self.credentials)
+        """Concurrent executions that lanes and webhooks to accounts reserve together."""
+        lanes = sum(c.workers + c.express_workers for c in self.credentials)
+        return lanes + contracts.HOOK_WORKERS + contracts.SLOW_HOOK_WORKERS
 
 
 def workers(rate: float) -> int:
@@ -259,7 +260,7 @@ def _check_limits(deployment: DeploymentSettings) -> None:
     """Raise `SettingsError` for lanes that need too many executions, or settings that no environment can hold."""
     if deployment.reserved and deployment.concurrency > MAX_RESERVED:
         raise SettingsError(
-            f"credentials: the lanes reserve {deployment.concurrency} concurrent executions in sum, "
+            f"credentials: the functions reserve {deployment.concurrency} concurrent executions in sum, "
             f"more than {MAX_RESERVED}; "
             'lower workers or set reserved to "none"'
         )

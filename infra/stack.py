@@ -22,6 +22,7 @@ from infra.functions.digest import DigestConstruct
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.exports import ExportsConstruct
 from infra.functions.function import Function
+from infra.functions.hooks import HookKey, HooksConstruct
 from infra.functions.inbox import InboxConstruct
 from infra.functions.lane import LaneConstruct
 from infra.functions.links import LinkKeys
@@ -62,6 +63,7 @@ class PosthasteStack(Stack):
         inbox = InboxConstruct(self, "Inbox", deployment=deployment)
         digest = DigestConstruct(self, "Digest", deployment=deployment)
         LinkKeys(self, "LinkKeys", deployment=deployment)
+        HookKey(self, "HookKey", deployment=deployment)
         self._homes: dict[str, tuple[Construct, Code]] = {"": (self, code)}
         lanes = [self._lane(deployment, c) for c in deployment.credentials]
         environment = self._environment(deployment, storage, feedback, lanes[-1])
@@ -117,6 +119,8 @@ class PosthasteStack(Stack):
         if archived:
             dispatch.sweep.allow("sqs:SendMessage", on=[exports.work.queue.queue_arn])
             make.allow("s3:GetObject", "s3:PutObject", on=storage.objects(ARCHIVE))
+        hooks = self._hooks(deployment, code, environment, storage)
+        grants.hooks(hooks, api.serve, dispatch)
         self._events(deployment, feedback)
         if not deployment.local:
             Monitoring(
@@ -127,6 +131,7 @@ class PosthasteStack(Stack):
                 express=express,
                 feedback=feedback,
                 dispatch=dispatch,
+                hooks=hooks,
                 api=api,
             )
         grants.refuse_old_places(webhooks.receive)
@@ -154,8 +159,8 @@ class PosthasteStack(Stack):
         if deployment.reserved:
             Annotations.of(self).add_info_v2(
                 "posthaste:reserved",
-                f"the lanes reserve {deployment.concurrency} concurrent executions, and Lambda keeps 100 unreserved: "
-                'in an account that allows fewer (young ones allow 10) the deploy fails; set "reserved": "none" there '
+                f"the functions reserve {deployment.concurrency} concurrent executions, and Lambda keeps 100 more: in "
+                'an account that allows fewer (young ones allow 10) the deploy fails; set "reserved": "none" there '
                 "(docs/deploying.md)",
             )
         from infra import nag  # noqa: PLC0415 - a second of start-up that the local cloud need not wait for
@@ -196,6 +201,36 @@ class PosthasteStack(Stack):
             )
         return [lane.express(home, sender) for lane, sender in zip(lanes, senders, strict=True)]
 
+    def _hooks(
+        self, deployment: DeploymentSettings, code: Code, environment: Mapping[str, str], storage: Storage
+    ) -> HooksConstruct:
+        """Create what posts to accounts' endpoints, on AWS in a nested stack of its own.
+
+        Args:
+            deployment: what is deployed.
+            code: the common asset, as one of this stack.
+            environment: the functions' variables.
+            storage: the tables.
+        """
+        home: Construct = self
+        if not deployment.local:
+            home = NestedStack(
+                self,
+                "Hooks",
+                description=f"Posthaste: webhooks to accounts of stage {deployment.stage}",
+                suppress_template_indentation=True,
+            )
+            code = bundling.asset(deployment.target, bytecode=deployment.bytecode)  # an asset is of one stack
+        return HooksConstruct(
+            home,
+            "AccountHooks",
+            deployment=deployment,
+            code=code,
+            environment=environment,
+            records=storage.records,
+            ops=storage.ops,
+        )
+
     def _environment(
         self, deployment: DeploymentSettings, storage: Storage, feedback: Feedback, test: LaneConstruct
     ) -> Mapping[str, str]:
@@ -211,7 +246,7 @@ class PosthasteStack(Stack):
             contracts.ENV_BUCKET: storage.bucket.bucket_name,
             contracts.ENV_FEEDBACK_QUEUE_URL: feedback.work.queue.queue_url,
             contracts.ENV_LANE_URL_PREFIX: f"{host}{name}",
-            **({contracts.ENV_LOCAL: "1"} if deployment.local else {}),
+            **({contracts.ENV_LOOPBACK: "1"} if deployment.local else {}),
         }
 
     def _refuse_what_is_too_large(self, deployment: DeploymentSettings) -> None:

@@ -26,6 +26,7 @@ class Service(StrEnum):
     DIGEST = "digest"
     MAILS = "mails"
     """The functions log and notices, which both end mails."""
+    HOOKS = "hooks"
 
 
 class Metric(StrEnum):
@@ -87,8 +88,23 @@ class Metric(StrEnum):
     """mails: mails without a return path, as notifications are, that could not be delivered."""
     INGEST_FAILED = "IngestFailed"
     """ingest: times that a list could not be read for a fault that is not its own."""
+    HOOKS_DELIVERED = "HooksDelivered"
+    """hooks: deliveries that endpoints took."""
+    HOOKS_REFUSED = "HooksRefused"
+    """hooks: attempts that endpoints did not take."""
+    HOOKS_WOKEN = "HookRuns"
+    """hooks: 1 after each run of every minute that looked for endpoints with work."""
 
 
-GAUGES: Final = frozenset({Metric.SWEPT, Metric.SWEEP_INCOMPLETE, Metric.STUCK, Metric.NOTICED, Metric.DIGESTED})
+GAUGES: Final = frozenset(
+    {
+        Metric.SWEPT,
+        Metric.SWEEP_INCOMPLETE,
+        Metric.STUCK,
+        Metric.NOTICED,
+        Metric.DIGESTED,
+        Metric.HOOKS_WOKEN,
+    }
+)
 """Told even where they are 0: others are left out then, since a series is paid for only in the hours it has a value."""
 MILLISECONDS: Final = frozenset({Metric.RECORD_AGE, Metric.CLOCK_SKEW})

@@ -63,14 +63,14 @@ def concurrency(answer: Mapping[str, Any], here: int, needed: int, *, reserved: 
     Args:
         answer: of `lambda.get_account_settings`.
         here: reserved by this stage's functions already.
-        needed: by the lanes together.
+        needed: by all functions that reserve some, together.
         reserved: whether the lanes reserve theirs.
     """
     name = "concurrency"
     limit = answer["AccountLimit"]["ConcurrentExecutions"]
     free = answer["AccountLimit"]["UnreservedConcurrentExecutions"] + here
     elsewhere = f", of which {limit - free} are reserved elsewhere" if limit > free else ""
-    says = f"Lambda runs {limit:,} functions at once in this account and region{elsewhere}; the lanes need {needed:,}"
+    says = f"Lambda runs {limit:,} functions at once in this account and region{elsewhere}; Posthaste needs {needed:,}"
     raised = RAISE.format("lambda", CONCURRENCY_QUOTA, max(1000, needed + UNRESERVED + limit - free))
     if reserved and free < needed + UNRESERVED:
         return Finding(

@@ -13,7 +13,8 @@ FAILED: Final = frozenset({"CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILE
 EMPTY: Final = "REVIEW_IN_PROGRESS"
 """The state of a stack whose first change set was never executed."""
 QUEUE: Final = re.compile(
-    r"(?:lane-[a-z0-9-]+(?:_express)?|feedback|due|ingest|inbox|digest|notices|export|plan|log|sweep)(?:-dlq)?"
+    r"(?:lane-[a-z0-9-]+(?:_express)?|feedback|due|ingest|inbox|digest|hooks|calls(?:-slow)?|gather_hooks|call_hooks"
+    r"|notices|export|plan|log|sweep)(?:-dlq)?"
 )
 """The end of a queue's name, after the stage's prefix; the queues of a stage `prod-eu` do not look like `prod`'s."""
 SHOWN: Final = 3

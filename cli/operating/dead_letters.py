@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cli.deployment import OPS_OUTPUT, OperatedDeployment
 from shared import contracts
 from shared.domain.digests.window import is_window_id
+from shared.domain.hooks.endpoint import is_endpoint
 from shared.domain.ids import Ref
 from shared.domain.jobs.states import Cell
 from shared.domain.notices.notifier import is_name
@@ -220,6 +221,9 @@ class Reader:
             "export": self._export,
             "inbox": _inbox,
             "digest": _window,
+            "hooks": _changes,
+            "calls": _call,
+            "calls-slow": _call,
         }
         try:
             return read.get(kind, _report)(body)
@@ -302,6 +306,21 @@ def _window(body: str) -> About:
     if not is_window_id(name):
         raise ValueError("not the id of a window")
     return About(f"window {name}", "made by the next run")
+
+
+def _changes(body: str) -> About:
+    """Read a hint about changes of which endpoints are to hear."""
+    changes = contracts.HookChanges.loads(body)
+    chunks = sum(map(len, changes.places.values()))
+    return About(f"changes in {chunks} chunks of {len(changes.places)} jobs", "handed on by the next run")
+
+
+def _call(body: str) -> About:
+    """Read a hint about an endpoint; whatever became of it, each minute is a look for such endpoints."""
+    name = contracts.HookCall.loads(body).endpoint
+    if not is_endpoint(name):
+        raise ValueError("not the id of an endpoint")
+    return About(f"endpoint {name}", "called by the next run")
 
 
 def _report(body: str) -> About:

@@ -1,29 +1,21 @@
 """What moves jobs besides the lanes: plan, log, track and sweep, and the streams, queue and schedule behind them."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from aws_cdk import Duration
 from aws_cdk.aws_dynamodb import Table
-from aws_cdk.aws_lambda import Code, EventSourceMapping, StartingPosition
-from aws_cdk.aws_lambda_event_sources import SqsDlq
+from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
 from infra.functions.function import Function
 from infra.functions.minutely import every_minute
+from infra.functions.streams import read_stream
 from infra.resources.queue import DeadLetters, WorkQueue
 from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts
 
 SECONDS: Final = 60
 MEMORY_MB: Final = 512
-STREAM_BATCH: Final = 100
-STREAM_RETRIES: Final = 5
-STREAM_LANES: Final = 4
-"""Batches of one shard in work at once; records of one partition, so of one job, stay in order."""
-RECORD_AGE_SECONDS: Final = {DeployTarget.AWS: 600, DeployTarget.LOCAL: 60}
-"""A record that is older is dropped, and reported: the sweeper does its work. 60 s is the least that AWS takes."""
 LOG_WINDOW_SECONDS: Final = {DeployTarget.AWS: 1, DeployTarget.LOCAL: 0}
 """Folding several chunks of a job at once trades freshness for writes."""
 TRACK_WINDOW_SECONDS: Final = {DeployTarget.AWS: 5, DeployTarget.LOCAL: 0}
@@ -117,20 +109,13 @@ class Dispatch(Construct):
         window_seconds: int,
     ) -> DeadLetters:
         dead = self._dead(consumer, name)
-        EventSourceMapping(
+        read_stream(
             consumer,
             "Source",
-            target=consumer.function,
-            event_source_arn=table.table_stream_arn,
-            starting_position=StartingPosition.TRIM_HORIZON,
-            filters=[{"pattern": json.dumps(p)} for p in patterns],
-            batch_size=STREAM_BATCH,
-            max_batching_window=Duration.seconds(window_seconds) if window_seconds else None,
-            max_record_age=Duration.seconds(RECORD_AGE_SECONDS[self._deployment.target]),
-            retry_attempts=STREAM_RETRIES,
-            bisect_batch_on_error=True,
-            report_batch_item_failures=True,
-            parallelization_factor=STREAM_LANES,
-            on_failure=SqsDlq(dead.queue),
+            deployment=self._deployment,
+            table=table,
+            patterns=patterns,
+            dead=dead,
+            window_seconds=window_seconds,
         )
         return dead

@@ -116,19 +116,23 @@ class Function(Construct):
         )
 
     def allow(
-        self, *actions: str, on: list[str], partitions: str = "", conditions: Mapping[str, Any] | None = None
+        self,
+        *actions: str,
+        on: list[str],
+        partitions: Sequence[str] = (),
+        conditions: Mapping[str, Any] | None = None,
     ) -> None:
         """Let the function do these actions on these resources (ARNs).
 
         Args:
             actions: as IAM names them.
             on: the resources.
-            partitions: of tables, only partitions whose key fits this pattern.
+            partitions: of tables, only partitions whose key fits one of these patterns.
             conditions: more of them, operator → key → values. The emulator knows neither of the two.
         """
         if self._local:  # the emulator asks for sqs:SendMessageBatch too, which on AWS is the same action
             actions = tuple(a.replace("sqs:SendMessage", "sqs:SendMessage*") for a in actions)
-        within = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [partitions]}, "Null": _NAMED}
+        within = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(partitions)}, "Null": _NAMED}
         every = {**(within if partitions else {}), **(conditions or {})}
         self._policy.add_statements(
             PolicyStatement(

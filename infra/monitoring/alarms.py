@@ -30,6 +30,8 @@ LANE_AGE: Final = 1200
 """Seconds that a pointer may wait in a lane where nobody takes any. A delayed one is as old as 900 by design."""
 QUEUE_AGE: Final = 1800
 """Seconds that a message of another queue may wait; one that fails each time is that old before it is set aside."""
+HOOKS_AGE: Final = 300
+"""Seconds that a hint about events for endpoints may wait; workers hand a busy endpoint on after seconds."""
 STREAM_LAG_MS: Final = 60_000
 UNKNOWN_LEAST: Final = 5
 UNKNOWN_SHARE: Final = 1
@@ -281,6 +283,34 @@ def mails(stage: str) -> Iterable[Watch]:
         "A mail whose destinations have their end, or that has expired, keeps its content for hours.",
         figures.ours(stage, metrics.Service.MAILS, metrics.Metric.MAILS_LATE, HOUR),
         0,
+    )
+
+
+def hooks(stage: str, work: Sequence[WorkQueue]) -> Iterable[Watch]:
+    """Watch what posts to accounts' endpoints.
+
+    Args:
+        stage: the stage's name.
+        work: the queues of changes and of calls.
+    """
+    woken = figures.ours(stage, metrics.Service.HOOKS, metrics.Metric.HOOKS_WOKEN, MINUTE)
+    yield Watch(
+        "hooks-late",
+        "hooks-late",
+        "Hints about events have waited for five minutes: accounts' endpoints hear of them late.",
+        figures.together("MAX", [figures.age(q.queue) for q in work], FIVE_MINUTES),
+        HOOKS_AGE,
+        periods=2,
+    )
+    yield Watch(
+        "hooks-silent",
+        "hooks-late",
+        "For ten minutes no run has looked for endpoints with work: later attempts and lost hints wait.",
+        figures.together("SUM", [woken], MINUTE),
+        1,
+        comparison=ComparisonOperator.LESS_THAN_THRESHOLD,
+        periods=10,
+        missing=TreatMissingData.BREACHING,
     )
 
 

@@ -26,6 +26,7 @@ from constructs import Construct
 from infra.functions.api import Api
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.function import Function
+from infra.functions.hooks import HooksConstruct
 from infra.functions.lane import LaneConstruct
 from infra.monitoring import alarms, figures
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
@@ -56,6 +57,7 @@ class Monitoring(Construct):
         express: Sequence[ExpressQueue],
         feedback: Feedback,
         dispatch: Dispatch,
+        hooks: HooksConstruct,
         api: Api,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -64,7 +66,7 @@ class Monitoring(Construct):
         self._lanes: Sequence[WorkQueue | ExpressQueue] = [*(lane.work for lane in lanes), *express]
         self.topic = self._topic()
         letters = [c.queue for c in self._all(DeadLetters)]
-        special = {feedback.work, *(lane.work for lane in lanes)}
+        special = {feedback.work, *hooks.queues, *(lane.work for lane in lanes)}
         others = [c for c in self._all(WorkQueue) if c not in special]
         functions = self._all(Function)
         senders = [f for f in functions if isinstance(f.node.scope, LaneConstruct)]
@@ -78,13 +80,14 @@ class Monitoring(Construct):
             *alarms.notices(deployment.stage),
             *alarms.digests(deployment.stage),
             *alarms.mails(deployment.stage),
+            *alarms.hooks(deployment.stage, hooks.queues),
             *alarms.lists(deployment.stage),
             *alarms.functions(senders, [f for f in functions if f not in senders]),
-            *alarms.streams([dispatch.plan, dispatch.log]),
+            *alarms.streams([dispatch.plan, dispatch.log, hooks.gather]),
             *alarms.api(api.http),
         ]
         self.alarms = [self._alarm(watch) for watch in watches]
-        self._dashboard(letters, [feedback.work, *others])
+        self._dashboard(letters, [feedback.work, *hooks.queues, *others])
 
     def _all(self, kind: type[C]) -> list[C]:
         """Return the stack's constructs of a kind."""
@@ -213,6 +216,13 @@ class Monitoring(Construct):
             _graph(
                 "Mails: notifications queued and given up, contents kept too long",
                 self._of_mails(),
+            ),
+            _graph(
+                "Posts to accounts' endpoints: taken, not taken",
+                [
+                    figures.ours(self._deployment.stage, metrics.Service.HOOKS, n, minute)
+                    for n in (name.HOOKS_DELIVERED, name.HOOKS_REFUSED)
+                ],
             ),
         )
 

@@ -32,7 +32,15 @@ class Consumer(Protocol):
 class DeadLetters(Construct):
     """A queue of what could not be handled, kept for 14 days, as long as SQS can."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings, name: str) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: DeploymentSettings,
+        name: str,
+        removal: RemovalPolicy | None = None,
+    ) -> None:
         super().__init__(scope, construct_id)
         key = customer_key(self, deployment)
         self.queue = Queue(
@@ -43,7 +51,7 @@ class DeadLetters(Construct):
             encryption=QueueEncryption.KMS if key else QueueEncryption.SQS_MANAGED,
             encryption_master_key=key,
             enforce_ssl=not deployment.local,
-            removal_policy=deployment.named_removal,
+            removal_policy=removal or deployment.named_removal,
         )
 
 
@@ -51,12 +59,30 @@ class WorkQueue(Construct):
     """A standard queue and its dead-letter queue, `<name>-dlq`."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings, name: str, consumer_seconds: int
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: DeploymentSettings,
+        name: str,
+        consumer_seconds: int,
+        removal: RemovalPolicy | None = None,
     ) -> None:
+        """Create them.
+
+        Args:
+            scope: the parent.
+            construct_id: the id.
+            deployment: what is deployed.
+            name: the queue's physical name.
+            consumer_seconds: time-out of the function that consumes it.
+            removal: what becomes of both with the stack; None: what becomes of all that has a name.
+        """
         super().__init__(scope, construct_id)
         key = customer_key(self, deployment)
-        self.dead = DeadLetters(self, "Dead", deployment=deployment, name=f"{name}-dlq")
-        self.queue = _queue(self, deployment, key, name, consumer_seconds, self.dead.queue, deployment.named_removal)
+        removal = removal or deployment.named_removal
+        self.dead = DeadLetters(self, "Dead", deployment=deployment, name=f"{name}-dlq", removal=removal)
+        self.queue = _queue(self, deployment, key, name, consumer_seconds, self.dead.queue, removal)
 
     def feed(self, consumer: Consumer, *, batch: int, concurrency: int, window_seconds: int = 0) -> None:
         """Let a function consume the queue.

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.hooks.told import DynamoToldChanges
     from shared.bootstrap.deployment import Deployment
     from shared.domain.hooks.happening import Happening
+    from shared.engine.hooks.call import CallHooks
     from shared.engine.hooks.desk import HookDesk
     from shared.engine.hooks.gather import Gatherer
     from shared.engine.hooks.happenings import Happenings
     from shared.engine.hooks.outbox import HookOutbox
+    from shared.engine.hooks.render import HookBodies
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Hooking:
     @property
     def local(self) -> bool:
         """Tell whether receivers may be on this machine."""
-        return bool(self.deployment.env.get(contracts.ENV_LOCAL))
+        return bool(self.deployment.env.get(contracts.ENV_LOOPBACK))
 
     @cached_property
     def endpoints(self) -> DynamoEndpoints:
@@ -120,6 +122,32 @@ class Hooking:
         from shared.adapters.dynamo import happenings  # noqa: PLC0415
 
         yield happenings.alarm(event)
+
+    @cached_property
+    def bodies(self) -> "HookBodies":
+        """Makes the bodies of deliveries."""
+        from shared.engine.hooks.render import HookBodies  # noqa: PLC0415
+
+        return HookBodies(self.deployment.records, self.deployment.clock)
+
+    @cached_property
+    def calls(self) -> "CallHooks":
+        """Posts what is due to endpoints."""
+        from shared.adapters.http.guarded import GuardedClient  # noqa: PLC0415
+        from shared.engine.hooks.call import CallHooks  # noqa: PLC0415
+        from shared.engine.hooks.posting import HookPoster  # noqa: PLC0415
+
+        clock = self.deployment.clock
+        client = GuardedClient(clock, local=self.local)
+        return CallHooks(
+            endpoints=self.endpoints,
+            queue=self.queue,
+            works=self.works,
+            hints=self.hints,
+            poster=HookPoster(client=client, secrets=self.secrets, body=self.bodies, clock=clock),
+            clock=clock,
+            draw=self.deployment.rng.random,
+        )
 
     @cached_property
     def desk(self) -> "HookDesk":

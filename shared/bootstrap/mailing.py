@@ -16,7 +16,6 @@ from shared.metrics import Metric, Service
 if TYPE_CHECKING:
     from shared.adapters.s3.mails import S3MailFiles
     from shared.bootstrap.deployment import Deployment
-    from shared.ports import MailFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ class Mailing:
         return MailQueuer(mails=self.mails, acceptor=acceptor, lanes=d.lanes, clock=d.clock)
 
     @property
-    def figures(self) -> "MailFigures":
+    def figures(self) -> ToldMailFigures:
         """What operators hear of mails."""
         return ToldMailFigures(self.deployment.settings.stage)
 

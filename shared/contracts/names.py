@@ -25,7 +25,7 @@ ENV_LANE: Final = "POSTHASTE_LANE"
 """The credential a sender function serves."""
 ENV_API_URL: Final = "POSTHASTE_API_URL"
 """The API's own address: for links in messages, and for a sender whose provider is told with each where to post."""
-ENV_LOCAL: Final = "POSTHASTE_LOCAL"
+ENV_LOOPBACK: Final = "POSTHASTE_LOOPBACK"
 """Set on the local cloud only, where webhooks may be posted to this machine."""
 ENV_LEASE_MARGIN: Final = "POSTHASTE_LEASE_MARGIN"
 """Seconds between a sender's deadline and the end of its lease."""
@@ -55,6 +55,12 @@ TEST_CREDENTIAL: Final = "test"
 """The built-in credential of test keys: every deployment has its lane, no setting names it."""
 TEST_RATE: Final = 500
 
+HOOK_WORKERS: Final = 20
+"""Endpoints of accounts that are posted to at once. Each worker has 8 posts in flight: 20 of them make 1,000 posts a
+second to endpoints that answer within 150 ms."""
+SLOW_HOOK_WORKERS: Final = 10
+"""The same, of endpoints that failed or took long the last time: they never take a worker from the others."""
+
 MIN_RATE: Final = 0.02
 """Messages per second, the least that a credential sends: one in 50 s. A sender lives for two minutes and has to wait
 for its slot, and a message that counts as several, or a rate that is raised again, waits for as many of these."""
@@ -80,12 +86,15 @@ HANDLERS: Final = {
     "notices": "functions.dispatch.notices.handler",
     "take": "functions.dispatch.take.handler",
     "digest": "functions.digest.handler.handler",
+    "gather_hooks": "functions.dispatch.gather_hooks.handler",
+    "call_hooks": "functions.dispatch.call_hooks.handler",
 }
 """Function → handler string.
 
 plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every minute; due: jobs whose time has come;
 ingest: uploaded lists; export: exports; notices: every minute; take: records of notifiers;
-digest: windows of events, by hints and every minute.
+digest: windows of events, by hints and every minute; gather_hooks: makes deliveries of what has happened, by hints and
+from both streams; call_hooks: posts them, by hints, and every minute looks for endpoints that no hint has named.
 """
 
 RESUMED: Final = ("credential.resumed", "account.resumed", "account.unsuspended", "deployment.resumed")

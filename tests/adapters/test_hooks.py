@@ -14,7 +14,7 @@ from shared.bootstrap import Deployment
 from shared.bootstrap.hooking import Hooking
 from shared.contracts import (
     ENV_LANE_URL_PREFIX,
-    ENV_LOCAL,
+    ENV_LOOPBACK,
     ENV_RECORDS_TABLE,
     ENV_SETTINGS,
     MAX_HINTED,
@@ -117,6 +117,6 @@ def test_only_the_local_cloud_posts_to_its_own_machine(
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     settings = Settings("dev", (), {})
     env = {ENV_SETTINGS: settings.dumps(), ENV_RECORDS_TABLE: "t", ENV_LANE_URL_PREFIX: "https://x/posthaste-dev-lane-"}
-    hooking = Hooking(Deployment({**env, **({ENV_LOCAL: "1"} if local else {})}, FakeClock()))
+    hooking = Hooking(Deployment({**env, **({ENV_LOOPBACK: "1"} if local else {})}, FakeClock()))
     assert hooking.local is local
     assert hooking.desk is hooking.desk

@@ -178,13 +178,3 @@ def test_nobody_listens_so_nothing_is_read(world: HookWorld) -> None:
     before = len(world.tap.calls)
     assert hearing(world).hear([logged(), logged(namespace="acc_other")]) == 0
     assert len(world.tap.calls) == before
-
-
-@pytest.mark.promise(3)
-def test_what_happened_is_noted_once_it_is_stored(world: HookWorld) -> None:
-    endpoint = world.endpoint("job.logged")
-    world.tap.arm_at("hook_queue.put", error=lambda: Retriable("busy"))
-    with pytest.raises(Retriable):
-        hearing(world).hear([logged()])
-    assert hearing(world).hear([logged()]) == 1
-    assert bodies(world, endpoint) == [{"job_id": "j1"}]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from infra.lint import synthesise
+from infra.lint import synthesise, templates
 from infra.settings import DeploymentSettings, DeployTarget, read
 from tests.infra.template import Template
 
@@ -28,6 +28,7 @@ TABLES = {
 }
 SENDERS = ("send-sendgrid-main", "send-big", "send-few", "send-test")
 LINK_KEYS_ID = "LinkKeysSecretF2C7DEFE"
+HOOK_KEY_ID = "HookKeySecret01A2050F"
 """Logical ids and services of what those settings make."""
 
 
@@ -49,6 +50,13 @@ def aws(folder: Path) -> Template:
 
 
 @pytest.fixture(scope="session")
+def hooks(folder: Path) -> Template:
+    """The nested stack of webhooks to accounts."""
+    (file,) = (f for f in templates(folder) if "Hooks" in f.name)
+    return Template(json.loads(file.read_text("utf-8")))
+
+
+@pytest.fixture(scope="session")
 def report(folder: Path) -> dict[str, Any]:
     """What cdk-nag found and why it was let stand."""
     found: dict[str, Any] = json.loads((folder / "validation-report.json").read_text("utf-8"))
@@ -61,12 +69,20 @@ def local_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def local(local_file: Path) -> Template:
+def local_hooks(local_file: Path) -> Template:
+    """The flat stack of the local cloud, with webhooks to accounts."""
     return Template(json.loads(local_file.read_text("utf-8")))
+
+
+@pytest.fixture(scope="session")
+def local(local_hooks: Template) -> Template:
+    """The same without what is in a nested stack on AWS."""
+    rest = {k: r for k, r in local_hooks.resources.items() if not k.startswith("AccountHooks")}
+    return Template({**local_hooks.raw, "Resources": rest})
 
 
 @pytest.fixture(params=["aws", "local"])
 def template(request: pytest.FixtureRequest) -> Template:
-    """Both templates, one after the other."""
+    """Both templates, one after the other, without webhooks to accounts."""
     found: Template = request.getfixturevalue(request.param)
     return found

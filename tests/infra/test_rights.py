@@ -10,7 +10,7 @@ from infra.grants import WRITE
 from infra.lint import synthesise
 from infra.settings import DeployTarget, read
 from shared import contracts
-from tests.infra.conftest import LINK_KEYS_ID, SENDERS, TABLES
+from tests.infra.conftest import HOOK_KEY_ID, LINK_KEYS_ID, SENDERS, TABLES
 from tests.infra.template import Template, listed, target
 
 SCANS = {"dynamodb:Scan", "dynamodb:PartiQLSelect"}
@@ -64,13 +64,14 @@ def test_each_secret_has_its_readers(template: Template) -> None:
         "credential": {*SENDERS} - {"send-test"},
         "webhook": {"webhooks"},
         "unsubscribe-??????": {*SENDERS, "api"},
+        "hooks-??????": {"api"},
     }
 
 
 @pytest.mark.promise(9)
 def test_secrets_are_created_without_a_value(template: Template) -> None:
     secrets = template.of("SecretsManager::Secret")
-    rows = [secret for key, secret in secrets.items() if key != LINK_KEYS_ID]
+    rows = [secret for key, secret in secrets.items() if key not in (LINK_KEYS_ID, HOOK_KEY_ID)]
     assert {r["Name"] for r in rows} == {f"posthaste-dev/credential/{c}" for c in ("sendgrid-main", "big", "few")}
     assert all(set(r) == {"Name", "Description"} for r in rows)
 

@@ -10,7 +10,7 @@ import pytest
 from infra.lint import synthesise
 from shared import contracts
 from shared.engine.intake.routes import FUTURE
-from tests.infra.conftest import LINK_KEYS_ID, SENDERS, TABLES, deployment
+from tests.infra.conftest import HOOK_KEY_ID, LINK_KEYS_ID, SENDERS, TABLES, deployment
 from tests.infra.template import Template, target, text
 
 QUEUES = {
@@ -45,7 +45,7 @@ def test_what_holds_data_keeps_its_logical_id(template: Template) -> None:
     assert QUEUES.items() <= named.items()
     lanes = {k: q for k, q in named.items() if not q.endswith("_express")}
     assert len(lanes) == len(QUEUES) + 4, "two queues for each of the other two lanes"
-    assert {"LanesendgridmainSecretC0C4D890", LINK_KEYS_ID} <= set(template.of("SecretsManager::Secret"))
+    assert {"LanesendgridmainSecretC0C4D890", LINK_KEYS_ID, HOOK_KEY_ID} <= set(template.of("SecretsManager::Secret"))
 
 
 def test_tables(template: Template) -> None:
@@ -270,8 +270,9 @@ def test_the_local_cloud_differs_only_where_it_must(aws: Template, local: Templa
     """
     missing = {k: r["Type"] for k, r in aws.resources.items() if k not in local.resources}
     nested = [k for k, kind in missing.items() if kind == "AWS::CloudFormation::Stack"]
-    assert [k[:7] for k in nested] == ["Express"]
-    missing.pop(nested[0])
+    assert sorted(k[:5] for k in nested) == ["Expre", "Hooks"]
+    for key in nested:
+        missing.pop(key)
     express = {k for k in local.resources if k.startswith("Express")}
     assert len(express) == 8, "a queue and an event source for each lane"
     assert {t for k, t in missing.items() if not k.startswith("Monitoring")} == {
@@ -293,7 +294,7 @@ def test_the_local_cloud_differs_only_where_it_must(aws: Template, local: Templa
             assert here != there
     assert paths == {
         "Function.Timeout",
-        "Function.Environment.Variables.POSTHASTE_LOCAL",
+        "Function.Environment.Variables.POSTHASTE_LOOPBACK",
         "EventSourceMapping.BatchSize",
         "Queue.VisibilityTimeout",
         "EventSourceMapping.MaximumRecordAgeInSeconds",

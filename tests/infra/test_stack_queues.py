@@ -65,7 +65,7 @@ def test_workers_of_each_lane(template: Template) -> None:
 
 def test_express_queues_are_in_a_stack_of_their_own(folder: Path, aws: Template) -> None:
     """They take nothing of the stack's 500 resources, and no lane moves for them."""
-    (file,) = (f for f in templates(folder) if "nested" in f.name)
+    (file,) = (f for f in templates(folder) if "Express" in f.name)
     nested = Template(json.loads(file.read_text("utf-8")))
     queues = nested.of("SQS::Queue")
     ids = [s.removeprefix("send-") for s in SENDERS]

@@ -64,8 +64,9 @@ def test_the_api_s_log_group_needs_no_place_in_the_resource_policy(template: Tem
     assert group["LogGroupName"].startswith("/aws/vendedlogs/posthaste-")
 
 
-def test_every_handler_of_the_contract_is_a_function(template: Template) -> None:
-    handlers = {s: f["Handler"] for s, f in template.functions().items() if not s.startswith("send-")}
+def test_every_handler_of_the_contract_is_a_function(template: Template, hooks: Template) -> None:
+    handlers = {s: f["Handler"] for s, f in hooks.functions().items()}
+    handlers |= {s: f["Handler"] for s, f in template.functions().items() if not s.startswith("send-")}
     senders = {f["Handler"] for s, f in template.functions().items() if s.startswith("send-")}
     assert senders == {contracts.HANDLERS["send"]}
     assert {"send": contracts.HANDLERS["send"], **handlers} == contracts.HANDLERS

@@ -97,6 +97,19 @@ def parse_url(url: str, *, local: bool) -> HookPlace:
     Raises:
         UrlRefused: the URL is not allowed.
     """
+    found = _read(url)
+    host, tls = found["host"].lower(), found["scheme"] == "https"
+    port = int(found["port"] or (443 if tls else 80))
+    if not (local and not tls and host in LOOPBACK):
+        _check_public(host, port, tls=tls)
+    elif not 0 < port <= _MAX_PORT:
+        raise UrlRefused("The URL has no valid port.")
+    shown = host if port == (443 if tls else 80) else f"{host}:{port}"
+    return HookPlace(host.strip("[]"), port, tls, "/" + found["target"].removeprefix("/"), shown)
+
+
+def _read(url: str) -> re.Match[str]:
+    """Return the parts of a URL that contains nothing but scheme, host, port, path and query."""
     if len(url) > MAX_URL:
         raise UrlRefused(f"The URL has more than {MAX_URL} characters.")
     if not _PRINTABLE.fullmatch(url):
@@ -108,16 +121,7 @@ def parse_url(url: str, *, local: bool) -> HookPlace:
     found = _URL.fullmatch(_lower_scheme(url))
     if found is None:
         raise UrlRefused("The URL is not an absolute https URL.")
-    host, tls = found["host"].lower(), found["scheme"] == "https"
-    port = int(found["port"] or (443 if tls else 80))
-    if local and not tls and host in LOOPBACK:
-        if not 0 < port <= _MAX_PORT:
-            raise UrlRefused("The URL has no valid port.")
-    else:
-        _check_public(host, port, tls=tls)
-    target = found["target"]
-    shown = host if found["port"] is None or port == (443 if tls else 80) else f"{host}:{port}"
-    return HookPlace(host.strip("[]"), port, tls, target if target.startswith("/") else f"/{target}", shown)
+    return found
 
 
 def check_url(url: str, *, local: bool) -> str:

@@ -173,7 +173,7 @@ class DynamoListeners:
     def has(self, namespace: str) -> bool:
         """Tell whether a namespace has endpoints, disabled ones included."""
         place = keys.listeners(namespace)
-        name, now = place["sk"]["S"], self._clock.now()
+        name, now = place["pk"]["S"], self._clock.now()
         known = self._known.get(name)
         if known is None or known[0] + KEPT <= now:
             item = self._db.get(self._table, place, consistent=False)

@@ -4,7 +4,7 @@
 |---|---|
 | an endpoint | `HE#endpoint / ENDPOINT` |
 | which endpoints has a namespace? | `HN#namespace / LIST` |
-| which namespaces have endpoints? by hash | `SYS / HOOKS#00` to `HOOKS#15` |
+| which namespaces have endpoints? by hash | `HS#00 / HOOKS` to `HS#15 / HOOKS` |
 | work of an endpoint: lease, breaker, order to replay | `HW#endpoint / WORK` |
 | deliveries that wait, those due soonest first | `HQ#endpoint / due#id` |
 | deliveries that have ended, oldest first | `HL#endpoint / created_at#id` |
@@ -35,7 +35,7 @@ def endpoints(namespace: str) -> Key:
 def listeners(namespace: str) -> Key:
     """Which namespaces have endpoints: the item that this one is in, if it has."""
     shard = hashlib.sha256(namespace.encode()).digest()[0] % LISTS
-    return key("SYS", f"HOOKS#{shard:02d}")
+    return key(f"HS#{shard:02d}", "HOOKS")
 
 
 def work(name: str) -> Key:

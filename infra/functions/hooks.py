@@ -1,0 +1,185 @@
+"""What posts events to accounts' own endpoints: who makes the deliveries reads much, and who posts them reads little.
+
+On AWS all of it is in a nested stack. Its queues hold hints and go with their stack: a rollback would otherwise keep
+them, and with them their names. The secret is in the stack itself, since all endpoints' secrets are derived from it.
+"""
+
+import string
+from collections.abc import Mapping
+from typing import Final
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk.aws_dynamodb import Table
+from aws_cdk.aws_events import EventPattern, Match, Rule
+from aws_cdk.aws_events_targets import LambdaFunction
+from aws_cdk.aws_lambda import Code
+from aws_cdk.aws_secretsmanager import CfnSecret
+from constructs import Construct
+
+from infra.functions.function import Function
+from infra.functions.minutely import every_minute
+from infra.functions.streams import read_stream
+from infra.resources.queue import DeadLetters, WorkQueue
+from infra.settings import DeploymentSettings, DeployTarget
+from shared import contracts
+
+GATHER_SECONDS: Final = 60
+CALL_SECONDS: Final = 60
+"""A worker begins no post in the last 15 s, and hands an endpoint on after some seconds."""
+MEMORY_MB: Final = 512
+BATCH: Final = 10
+"""Hints about changes at once: the most that SQS gives without waiting."""
+STREAM_RETRIES: Final = 50
+STREAM_AGE_SECONDS: Final = 6 * 3600
+"""Nothing makes up for a record of a stream that is given up, so it is tried for hours."""
+GATHERERS: Final = {DeployTarget.AWS: 10, DeployTarget.LOCAL: 2}
+WORKERS: Final = {DeployTarget.AWS: contracts.HOOK_WORKERS, DeployTarget.LOCAL: 3}
+SLOW_WORKERS: Final = {DeployTarget.AWS: contracts.SLOW_HOOK_WORKERS, DeployTarget.LOCAL: 2}
+"""On a laptop each further worker costs a second of a core to start."""
+KEY_LENGTH: Final = 64
+"""Letters and digits: 380 bits."""
+
+
+class HookKey(Construct):
+    """The secret that all endpoints' secrets are derived from, with a key that nobody has ever seen.
+
+    CloudFormation would make a key anew if these properties changed, and every receiver would refuse what is posted:
+    they stay as they are.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
+        super().__init__(scope, construct_id)
+        self.secret = CfnSecret(
+            self,
+            "Secret",
+            name=contracts.hooks_secret_name(deployment.stage),
+            description="Posthaste: what the secrets of webhook endpoints are derived from; never change it",
+            kms_key_id=deployment.kms_key_arn or None,
+            generate_secret_string=CfnSecret.GenerateSecretStringProperty(
+                secret_string_template="{}",  # noqa: S106 - the object that the key is put into
+                generate_string_key="current",
+                password_length=KEY_LENGTH,
+                exclude_characters=string.punctuation + " ",
+            ),
+        )
+        self.secret.apply_removal_policy(deployment.named_removal)
+
+
+class HooksConstruct(Construct):
+    """Queues and functions of webhooks to accounts."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: DeploymentSettings,
+        code: Code,
+        environment: Mapping[str, str],
+        records: Table,
+        ops: Table,
+    ) -> None:
+        """Create them.
+
+        Args:
+            scope: the stack, nested on AWS.
+            construct_id: the id.
+            deployment: what is deployed.
+            code: the common asset, as one of that stack.
+            environment: the functions' variables.
+            records: the table, whose stream has what happens to jobs, lists and recipients.
+            ops: the table, whose stream has what happens to breakers.
+        """
+        super().__init__(scope, construct_id)
+        self._deployment = deployment
+        self._code = code
+        self._environment = environment
+        target = deployment.target
+        changes, calls, slow = self.names
+        self.changes = self._queue("Changes", changes, GATHER_SECONDS)
+        self.calls = self._queue("Calls", calls, CALL_SECONDS)
+        self.slow = self._queue("SlowCalls", slow, CALL_SECONDS)
+        self.gather = self._function("Gather", "gather_hooks", GATHER_SECONDS)
+        self.call = self._function("Call", "call_hooks", CALL_SECONDS, WORKERS[target] + SLOW_WORKERS[target])
+        self.changes.feed(self.gather, batch=BATCH, concurrency=GATHERERS[target])
+        self.calls.feed(self.call, batch=1, concurrency=WORKERS[target])
+        self.slow.feed(self.call, batch=1, concurrency=SLOW_WORKERS[target])
+        self.gather_dead = self._dead(self.gather, "gather_hooks")
+        self.call_dead = self._dead(self.call, "call_hooks")
+        for name, table, patterns in (
+            ("Records", records, contracts.HOOKS_RECORDS_FILTERS),
+            ("Ops", ops, contracts.HOOKS_OPS_FILTERS),
+        ):
+            read_stream(
+                self.gather,
+                f"{name}Source",
+                deployment=deployment,
+                table=table,
+                patterns=patterns,
+                dead=self.gather_dead,
+                retries=STREAM_RETRIES,
+                age_seconds=STREAM_AGE_SECONDS,
+            )
+        every_minute(self.call, self.call_dead)
+        if not deployment.local:
+            self._hear_alarms()
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The physical names of the queues of changes, of calls and of slow calls."""
+        stage = self._deployment.stage
+        return (
+            contracts.hooks_queue_name(stage),
+            contracts.calls_queue_name(stage),
+            contracts.calls_queue_name(stage, apart=True),
+        )
+
+    @property
+    def queues(self) -> tuple[WorkQueue, ...]:
+        """All queues."""
+        return self.changes, self.calls, self.slow
+
+    def _queue(self, construct_id: str, name: str, seconds: int) -> WorkQueue:
+        return WorkQueue(
+            self,
+            construct_id,
+            deployment=self._deployment,
+            name=name,
+            consumer_seconds=seconds,
+            removal=RemovalPolicy.DESTROY,
+        )
+
+    def _dead(self, consumer: Function, name: str) -> DeadLetters:
+        """Create where reports of a function's failed invocations are kept. Their redrive finds it by this name."""
+        full = f"{contracts.prefix(self._deployment.stage)}-{name}-dlq"
+        return DeadLetters(consumer, "Dead", deployment=self._deployment, name=full, removal=RemovalPolicy.DESTROY)
+
+    def _function(self, construct_id: str, name: str, seconds: int, reserved: int | None = None) -> Function:
+        return Function(
+            self,
+            construct_id,
+            deployment=self._deployment,
+            code=self._code,
+            handler=contracts.HANDLERS[name],
+            service=name,
+            seconds=seconds,
+            memory=MEMORY_MB,
+            environment=self._environment,
+            reserved=reserved if self._deployment.reserved else None,
+        )
+
+    def _hear_alarms(self) -> None:
+        """Bring changes of this stage's alarms to the function that makes deliveries."""
+        prefix = f"{contracts.prefix(self._deployment.stage)}-"
+        pattern = EventPattern(
+            source=["aws.cloudwatch"],
+            detail_type=["CloudWatch Alarm State Change"],
+            detail={"alarmName": Match.prefix(prefix)},
+        )
+        target = LambdaFunction(
+            self.gather.function,
+            dead_letter_queue=self.gather_dead.queue,
+            retry_attempts=2,
+            max_event_age=Duration.minutes(5),
+        )
+        Rule(self, "Alarms", event_pattern=pattern, targets=[target])
