@@ -3,7 +3,7 @@
 It reads all accounts' items and calls nobody outside. `call_hooks` posts what is stored here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from functions.dispatch import services
@@ -16,6 +16,8 @@ from shared.domain.hooks.kinds import HookPace
 logger = logs.lines()
 early(lambda: services.hooking().gatherer, lambda: services.hooking().happenings)
 QUEUE: Final = "aws:sqs"
+MARGIN: Final = 25.0
+"""Seconds before its end in which an invocation begins no other chunks: those begun take some seconds."""
 Group = dict[tuple[str, HookPace], list[tuple[HookChanges, str]]]
 
 
@@ -27,15 +29,23 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     logs.begin(logger, logs.invocation(context))
     records: Sequence[Mapping[str, Any]] = event.get("Records", ())
     if records and records[0]["eventSource"] == QUEUE:
-        return {"batchItemFailures": [{"itemIdentifier": name} for name in _gather(records)]}
+        return {"batchItemFailures": [{"itemIdentifier": name} for name in _gather(records, _seconds(context))]}
     heard = services.hooking().happenings
     made = heard.hear(services.hooking().read(records) if records else services.hooking().alarm(event))
     logger.info("heard", records=len(records), deliveries=made)
     return {"batchItemFailures": []}
 
 
-def _gather(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Serve hints, those of a namespace and pace together; return the ids of the messages that failed."""
+def _seconds(context: Any) -> float:
+    """Return how long chunks may be begun."""
+    return float(context.get_remaining_time_in_millis()) / 1000 - MARGIN
+
+
+def _gather(records: Sequence[Mapping[str, Any]], seconds: float) -> list[str]:
+    """Serve hints, those of a namespace and pace together; return the ids of the messages that failed.
+
+    Chunks for which there is no time are hinted at again.
+    """
     failures = []
     groups: Group = {}
     for record in records:
@@ -49,7 +59,9 @@ def _gather(records: Sequence[Mapping[str, Any]]) -> list[str]:
     for (namespace, pace), some in groups.items():
         places = [(job, n) for changes, _ in some for job, chunks in changes.places.items() for n in chunks]
         try:
-            gathered = services.hooking().gatherer.gather(namespace, places, pace)
+            gathered = services.hooking().gatherer.gather(namespace, places, pace, seconds=seconds)
+            if gathered.left:
+                services.hooking().hints.gather(namespace, _by_job(gathered.left), pace)
         except Exception:  # reported, logged and delivered again
             logger.exception("not gathered", namespace=namespace, pace=pace.value)
             failures += [name for _, name in some]
@@ -57,3 +69,11 @@ def _gather(records: Sequence[Mapping[str, Any]]) -> list[str]:
         events, deliveries = events + gathered.events, deliveries + gathered.deliveries
     logger.info("gathered", hints=len(records), events=events, deliveries=deliveries, failed=len(failures))
     return failures
+
+
+def _by_job(places: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
+    """Return chunks by their jobs."""
+    out: dict[str, list[int]] = {}
+    for job, chunk in places:
+        out.setdefault(job, []).append(chunk)
+    return out

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,9 +15,11 @@ from shared.domain.hooks.bodies import HookEvent
 from shared.domain.hooks.endpoint import DEPLOYMENT, Endpoint
 from shared.domain.hooks.happening import Happening
 from shared.domain.hooks.kinds import HookKind, HookPace
+from shared.engine.hooks.gather import SLICE
 from shared.engine.hooks.happenings import Happenings
 from shared.ports import Retriable
 from tests.engine.hooks.hook_world import HookWorld
+from tests.fakes.faults import Crash, When
 from tests.fakes.hooks.outside import GatherHint
 from tests.fakes.world import ACCOUNT, credential, recipients
 
@@ -33,11 +36,25 @@ def world(monkeypatch: pytest.MonkeyPatch) -> HookWorld:
     parts = SimpleNamespace(
         gatherer=made.gatherer,
         happenings=heard,
+        hints=made.hook_hints,
         read=lambda records: happenings.read(records, made.clock.ms // 1000),
         alarm=lambda event: [happenings.alarm(event)],
     )
     monkeypatch.setattr(services, "hooking", lambda: parts)
     return made
+
+
+class Context:
+    """What Lambda says of an invocation. `seconds`: that are left."""
+
+    aws_request_id = "request"
+
+    def __init__(self, seconds: float = 60) -> None:
+        self._seconds = seconds
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return the milliseconds that are left."""
+        return int(self._seconds * 1000)
 
 
 def hearing(world: HookWorld) -> Happenings:
@@ -78,9 +95,9 @@ def test_hints_become_deliveries(world: HookWorld) -> None:
     world.settle()
     event = hints(world)
     assert len(event["Records"]) == 6
-    assert gather_hooks.handler(event, None) == {"batchItemFailures": []}
+    assert gather_hooks.handler(event, Context()) == {"batchItemFailures": []}
     assert (len(world.deliveries(single)), len(world.deliveries(batched))) == (3, 1)
-    assert gather_hooks.handler(event, None) == {"batchItemFailures": []}
+    assert gather_hooks.handler(event, Context()) == {"batchItemFailures": []}
     assert len(world.ids(single)) == len(world.ids(batched)) == 3
 
 
@@ -94,17 +111,17 @@ def test_hints_that_fail_are_delivered_again_and_others_are_served(world: HookWo
     event["Records"].append(message('{"hooks": {}}', 9))
     first = event["Records"][0]["messageId"]
     world.tap.arm_at("hook_queue.put", error=lambda: Retriable("busy"))
-    failed = [x["itemIdentifier"] for x in gather_hooks.handler(event, None)["batchItemFailures"]]
+    failed = [x["itemIdentifier"] for x in gather_hooks.handler(event, Context())["batchItemFailures"]]
     assert failed == ["9", first]
     assert len(world.ids(endpoint)) + len(world.ids(other)) == 1
     event["Records"] = event["Records"][:1]
-    assert gather_hooks.handler(event, None) == {"batchItemFailures": []}
+    assert gather_hooks.handler(event, Context()) == {"batchItemFailures": []}
     assert len(world.ids(endpoint)) == len(world.ids(other)) == 1
 
 
 def test_a_change_of_an_alarm_becomes_a_delivery(world: HookWorld) -> None:
     operators, account = world.endpoint(namespace=DEPLOYMENT), world.endpoint()
-    gather_hooks.handler(ALARM, None)
+    gather_hooks.handler(ALARM, Context())
     assert [x["alarm"] for x in bodies(world, operators)] == ["stuck"]
     assert bodies(world, account) == []
 
@@ -115,7 +132,7 @@ def test_a_record_of_a_stream_becomes_a_delivery(world: HookWorld) -> None:
     shown = {"NewImage": image | {"version": {"N": "1"}}}
     record = {"eventSource": "aws:dynamodb", "eventName": "MODIFY", "dynamodb": shown}
     for _ in range(2):
-        assert gather_hooks.handler({"Records": [record, record]}, None) == {"batchItemFailures": []}
+        assert gather_hooks.handler({"Records": [record, record]}, Context()) == {"batchItemFailures": []}
     assert [x["credential_id"] for x in bodies(world, operators)] == ["one"]
 
 
@@ -178,3 +195,58 @@ def test_nobody_listens_so_nothing_is_read(world: HookWorld) -> None:
     before = len(world.tap.calls)
     assert hearing(world).hear([logged(), logged(namespace="acc_other")]) == 0
     assert len(world.tap.calls) == before
+
+
+@pytest.mark.promise(3)
+def test_what_happened_is_noted_once_it_is_stored(world: HookWorld) -> None:
+    endpoint = world.endpoint("job.logged")
+    world.tap.arm_at("hook_queue.put", error=lambda: Retriable("busy"))
+    with pytest.raises(Retriable):
+        hearing(world).hear([logged()])
+    assert hearing(world).hear([logged()]) == 1
+    assert bodies(world, endpoint) == [{"job_id": "j1"}]
+
+
+@pytest.mark.promise(3)
+@pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
+def test_a_crash_at_any_call_loses_nothing_that_happened(when: When) -> None:
+    some = [logged("j1"), logged("j2", look={"j2": range(2)}), Happening(ACCOUNT, HALTED, HookEvent("evt_3", {}))]
+    fired = 0
+    for nth in range(12):
+        world = HookWorld(credential("one"))
+        endpoints = [world.endpoint(), world.endpoint(batch=True)]
+        world.tap.arm(nth, when)
+        with suppress(Crash):
+            hearing(world).hear(some)
+        fired += world.tap.fired
+        world.tap.disarm()
+        world.reboot()
+        world.clock.sleep(1)
+        hearing(world).hear(some)
+        heard = [{name for x in world.deliveries(endpoint) for name in named(x.id, x.data)} for endpoint in endpoints]
+        assert heard == [{"evt_j1_1", "evt_j2_1", "evt_3"}] * 2, (nth, when)
+        assert {x.pace for x in world.hook_hints.gathers} == set(HookPace)
+    assert fired > 5
+
+
+def named(name: str, data: str) -> list[str]:
+    """Return the ids of the events of a delivery."""
+    raw = json.loads(data)
+    return [one for one, _ in raw] if isinstance(raw, list) else [name]
+
+
+@pytest.mark.promise(3)
+@pytest.mark.parametrize("batch", [False, True])
+def test_chunks_for_which_there_is_no_time_are_hinted_at_again(world: HookWorld, *, batch: bool) -> None:
+    endpoint = world.endpoint("message.sent", batch=batch)
+    pace = HookPace.LATER if batch else HookPace.NOW
+    jobs = [world.accept(1).id for _ in range(SLICE[pace] + 2)]
+    world.settle()
+    world.hook_hints.gathers.clear()
+    event = {"Records": [message(HookChanges(ACCOUNT, dict.fromkeys(jobs, (0,)), pace.value).dumps(), 1)]}
+    world.tap.delay = lambda: world.clock.sleep(1)
+    assert gather_hooks.handler(event, Context(gather_hooks.MARGIN)) == {"batchItemFailures": []}
+    assert len(world.ids(endpoint)) == SLICE[pace]
+    assert world.hook_hints.gathers == [GatherHint(ACCOUNT, dict.fromkeys(jobs[SLICE[pace] :], (0,)), pace)]
+    world.gather()
+    assert len(world.ids(endpoint)) == len(set(world.ids(endpoint))) == len(jobs)

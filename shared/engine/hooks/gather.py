@@ -6,6 +6,7 @@ Everything may be done again, by any number of processes: the same change has th
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Final, Protocol
 
 from shared.domain.hooks import told as rules
@@ -16,11 +17,15 @@ from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell
+from shared.domain.times import Seconds
 from shared.engine.hooks.outbox import CellEvent, HookOutbox
 from shared.engine.reports.attempts import Attempt, attempts_of, error_of, skipped_early
 from shared.ports import Clock, LedgerStore, ToldChanges
 
 KNOWN_JOBS: Final = 256
+SLICE: Final = {HookPace.NOW: 8, HookPace.LATER: 40}
+"""Chunks whose changes are handed on, and noted, before the next ones: up to 4,000 deliveries of single events, or 200
+of batches."""
 
 Place = tuple[str, int]
 """A chunk: job and number."""
@@ -41,10 +46,17 @@ class Chunks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What came of hints. `events`: changes that were handed on; `deliveries`: what was stored."""
+    """What came of hints.
+
+    Attributes:
+        events: changes that were handed on.
+        deliveries: what was stored of them.
+        left: chunks for which there was no time.
+    """
 
     events: int = 0
     deliveries: int = 0
+    left: tuple[Place, ...] = ()
 
 
 class Gatherer:
@@ -68,32 +80,44 @@ class Gatherer:
         self._clock = clock
         self._known: OrderedDict[str, Job] = OrderedDict()
 
-    def gather(self, namespace: str, places: Iterable[Place], pace: HookPace) -> Gathered:
+    def gather(self, namespace: str, places: Iterable[Place], pace: HookPace, *, seconds: Seconds = inf) -> Gathered:
         """Hand on what has changed of chunks.
 
         Args:
             namespace: whose jobs they are; others' are left out.
             places: the chunks, as (job, number).
             pace: for which endpoints.
+            seconds: after which no further chunks are begun.
 
         Raises:
             Retriable: a store fails. Nothing is lost: the hint is to be repeated.
         """
+        until = self._clock.now() + seconds
         endpoints = self._outbox.at_pace(namespace, pace)
-        if not endpoints:
-            return Gathered()
-        wanted = list(dict.fromkeys(places))
+        wanted = list(dict.fromkeys(places)) if endpoints else []
         jobs = self._jobs(namespace, {name for name, _ in wanted})
         mine = [place for place in wanted if place[0] in jobs]
+        events = deliveries = 0
+        for start in range(0, len(mine), SLICE[pace]):
+            if start and self._clock.now() > until:
+                return Gathered(events, deliveries, tuple(mine[start:]))
+            found, stored = self._slice(endpoints, jobs, mine[start : start + SLICE[pace]], pace)
+            events, deliveries = events + found, deliveries + stored
+        return Gathered(events, deliveries)
+
+    def _slice(
+        self, endpoints: Sequence[Endpoint], jobs: Mapping[str, Job], places: Sequence[Place], pace: HookPace
+    ) -> tuple[int, int]:
+        """Hand on the changes of some chunks, then note that; return how many events and deliveries that were."""
         # Before the ledgers: what was handed on by another since then, of newer ones, would be handed on again.
-        told = self._told.read(mine, pace)
-        ledgers = self._ledgers.read_these(mine)
+        told = self._told.read(places, pace)
+        ledgers = self._ledgers.read_these(places)
         changed = [x for x in ledgers if _before(told, x) != x.cells]
         events = self._events(endpoints, jobs, changed, told)
         stored = sum(self._outbox.changed(x, events) for x in endpoints)
         now = int(self._clock.now() * 1000)
         self._told.write([ToldCells(x.job, x.chunk, x.cells, now, x.ttl) for x in changed], pace)
-        return Gathered(sum(map(len, events.values())), stored)
+        return sum(map(len, events.values())), stored
 
     def _events(
         self,
