@@ -321,7 +321,7 @@ def _cells(raw: bytes, columns: int | None, separator: str) -> list[str] | tuple
     try:
         text = line.decode()
     except UnicodeDecodeError:
-        return RowCode.INVALID_UTF8, "The row is not valid UTF-8."
+        return RowCode.INVALID_UTF8, "The row is not valid UTF-8, perhaps Windows-1252."
     if not _RECORDS[separator].fullmatch(raw + b"\n"):
         return RowCode.UNCLOSED_QUOTE, "The row opens a quote that is not closed."
     try:
