@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shared.engine.hooks.desk import HookDesk
     from shared.engine.hooks.gather import Gatherer
     from shared.engine.hooks.happenings import Happenings
+    from shared.engine.hooks.listening import ListenerDesk
     from shared.engine.hooks.outbox import HookOutbox
     from shared.engine.hooks.render import HookBodies
 
@@ -65,6 +66,26 @@ class Hooking:
     def secrets(self) -> StoredHookSecrets:
         """What the secrets of endpoints are derived from."""
         return StoredHookSecrets(self.deployment.secrets)
+
+    @cached_property
+    def bodies(self) -> "HookBodies":
+        """Makes the bodies of deliveries."""
+        from shared.engine.hooks.render import HookBodies  # noqa: PLC0415
+
+        return HookBodies(self.deployment.records, self.deployment.clock)
+
+    @cached_property
+    def listeners(self) -> "ListenerDesk":
+        """Hands out the deliveries of listeners."""
+        from shared.engine.hooks.listening import ListenerDesk  # noqa: PLC0415
+
+        return ListenerDesk(
+            endpoints=self.endpoints,
+            queue=self.queue,
+            secrets=self.secrets,
+            body=self.bodies,
+            clock=self.deployment.clock,
+        )
 
     @cached_property
     def audience(self) -> DynamoListeners:

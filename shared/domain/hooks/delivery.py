@@ -37,6 +37,8 @@ EXPIRES_MS: Final[Millis] = 92 * 3_600_000
 """A delivery that waited for so long, much of it behind a breaker, fails. Ten attempts take up to 91 hours."""
 KEPT_MS: Final[Millis] = 7 * DAY_MS
 """A delivery that has ended is kept for so long."""
+CONTENT_GONE: Final = "content_gone"
+"""Error of a delivery about messages that are no longer stored."""
 EXPIRED: Final = "expired"
 """Error of a delivery that waited too long."""
 _NAME: Final = re.compile(r"([0-9]{1,15})\.([A-Za-z0-9_.-]{1,128})")

@@ -12,6 +12,7 @@ from typing import Final
 
 from shared.domain.audit import EVERYONE, SYSTEM, Act, Event, audited
 from shared.domain.hooks.delivery import (
+    CONTENT_GONE,
     EXPIRED,
     DeliveryState,
     HookAttempt,
@@ -48,8 +49,6 @@ NEAR_MS: Final[Millis] = 6_500
 """The first retry is due within this, so a hint is sent whoever made it wait."""
 SOON_MS: Final[Millis] = 60_000
 """The walk of every minute makes up for hints that are later than this."""
-CONTENT_GONE: Final = "content_gone"
-"""Error of a delivery whose messages have been removed."""
 TRIES: Final = 5
 
 

@@ -15,6 +15,7 @@ from shared.domain.hooks.delivery import (
 from shared.domain.hooks.endpoint import (
     DEPLOYMENT,
     EVERY_KIND,
+    MAX_ENDPOINTS,
     DisabledReason,
     Endpoint,
     HookFormat,
@@ -257,19 +258,26 @@ class HookDesk:
 
     def _made(self, namespace: str, draft: HookDraft, by: str) -> MadeHook:
         now = self._now()
-        for x in self._endpoints.of(namespace):
-            if x.abandoned(now):
-                self._endpoints.delete(x, event=None)
         listener = draft.url is None
         bare = Endpoint(new_endpoint_id(now), namespace, "", (), now, proven=listener)
         made = replace(self._with(bare, draft), proven=listener)
         if not made.events:
             raise invalid("events", "Name at least one kind of events, or `*`.")
+        self._make_room(namespace, now)
         data: dict[str, str | int] = {"events": len(made.events), **self._host(made)}
         event = audited(_log(namespace), now, made.id, Act.HOOK_CREATED, by, data)
         if self._endpoints.create(made, None, event=event) is None:
             raise Decline("too_many_hooks")
         return MadeHook(made, self._secret(made))
+
+    def _make_room(self, namespace: str, now: Millis) -> None:
+        """Remove listeners that no command polls any longer; refuse one endpoint too many before anything is stored."""
+        known = self._endpoints.of(namespace)
+        for x in known:
+            if x.abandoned(now):
+                self._endpoints.delete(x, event=None)
+        if sum(not x.abandoned(now) for x in known) >= MAX_ENDPOINTS:
+            raise Decline("too_many_hooks")
 
     def _with(self, old: Endpoint, draft: HookDraft) -> Endpoint:
         if draft.description is not None and len(draft.description) > MAX_DESCRIPTION:

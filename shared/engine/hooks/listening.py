@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from shared.domain.hooks.delivery import DeliveryState, HookAttempt, HookDelivery, attempted, ended
+from shared.domain.hooks.delivery import CONTENT_GONE, DeliveryState, HookAttempt, HookDelivery, attempted, ended
 from shared.domain.hooks.endpoint import Endpoint
 from shared.domain.hooks.signature import secret_of, signed_headers
 from shared.domain.times import Millis
@@ -12,7 +12,7 @@ from shared.ports import Clock, Endpoints, HookQueue, HookSecrets
 
 MINUTE_MS: Final[Millis] = 60_000
 Body = Callable[[HookDelivery, Endpoint], bytes]
-"""Makes the body of a delivery to an endpoint, always the same bytes."""
+"""Makes the body of a delivery to an endpoint, always the same bytes; empty if what it is about is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ class ListenerDesk:
     def pending(self, endpoint: Endpoint, limit: int) -> Sequence[OutgoingHook]:
         """Return the deliveries of a listener that wait, as they are posted, and note that it was polled.
 
+        A delivery about messages that are gone fails instead.
+
         Args:
             endpoint: the listener.
             limit: at least 1.
@@ -61,7 +63,14 @@ class ListenerDesk:
             return []
         master = self._secrets.master()
         secrets = [secret_of(master, endpoint.id, version) for version in endpoint.secrets(now)]
-        return [self._outgoing(x, endpoint, now // 1000, secrets) for x in found]
+        out = []
+        for x in found:
+            if body := self._body(x, endpoint):
+                headers = {"content-type": "application/json", **signed_headers(x.id, now // 1000, body, secrets)}
+                out.append(OutgoingHook(x, headers, body))
+            else:
+                self.done(x, HookAttempt(now, error=CONTENT_GONE))
+        return out
 
     def done(self, delivery: HookDelivery, attempt: HookAttempt) -> HookDelivery:
         """Note what became of a delivery that a listener fetched. One that has its end already keeps it."""
@@ -72,11 +81,6 @@ class ListenerDesk:
         new = ended(attempted(delivery, attempt), state, self._now())
         self._queue.settle([(delivery, new)])
         return new
-
-    def _outgoing(self, delivery: HookDelivery, endpoint: Endpoint, now: int, secrets: Sequence[str]) -> OutgoingHook:
-        body = self._body(delivery, endpoint)
-        headers = {"content-type": "application/json", **signed_headers(delivery.id, now, body, secrets)}
-        return OutgoingHook(delivery, headers, body)
 
     def _now(self) -> Millis:
         return int(self._clock.now() * 1000)

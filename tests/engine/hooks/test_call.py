@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.audit import Log
-from shared.domain.hooks.delivery import DELAYS_MS, DeliveryState, HookAttempt, attempted, ended
+from shared.domain.hooks.delivery import CONTENT_GONE, DELAYS_MS, DeliveryState, HookAttempt, attempted, ended
 from shared.domain.hooks.endpoint import LISTENER_MS, EndpointState, rotated
 from shared.domain.hooks.signature import secret_of
 from shared.domain.hooks.work import ReplayOrder
-from shared.engine.hooks.call import CONTENT_GONE
 from shared.ports import HookAnswer, Retriable
 from tests.domain.hooks.examples import ACCOUNT, HOOK
 from tests.engine.hooks.calling import Caller

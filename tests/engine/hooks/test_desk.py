@@ -48,7 +48,7 @@ class Office:
             endpoints=self.endpoints,
             queue=self.queue,
             secrets=FakeHookSecrets(),
-            body=lambda x, _: b'{"type":"' + x.kind.encode() + b'"}',
+            body=lambda x, _: b'{"type":"' + x.kind.encode() + b'"}' if x.id != "evt_gone" else b"",
             clock=self.clock,
         )
 
@@ -314,6 +314,14 @@ def test_what_was_forwarded_has_its_end(office: Office, status: int, state: str)
     assert (done.state, len(done.attempts)) == (state, 1)
     assert office.listeners.pending(endpoint, 10) == []
     assert office.listeners.done(done, HookAttempt(office.now, 200)) == done
+
+
+def test_a_delivery_about_what_is_gone_fails(office: Office) -> None:
+    endpoint = office.listener().endpoint
+    gone = office.delivery(endpoint, "evt_gone")
+    assert office.listeners.pending(endpoint, 10) == []
+    (over,) = office.queue.over.values()
+    assert (over.name, over.state, over.attempts[0].error) == (gone.name, DeliveryState.FAILED, "content_gone")
 
 
 def test_a_poll_is_noted_by_the_minute_and_keeps_a_listener(office: Office) -> None:
