@@ -107,6 +107,15 @@ class ApiClient:
         """Delete a resource; a repeat after a lost answer is harmless."""
         return self._call("DELETE", _asking(path, query), b"", {}, again=True)
 
+    def patch(self, path: str, body: bytes) -> dict[str, Any]:
+        """Change a resource; a repeat after a lost answer is harmless.
+
+        Args:
+            path: the resource's path.
+            body: JSON, as UTF-8.
+        """
+        return self._call("PATCH", path, body, {"Content-Type": "application/json"}, again=True)
+
     def post(
         self,
         path: str,

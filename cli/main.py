@@ -17,6 +17,7 @@ from cli.client import installed_version
 from cli.digests import digests, events
 from cli.doctor import doctor
 from cli.errors import CommandError, ExitCode
+from cli.hooks import commands as hooks
 from cli.mails import mails
 from cli.notifier import commands as spool
 from cli.operating import accounts, audit, credentials, erasing, keys, logs, notifiers, queues, stopping, switches
@@ -92,9 +93,9 @@ app = typer.Typer(
     name="posthaste",
     cls=Commands,
     help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, message, "
-    "mail, template, suppression, schedule, stats, event, digest, notifier spool, notifier sync, relay), its operators "
-    "(account, key, sender, notifier, job, credential, audit, erase, pause, resume, rate, queue, redrive, doctor, "
-    "logs) and a developer's machine (local).",
+    "mail, hook, template, suppression, schedule, stats, event, digest, notifier spool, notifier sync, relay), its "
+    "operators (account, key, sender, notifier, job, credential, audit, erase, pause, resume, rate, queue, redrive, "
+    "doctor, logs) and a developer's machine (local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -103,6 +104,7 @@ app.add_typer(batches.app, name="batch")
 app.add_typer(campaigns.app, name="campaign")
 app.add_typer(mails.app, name="mail")
 app.command("message")(timeline.message)
+app.add_typer(hooks.app, name="hook")
 app.add_typer(templates.app, name="template")
 app.add_typer(suppressions.app, name="suppression")
 app.add_typer(schedules.app, name="schedule")

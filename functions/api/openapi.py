@@ -45,6 +45,8 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "description": "What batch keys begin with. It is the rest of the path, so it may hold `/`, also at its end.",
         "maxLength": 200,
     },
+    "hook_id": {"type": "string", "description": "An endpoint's id.", "maxLength": 100},
+    "delivery_id": {"type": "string", "description": "A delivery's id.", "maxLength": 300},
     "mail_id": {"type": "string", "description": "A mail's id.", "maxLength": 100},
     "window_id": {"type": "string", "description": "A window's id.", "maxLength": 100},
     "program": {"type": "string", "description": "A program's name.", "maxLength": 64},

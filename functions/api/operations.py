@@ -11,6 +11,9 @@ from functions.api.campaigns import sending, trials
 from functions.api.digests import policies as digest_policies
 from functions.api.digests import routes as digests
 from functions.api.events import routes as events
+from functions.api.hooks import deliveries as hook_deliveries
+from functions.api.hooks import listening as hook_listening
+from functions.api.hooks import routes as hooks
 from functions.api.jobs import exports, logs, schedules
 from functions.api.jobs import routes as jobs
 from functions.api.mails import routes as mails
@@ -39,6 +42,9 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *digests.ROUTES,
     *digest_policies.ROUTES,
     *mails.ROUTES,
+    *hook_listening.ROUTES,
+    *hooks.ROUTES,
+    *hook_deliveries.ROUTES,
     *messages.ROUTES,
     *notifiers.ROUTES,
     *notices.ROUTES,

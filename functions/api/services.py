@@ -30,6 +30,7 @@ from shared.ports import Clock, Files, Journal, Links, Records, Texts
 if TYPE_CHECKING:
     from functions.api.campaigns.services import CampaignServices
     from functions.api.digests.services import DigestServices
+    from functions.api.hooks.services import HookServices
     from functions.api.mails.services import MailServices
     from functions.api.notices.services import NoticeServices
 
@@ -81,6 +82,8 @@ class ApiServices:
     digests: Callable[[], "DigestServices"]
     """As `campaigns`."""
     mails: Callable[[], "MailServices"]
+    """As `campaigns`."""
+    hooks: Callable[[], "HookServices"]
     """As `campaigns`."""
 
 
@@ -148,6 +151,7 @@ def build(deployment: Deployment) -> ApiServices:
         notices=cache(lambda: _notices(deployment)),
         digests=cache(lambda: _digests(deployment, accounts)),
         mails=cache(lambda: _mails(deployment, accounts, suppressions)),
+        hooks=cache(lambda: _hooks(deployment)),
     )
 
 
@@ -185,6 +189,12 @@ def _mails(deployment: Deployment, accounts: Accounts, suppressions: Suppression
     from functions.api.mails.services import build as build_mails  # noqa: PLC0415
 
     return build_mails(deployment, accounts, suppressions)
+
+
+def _hooks(deployment: Deployment) -> "HookServices":
+    from functions.api.hooks.services import build as build_hooks  # noqa: PLC0415
+
+    return build_hooks(deployment)
 
 
 def _limits(settings: Settings) -> dict[str, int]:

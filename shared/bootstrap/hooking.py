@@ -68,13 +68,6 @@ class Hooking:
         return StoredHookSecrets(self.deployment.secrets)
 
     @cached_property
-    def bodies(self) -> "HookBodies":
-        """Makes the bodies of deliveries."""
-        from shared.engine.hooks.render import HookBodies  # noqa: PLC0415
-
-        return HookBodies(self.deployment.records, self.deployment.clock)
-
-    @cached_property
     def listeners(self) -> "ListenerDesk":
         """Hands out the deliveries of listeners."""
         from shared.engine.hooks.listening import ListenerDesk  # noqa: PLC0415

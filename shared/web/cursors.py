@@ -48,6 +48,11 @@ def digests(call: Call[Any, Any, Any]) -> str:
     return _unsealed(call, _PLACE)
 
 
+def hooks(call: Call[Any, Any, Any]) -> str:
+    """Return the place in a list of deliveries of an endpoint; empty at its beginning."""
+    return _unsealed(call, _PLACE)
+
+
 def events(call: Call[Any, Any, Any]) -> str:
     """Return the place in an audit log; empty at its beginning."""
     return _unsealed(call, _EVENTS)

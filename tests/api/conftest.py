@@ -47,6 +47,7 @@ from shared.engine.notices.notifiers import NotifierDesk
 from shared.engine.notices.take import NoticeDesk
 from shared.engine.notices.updates import UpdateReader
 from shared.providers.instructing import INSTRUCTING
+from tests.api.hooks import HookRoom, build_hooks
 from tests.api.lists import Lists, as_body, build_lists
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.digests.windows import FakeDigestHints
@@ -177,6 +178,8 @@ class Api:
     """Hints to the function that makes digests."""
     mail_files: FakeMailFiles
     """The bucket of mails."""
+    hooks: HookRoom
+    """Endpoints of webhooks."""
     keys: dict[str, str] = field(default_factory=dict)
 
     def handle(self, what: Mapping[str, Any]) -> Reply:
@@ -343,6 +346,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         clock=clock,
     )
     mail_services = MailServices(mails, mail_desk, MailMoves(world.records, world.ledgers, world.recovery, world.logs))
+    hooks = build_hooks(functions, records, world.records, clock)
     services = ApiServices(
         settings=world.settings,
         clock=clock,
@@ -369,12 +373,13 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         notices=lambda: notices,
         digests=lambda: digests,
         mails=lambda: mail_services,
+        hooks=lambda: hooks.services,
         exports=lists.desk,
         files=lists.files,
     )
     account = services.accounts.create_account("Mine", ["example.com"])
     key, _ = services.accounts.create_key(account)
-    return Api(world, services, client, tables, account, key, lists, inbox_queue, hints, mail_files)
+    return Api(world, services, client, tables, account, key, lists, inbox_queue, hints, mail_files, hooks)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ OPERATIONS = [
 ]
 SAID = {"from": "news@example.com", "subject": "x", "body": "x"}
 ENVELOPE = {"mail_from": "news@example.com", "destinations": [{"address": "a@example.org"}]}
-NAMED = ("{id}", "{name}", "{program}", "{window_id}", "{mail_id}")
+NAMED = ("{id}", "{name}", "{program}", "{window_id}", "{mail_id}", "{hook_id}")
 """What names a thing of one account."""
 BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/campaigns"): {"name": "x", "channel": "email", "template": SAID},
@@ -39,6 +39,10 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/mails/uploads"): ENVELOPE,
     ("POST", "/mails/{mail_id}/destinations/{address}/reschedule"): {"at": "2026-11-20T09:00:00Z"},
     ("PATCH", "/notifiers/{name}"): {"disabled": True},
+    ("POST", "/hooks"): {"url": "https://example.com/", "events": ["*"]},
+    ("PATCH", "/hooks/{hook_id}"): {"batch": True},
+    ("POST", "/hooks/{hook_id}/replay"): {"since": "2026-11-20T09:00:00Z"},
+    ("POST", "/hooks/{hook_id}/pending/{delivery_id}/done"): {"status": 200},
     ("POST", "/batches"): {"from": "news@example.com", "to": "a@example.org", "subject": "x", "text": "x"},
 }
 ELSEWHERE = {("/programs", 422), ("/events", 422), ("/digest-policies/{prefix}", 404)}
@@ -59,13 +63,14 @@ class Owned:
     sent_job: str
     window: str
     mail: str
+    hook: str
 
     def urls(self, path: str) -> list[str]:
         """Return a path with what the account has."""
         path = path.replace("{message}", "0.0").replace("{address}", "sup@example.org")
         path = path.replace("{upload_id}", self.upload).replace("{name}", "clinic").replace("{program}", "x")
         path = path.replace("{prefix}", "acme").replace("{window_id}", self.window)
-        path = path.replace("{mail_id}", self.mail)
+        path = path.replace("{mail_id}", self.mail).replace("{hook_id}", self.hook)
         kind = path.split("/")[1]
         names = {"campaigns": [self.campaign, self.sent], "templates": [self.template]}.get(
             kind, [self.job, self.sent_job]
@@ -86,7 +91,8 @@ def owned(calm: Api) -> Owned:
     calm.call("PUT", "/digest-policies/acme", BODIES["PUT", "/digest-policies/{prefix}"])
     window = calm.call("POST", "/events", BODIES["POST", "/events"]).json["items"][0]["window_id"]
     mail = calm.call("POST", "/mails/uploads", ENVELOPE).json["mail_id"]
-    return Owned(job, template, campaign, upload, sent, calm.sent(sent), window, mail)
+    hook = calm.call("POST", "/hooks", BODIES["POST", "/hooks"]).json["id"]
+    return Owned(job, template, campaign, upload, sent, calm.sent(sent), window, mail, hook)
 
 
 @pytest.fixture(scope="module")

@@ -77,6 +77,7 @@ class Things:
     campaigns: list[str] = field(default_factory=list)
     templates: list[str] = field(default_factory=list)
     uploads: dict[str, str] = field(default_factory=dict)
+    hooks: list[str] = field(default_factory=list)
     login: tuple[str, str] = ("", "")
 
     def make(self) -> None:
@@ -90,6 +91,9 @@ class Things:
         self.uploads = {draft: api.call("POST", f"/campaigns/{draft}/uploads", {}).json["upload_id"]}
         self.uploads |= {x: api.listed(x) for x in (ready, sent)}
         self.jobs.append(api.sent(sent))
+        for path, body in (("/hooks", {"url": "https://example.com/", "events": ["*"]}), ("/hooks/listen", {})):
+            api.call("POST", path, body)  # refused while there are twenty
+        self.hooks = [x["id"] for x in api.call("GET", "/hooks").json["items"]]
 
     def name(self, path: str) -> dict[str, str]:
         """Return the parameters of a path: one thing after the other, and now and then one that is not there."""
@@ -100,6 +104,8 @@ class Things:
             "id": found,
             "upload_id": self.uploads.get(found, "0" * 26),
             "message": "0.0",
+            "hook_id": [*self.hooks, "hook_x"][number % (len(self.hooks) + 1)],
+            "delivery_id": "1.evt_1",
             "name": "clinic",
             "program": "course",
             "message_id": "A-1",

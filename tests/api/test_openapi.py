@@ -64,7 +64,7 @@ def test_every_code_is_in_the_document() -> None:
 
 def test_nothing_of_what_is_stored_is_in_the_document() -> None:
     everything = FILE.read_text(encoding="utf-8")
-    for word in ("open_pk", "mine_pk", "fingerprint", "base_url", "secret"):
+    for word in ("open_pk", "mine_pk", "fingerprint", "base_url", "former_until", "secretsmanager"):
         assert word not in everything
 
 

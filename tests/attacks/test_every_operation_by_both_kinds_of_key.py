@@ -60,6 +60,10 @@ TABLE: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("postEvents", "listDigests", "listDigestPolicies"), Kind.OWN),
     **dict.fromkeys(("getDigest", "closeDigest", "cancelDigest"), Kind.NAMED),
     **dict.fromkeys(("getDigestPolicy", "previewDigestPolicy", "putDigestPolicy", "deleteDigestPolicy"), Kind.OWN),
+    **dict.fromkeys(("createHook", "listHooks", "createHookListener"), Kind.OWN),
+    **dict.fromkeys(("getHook", "changeHook", "rotateHook", "testHook", "deleteHook"), Kind.NAMED),
+    **dict.fromkeys(("listHookDeliveries", "getHookDelivery", "retryHookDelivery", "replayHook"), Kind.NAMED),
+    **dict.fromkeys(("getPendingDeliveries", "endPendingDelivery"), Kind.NAMED),
     **dict.fromkeys(("postMail", "createMail", "listMails"), Kind.OWN),
     **dict.fromkeys(("getMail", "commitMail", "dropDestination", "rescheduleDestination"), Kind.NAMED),
     **dict.fromkeys(("createBatch", "createCampaign", "createTemplate"), Kind.OWN),
@@ -95,6 +99,7 @@ class Things:
         notifier: its name.
         window: of events.
         mail: to `address`.
+        hook: an endpoint without a URL.
     """
 
     names: Mapping[str, tuple[str, ...]]
@@ -103,12 +108,13 @@ class Things:
     notifier: str
     window: str
     mail: str
+    hook: str
 
     def urls(self, path: str) -> list[str]:
         """Return a path of the document with each of the things that it may name."""
         path = path.replace("{message}", "0.0").replace("{address}", self.address).replace("{upload_id}", self.upload)
         path = path.replace("{prefix}", "acme").replace("{window_id}", self.window)
-        path = path.replace("{mail_id}", self.mail)
+        path = path.replace("{mail_id}", self.mail).replace("{hook_id}", self.hook)
         path = path.replace("{name}", self.notifier).replace("{program}", self.notifier)
         return [path.replace("{id}", x) for x in self.names[path.split("/")[1]]] if "{id}" in path else [path]
 
@@ -122,6 +128,7 @@ class Things:
                 self.notifier,
                 self.window,
                 self.mail,
+                self.hook,
             )
             if x in text
         }
@@ -163,10 +170,10 @@ def made(api: Api, key: str, address: str) -> Things:
     assert api.call("PUT", "/digest-policies/acme", BODIES["PUT", "/digest-policies/{prefix}"], key=key).status == 200
     body = BODIES["POST", "/events"]
     window = api.call("POST", "/events", {**body, "recipients": [address]}, key=key).json["items"][0]["window_id"]
+    hook = api.call("POST", "/hooks/listen", {}, key=key).json["id"]
     names = {"batches": (job, waiting), "jobs": (job, of_list), "schedules": (waiting,)}
-    return Things(
-        {**names, "campaigns": (campaign, sent), "templates": (template,)}, upload, address, notifier, window, mail
-    )
+    names |= {"campaigns": (campaign, sent), "templates": (template,)}
+    return Things(names, upload, address, notifier, window, mail, hook)
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,7 @@ class FakeApi:
                     self.end_headers()
                     self.wfile.write(data)
 
-            do_GET = do_POST = do_PUT = do_DELETE = handle_any  # noqa: N815
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any  # noqa: N815
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
                 pass

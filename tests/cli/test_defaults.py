@@ -27,7 +27,7 @@ NOTICE: Final = (
     "m1", "--first-name", "Ann", "--phone", "+61491570006", "--template", "t",
     "--method", "SMS", "--date", "2026-12-01",
 )  # fmt: skip
-ELSEWHERE: Final = {("local", "up"), ("local", "down"), ("local", "status"), ("relay",)}
+ELSEWHERE: Final = {("local", "up"), ("local", "down"), ("local", "status"), ("relay",), ("hook", "listen")}
 """Commands that start processes, or run until they are stopped: `tests/deployed` and `tests/cli/relay` run them."""
 
 
@@ -82,6 +82,16 @@ class Case:
         }
         found: str = self.api.call("POST", "/mails", body).json["mail_id"]
         return found, "d@example.org"
+
+    def hook(self) -> str:
+        body = {"url": "https://shop.example.com/", "events": ["*"]}
+        found: str = self.api.call("POST", "/hooks", body).json["id"]
+        return found
+
+    def delivery(self) -> tuple[str, str]:
+        """Return the id of an endpoint, and of its test event."""
+        hook = self.hook()
+        return hook, self.api.hooks.waiting(hook)[0].name
 
     def tomorrow(self) -> str:
         return datetime.fromtimestamp(self.api.world.clock.now() + 86_400, UTC).isoformat()
@@ -183,6 +193,16 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("mail", "show"): lambda c: c.mail()[:1],
     ("mail", "drop"): lambda c: c.mail(),
     ("mail", "reschedule"): lambda c: (*c.mail(), c.tomorrow()),
+    ("hook", "create"): lambda _: ("https://shop.example.com/",),
+    ("hook", "list"): lambda c: c.there(c.hook()),
+    ("hook", "show"): lambda c: (c.hook(),),
+    ("hook", "update"): lambda c: (c.hook(), "--disable"),
+    ("hook", "delete"): lambda c: (c.hook(),),
+    ("hook", "rotate"): lambda c: (c.hook(),),
+    ("hook", "test"): lambda c: (c.hook(),),
+    ("hook", "deliveries"): lambda c: (c.hook(),),
+    ("hook", "retry"): lambda c: c.delivery(),
+    ("hook", "replay"): lambda c: (c.hook(), "--since", "2d"),
     ("event", "send"): lambda c: c.event(),
     ("digest", "list"): lambda c: c.there(c.window()),
     ("digest", "show"): lambda c: (c.window(),),

@@ -1,0 +1,1 @@
+"""`posthaste hook …`: endpoints that events are posted to."""

@@ -1,0 +1,99 @@
+"""`posthaste hook deliveries | retry | replay`: what was posted, and posting it again."""
+
+import re
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli.deployment import Aws, Stage
+from cli.errors import Misused
+from cli.hooks.endpoints import Deployment, HookId, app
+from cli.hooks.opening import opened_door
+from cli.output import Json, emit, moment, say, surroundings, tables
+
+COLUMNS: Final = ("id", "type", "state", "attempts", "created_at", "due_at", "last")
+STATES: Final = ("pending", "delivered", "failed")
+_SPAN: Final = re.compile(r"([1-9][0-9]{0,3})([mhd])", re.ASCII)
+_SECONDS: Final = {"m": 60, "h": 3_600, "d": 86_400}
+
+State = Annotated[str, typer.Option(metavar="STATE", help=f"Only these: {', '.join(STATES)}.")]
+
+
+@app.command()
+def deliveries(
+    ctx: typer.Context,
+    hook: HookId,
+    *,
+    state: State = "",
+    deployment: Deployment = False,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """List what waits for an endpoint, then what was posted to it in the last 7 days, newest first."""
+    if state and state not in STATES:
+        raise Misused(f"a state is one of {', '.join(STATES)}")
+    with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
+        tables(COLUMNS, door.deliveries(hook, state), json=json, empty="no deliveries", row=_row)
+
+
+def _row(item: dict[str, Any]) -> dict[str, Any]:
+    attempts = item["attempts"]
+    last = attempts[-1] if attempts else None
+    shown = "" if last is None else f"{last['status'] or last['error']} in {last['ms']} ms"
+    return {**item, "attempts": len(attempts), "last": shown}
+
+
+@app.command()
+def retry(
+    ctx: typer.Context,
+    hook: HookId,
+    delivery: Annotated[str, typer.Argument(metavar="DELIVERY", help="The delivery's id.")],
+    *,
+    deployment: Deployment = False,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Try a delivery now. Its id and body stay the same."""
+    with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
+        found = door.retry(hook, delivery)
+    if json:
+        emit(found)
+    else:
+        say(f"{found.get('id')} is tried now; what became of it:  posthaste hook deliveries {hook}")
+
+
+@app.command()
+def replay(
+    ctx: typer.Context,
+    hook: HookId,
+    *,
+    since: Annotated[str, typer.Option(metavar="TIME", help="RFC 3339, or a span back from now: 30m, 12h, 2d.")],
+    until: Annotated[str, typer.Option(metavar="TIME", help="As --since; default: now.")] = "",
+    state: Annotated[str, typer.Option(metavar="STATE", help="Only those: delivered or failed.")] = "",
+    deployment: Deployment = False,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Post the deliveries of a time again, with their ids and bodies. Default: delivered and failed ones."""
+    if state and state not in STATES[1:]:
+        raise Misused("a state is delivered or failed")
+    now = surroundings(ctx).clock.now()
+    given = {"since": _time(since, now), "until": _time(until, now) if until else "", "state": state}
+    body = {name: value for name, value in given.items() if value}
+    with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
+        found = door.replay(hook, body)
+    if json:
+        emit(found)
+    else:
+        say(f"deliveries since {found.get('since')} are posted again; progress:  posthaste hook show {hook}")
+
+
+def _time(text: str, now: float) -> str:
+    """Return a time as the API takes it."""
+    span = _SPAN.fullmatch(text)
+    if span is None:
+        return text
+    return moment(int((now - int(span[1]) * _SECONDS[span[2]]) * 1000)) or text

@@ -1,0 +1,183 @@
+"""The deployment's own endpoints, for its operators: straight in its tables, with the API's rules and documents."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+import typer
+from pydantic import BaseModel, ValidationError
+
+from cli.deployment import OperatedDeployment
+from cli.errors import CommandError, Failed, Misused, NotFound
+from cli.hooks.door import Document, HookDoor
+from cli.operating.accounts import opened
+from cli.output import surroundings
+from functions.api.hooks.requests import HookChange, NewHook, NewReplay
+from functions.api.hooks.views import delivery_view, details_view, hook_view, replay_view, secret_view
+from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints
+from shared.adapters.dynamo.hooks.queue import DynamoHookQueue
+from shared.adapters.dynamo.hooks.works import DynamoWorks
+from shared.adapters.hooks import SqsHookHints, StoredHookSecrets
+from shared.adapters.secrets import Secrets
+from shared.contracts import calls_queue_name
+from shared.domain.hooks.delivery import DeliveryState, HookDelivery
+from shared.domain.hooks.endpoint import DEPLOYMENT, Endpoint
+from shared.engine.hooks.desk import HookDesk, HookDraft, MadeHook
+from shared.engine.intake.declined import Declined
+from shared.ports import Clock
+from shared.web.problems import CODES, of_validation
+
+T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
+PAGE: Final = 100
+_KINDS: Final[Mapping[str, type[CommandError]]] = {
+    "not_found": NotFound,
+    "validation_failed": Misused,
+    "url_not_allowed": Misused,
+}
+"""Code of a refusal → how the command ends; Failed for others."""
+
+
+class OperatedHooks:
+    """Implements `HookDoor` over a desk.
+
+    Args:
+        desk: changes endpoints.
+        clock: the time.
+        by: the operator, as the audit log names them.
+    """
+
+    def __init__(self, desk: HookDesk, clock: Clock, by: str) -> None:
+        self._desk = desk
+        self._clock = clock
+        self._by = by
+
+    def create(self, body: Mapping[str, Any]) -> Document:
+        """Create an endpoint, and return it with its secret."""
+        asked = _valid(NewHook, body)
+        draft = HookDraft(asked.url, tuple(asked.events), asked.description, batch=asked.batch, format=asked.format)
+        return self._secret(_done(self._desk.create(DEPLOYMENT, draft, by=self._by)))
+
+    def every(self) -> list[Document]:
+        """Return the endpoints, oldest first."""
+        return [_document(hook_view(x, self._now())) for x in self._desk.every(DEPLOYMENT)]
+
+    def read(self, name: str) -> Document:
+        """Return an endpoint, and how it does."""
+        found = self._found(name)
+        return _document(details_view(found, self._desk.work(found), self._now()))
+
+    def change(self, name: str, body: Mapping[str, Any]) -> Document:
+        """Change an endpoint."""
+        asked = _valid(HookChange, body)
+        draft = HookDraft(
+            asked.url,
+            None if asked.events is None else tuple(asked.events),
+            asked.description,
+            batch=asked.batch,
+            format=asked.format,
+            disabled=asked.disabled,
+        )
+        return _document(hook_view(_done(self._desk.change(self._found(name), draft, by=self._by)), self._now()))
+
+    def rotate(self, name: str) -> Document:
+        """Give an endpoint a second secret, and return it with that."""
+        return self._secret(_done(self._desk.rotate(self._found(name), by=self._by)))
+
+    def delete(self, name: str) -> Document:
+        """Delete an endpoint."""
+        self._desk.delete(self._found(name), by=self._by)
+        return {"deleted": True}
+
+    def test(self, name: str) -> Document:
+        """Have a `test` event posted, and return its delivery."""
+        return _document(delivery_view(_done(self._desk.test(self._found(name)))))
+
+    def deliveries(self, name: str, state: str) -> Iterator[list[Document]]:
+        """Yield pages of deliveries; `state`: only those, empty for all."""
+        endpoint, wanted, after, more = self._found(name), DeliveryState(state) if state else None, "", True
+        while more:
+            found, after = self._desk.deliveries(endpoint, wanted, after=after, limit=PAGE)
+            yield [_document(delivery_view(x)) for x in found]
+            more = bool(after)
+
+    def retry(self, name: str, delivery: str) -> Document:
+        """Have a delivery tried now."""
+        endpoint = self._found(name)
+        known: HookDelivery | None = self._desk.delivery(endpoint, delivery)
+        if known is None:
+            raise NotFound("no such delivery: see `posthaste hook deliveries --deployment`")
+        return _document(delivery_view(_done(self._desk.retry(endpoint, known))))
+
+    def replay(self, name: str, body: Mapping[str, Any]) -> Document:
+        """Have deliveries of a time made again."""
+        asked = _valid(NewReplay, body)
+        since = int(asked.since.timestamp() * 1000)
+        until = int(asked.until.timestamp() * 1000) if asked.until is not None else self._now()
+        state = DeliveryState(asked.state) if asked.state is not None else None
+        return _document(replay_view(_done(self._desk.replay(self._found(name), since, until, state))))
+
+    def _found(self, name: str) -> Endpoint:
+        found = self._desk.find(DEPLOYMENT, name)
+        if found is None:
+            raise NotFound(f"no endpoint {name} of the deployment: see `posthaste hook list --deployment`")
+        return found
+
+    def _secret(self, made: MadeHook) -> Document:
+        return _document(secret_view(made.endpoint, made.secret, self._now()))
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)
+
+
+@contextmanager
+def operated(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[HookDoor]:
+    """Yield the deployment's own endpoints. Errors of AWS become one line.
+
+    Args:
+        ctx: the command's context, with its clock.
+        stage: the stage's name; empty for the default one.
+        aws: whether AWS is meant even if a local cloud is up.
+    """
+    with opened(ctx, stage, aws=aws) as desk:
+        clock = surroundings(ctx).clock
+        yield OperatedHooks(_desk(desk.found, clock), clock, desk.by)
+
+
+def _desk(found: OperatedDeployment, clock: Clock) -> HookDesk:
+    dynamo, records = found.dynamo(clock), found.table()
+    sqs = found.client("sqs")
+    url = str(sqs.get_queue_url(QueueName=calls_queue_name(found.stage))["QueueUrl"])
+    return HookDesk(
+        endpoints=DynamoEndpoints(dynamo, records=records),
+        queue=DynamoHookQueue(dynamo, records=records),
+        works=DynamoWorks(dynamo, records=records),
+        hints=SqsHookHints(sqs, f"{url.removesuffix('calls')}lane-", clock),
+        secrets=StoredHookSecrets(Secrets(found.client("secretsmanager"), found.stage, clock)),
+        clock=clock,
+        local=found.local,
+    )
+
+
+def _document(view: BaseModel) -> Document:
+    return view.model_dump(mode="json")
+
+
+def _valid(model: type[M], body: Mapping[str, Any]) -> M:
+    try:
+        return model.model_validate(dict(body))
+    except ValidationError as error:
+        # of_validation makes each error a pair: the path of the field, and a sentence.
+        faults = [x for x in of_validation(error).errors if isinstance(x, tuple)]
+        raise Misused("; ".join(f"{field}: {text.rstrip('.')}" for field, text in faults)) from None
+
+
+def _done(found: T | Declined) -> T:
+    if isinstance(found, Declined):
+        raise _refusal(found)
+    return found
+
+
+def _refusal(found: Declined) -> CommandError:
+    text = "; ".join(f"{x.field}: {x.text}" for x in found.faults) or CODES[found.code][1]
+    return _KINDS.get(found.code, Failed)(text.rstrip("."))

@@ -1,0 +1,1 @@
+"""Hooks: the account's own webhooks."""

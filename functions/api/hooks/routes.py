@@ -1,0 +1,196 @@
+"""Endpoints of webhooks: created, listed, changed, rotated, deleted."""
+
+from typing import Any, Final
+
+from functions.api.call import Call
+from functions.api.campaigns.views import Deleted
+from functions.api.declined import accepted
+from functions.api.hooks.requests import HookChange, NewHook
+from functions.api.hooks.views import (
+    HookDeliveryView,
+    HookDetails,
+    HookList,
+    HookSecret,
+    HookView,
+    delivery_view,
+    details_view,
+    hook_view,
+    secret_view,
+)
+from shared.domain.accounts import Scope
+from shared.domain.hooks.endpoint import Endpoint
+from shared.engine.hooks.desk import HookDraft
+from shared.web.http import Answer
+from shared.web.problems import Problem
+from shared.web.routing import AnyRoute, Nothing, Route
+
+
+def create(call: Call[Nothing, NewHook]) -> Answer:
+    """Create an endpoint; its secret is in this answer only, so no Idempotency-Key repeats it."""
+    body = call.body
+    draft = HookDraft(body.url, tuple(body.events), body.description, batch=body.batch, format=body.format)
+    made = accepted(call.services.hooks().desk.create(call.key.namespace, draft, by=call.key.id))
+    where = {"Location": f"/hooks/{made.endpoint.id}"}
+    return secret_view(made.endpoint, made.secret, now_of(call)).answer(201, where)
+
+
+def every(call: Call[Nothing, Nothing]) -> Answer:
+    """Return the endpoints, oldest first."""
+    found, now = call.services.hooks().desk.every(call.key.namespace), now_of(call)
+    return HookList(items=[hook_view(x, now) for x in found], next_cursor=None).answer()
+
+
+def read(call: Call[Nothing, Nothing]) -> Answer:
+    """Return an endpoint, and how it does."""
+    found = owned(call)
+    return details_view(found, call.services.hooks().desk.work(found), now_of(call)).answer()
+
+
+def change(call: Call[Nothing, HookChange]) -> Answer:
+    """Change an endpoint, or disable or enable it."""
+    body = call.body
+    draft = HookDraft(
+        body.url,
+        None if body.events is None else tuple(body.events),
+        body.description,
+        batch=body.batch,
+        format=body.format,
+        disabled=body.disabled,
+    )
+    changed = accepted(call.services.hooks().desk.change(owned(call), draft, by=call.key.id))
+    return hook_view(changed, now_of(call)).answer()
+
+
+def rotate(call: Call[Nothing, Nothing]) -> Answer:
+    """Give an endpoint a second secret, and the present one an end."""
+    made = accepted(call.services.hooks().desk.rotate(owned(call), by=call.key.id))
+    return secret_view(made.endpoint, made.secret, now_of(call)).answer()
+
+
+def test(call: Call[Nothing, Nothing]) -> Answer:
+    """Have a `test` event posted."""
+    return delivery_view(accepted(call.services.hooks().desk.test(owned(call)))).answer(202)
+
+
+def delete(call: Call[Nothing, Nothing]) -> Answer:
+    """Delete an endpoint with what waits for it."""
+    call.services.hooks().desk.delete(owned(call), by=call.key.id)
+    return Deleted(deleted=True).answer()
+
+
+def owned(call: Call[Any, Any]) -> Endpoint:
+    """Return the endpoint that the path names; Problem not_found unless it is the caller's, of its kind of key."""
+    found = call.services.hooks().desk.find(call.key.namespace, call.path["hook_id"])
+    if found is None:
+        raise Problem("not_found")
+    return found
+
+
+def now_of(call: Call[Any, Any]) -> int:
+    """Return the time, Unix milliseconds."""
+    return int(call.services.clock.now() * 1000)
+
+
+TAG: Final = "Hooks"
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="POST",
+        path="/hooks",
+        name="createHook",
+        tag=TAG,
+        summary="Create an endpoint and its secret",
+        description="Events are posted as Standard Webhooks, signed with the secret, which is shown once. A `test` "
+        "event is posted first. The endpoint gets others when it has answered that with 2xx.",
+        scope=Scope.ADMIN,
+        handler=create,
+        query=Nothing,
+        body=NewHook,
+        answers={201: HookSecret},
+        problems=("url_not_allowed", "too_many_hooks"),
+        body_required=True,
+    ),
+    Route(
+        method="GET",
+        path="/hooks",
+        name="listHooks",
+        tag=TAG,
+        summary="Endpoints, oldest first",
+        scope=Scope.READ,
+        handler=every,
+        query=Nothing,
+        body=Nothing,
+        answers={200: HookList},
+    ),
+    Route(
+        method="GET",
+        path="/hooks/{hook_id}",
+        name="getHook",
+        tag=TAG,
+        summary="An endpoint, and how it does",
+        scope=Scope.READ,
+        handler=read,
+        query=Nothing,
+        body=Nothing,
+        answers={200: HookDetails},
+        problems=("not_found",),
+    ),
+    Route(
+        method="PATCH",
+        path="/hooks/{hook_id}",
+        name="changeHook",
+        tag=TAG,
+        summary="Change an endpoint, or disable or enable it",
+        description="Events that wait are posted to the endpoint as it is now.",
+        scope=Scope.ADMIN,
+        handler=change,
+        query=Nothing,
+        body=HookChange,
+        answers={200: HookView},
+        problems=("not_found", "url_not_allowed"),
+        body_required=True,
+    ),
+    Route(
+        method="POST",
+        path="/hooks/{hook_id}/rotate",
+        name="rotateHook",
+        tag=TAG,
+        summary="Give an endpoint a second secret",
+        description="For 24 hours deliveries are signed with both secrets. The answer holds the new one, which is "
+        "shown once.",
+        scope=Scope.ADMIN,
+        handler=rotate,
+        query=Nothing,
+        body=Nothing,
+        answers={200: HookSecret},
+        problems=("not_found",),
+    ),
+    Route(
+        method="POST",
+        path="/hooks/{hook_id}/test",
+        name="testHook",
+        tag=TAG,
+        summary="Post a `test` event",
+        description="The answer does not wait for it. `GET /hooks/{hook_id}/deliveries/{delivery_id}` shows the "
+        "outcome.",
+        scope=Scope.SEND,
+        handler=test,
+        query=Nothing,
+        body=Nothing,
+        answers={202: HookDeliveryView},
+        problems=("not_found", "hook_disabled"),
+    ),
+    Route(
+        method="DELETE",
+        path="/hooks/{hook_id}",
+        name="deleteHook",
+        tag=TAG,
+        summary="Delete an endpoint with what waits for it",
+        scope=Scope.ADMIN,
+        handler=delete,
+        query=Nothing,
+        body=Nothing,
+        answers={200: Deleted},
+        problems=("not_found",),
+    ),
+)
