@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable
 from typing import Self
 
+from botocore.exceptions import ReadTimeoutError
+
 from shared.domain.jobs.ledger import LedgerStatus
 from tests.deployed.api import STATES, Api
 from tests.deployed.inside import Inside
@@ -20,7 +22,7 @@ def answered(condition: Callable[[], bool]) -> Callable[[], bool]:
     def holds() -> bool:
         try:
             return condition()
-        except TimeoutError:
+        except (TimeoutError, ReadTimeoutError):
             return False
 
     return holds

@@ -2,19 +2,20 @@
 
 To undo a transaction, moto copies every table of it before, once for each operation: a transaction of 100 operations
 copies a table 100 times, with all its items. Here it keeps what the transaction may change, and nothing else. For each
-message that it hands out, moto counts all messages of the queue a dozen times, to learn for how long they are kept.
+message that it hands out, moto counts all messages of the queue a dozen times, to learn for how long they are kept. It
+asks for the time by way of two dates, twice for each message of the queue.
 """
 
 import copy
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from moto.core.utils import unix_time
 from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
-from moto.sqs.models import Message, SQSBackend
+from moto.sqs import models as sqs
 
 _ORIGINAL = DynamoDBBackend.transact_write_items
 
@@ -23,12 +24,13 @@ def install() -> None:
     """Have moto spare these costs in this process; a repeat changes nothing."""
     DynamoDBBackend.transact_write_items = _transact_write_items  # type: ignore[method-assign]
     Table.__deepcopy__ = _itself  # type: ignore[attr-defined]
-    SQSBackend.is_message_valid_based_on_retention_period = _is_kept  # type: ignore[method-assign]
+    sqs.SQSBackend.is_message_valid_based_on_retention_period = _is_kept  # type: ignore[method-assign]
+    sqs.unix_time_millis = lambda: time.time() * 1000  # type: ignore[attr-defined]
 
 
-def _is_kept(self: SQSBackend, queue_name: str, message: Message) -> bool:
+def _is_kept(self: sqs.SQSBackend, queue_name: str, message: sqs.Message) -> bool:
     kept: float = self.get_queue(queue_name).message_retention_period  # type: ignore[attr-defined]
-    return kept + message.sent_timestamp / 1000 > unix_time()  # type: ignore[operator]
+    return kept + message.sent_timestamp / 1000 > time.time()  # type: ignore[operator]
 
 
 def _itself(table: Table, _memo: dict[int, Any]) -> Table:
