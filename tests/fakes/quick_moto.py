@@ -1,9 +1,10 @@
-"""moto without two costs that grow with the square of what a test has stored.
+"""moto without what costs it most: two of these costs grow with the square of what a test has stored.
 
 To undo a transaction, moto copies every table of it before, once for each operation: a transaction of 100 operations
 copies a table 100 times, with all its items. Here it keeps what the transaction may change, and nothing else. For each
 message that it hands out, moto counts all messages of the queue a dozen times, to learn for how long they are kept. It
-asks for the time by way of two dates, twice for each message of the queue.
+asks for the time by way of two dates, twice for each message of the queue. And it looks for each of the ten types of
+a DynamoDB value by several names in every value that it returns.
 """
 
 import copy
@@ -12,12 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from moto.core.serialize import AttributePicker, AttributePickerContext
 from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 from moto.sqs import models as sqs
 
 _ORIGINAL = DynamoDBBackend.transact_write_items
+_PICK = AttributePicker.__call__
+_TYPES = frozenset({"S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"})
 
 
 def install() -> None:
@@ -25,7 +29,16 @@ def install() -> None:
     DynamoDBBackend.transact_write_items = _transact_write_items  # type: ignore[method-assign]
     Table.__deepcopy__ = _itself  # type: ignore[attr-defined]
     sqs.SQSBackend.is_message_valid_based_on_retention_period = _is_kept  # type: ignore[method-assign]
-    sqs.unix_time_millis = lambda: time.time() * 1000  # type: ignore[attr-defined]
+    AttributePicker.__call__ = _picked  # type: ignore[method-assign]
+    vars(sqs)["unix_time_millis"] = lambda: time.time() * 1000
+
+
+def _picked(self: AttributePicker, context: AttributePickerContext) -> Any:
+    """Return a member of a structure; a value of DynamoDB has its one type by its own name."""
+    found = context.obj
+    if type(found) is dict and len(found) == 1 and not _TYPES.isdisjoint(found) and context.key in _TYPES:
+        return found.get(context.key)
+    return _PICK(self, context)
 
 
 def _is_kept(self: sqs.SQSBackend, queue_name: str, message: sqs.Message) -> bool:
