@@ -116,7 +116,6 @@ class _Hooks:
             secrets=self.hooking.secrets,
             body=HookBodies(w.deployment.records, w.clock),
             clock=w.clock,
-            pool=FakePool,
         )
         self._calls = CallHooks(
             endpoints=self.hooking.endpoints,
@@ -126,6 +125,7 @@ class _Hooks:
             poster=poster,
             clock=w.clock,
             draw=random.Random(1).random,
+            pool=FakePool,
         )
 
     def endpoint(self) -> None:

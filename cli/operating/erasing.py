@@ -110,7 +110,7 @@ def _estimate(size: int) -> str:
 
 
 def _checked(start: str) -> str:
-    from shared.adapters.dynamo.erasure.erasing import place_of  # noqa: PLC0415 - loads botocore
+    from shared.adapters.dynamo.erasure.scanned import place_of  # noqa: PLC0415 - loads botocore
 
     try:
         if start:

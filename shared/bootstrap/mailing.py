@@ -16,6 +16,7 @@ from shared.metrics import Metric, Service
 if TYPE_CHECKING:
     from shared.adapters.s3.mails import S3MailFiles
     from shared.bootstrap.deployment import Deployment
+    from shared.ports import MailFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Mailing:
         return MailQueuer(mails=self.mails, acceptor=acceptor, lanes=d.lanes, clock=d.clock)
 
     @property
-    def figures(self) -> ToldMailFigures:
+    def figures(self) -> "MailFigures":
         """What operators hear of mails."""
         return ToldMailFigures(self.deployment.settings.stage)
 

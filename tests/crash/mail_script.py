@@ -21,6 +21,7 @@ from shared.engine.mails.desk import AskedDestination, AskedMail, MailPlace
 from shared.ports import Idempotency, Replay
 from tests.crash.script import LATER, SENDER, Later, Place, Process
 from tests.crash.taps import Tap, install
+from tests.fakes.mails.figures import FakeMailFigures
 
 DATA: Final = b"From: news@example.com\r\nSubject: Hello\r\n\r\nHello!\r\n.\r\n"
 PEOPLE: Final = ("ann@example.org", "bob@example.org")
@@ -34,13 +35,21 @@ EXPIRY: Final = 49 * 3600.0
 """Seconds after which a mail has expired, so that a doubt that no provider could settle is given up."""
 
 
+class QuietMailing(Mailing):
+    """Tells no figures: they are no part of what the matrix prints."""
+
+    @property
+    def figures(self) -> FakeMailFigures:
+        return FakeMailFigures()
+
+
 class MailProcess(Process):
     """One process of the deployment that does in turn what mails need."""
 
     def __init__(self, place: Place, clock: SystemClock, tap: Tap) -> None:
         super().__init__(place, clock)
         self.tap = tap
-        self.mailing = Mailing(self.d)
+        self.mailing = QuietMailing(self.d)
         client, table = self.d.dynamo.client, self.d.records_table
         self.services = build(self.d, Accounts(client, table, clock), Suppressions(client, table, clock))
         self._started: set[str] = set()

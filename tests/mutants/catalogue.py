@@ -5,6 +5,8 @@ from typing import Final
 from tests.mutants.accounts import ACCOUNTS
 from tests.mutants.campaigns import CAMPAIGNS
 from tests.mutants.digests import DIGESTS
+from tests.mutants.gathering import GATHERING
+from tests.mutants.hooks import HOOKS
 from tests.mutants.lists import LISTS
 from tests.mutants.losses import LOSSES
 from tests.mutants.mails import MAILS
@@ -37,6 +39,8 @@ MUTANTS: Final = (
     *SPOOL,
     *RELAY,
     *MAILS,
+    *GATHERING,
+    *HOOKS,
     *NOTICES,
     *LOSSES,
     *NOTIFIERS,

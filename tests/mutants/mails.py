@@ -171,7 +171,7 @@ _LATE: Final = (
         "a content that is kept for days is no alarm",
         3,
         "shared/engine/mails/ends.py",
-        "        ends.append(max(x.released_at for x in every))",
+        "        ends.append(max((x.released_at for x in every), default=0))",
         "        pass",
         f"{_TEST_ENDS}::test_operators_hear_of_a_content_that_is_kept_for_hours[4]",
     ),

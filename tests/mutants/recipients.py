@@ -49,8 +49,8 @@ RECIPIENTS: Final = (
         "one account's unsubscriptions are everybody's",
         11,
         "shared/adapters/dynamo/keys.py",
-        'return key(f"{account_pk(namespace)}#{_LISTS[reach.kind]}", _entry(digest, reach))',
-        'return key(f"A##{_LISTS[reach.kind]}", _entry(digest, reach))',
+        'return key(f"{account_pk(namespace)}#{LISTS[reach.kind]}", _entry(digest, reach))',
+        'return key(f"A##{LISTS[reach.kind]}", _entry(digest, reach))',
         "tests/api/test_unsubscribe.py::test_a_link_is_of_one_account_and_one_address",
     ),
     Mutant(

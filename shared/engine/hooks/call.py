@@ -7,6 +7,7 @@ minute; what it had posted is posted again, under the same ids.
 
 import secrets
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -32,9 +33,10 @@ from shared.domain.hooks.endpoint import (
     EndpointState,
     disabled,
 )
-from shared.domain.hooks.work import LEASE_MS, SHARDS, HookWork, ReplayOrder, failed, succeeded
+from shared.domain.hooks.work import AT_ONCE, LEASE_MS, SHARDS, HookWork, ReplayOrder, failed, succeeded
 from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.posting import HookPoster, HookResult
+from shared.engine.pool import Pool
 from shared.ports import Clock, Endpoints, HookHints, HookQueue, Retriable, Works
 
 PAGE: Final = 48
@@ -75,6 +77,7 @@ class _Turn:
     kept: HookWork
     stop_at: Seconds
     apart: bool
+    pool: Pool
     soon: bool = False
     run: HookRun = field(default_factory=HookRun)
 
@@ -90,6 +93,7 @@ class CallHooks:
         poster: posts.
         clock: the time.
         draw: returns a random number, 0 to 1.
+        pool: makes the threads of a worker, which begin with its first posts side by side.
     """
 
     def __init__(
@@ -102,6 +106,7 @@ class CallHooks:
         poster: HookPoster,
         clock: Clock,
         draw: Callable[[], float],
+        pool: Callable[[int], Pool] = ThreadPoolExecutor,
     ) -> None:
         self._endpoints = endpoints
         self._queue = queue
@@ -110,6 +115,7 @@ class CallHooks:
         self._poster = poster
         self._clock = clock
         self._draw = draw
+        self._pool = pool
 
     def wake(self) -> int:
         """Send hints for all endpoints that are to be looked at by now; return how many."""
@@ -135,13 +141,14 @@ class CallHooks:
         work = self._works.acquire(endpoint, secrets.token_hex(8), now=now, until=now + LEASE_MS)
         if work is None:
             return HookRun()
-        turn = _Turn(work, work, min(stop_at, now / 1000 + TURN_S), apart)
-        try:
-            while self._look(turn):
-                pass
-        except Retriable:
-            self._hand_back(turn)
-            raise
+        with self._pool(AT_ONCE) as pool:
+            turn = _Turn(work, work, min(stop_at, now / 1000 + TURN_S), apart, pool)
+            try:
+                while self._look(turn):
+                    pass
+            except Retriable:
+                self._hand_back(turn)
+                raise
         return turn.run
 
     def _look(self, turn: _Turn) -> bool:
@@ -229,7 +236,7 @@ class CallHooks:
         moves = [(x, ended(attempted(x, HookAttempt(now, error=EXPIRED)), DeliveryState.FAILED, now)) for x in old]
         turn.run.dropped += len(old)
         fresh = [x for x in some if not is_expired(x, now)]
-        results = self._poster.post(endpoint, fresh) if fresh else []
+        results = self._poster.post(endpoint, fresh, turn.pool) if fresh else []
         moves += [(x.delivery, self._judged(turn, x)) for x in results]
         return moves, self._noted(turn, endpoint, results)
 

@@ -1,14 +1,12 @@
 """Posts deliveries of one endpoint side by side, each once, and says what became of each."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.hooks.delivery import HookAttempt, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint
 from shared.domain.hooks.signature import secret_of, signed_headers
-from shared.domain.hooks.work import AT_ONCE
 from shared.domain.times import Millis, Seconds
 from shared.engine.pool import Pool
 from shared.ports import Clock, HookClient, HookSecrets, HookUnreachable
@@ -55,7 +53,6 @@ class HookPoster:
         secrets: what endpoints' secrets are derived from.
         body: makes the bodies.
         clock: the time.
-        pool: makes the threads for several posts at once.
     """
 
     def __init__(
@@ -65,16 +62,19 @@ class HookPoster:
         secrets: HookSecrets,
         body: Body,
         clock: Clock,
-        pool: Callable[[int], Pool] = ThreadPoolExecutor,
     ) -> None:
         self._client = client
         self._secrets = secrets
         self._body = body
         self._clock = clock
-        self._pool = pool
 
-    def post(self, endpoint: Endpoint, deliveries: Sequence[HookDelivery]) -> list[HookResult]:
+    def post(self, endpoint: Endpoint, deliveries: Sequence[HookDelivery], pool: Pool) -> list[HookResult]:
         """Post deliveries side by side, and return the results in their order, which takes up to `POST_S`.
+
+        Args:
+            endpoint: where to.
+            deliveries: at least one.
+            pool: has a thread for each.
 
         Raises:
             MalformedSecret: the deployment has no master secret.
@@ -86,12 +86,11 @@ class HookPoster:
         bodies = [self._body(x, endpoint) for x in deliveries]
         if len(deliveries) == 1:
             return [self._once(endpoint, deliveries[0], bodies[0], secrets)]
-        with self._pool(min(AT_ONCE, len(deliveries))) as pool:
-            calls = [
-                pool.submit(self._once, endpoint, delivery, body, secrets)
-                for delivery, body in zip(deliveries, bodies, strict=True)
-            ]
-            return [x.result() for x in calls]
+        calls = [
+            pool.submit(self._once, endpoint, delivery, body, secrets)
+            for delivery, body in zip(deliveries, bodies, strict=True)
+        ]
+        return [x.result() for x in calls]
 
     def _once(self, endpoint: Endpoint, delivery: HookDelivery, body: bytes, secrets: Sequence[str]) -> HookResult:
         """Post one delivery.

@@ -189,5 +189,5 @@ def is_overdue(mail: StoredMail, job: Job, some: Iterable[Ledger], now: Millis) 
     every = list(some)
     ends = [mail.expires_at, *(x.released_at for x in every if is_pending(x))]
     if all(map(has_end, every)):
-        ends.append(max(x.released_at for x in every))
+        ends.append(max((x.released_at for x in every), default=0))
     return now - max(min(ends), job.finished_at) >= OVERDUE_MS

@@ -50,7 +50,6 @@ class Caller:
             secrets=FakeHookSecrets(),
             body=lambda x, _: self.bodies["content"] and x.id.encode(),
             clock=self.clock,
-            pool=FakePool,
         )
         return CallHooks(
             endpoints=stores.endpoints if stores else self.endpoints,
@@ -60,6 +59,7 @@ class Caller:
             poster=poster,
             clock=self.clock,
             draw=lambda: 0.5,
+            pool=FakePool,
         )
 
     def answers(self, status: int, *, ms: int = 20, retry_after: int = 0) -> None:

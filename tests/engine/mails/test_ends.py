@@ -179,6 +179,18 @@ def test_operators_hear_of_a_content_that_is_kept_for_hours(hours: int) -> None:
     assert world.stored(mail).state is MailState.CLEANED
 
 
+def test_a_mail_whose_destinations_have_expired_from_the_store_is_cleaned() -> None:
+    world = MailWorld()
+    world.deaf = True
+    mail = world.mail("ann@example.org")
+    world.settle()
+    world.ledgers.items.clear()  # type: ignore[attr-defined]
+    world.clock.sleep(4 * 3600)
+    world.look()
+    assert world.figures.counts["late"] == 1
+    assert world.stored(mail).state is MailState.CLEANED
+
+
 @pytest.mark.parametrize("times", [2, 3])
 def test_ending_a_mail_again_changes_nothing(times: int) -> None:
     world = refused("bob@example.org")

@@ -5,8 +5,6 @@ are read, once, which an operator's tool may do. Each write is a compare-and-swa
 nothing. Source: docs/adr/0046.
 """
 
-import base64
-import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
@@ -15,10 +13,10 @@ from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import number, s
 from shared.adapters.dynamo.digests.keys import PART
-from shared.adapters.dynamo.erasure import mails
+from shared.adapters.dynamo.erasure import hooks, mails
 from shared.adapters.dynamo.erasure.notices import UploadedRecords, erase_notices
 from shared.adapters.dynamo.erasure.report import ErasureReport
-from shared.adapters.dynamo.erasure.scanned import SCAN, unshown
+from shared.adapters.dynamo.erasure.scanned import SCAN, place_of, token_of, unshown
 from shared.adapters.dynamo.jobs import contents
 from shared.adapters.dynamo.notices.notice_keys import PAYLOAD_PREFIX
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
@@ -174,13 +172,15 @@ class Eraser:
                 elif place == PART:
                     self._part(item)
                 elif "shown" in item:
-                    self._refused(item)
+                    self._blank(item, unshown(item, self._names), "refused rows")
+                elif hooks.is_delivery(item):
+                    self._blank(item, hooks.unposted(item, self._names), "deliveries of webhooks")
                 elif place.startswith(PAYLOAD_PREFIX):
                     self._payload(item)
                 else:
                     self._chunk(item)
             after = page.get("LastEvaluatedKey")
-            reached(_token(after) if after else "", page["ScannedCount"])
+            reached(token_of(after) if after else "", page["ScannedCount"])
             if not after:
                 self._unread(unread | {upload for _, upload in lists.unread()})
                 return
@@ -232,13 +232,19 @@ class Eraser:
         self.report.erased["records of notifiers blanked"] += found
         self.report.accounts.add(account)
 
-    def _refused(self, item: Item) -> None:
-        """Blank the person in what is shown of refused rows."""
-        left, found = unshown(item, self._names)
-        if found and self._write(item, left, "shown"):
-            self.report.erased["refused rows blanked"] += found
+    def _blank(self, item: Item, change: tuple[Item, int], what: str) -> None:
+        """Blank the person in an attribute.
+
+        Args:
+            item: as read.
+            change: the attribute without the person, and in how many places they were.
+            what: the item is, in the plural.
+        """
+        left, found = change
+        if found and self._write(item, left, *left):
+            self.report.erased[f"{what} blanked"] += found
         elif found:
-            self.report.kept.append("Refused rows of a list changed meanwhile: erase again.")
+            self.report.kept.append(f"Some {what} changed meanwhile: erase again.")
 
     def _part(self, item: Item) -> None:
         """Blank the person in posted events, whether their digest is made or not."""
@@ -383,13 +389,3 @@ def _is_list(name: str, upload: str) -> bool:
 
 def _hashed(digest: str) -> str:
     return f"sha256:{digest}"
-
-
-def _token(key: Item) -> str:
-    return base64.urlsafe_b64encode(json.dumps([key["pk"]["S"], key["sk"]["S"]]).encode()).decode().rstrip("=")
-
-
-def place_of(token: str) -> keys.Key:
-    """Read what `_token` wrote; ValueError on anything else."""
-    pk, sk = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-    return keys.key(str(pk), str(sk))

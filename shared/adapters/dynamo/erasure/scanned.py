@@ -1,5 +1,7 @@
 """What an erasure reads of the table `records`, and what it blanks in the problems of uploaded lists."""
 
+import base64
+import json
 import re
 from collections.abc import Collection
 from typing import Any, Final
@@ -9,24 +11,38 @@ from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import s
 from shared.adapters.dynamo.digests.keys import PART
+from shared.adapters.dynamo.erasure import hooks
 from shared.adapters.dynamo.notices.notice_keys import PAYLOAD_PREFIX
 from shared.domain.erasure import mentions
 from shared.domain.jobs.outcomes import ERASED
 
 SCAN: Final[dict[str, Any]] = {
     "FilterExpression": "begins_with(sk, :chunk) OR sk IN (:content, :part) OR begins_with(sk, :payload) "
-    "OR attribute_exists(shown)",
-    "ProjectionExpression": "pk, sk, recipients, account, shown, #data, #blob, #body",
-    "ExpressionAttributeNames": {"#data": "data", "#blob": "blob", "#body": "body"},
+    "OR attribute_exists(shown) OR begins_with(pk, :waits) OR begins_with(pk, :ended)",
+    "ProjectionExpression": "pk, sk, recipients, account, shown, #data, #blob, #body, #id, created_at, due",
+    "ExpressionAttributeNames": {"#data": "data", "#blob": "blob", "#body": "body", "#id": "id"},
     "ExpressionAttributeValues": {
         ":chunk": s(keys.CHUNK_PREFIX),
         ":content": s("CONTENT"),
         ":part": s(PART),
         ":payload": s(PAYLOAD_PREFIX),
+        ":waits": s(hooks.PREFIXES[0]),
+        ":ended": s(hooks.PREFIXES[1]),
     },
 }
 DIGITS: Final = 8
 """Digits at the end of a number by which it is found, however its beginning was written."""
+
+
+def token_of(key: Item) -> str:
+    """Return a text for a place in the table."""
+    return base64.urlsafe_b64encode(json.dumps([key["pk"]["S"], key["sk"]["S"]]).encode()).decode().rstrip("=")
+
+
+def place_of(token: str) -> keys.Key:
+    """Read what `token_of` wrote; ValueError on anything else."""
+    pk, sk = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+    return keys.key(str(pk), str(sk))
 
 
 def unshown(item: Item, names: Collection[str]) -> tuple[Item, int]:

@@ -113,7 +113,7 @@ class DynamoHookQueue:
             ConsistentRead=True,
         )
         item = next(iter(waiting), None) or self._db.get(self._table, keys.ended(endpoint, created_at, delivery))
-        return _delivery(item) if item else None
+        return delivery_of(item) if item else None
 
     def settle(self, moves: Sequence[tuple[HookDelivery, HookDelivery]]) -> None:
         """Replace deliveries by what an attempt made of them.
@@ -137,7 +137,7 @@ class DynamoHookQueue:
 
     def _page(self, query: Mapping[str, Any], limit: int) -> tuple[list[HookDelivery], str]:
         page = self._db.call("query", TableName=self._table, ConsistentRead=True, Limit=limit, **query)
-        found: list[HookDelivery] = [_delivery(x) for x in page["Items"]]
+        found: list[HookDelivery] = [delivery_of(x) for x in page["Items"]]
         end: str = page["LastEvaluatedKey"]["sk"]["S"] if "LastEvaluatedKey" in page else ""
         return found, end
 
@@ -156,7 +156,7 @@ def _item(x: HookDelivery) -> Item:
         "id": s(x.id),
         "created_at": n(x.created_at),
         "due": n(x.due),
-        "body": {"B": zlib.compress(x.pack().encode(), 6)},
+        "body": packed_body(x),
         "ttl": n(kept // 1000),
     }
     if x.since:
@@ -166,7 +166,13 @@ def _item(x: HookDelivery) -> Item:
     return out
 
 
-def _delivery(item: Mapping[str, Any]) -> HookDelivery:
+def packed_body(x: HookDelivery) -> Item:
+    """Return the attribute that holds what a delivery says."""
+    return {"B": zlib.compress(x.pack().encode(), 6)}
+
+
+def delivery_of(item: Mapping[str, Any]) -> HookDelivery:
+    """Read a delivery."""
     return HookDelivery(
         id=text(item, "id"),
         endpoint=item["pk"]["S"].partition("#")[2],

@@ -1,0 +1,96 @@
+"""Sabotages of what webhooks hear of: changes of messages, and all other events."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+_FOLD: Final = "shared/engine/outcome/fold.py"
+_GATHER: Final = "shared/engine/hooks/gather.py"
+_TOLD: Final = "shared/domain/hooks/told.py"
+_TESTS: Final = "tests/engine/hooks/test_gather.py"
+_RULES: Final = "tests/domain/hooks/test_told.py"
+_HANDLER: Final = "tests/dispatch/test_gather_hooks.py"
+
+GATHERING: Final = (
+    Mutant(
+        "the sweeper folds changes without a hint to webhooks",
+        3,
+        _FOLD,
+        "        self._announce(job, ledgers)\n        return self._add(job, ledgers)",
+        "        return self._add(job, ledgers)",
+        f"{_TESTS}::test_a_change_during_the_fold_is_announced_before_it_is_folded",
+    ),
+    Mutant(
+        "a change during a fold is folded without a hint to webhooks",
+        3,
+        _FOLD,
+        "self._announce(job, filter(None, moved.values()))",
+        "pass",
+        f"{_TESTS}::test_a_change_during_the_fold_is_announced_before_it_is_folded",
+    ),
+    Mutant(
+        "changes are folded although the hint to webhooks was not queued",
+        3,
+        _FOLD,
+        "_unannounced if name in silent else partial(",
+        "partial(",
+        f"{_TESTS}::test_changes_that_cannot_be_announced_are_not_folded",
+    ),
+    Mutant(
+        "changes count as handed on before their deliveries are stored",
+        3,
+        _GATHER,
+        "        events = self._events(endpoints, jobs, changed, told)\n",
+        "        self._told.write([ToldCells(x.job, x.chunk, x.cells, 0, x.ttl) for x in changed], pace)\n"
+        "        events = self._events(endpoints, jobs, changed, told)\n",
+        f"{_TESTS}::test_a_crash_at_any_call_loses_no_change[before]",
+    ),
+    Mutant(
+        "webhooks hear of jobs of other accounts",
+        10,
+        _GATHER,
+        "if job.namespace == namespace}",
+        "if job}",
+        f"{_TESTS}::test_jobs_of_others_are_left_out",
+    ),
+    Mutant(
+        "another state of the same kind is a second event",
+        7,
+        _TOLD,
+        "or _kind(old) is not kind",
+        "or old != new",
+        f"{_RULES}::test_another_state_of_the_same_kind_is_no_second_event",
+    ),
+    Mutant(
+        "a new endpoint hears of what was before it",
+        7,
+        _TOLD,
+        "return job.created_at < since and",
+        "return not job.id and",
+        f"{_TESTS}::test_a_new_endpoint_hears_nothing_of_what_was_before_it",
+    ),
+    Mutant(
+        "a complaint is told as a bounce",
+        5,
+        _TOLD,
+        "or WordKind.COMPLAINED not in about",
+        "or about",
+        f"{_RULES}::test_a_complaint_is_told_from_a_bounce_by_the_words",
+    ),
+    Mutant(
+        "the end of a job is told again with each write of the job",
+        7,
+        "shared/engine/hooks/happenings.py",
+        "if not x.ttl or self._name(namespace, x) not in known]",
+        "if x.event]",
+        f"{_HANDLER}::test_what_happened_once_is_handed_on_once",
+    ),
+    Mutant(
+        "what happened counts as handed on before its deliveries are stored",
+        3,
+        "shared/engine/hooks/happenings.py",
+        "        made = sum(",
+        "        self._told.note(again, found[0].ttl)\n        made = sum(",
+        f"{_HANDLER}::test_what_happened_is_noted_once_it_is_stored",
+    ),
+)

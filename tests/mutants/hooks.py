@@ -1,0 +1,114 @@
+"""Sabotages of webhooks to accounts: their queue, their lease, their breaker and their signatures."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+_WORKS: Final = "shared/adapters/dynamo/hooks/works.py"
+_CALL: Final = "shared/engine/hooks/call.py"
+_WORK: Final = "shared/domain/hooks/work.py"
+_STORE: Final = "tests/contracts/test_hook_queue.py"
+_TEST_CALL: Final = "tests/engine/hooks/test_call.py"
+_TEST_WORK: Final = "tests/domain/hooks/test_work.py"
+_TEST_ENDPOINT: Final = "tests/domain/hooks/test_endpoint.py"
+
+HOOKS: Final = (
+    Mutant(
+        "a lease ends although more was added",
+        3,
+        _WORKS,
+        '"#owner = :owner AND #added = :added"',
+        '"#owner = :owner AND #added >= :added"',
+        f"{_STORE}::test_a_lease_does_not_end_if_more_was_added[dynamo]",
+    ),
+    Mutant(
+        "what is tried again is removed before it is stored",
+        3,
+        "shared/adapters/dynamo/hooks/queue.py",
+        """self._db.batch_put([(self._table, x) for x in puts])
+        self._db.batch_write([*together, *deletes])""",
+        """self._db.batch_write([*together, *deletes])
+        self._db.batch_put([(self._table, x) for x in puts])""",
+        f"{_STORE}::test_a_process_that_dies_while_it_settles_loses_nothing[dynamo-pending]",
+    ),
+    Mutant(
+        "what is put off to the same time is removed",
+        3,
+        "shared/adapters/dynamo/hooks/queue.py",
+        "if _place(old) != _place(new):",
+        "if old != new:",
+        f"{_STORE}::test_a_delivery_that_is_put_off_waits_for_its_new_time[dynamo]",
+    ),
+    Mutant(
+        "a worker forgets an order to replay that came meanwhile",
+        3,
+        _WORKS,
+        "order=old.replay is not None",
+        "order=True",
+        f"{_STORE}::test_one_replay_is_ordered_at_a_time[dynamo]",
+    ),
+    Mutant(
+        "what waits longer than a hint is looked at no more",
+        3,
+        _CALL,
+        "stored = self._works.release(replace(turn.work, wake=wake))",
+        "stored = self._works.release(replace(turn.work, wake=0))",
+        f"{_TEST_CALL}::test_a_delivery_is_tried_ten_times_over_three_days",
+    ),
+    Mutant(
+        "a page behind which more waits counts as all",
+        3,
+        _CALL,
+        "if left or whole else None",
+        "if left or page else None",
+        f"{_TEST_CALL}::test_what_is_due_is_posted_once_and_kept",
+    ),
+    Mutant(
+        "a dead endpoint is probed by several posts",
+        6,
+        _WORK,
+        "return 1 if self.fails >= OPENS_AFTER else AT_ONCE",
+        "return AT_ONCE",
+        f"{_TEST_WORK}::test_an_open_breaker_lets_nothing_through_and_then_one_probe",
+    ),
+    Mutant(
+        "a worker for quick endpoints stays with one that is slow",
+        6,
+        _CALL,
+        " or (turn.work.apart and not turn.apart)",
+        "",
+        f"{_TEST_CALL}::test_a_worker_for_quick_endpoints_leaves_one_that_is_slow_to_others",
+    ),
+    Mutant(
+        "an endpoint gets events before it has proven itself",
+        9,
+        _CALL,
+        "if endpoint.state is EndpointState.ENABLED:",
+        "if not endpoint.disabled_at:",
+        f"{_TEST_CALL}::test_a_new_endpoint_gets_its_test_event_only_until_it_answers",
+    ),
+    Mutant(
+        "an answer proves a URL that was not asked",
+        9,
+        _CALL,
+        "if x.url == asked else x",
+        "if x.url else x",
+        f"{_TEST_CALL}::test_an_answer_proves_the_url_that_was_asked_and_no_other",
+    ),
+    Mutant(
+        "a signature does not cover its time",
+        9,
+        "shared/domain/hooks/signature.py",
+        'f"{delivery}.{at}."',
+        'f"{delivery}.."',
+        f"{_TEST_ENDPOINT}::test_a_signature_is_that_of_the_published_example",
+    ),
+    Mutant(
+        "a former secret signs for ever",
+        9,
+        "shared/domain/hooks/endpoint.py",
+        "if self.former and now < self.former_until else",
+        "if self.former else",
+        f"{_TEST_ENDPOINT}::test_both_secrets_sign_for_a_day_after_a_rotation",
+    ),
+)
