@@ -52,8 +52,8 @@ RELAY: Final = (
         "a mail that the API refuses after it was held is removed",
         3,
         "cli/relay/delivering.py",
-        "                self._give_up(mail, found, answer)\n",
-        "                self._is_final(answer, mail)\n",
+        "                self._give_up(mail, found, judged)\n",
+        "                self._is_final(judged, mail)\n",
         "tests/cli/relay/test_held.py::test_a_refused_mail_is_kept_for_the_operator[answer0]",
     ),
     Mutant(
