@@ -10,6 +10,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from functions.api.hooks.page import MODELS, webhooks
 from functions.api.operations import ROUTES
 from shared.contracts import WEBHOOK_PATH
 from shared.web.problems import CODES, ProblemDetails
@@ -87,6 +88,7 @@ def generate() -> Schema:
         },
         "security": [{"key": []}],
         "paths": paths,
+        "webhooks": webhooks(refs),
         "components": {
             "securitySchemes": {
                 "key": {
@@ -108,7 +110,7 @@ def generate() -> Schema:
 def _schemas() -> tuple[dict[str, Schema], dict[tuple[type[BaseModel], str], Schema]]:
     routes = [r for r in ROUTES if not isinstance(r, Page | Public)]
     inputs = dict.fromkeys([m for r in routes for m in (r.query, r.body) if m is not Nothing])
-    outputs = dict.fromkeys([m for r in routes for m in r.answers.values()] + [ProblemDetails])
+    outputs = dict.fromkeys([m for r in routes for m in r.answers.values()] + [ProblemDetails, *MODELS])
     wanted: list[Any] = [(m, "validation") for m in inputs] + [(m, "serialization") for m in outputs]
     found, definitions = models_json_schema(wanted, ref_template=_REF)
     refs: Any = found
