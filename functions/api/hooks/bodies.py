@@ -104,7 +104,7 @@ class DigestClosed(View):
     test: bool = Field(examples=[False])
 
 
-class NoticeChange(View):
+class NoticeUpdate(View):
     """A line of a notifier's updates."""
 
     notifier: str = Field(examples=["clinic"])
@@ -281,7 +281,7 @@ PAGES: Final = (
     ),
     HookPage(HookKind.UPLOAD_FINISHED, "An uploaded list is read, or it cannot be used.", UploadEnd, {}),
     HookPage(HookKind.DIGEST_CLOSED, "A window of digest events is closed.", DigestClosed, {}),
-    HookPage(HookKind.NOTICE_UPDATED, "A notice has a new status, or a record was rejected.", NoticeChange, {}),
+    HookPage(HookKind.NOTICE_UPDATED, "A notice has a new status, or a record was rejected.", NoticeUpdate, {}),
     HookPage(HookKind.MAIL_FAILED, "A destination of a mail was not delivered.", MailFailure, {}),
     HookPage(
         HookKind.SUPPRESSION_ADDED,

@@ -56,18 +56,30 @@ class Happenings:
         again = [self._name(namespace, x) for x in found if x.ttl]
         known = self._told.known(again) if again else set()
         new = [x for x in found if not x.ttl or self._name(namespace, x) not in known]
-        events: dict[HookKind, list[HookEvent]] = {}
-        for x in new:
-            events.setdefault(x.kind, []).append(x.event)
+        events = _by_kind(new)
         made = sum(self._outbox.happened(endpoint, events) for endpoint in self._outbox.endpoints(namespace))
-        for x in new:
-            if x.look:
-                for pace in HookPace:
-                    self._hints.gather(namespace, x.look, pace)
+        self._look(namespace, new)
+        self._note(namespace, new)
+        return made
+
+    def _note(self, namespace: str, new: Sequence[Happening]) -> None:
+        """Remember the events that later writes of their items show again."""
         for ttl in {x.ttl for x in new} - {0}:
             self._told.note([self._name(namespace, x) for x in new if x.ttl == ttl], ttl)
-        return made
+
+    def _look(self, namespace: str, new: Sequence[Happening]) -> None:
+        """Have deliveries made of messages that have changed without a mark."""
+        for places in (x.look for x in new if x.look):
+            for pace in HookPace:
+                self._hints.gather(namespace, places, pace)
 
     def _name(self, namespace: str, x: Happening) -> str:
         """Return under which name an event is remembered: the deployment may hear of it, too."""
         return f"{x.event.id}#{namespace}"
+
+
+def _by_kind(happenings: Iterable[Happening]) -> dict[HookKind, list[HookEvent]]:
+    events: dict[HookKind, list[HookEvent]] = {}
+    for x in happenings:
+        events.setdefault(x.kind, []).append(x.event)
+    return events
