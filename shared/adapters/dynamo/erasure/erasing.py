@@ -166,25 +166,29 @@ class Eraser:
         while True:
             page = self._db.call("scan", TableName=self._table, **request)
             for item in page["Items"]:
-                place = item["sk"]["S"]
-                if place == "CONTENT":
-                    self._content(item)
-                elif place == PART:
-                    self._part(item)
-                elif "shown" in item:
-                    self._blank(item, unshown(item, self._names), "refused rows")
-                elif hooks.is_delivery(item):
-                    self._blank(item, hooks.unposted(item, self._names), "deliveries of webhooks")
-                elif place.startswith(PAYLOAD_PREFIX):
-                    self._payload(item)
-                else:
-                    self._chunk(item)
+                self._found(item)
             after = page.get("LastEvaluatedKey")
             reached(token_of(after) if after else "", page["ScannedCount"])
             if not after:
                 self._unread(unread | {upload for _, upload in lists.unread()})
                 return
             request["ExclusiveStartKey"] = after
+
+    def _found(self, item: Item) -> None:
+        """Erase the person from one item that the scan reads."""
+        place = item["sk"]["S"]
+        if place == "CONTENT":
+            self._content(item)
+        elif place == PART:
+            self._part(item)
+        elif "shown" in item:
+            self._blank(item, unshown(item, self._names), "refused rows")
+        elif hooks.is_delivery(item):
+            self._blank(item, hooks.unposted(item, self._names), "deliveries of webhooks")
+        elif place.startswith(PAYLOAD_PREFIX):
+            self._payload(item)
+        else:
+            self._chunk(item)
 
     def _unread(self, lists: set[str]) -> None:
         """Report lists whose chunks may have come behind the scan, unless that is said of them already."""
