@@ -78,6 +78,7 @@ def signed(body: bytes, *secrets: str, name: str = "evt_1", age: int = 0) -> dic
     return signed_headers(name, int(time.time()) - age, body, secrets or [SECRET])
 
 
+@pytest.mark.promise(12)
 def test_an_event_is_taken_once(receiver: Process) -> None:
     body = single("job.logged", AT, {"job_id": "j", "name": "Ärger"})
     assert [receiver.post(body, signed(body)) for _ in range(2)] == [204, 204]
