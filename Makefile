@@ -14,7 +14,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 	--no-emit-index-url --no-emit-find-links
 
 .PHONY: help setup run demo demo-page up down status test test-unit test-browser test-deployed lint lint-infra english check bench mutants crash chaos kill recovery \
-	campaign-proof link-proof digest-proof mail-proof ingest-proof pace model soak browser screenshots docs openapi lock clean
+	campaign-proof link-proof digest-proof mail-proof hooks-proof ingest-proof pace model soak browser screenshots docs openapi lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -123,6 +123,10 @@ digest-proof: setup ## a flood of EVENTS (default 5000) on a local cloud, its AP
 mail-proof: setup ## MAILS (default 300) by SMTP through the relay to a local cloud; relay, API and sender killed KILLS times each (default 6); prints figures
 	POSTHASTE_LOCAL=.local/mail $(PY) -m infra.local with -- $(PY) -m tests.deployed.mail_kills \
 		--mails $(or $(MAILS),300) --kills $(or $(KILLS),6)
+
+hooks-proof: setup ## MESSAGES (default 400) whose changes are posted to a receiver on this machine; functions of webhooks killed KILLS times (default 10); prints figures
+	POSTHASTE_LOCAL=.local/hooks $(PY) -m infra.local with -- $(PY) -m tests.deployed.hook_kills \
+		--messages $(or $(MESSAGES),400) --kills $(or $(KILLS),10)
 
 ingest-proof: setup ## a list of ROWS (default 1000000) whose reader is stopped every two seconds, by kill -9 or its time; prints figures
 	$(PY) -m tests.lists --rows $(or $(ROWS),1000000)

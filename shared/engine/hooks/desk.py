@@ -32,6 +32,8 @@ from shared.domain.times import Millis
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.ports import Clock, Endpoints, HookHints, HookQueue, HookSecrets, Retriable, Works
 
+KNOWN_MS: Final[Millis] = 11_000
+"""Processes remember for ten seconds that a namespace has no endpoint."""
 TRIES: Final = 5
 """Changes that others make meanwhile."""
 MINUTE_MS: Final[Millis] = 60_000
@@ -107,6 +109,9 @@ class HookDesk:
     def create(self, namespace: str, draft: HookDraft, *, by: str) -> MadeHook:
         """Create an endpoint, and post a `test` event to it.
 
+        That of a namespace's first endpoint is posted when all processes look for its events: what happens after it
+        was answered is not missed.
+
         Args:
             namespace: whose it is: of an account's live or test keys, or DEPLOYMENT.
             draft: its settings; URL and events are needed.
@@ -115,7 +120,9 @@ class HookDesk:
         if draft.url is None:
             raise invalid("url", "An endpoint needs a URL.")
         made = self._made(namespace, draft, by)
-        self._post(made.endpoint, self._proof(made.endpoint))
+        proof = self._proof(made.endpoint)
+        wait = KNOWN_MS if len(self._endpoints.of(namespace)) == 1 else 0
+        self._post(made.endpoint, replace(proof, due=proof.due + wait), delay=wait)
         return made
 
     @as_value
@@ -324,11 +331,11 @@ class HookDesk:
         name = event_id(HookKind.TEST, endpoint.id, now)
         return HookDelivery(name, endpoint.id, HookKind.TEST.value, now, now, data=data)
 
-    def _post(self, endpoint: Endpoint, *deliveries: HookDelivery) -> None:
+    def _post(self, endpoint: Endpoint, *deliveries: HookDelivery, delay: Millis = 0) -> None:
         now = self._now()
         work = self._queue.add(endpoint.id, deliveries, wake=now + LOOK_MS)
         if not endpoint.listening and work.needs_hint(now):
-            self._hints.call(endpoint.id, apart=work.apart)
+            self._hints.call(endpoint.id, delay=delay / 1000, apart=work.apart)
 
     def _secret(self, endpoint: Endpoint) -> str:
         return secret_of(self._secrets.master(), endpoint.id, endpoint.secret)

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
+from shared.adapters.dynamo.hooks.endpoints import KEPT
 from shared.domain.audit import EVERYONE, Log
 from shared.domain.hooks.delivery import DeliveryState, HookAttempt, HookDelivery, attempted, ended
 from shared.domain.hooks.endpoint import DEPLOYMENT, LISTENER_MS, MAX_ENDPOINTS, Endpoint, EndpointState, HookFormat
 from shared.domain.hooks.signature import secret_of, signed_headers
 from shared.domain.hooks.work import HookWork, ReplayOrder
-from shared.engine.hooks.desk import HookDesk, HookDraft, MadeHook
+from shared.engine.hooks.desk import KNOWN_MS, HookDesk, HookDraft, MadeHook
 from shared.engine.hooks.listening import ListenerDesk
 from shared.engine.intake.declined import Declined
 from tests.fakes.clock import FakeClock
@@ -107,8 +108,17 @@ def test_a_new_endpoint_is_asked_first(office: Office) -> None:
     assert made.secret == secret_of("m" * 64, made.endpoint.id, 1)
     assert not made.endpoint.wants("message.failed")
     (proof,) = office.queue.waiting.values()
-    assert (proof.kind, proof.due, proof.endpoint) == ("test", office.now, made.endpoint.id)
-    assert office.hints.calls == [CallHint(made.endpoint.id)]
+    assert (proof.kind, proof.endpoint) == ("test", made.endpoint.id)
+
+
+def test_the_first_endpoint_is_asked_when_all_processes_know_that_there_is_one(office: Office) -> None:
+    first = office.made()
+    (proof,) = office.queue.waiting.values()
+    assert proof.due == office.now + KNOWN_MS
+    assert KNOWN_MS > KEPT * 1000
+    second = office.made()
+    assert [x.due for x in office.queue.waiting.values() if x.endpoint == second.endpoint.id] == [office.now]
+    assert office.hints.calls == [CallHint(first.endpoint.id, delay=KNOWN_MS / 1000), CallHint(second.endpoint.id)]
 
 
 def test_the_audit_log_has_the_host_and_no_secret(office: Office) -> None:

@@ -1,0 +1,259 @@
+"""Webhooks of a running local cloud to a receiver in a process of its own, while their functions are killed.
+
+Jobs are sent; `gather_hooks` and `call_hooks` are killed with `kill -9`; one endpoint hangs all the while. In the end
+each message's last state has reached each other endpoint, under one id, signed.
+
+`python -m tests.deployed.hook_kills` is the long form.
+"""
+
+import argparse
+import random
+import statistics
+import sys
+import threading
+import time
+import uuid
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from infra.local.console import LocalCloudError, say
+from infra.local.processes import wait_for
+from shared import contracts
+from tests.deployed.api import OPEN, Api
+from tests.deployed.inside import Inside, running
+from tests.deployed.receiver import Mode, Received, ReceiverProcess
+from tests.deployed.watch import answered
+
+LANE: Final = "sendgrid-main"
+VICTIMS: Final = ("gather_hooks", "call_hooks")
+NOW, BATCH, HANGS = "/now", "/batch", "/hangs"
+PATIENCE: Final = 240.0
+"""Seconds within which everything arrives on a busy machine."""
+REDELIVER_SECONDS: Final = 15
+"""A hint whose worker was killed comes back so soon, instead of after six minutes."""
+MINUTE: Final = 5.0
+"""Seconds between two runs of what runs every minute."""
+MAX_BATCH: Final = 100
+
+
+@dataclass(slots=True)
+class HookKills:
+    """What came of webhooks; `wrong` is empty if every promise was kept.
+
+    Attributes:
+        events: different events that arrived at the endpoint without batches.
+        requests: to the two endpoints that answer.
+        repeats: events that arrived there more than once.
+        kills: workers that were killed.
+        waits: seconds from a delivery's making to its arrival at the endpoint without batches.
+        seconds: until everything had arrived.
+    """
+
+    seed: int
+    messages: int
+    events: int = 0
+    requests: int = 0
+    repeats: int = 0
+    kills: int = 0
+    waits: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def p95(self) -> float:
+        """The 95th percentile of the waits, in seconds."""
+        return statistics.quantiles(self.waits, n=20)[-1] if len(self.waits) > 1 else 0.0
+
+    def text(self) -> str:
+        """Return the figures."""
+        return (
+            f"seed {self.seed}: {self.messages} messages, {self.events} events in {self.requests} requests, "
+            f"{self.repeats} repeated; {self.kills} workers killed; p95 from a delivery's making to its arrival "
+            f"{self.p95:.2f} s while another endpoint hangs; all arrived after {self.seconds:.0f} s; "
+            f"{len(self.wrong)} faults"
+        )
+
+
+class HookDrill:
+    """Jobs, endpoints, and what goes wrong.
+
+    Args:
+        inside: the running cloud.
+        api: its API.
+        report: is filled in.
+        kills: of workers.
+        receiver: answers.
+    """
+
+    def __init__(self, inside: Inside, api: Api, report: HookKills, kills: int, receiver: ReceiverProcess) -> None:
+        self._inside = inside
+        self._api = api
+        self._report = report
+        self._kills = kills
+        self._receiver = receiver
+        self._rng = random.Random(report.seed)  # noqa: S311 - of a drill
+        self._tag = uuid.uuid4().hex[:10]
+        self._secrets: dict[str, str] = {}
+        self._hooks: list[str] = []
+        self._jobs: list[str] = []
+        self._ended = threading.Event()
+
+    def run(self) -> None:
+        """Prove endpoints, send, kill, wait until everything has arrived, and judge."""
+        try:
+            for path in (NOW, BATCH, HANGS):
+                self._create(path)
+            if not wait_for(answered(self._proven), PATIENCE, pause=1.0):
+                self._report.wrong.append("an endpoint was not enabled by its answer to `test`")
+                return
+            self._receiver.switch(HANGS, Mode.HANG)
+            began = time.monotonic()
+            others = [threading.Thread(target=x) for x in (self._minutes, self._strike)]
+            for thread in others:
+                thread.start()
+            try:
+                self._send()
+                if not wait_for(answered(self._arrived), PATIENCE, pause=1.0):
+                    self._report.wrong.append("not everything arrived in time")
+            finally:
+                self._ended.set()
+                for thread in others:
+                    thread.join()
+            self._report.seconds = time.monotonic() - began
+            self._judge()
+        finally:
+            for hook in self._hooks:
+                self._api.call("DELETE", f"/hooks/{hook}")
+
+    def _create(self, path: str) -> None:
+        body = {"url": self._receiver.url(path), "events": ["*"], "batch": path == BATCH}
+        answer = self._api.call("POST", "/hooks", body)
+        assert answer.status == 201, answer
+        self._hooks.append(answer.body["id"])
+        self._secrets[path] = answer.body["secret"]
+
+    def _proven(self) -> bool:
+        return all(self._api.get(f"/hooks/{hook}")["state"] == "enabled" for hook in self._hooks)
+
+    def _send(self) -> None:
+        each = max(1, self._report.messages // 4)
+        for start in range(0, self._report.messages, each):
+            ends = range(start, min(start + each, self._report.messages))
+            people = [f"p{n}.{self._tag}@example.com" for n in ends]
+            self._jobs.append(self._api.post(people, LANE))
+
+    # What goes wrong, and what mends it
+
+    def _strike(self) -> None:
+        for _ in range(self._kills):
+            victim = self._rng.choice(VICTIMS)
+            wait_for(partial(self._killed, victim), PATIENCE, pause=0.2)
+            if self._ended.is_set():
+                return
+            self._report.kills += 1
+            self._ended.wait(self._rng.uniform(1, 4))
+
+    def _killed(self, victim: str) -> bool:
+        return self._ended.is_set() or self._inside.kill_function(victim) > 0
+
+    def _minutes(self) -> None:
+        """Run what runs every minute more often."""
+        call = self._inside.names[contracts.HANDLERS["call_hooks"]]
+        while not self._ended.wait(MINUTE):
+            self._inside.sweep()
+            self._inside.functions.invoke(FunctionName=call, InvocationType="Event", Payload=b"{}")
+
+    # What came of it
+
+    def _last(self) -> dict[tuple[str, str], str]:
+        """Return message → its state now, of all jobs."""
+        return {(job, line["message"]): line["state"] for job in self._jobs for line in self._api.lines(job)}
+
+    def _heard(self, path: str) -> dict[tuple[str, str], dict[str, set[str]]]:
+        """Return message → state → ids of the events that say so, at an endpoint."""
+        heard: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        for request in self._receiver.received(path):
+            for name, event in request.events.items():
+                data = event["data"]
+                if event["type"].startswith("message.") and data["job_id"] in self._jobs:
+                    heard[data["job_id"], data["message"]][data["state"]].add(name)
+        return heard
+
+    def _arrived(self) -> bool:
+        last = self._last()
+        if len(last) < self._report.messages or any(state in OPEN[:2] for state in last.values()):
+            return False
+        heard = [self._heard(path) for path in (NOW, BATCH)]
+        return all(state in x[message] for message, state in last.items() for x in heard)
+
+    def _judge(self) -> None:
+        report = self._report
+        seen: dict[str, int] = defaultdict(int)
+        bodies: dict[str, bytes] = {}
+        for path in (NOW, BATCH):
+            for request in self._receiver.received(path):
+                report.requests += 1
+                self._check(request, bodies)
+                for name in request.events:
+                    seen[path + name] += 1
+                if path == NOW:
+                    made = datetime.fromisoformat(next(iter(request.events.values()))["timestamp"]).timestamp()
+                    report.waits.append(request.at - made)
+            for message, states in self._heard(path).items():
+                report.wrong += [f"{path} {message} {x}: {len(n)} ids" for x, n in states.items() if len(n) != 1]
+        report.events = sum(1 for x in seen if x.startswith(NOW))
+        report.repeats = sum(1 for n in seen.values() if n > 1)
+
+    def _check(self, request: Received, bodies: dict[str, bytes]) -> None:
+        """Check signature, size, and that a repeat has the same bytes."""
+        if not request.is_signed_by(self._secrets[request.path]):
+            self._report.wrong.append(f"{request.delivery}: the signature does not verify")
+        if len(request.events) > (MAX_BATCH if request.path == BATCH else 1):
+            self._report.wrong.append(f"{request.delivery}: {len(request.events)} events")
+        if bodies.setdefault(request.path + request.delivery, request.body) != request.body:
+            self._report.wrong.append(f"{request.delivery}: another body under the same id")
+
+
+def run(inside: Inside, api: Api, *, messages: int, kills: int, seed: int) -> HookKills:
+    """Send messages, kill workers of webhooks, and account for each event.
+
+    Args:
+        inside: the cloud.
+        api: its API.
+        messages: how many.
+        kills: of workers.
+        seed: of what to kill when.
+    """
+    report = HookKills(seed, messages)
+    lanes = inside.deployment.environment[contracts.ENV_LANE_URL_PREFIX]
+    for url in (contracts.hooks_queue_url(lanes), contracts.calls_queue_url(lanes)):
+        inside.sqs.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": str(REDELIVER_SECONDS)})
+    with ReceiverProcess() as receiver:
+        HookDrill(inside, api, report, kills, receiver).run()
+    return report
+
+
+def main() -> int:
+    """Run the drill on the local cloud that is up; return the exit code."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--messages", type=int, default=400)
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000))
+    options = parser.parse_args()
+    try:
+        inside, api, _ = running()
+    except LocalCloudError as error:
+        say(f"error: {error}")
+        return 1
+    report = run(inside, api, messages=options.messages, kills=options.kills, seed=options.seed)
+    say(report.text())
+    for fault in report.wrong[:20]:
+        say(fault)
+    return 1 if report.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
