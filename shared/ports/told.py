@@ -30,6 +30,19 @@ class ToldChanges(Protocol):
         """Return those of some ids of events that were noted, consistent."""
         ...
 
+    def claim(self, name: str, data: str, ttl: int) -> str:
+        """Store what an event says before it is handed on, so that it says the same whoever hands it on.
+
+        Args:
+            name: the id of the event.
+            data: what it says, JSON.
+            ttl: Unix seconds when that may be forgotten.
+
+        Returns:
+            What the first claim has stored; empty: the event was noted.
+        """
+        ...
+
     def note(self, ids: Collection[str], ttl: int) -> None:
         """Note ids of events that were handed on. `ttl`: Unix seconds when that may be forgotten."""
         ...

@@ -54,3 +54,12 @@ def test_ids_of_events_are_known_once_they_are_noted(told: ToldChanges) -> None:
     told.note([], TTL)
     assert told.known(["evt_1", "evt_2", "evt_1"]) == {"evt_1"}
     assert told.known([]) == set()
+
+
+def test_an_event_says_what_its_first_claim_has_stored_until_it_is_noted(told: ToldChanges) -> None:
+    assert told.claim("evt_1", '{"n":1}', TTL) == '{"n":1}'
+    assert told.claim("evt_1", '{"n":2}', TTL) == '{"n":1}'
+    assert told.known(["evt_1"]) == set()
+    told.note(["evt_1"], TTL)
+    assert told.known(["evt_1"]) == {"evt_1"}
+    assert told.claim("evt_1", '{"n":3}', TTL) == ""

@@ -250,3 +250,16 @@ def test_chunks_for_which_there_is_no_time_are_hinted_at_again(world: HookWorld,
     assert world.hook_hints.gathers == [GatherHint(ACCOUNT, dict.fromkeys(jobs[SLICE[pace] :], (0,)), pace)]
     world.gather()
     assert len(world.ids(endpoint)) == len(set(world.ids(endpoint))) == len(jobs)
+
+
+@pytest.mark.promise(7)
+def test_an_event_says_the_same_each_time_it_is_handed_on(world: HookWorld) -> None:
+    endpoint = world.endpoint("job.logged")
+    first, later = (Happening(ACCOUNT, LOGGED, HookEvent("evt_1", {"delivered": n}), ttl=TTL, look={}) for n in (5, 9))
+    world.tap.arm_at("told.note", error=lambda: Retriable("busy"))
+    with pytest.raises(Retriable):
+        hearing(world).hear([first])
+    world.clock.sleep(1)
+    assert hearing(world).hear([later]) == 1
+    assert bodies(world, endpoint) == [{"delivered": 5}] * 2
+    assert {x.id for x in world.deliveries(endpoint)} == {"evt_1"}

@@ -4,9 +4,11 @@ It comes from streams, which repeat records and show an item again with each lat
 happened, so a repeat has the same one.
 """
 
+import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
-from shared.domain.hooks.bodies import HookEvent
+from shared.domain.hooks.bodies import HookEvent, packed
 from shared.domain.hooks.happening import Happening
 from shared.domain.hooks.kinds import HookKind, HookPace
 from shared.engine.hooks.outbox import HookOutbox
@@ -56,11 +58,22 @@ class Happenings:
         again = [self._name(namespace, x) for x in found if x.ttl]
         known = self._told.known(again) if again else set()
         new = [x for x in found if not x.ttl or self._name(namespace, x) not in known]
+        new = [claimed for x in new if (claimed := self._claimed(namespace, x)) is not None]
         events = _by_kind(new)
         made = sum(self._outbox.happened(endpoint, events) for endpoint in self._outbox.endpoints(namespace))
         self._look(namespace, new)
         self._note(namespace, new)
         return made
+
+    def _claimed(self, namespace: str, x: Happening) -> Happening | None:
+        """Return an event with what it said when it was first seen; None: it was handed on meanwhile.
+
+        The item of a job, say, shows other counts with each write, and an id stands for one body.
+        """
+        if not x.ttl:
+            return x
+        data = self._told.claim(self._name(namespace, x), packed(x.event.data).decode(), x.ttl)
+        return replace(x, event=HookEvent(x.event.id, json.loads(data))) if data else None
 
     def _note(self, namespace: str, new: Sequence[Happening]) -> None:
         """Remember the events that later writes of their items show again."""

@@ -13,11 +13,13 @@ class FakeToldChanges:
     Attributes:
         cells: what was handed on of chunks, by job, chunk and pace.
         ids: of events that were handed on, and until when that is kept.
+        claims: what events say that are being handed on, by id.
     """
 
     def __init__(self, tap: Tap | None = None) -> None:
         self.cells: dict[tuple[str, int, HookPace], ToldCells] = {}
         self.ids: dict[str, int] = {}
+        self.claims: dict[str, str] = {}
         self._tap = tap or Tap()
 
     def read(self, places: Collection[tuple[str, int]], pace: HookPace) -> Mapping[tuple[str, int], ToldCells]:
@@ -31,6 +33,9 @@ class FakeToldChanges:
 
     def known(self, ids: Collection[str]) -> set[str]:
         return self._tap("told.known", lambda: {x for x in ids if x in self.ids})
+
+    def claim(self, name: str, data: str, ttl: int) -> str:
+        return self._tap("told.claim", lambda: "" if name in self.ids else self.claims.setdefault(name, data))
 
     def note(self, ids: Collection[str], ttl: int) -> None:
         self._tap("told.note", lambda: self.ids.update(dict.fromkeys(ids, ttl)))

@@ -1,9 +1,9 @@
-"""What was handed on to webhooks, on DynamoDB: plain puts in the table `records`.
+"""What was handed on to webhooks, on DynamoDB, in the table `records`: puts, and one condition.
 
 | pattern | key |
 |---|---|
 | what was handed on of a chunk | `HC#job#00012 / TOLD#now`, `TOLD#later` |
-| was this event handed on? | `HT#event / TOLD` |
+| was this event handed on? until then with what it says | `HT#event / TOLD` |
 
 The partition of a chunk's details has only details: earlier versions read all of it.
 """
@@ -11,8 +11,8 @@ The partition of a chunk's details has only details: earlier versions read all o
 from collections.abc import Collection, Mapping, Sequence
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.client import Dynamo, Item
-from shared.adapters.dynamo.codec import binary, n, number
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.codec import binary, n, number, s, text
 from shared.domain.hooks.kinds import HookPace
 from shared.domain.hooks.told import ToldCells
 
@@ -37,7 +37,27 @@ class DynamoToldChanges:
     def known(self, ids: Collection[str]) -> set[str]:
         """Return those of some ids of events that were noted, consistent; one read per 100."""
         found = self._db.batch_get(self._table, [_event_key(x) for x in dict.fromkeys(ids)])
-        return {x["pk"]["S"].partition("#")[2] for x in found}
+        return {x["pk"]["S"].partition("#")[2] for x in found if "data" not in x}
+
+    def claim(self, name: str, data: str, ttl: int) -> str:
+        """Store what an event says, and return what the first claim has stored; empty: the event was noted.
+
+        Args:
+            name: the id of the event.
+            data: what it says, JSON.
+            ttl: Unix seconds when that may be forgotten.
+        """
+        try:
+            self._db.call(
+                "put_item",
+                TableName=self._table,
+                Item={**_event_key(name), "data": s(data), "ttl": n(ttl)},
+                ConditionExpression="attribute_not_exists(pk)",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ConditionFailed as lost:
+            return text(lost.item or {}, "data")
+        return data
 
     def note(self, ids: Collection[str], ttl: int) -> None:
         """Note ids of events that were handed on; one write per 25."""
