@@ -60,6 +60,7 @@ delivering.LATER_MS = 2_000
 sys.argv = ["posthaste", "relay", *sys.argv[1:]]
 main()
 """
+VICTIMS: Final = ("relay", "API", "sender")
 FOLDERS: Final = ("data", "queue", "inflight", "cleanup")
 ACCEPTED: Final = 250
 REFUSED: Final = 500
@@ -373,6 +374,8 @@ def run(inside: Inside, api: Api, control: ControlClient, *, mails: int, kills: 
     report = MailKills(seed, mails)
     with TemporaryDirectory() as folder:
         MailDrill(inside, api, control, report, kills, Path(folder)).run()
+    missing = [f"{victim}: killed {report.kills[victim]} times" for victim in VICTIMS if report.kills[victim] != kills]
+    report.wrong += [f"{text}, and not {kills} times" for text in missing]
     return report
 
 
