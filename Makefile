@@ -151,8 +151,9 @@ docs: setup ## build the site of the pages into .local/docs; a broken link or a 
 	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(PY) -m mkdocs build --clean
 	@echo "open .local/docs/index.html, or run: $(PY) -m http.server -d .local/docs"
 
-openapi: setup ## regenerate functions/api/openapi.json
+openapi: setup ## regenerate functions/api/openapi.json and docs/errors.md
 	$(PY) -m functions.api.openapi
+	$(PY) -m functions.api.error_page
 
 lock: setup ## resolve requirements/*.in anew
 	$(COMPILE) requirements/runtime.in -o requirements/runtime.txt

@@ -10,6 +10,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from functions.api.error_page import WEBHOOK_CODES
 from functions.api.hooks.page import MODELS, webhooks
 from functions.api.operations import ROUTES
 from shared.contracts import WEBHOOK_PATH
@@ -19,13 +20,6 @@ from shared.web.routing import AnyRoute, Nothing, Page, Public, Scheme, paramete
 FILE: Final = Path(__file__).parent / "openapi.json"
 VERSION: Final = "1.0.0"
 COMMON: Final = ("unauthorized", "missing_scope", "rate_limited", "internal_error", "try_again", "malformed_request")
-WEBHOOK_CODES: Final[Mapping[str, tuple[int, str]]] = {
-    "bad_events": (400, "The body is not what the provider documents."),
-    "bad_signature": (401, "The signature does not hold."),
-    "not_found": (404, "There is no such webhook."),
-    "unavailable": (503, "Post it again."),
-}
-"""Code → (status, detail) of what the webhook function answers."""
 _SCHEMES: Final = {Scheme.KEY: "key", Scheme.BASIC: "notifier"}
 _IF_NONE_MATCH: Final = {
     "name": "If-None-Match",

@@ -3,11 +3,13 @@
 import base64
 import binascii
 import re
+from collections.abc import Callable
 from datetime import date
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
+    AliasChoices,
     AwareDatetime,
     BaseModel,
     BeforeValidator,
@@ -93,6 +95,25 @@ Addresses = Annotated[
 """A list, or text separated by commas; told apart beforehand, so that an error is about what was meant."""
 
 
+BODY: Final = AliasChoices("body", "html")
+"""The names of an HTML body: ours, and the one of most other services."""
+
+
+def with_html(**more: Any) -> Callable[[dict[str, Any]], None]:
+    """Return what adds `html`, the other name of `body`, to a model's schema, and `more` as it is."""
+
+    def add(schema: dict[str, Any]) -> None:
+        schema.update(more)
+        fields = schema["properties"]
+        fields["html"] = {**fields["body"], "title": "Html", "description": "Another name of `body`; give one of them."}
+        needed = [name for name in schema.get("required", ()) if name != "body"]
+        if "body" in schema.get("required", ()):
+            schema["required"] = needed
+            schema["anyOf"] = [{"required": ["body"]}, {"required": ["html"]}]
+
+    return add
+
+
 class FileAttachment(Input):
     """A file attached to every message."""
 
@@ -144,8 +165,8 @@ class NewBatch(Input):
     """One message to many recipients, each of whom gets their own."""
 
     model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
+        json_schema_extra=with_html(
+            examples=[
                 {
                     "from": "Ann's shop <news@example.com>",
                     "to": ["ben@example.org", "Cleo <cleo@example.net>"],
@@ -156,7 +177,7 @@ class NewBatch(Input):
                 {"channel": "sms", "to": ["+14155550100"], "text": "Your parcel is here."},
                 {"channel": "voice", "to": ["+14155550100"], "voice": {"say": "Your visit is at nine."}},
             ]
-        }
+        )
     )
 
     channel: Channel = Field(default=EMAIL.name, validate_default=True, description="What it is sent by.")
@@ -171,7 +192,9 @@ class NewBatch(Input):
         "E-mail addresses, or phone numbers for the other channels."
     )
     subject: Line | None = Field(None, description="E-mail: needed.")
-    body: Text | None = Field(None, description="E-mail: HTML. At least one of `body` and `text` is needed.")
+    body: Text | None = Field(
+        None, validation_alias=BODY, description="E-mail: HTML. At least one of `body` and `text` is needed."
+    )
     text: Text | None = Field(None, description="Plain text. SMS and WhatsApp: the message.")
     voice: Spoken | None = Field(None, description="Calls: what is said.")
     reply_to: Line | None = None

@@ -101,5 +101,11 @@ def _problem(status: int, code: str, detail: str) -> dict[str, Any]:
     """Return RFC 9457 problem details."""
     titles = {400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 503: "Service Unavailable"}
     more = {401: {"WWW-Authenticate": "Signature"}, 503: {"Retry-After": "10"}}.get(status, {})
-    body = {"type": "about:blank", "title": titles[status], "status": status, "detail": detail, "code": code}
+    body = {
+        "type": f"/errors#webhook_{code}",
+        "title": titles[status],
+        "status": status,
+        "detail": detail,
+        "code": code,
+    }
     return _answer(status, body, "application/problem+json", **more)

@@ -9,7 +9,6 @@ SENTENCES: Final[Mapping[str, str]] = {
     "string_type": "must be a string",
     "string_too_short": "must have at least {min_length} characters",
     "string_too_long": "must have at most {max_length} characters",
-    "string_pattern_mismatch": "must match {pattern}",
     "int_type": "must be a whole number",
     "int_parsing": "must be a whole number",
     "int_from_float": "must be a whole number",
@@ -31,16 +30,62 @@ SENTENCES: Final[Mapping[str, str]] = {
     "enum": "must be {expected}",
     "too_short": "must have {min_length} or more items",
     "too_long": "must have {max_length} or fewer items",
+    "json_type": "must be JSON text",
+    "invalid_key": "has a name that is not a string",
+    "none_required": "must be null or left out",
+    "int_parsing_size": "is too large a number",
+    "multiple_of": "must be a multiple of {multiple_of}",
+    "string_unicode": "is not valid Unicode",
+    "date_type": "must be a day, as in 2026-11-20",
+    "date_parsing": "must be a day, as in 2026-11-20",
+    "date_from_datetime_parsing": "must be a day, as in 2026-11-20",
+    "date_from_datetime_inexact": "must be a day, as in 2026-11-20",
+    "datetime_type": "must be a time with its offset, as in 2026-11-20T09:00:00Z",
+    "datetime_parsing": "must be a time with its offset, as in 2026-11-20T09:00:00Z",
+    "datetime_from_date_parsing": "must be a time with its offset, as in 2026-11-20T09:00:00Z",
+    "datetime_object_invalid": "must be a time with its offset, as in 2026-11-20T09:00:00Z",
+    "timezone_aware": "must be a time with its offset, as in 2026-11-20T09:00:00Z",
+    "union_tag_invalid": "has a value of the wrong type",
+    "union_tag_not_found": "has a value of the wrong type",
+    "recursion_loop": "is nested too deeply",
+    "recursion_depth_exceeded": "is nested too deeply",
 }
 """Kind of pydantic's error → what is wrong, with the error's own figures."""
+
+ANYTHING_ELSE: Final = "is not valid"
+OWN: Final = frozenset({"value_error", "assertion_error"})
+"""Kinds of errors whose sentences are ours: a validator raised them."""
+PATTERNS: Final[Mapping[str, str]] = {
+    r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$": "must be one line, without control characters",
+    r"^[^\x00]+$": "must not have a NUL character",
+    r"^[A-Z]{2}$": "must be a country's two capital letters, as in DE",
+    r"^([A-Z]{2})?$": "must be a country's two capital letters, as in DE, or empty",
+    r"^[a-z_]+\.[a-z_]+$": "must be two words with a dot between them, as in job.stopped",
+    r"^[^\x00-\x1f\x7f-\x9f/\\]+$": "must be a file's name, without slashes and control characters",
+    r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$": "must be a media type, as in application/pdf",
+    r"^[A-Za-z0-9_.@-]*$": "must have only letters, digits and _ . @ -",
+    r"^[A-Za-z0-9_.-]+$": "must have only letters, digits and _ . -",
+    r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}$": "must be a language, as in en-AU",
+    r"^https://[!-~]+$": "must begin with https:// and have no spaces",
+    r"^[02-8*#]$": "must name keys of a telephone: 0, 2 to 8, * or #",
+    r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$": "must have only small letters and digits, and hyphens within",
+    r"^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$": "must have only letters, digits and . _ - within it",
+    r"^[0-9]{1,2}( *- *[0-9]{1,2})?$": "must be an hour or two, as in 9 or 9-12",
+}
+"""What a field must look like → in words."""
 
 
 def fault(error: Mapping[str, Any]) -> str:
     """Return what is wrong with a field, to follow its name; empty if the error has a sentence of our own.
 
+    A library's sentence is never returned.
+
     Args:
         error: one of `ValidationError.errors()`.
     """
-    sentence = SENTENCES.get(error["type"], "")
-    figures = {name: f"{x:g}" if isinstance(x, float) else x for name, x in error.get("ctx", {}).items()}
-    return sentence.format(**figures) if sentence else ""
+    if error["type"] in OWN:
+        return ""
+    figures = {name: f"{x:g}" if isinstance(x, float) else x for name, x in (error.get("ctx") or {}).items()}
+    if "pattern" in figures:
+        return PATTERNS.get(str(figures["pattern"]), ANYTHING_ELSE)
+    return SENTENCES.get(error["type"], ANYTHING_ELSE).format(**figures)

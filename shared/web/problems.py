@@ -1,7 +1,7 @@
 """Errors as clients see them: RFC 9457 problem details with a stable code.
 
-`type` is `about:blank`, so `title` is the HTTP status' own phrase (RFC 9457 4.2.1); what happened is in `code`, for
-programs, and `detail`, for people. A fault of ours is a 500 with the request's id and nothing else.
+`type` leads to the code's row on the API's page of errors; `title` is the HTTP status' own phrase. What happened is in
+`code`, for programs, and `detail`, for people. A fault of ours is a 500 with the request's id and nothing else.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,27 +13,28 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from shared.contracts.faults import fault
+from shared.web.known_fields import did_you_mean
 
 CODES: Final[Mapping[str, tuple[int, str]]] = {
     "malformed_json": (400, "The body is not JSON."),
-    "invalid_payload": (400, "No array of up to 10,000 records."),
+    "invalid_payload": (400, "The body must be an array of up to 10,000 records."),
     "malformed_request": (400, "The path or query is not valid UTF-8, or the body is not valid base64."),
     "invalid_utf8": (400, "The body is not valid UTF-8. Send it as UTF-8, with its Content-Length."),
     "bad_cursor": (400, "The cursor is not from this list. Use `next_cursor` of the page before."),
-    "bad_range": (400, "Impossible range."),
+    "bad_range": (400, "The range is impossible. Give a beginning and a later end, as the operation describes."),
     "bad_idempotency_key": (400, "An Idempotency-Key has 1 to 255 printable ASCII characters."),
     "unauthorized": (401, "Send a valid API key: Authorization: Bearer ph_live_… or ph_test_…."),
     "missing_scope": (403, "The API key does not have the scope that this call needs."),
     "account_suspended": (403, "The account is suspended and sends nothing."),
-    "not_found": (404, "Nothing with this id exists in this account. Check the path and the id."),
+    "not_found": (404, "Nothing with this ID exists in this account. Check the path and the ID."),
     "credential_not_found": (404, "The credential does not exist, or this account may not use it."),
     "method_not_allowed": (405, "This path does not support the method."),
     "not_for_notices": (
         409,
         "The job is a run of notices. Notices end by themselves. Their notifier updates or cancels them.",
     ),
-    "job_in_progress": (409, "The job is still on its way. It can be retried or resumed when it is LOGGED."),
-    "stopping": (409, "The job is being stopped. It can be retried or resumed when it is LOGGED."),
+    "job_in_progress": (409, "The job is still being sent. Retry or resume it when it has ended, or stop it first."),
+    "stopping": (409, "The job is being stopped. Repeat the call after Retry-After."),
     "already_started": (409, "The job no longer waits for its scheduled time. You can stop it."),
     "upload_in_progress": (409, "A list of the campaign is being read. Wait until it is read."),
     "upload_missing": (409, "The file is missing. Upload it to the URL of the upload, then complete the upload."),
@@ -108,6 +109,12 @@ FIELDS: Final[Mapping[str, str]] = {
 """Each code of a 422 → the field that it is about where the place of the error names none: every 422 has `errors`."""
 
 
+ERRORS_PATH: Final = "/errors"
+"""Where the API shows the page of all codes."""
+MAX_SHOWN: Final = 64
+"""Characters of a client's id that are repeated."""
+
+
 class FieldError(BaseModel):
     """A problem with one field of the request."""
 
@@ -124,7 +131,7 @@ class ProblemDetails(BaseModel):
 
     model_config = ConfigDict(title="Problem", defer_build=True)
 
-    type: str = Field(description="Always `about:blank`.")
+    type: str = Field(description="The code's row on this API's page of errors: `/errors#not_found`.")
     title: str = Field(description="The phrase of the HTTP status.")
     status: int = Field(description="The HTTP status.")
     detail: str = Field(description="The problem, for people.")
@@ -150,7 +157,7 @@ class Problem(Exception):
     def body(self, request_id: str = "") -> str:
         """Return the JSON body; the request id is shown only for faults of ours."""
         details = ProblemDetails(
-            type="about:blank",
+            type=type_of(self.code),
             title=HTTPStatus(self.status).phrase,
             status=self.status,
             detail=self.detail or CODES[self.code][1],
@@ -164,6 +171,22 @@ class Problem(Exception):
         return [(FIELDS[self.code], self.detail or CODES[self.code][1])] if self.code in FIELDS else ()
 
 
+def type_of(code: str) -> str:
+    """Return the `type` of a problem: a reference from any address of the API to the code's row."""
+    return f"{ERRORS_PATH}#{code}"
+
+
+def missing(what: str, name: str) -> Problem:
+    """Return the problem of something that is not there, or is another account's.
+
+    Args:
+        what: its kind, as in `campaign`.
+        name: the id that the client gave.
+    """
+    told = f"{what} {name}" if 0 < len(name) <= MAX_SHOWN and name.isprintable() else f"such {what}"
+    return Problem("not_found", f"No {told} in this account. Check the ID, and whether the API key is of its account.")
+
+
 def _field_error(error: tuple[str, str] | FieldError) -> FieldError:
     return error if isinstance(error, FieldError) else FieldError(field=error[0], message=error[1])
 
@@ -173,12 +196,12 @@ def invalid(field_: str, message: str) -> Problem:
     return Problem("validation_failed", errors=[(field_, message)])
 
 
-def of_validation(error: ValidationError) -> Problem:
-    """Return the problem that pydantic found; input values are never repeated."""
+def of_validation(error: ValidationError, model: type[BaseModel]) -> Problem:
+    """Return the problem that pydantic found in a request; input values are never repeated."""
     found = error.errors(include_url=False, include_input=False)
     if any(e["type"] == "json_invalid" for e in found):
         return Problem("malformed_json")
-    return Problem("validation_failed", errors=[(_path(e["loc"]), _message(e)) for e in found[:20]])
+    return Problem("validation_failed", errors=[(_path(e["loc"]), _message(e, model)) for e in found[:20]])
 
 
 def _path(location: tuple[int | str, ...]) -> str:
@@ -186,7 +209,9 @@ def _path(location: tuple[int | str, ...]) -> str:
     return ".".join(str(part) for part in location if not str(part).startswith("<"))
 
 
-def _message(error: ErrorDetails) -> str:
+def _message(error: ErrorDetails, model: type[BaseModel]) -> str:
+    if error["type"] == "extra_forbidden":
+        return f"This field is unknown here.{did_you_mean(model, error['loc'])}"
     found = fault(error)
     if found:
         return f"This field {found}."

@@ -168,7 +168,7 @@ class Route(Generic[Q, B]):
         try:
             return self.body.model_validate_json(request.body)
         except ValidationError as error:
-            raise of_validation(error) from None
+            raise of_validation(error, self.body) from None
 
 
 def _named_once(body: bytes) -> None:
@@ -244,7 +244,7 @@ def _query(model: type[Q], request: Request) -> Q:
     try:
         return model.model_validate_strings(dict(request.query))
     except ValidationError as error:
-        raise of_validation(error) from None
+        raise of_validation(error, model) from None
 
 
 def media_type(request: Request) -> str:
@@ -271,7 +271,7 @@ def find(routes: Sequence[Operation], request: Request) -> tuple[Operation, dict
             allowed.add(route.method)
     if allowed:
         raise Problem("method_not_allowed", headers={"Allow": ", ".join(sorted(allowed))})
-    raise Problem("not_found")
+    raise Problem("not_found", "This API has no such path. /docs shows all paths.")
 
 
 def _match(template: str, segments: Sequence[str]) -> dict[str, str] | None:

@@ -94,7 +94,7 @@ class Reply:
         """The problem's code; checks that it is one, of that status."""
         assert self.headers["content-type"] == "application/problem+json"
         assert self.json["status"] == self.status
-        assert self.json["type"] == "about:blank"
+        assert self.json["type"] == f"/errors#{self.json['code']}"
         assert self.json["title"]
         assert self.json["detail"]
         code: str = self.json["code"]

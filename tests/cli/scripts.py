@@ -180,5 +180,5 @@ def template(version: int = 1, status: int = 200) -> Answer:
 
 
 def problem(status: int, code: str, detail: str) -> Answer:
-    what = {"type": "about:blank", "title": "No", "status": status, "detail": detail, "code": code}
+    what = {"type": f"/errors#{code}", "title": "No", "status": status, "detail": detail, "code": code}
     return Answer({**what, "request_id": "r"}, status)

@@ -141,7 +141,7 @@ def test_suppressions_are_listed_shown_added_and_removed(run: Run, api: FakeApi)
 
 
 def test_an_address_that_is_not_suppressed_is_exit_code_3(run: Run, api: FakeApi) -> None:
-    api.answers(problem(404, "not_found", "It is not suppressed.", type="about:blank"))
+    api.answers(problem(404, "not_found", "It is not suppressed.", type="/errors#not_found"))
     assert run("suppression", "show", "ann@example.org").code == 3
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from cli.main import app
-from functions.api.openapi import WEBHOOK_CODES
+from functions.api.error_page import OF_WEBHOOKS, WEBHOOK_CODES, markdown
 from shared.adapters.dynamo.accounts.accounts import TEST_SHARE
 from shared.adapters.dynamo.accounts.buckets import BURST, RATE
 from shared.domain.accounts import Scope
@@ -197,10 +197,12 @@ def test_the_documented_number_of_sabotages_is_right() -> None:
 def test_the_page_of_errors_has_every_code_with_its_status_and_meaning() -> None:
     page = read(ROOT / "docs" / "errors.md")
     api, webhooks = page.partition("## Webhooks of providers")[::2]
-    row = re.compile(r"^\| (\d{3}) \| `([a-z0-9_]+)` \| (.+) \|$", re.MULTILINE)
-    for part, codes in ((api, CODES), (webhooks, WEBHOOK_CODES)):
-        found = {code: (int(status), said) for status, code, said in row.findall(part)}
+    row = re.compile(r"^\| (\d{3}) \| <a id=\"([a-z0-9_]+)\"></a>`([a-z0-9_]+)` \| (.+) \|$", re.MULTILINE)
+    for part, codes, prefix in ((api, CODES, ""), (webhooks, WEBHOOK_CODES, OF_WEBHOOKS)):
+        found = {code: (int(status), said) for status, _, code, said in row.findall(part)}
         assert found == dict(codes)
+        assert [anchor for _, anchor, _, _ in row.findall(part)] == [f"{prefix}{code}" for code in codes]
+    assert page == markdown(page), "run: python -m functions.api.error_page"
 
 
 def test_the_page_of_notices_has_every_code_of_their_updates_with_its_message() -> None:

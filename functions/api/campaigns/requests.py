@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
 
-from functions.api.requests import LINE, Channel, HowSaid, Input, Line, Moment, Query, Text
+from functions.api.requests import BODY, LINE, Channel, HowSaid, Input, Line, Moment, Query, Text, with_html
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)]
 Id = Annotated[str, Field(min_length=1, max_length=64)]
@@ -31,8 +31,10 @@ Value = Annotated[
 class Saying(Input):
     """A campaign's content, with `{{ placeholders }}`."""
 
+    model_config = ConfigDict(json_schema_extra=with_html())
+
     subject: Line | None = Field(None, description="E-mail: needed, one line.")
-    body: Text = Field(description="E-mail: HTML. SMS: plain text. Calls: what is said.")
+    body: Text = Field(validation_alias=BODY, description="E-mail: HTML. SMS: plain text. Calls: what is said.")
     text: Text | None = Field(None, description="E-mail: the text part; by default derived from `body`.")
     from_: Line | None = Field(
         None,
@@ -94,8 +96,12 @@ class CampaignChange(Input):
 class NewSaying(Input):
     """A campaign's new content: a template, or a stored one."""
 
+    model_config = ConfigDict(json_schema_extra=with_html())
+
     subject: Line | None = None
-    body: Text | None = Field(None, description="E-mail: HTML. SMS: plain text. This or `template_id`.")
+    body: Text | None = Field(
+        None, validation_alias=BODY, description="E-mail: HTML. SMS: plain text. This or `template_id`."
+    )
     text: Text | None = None
     from_: Line | None = Field(None, alias="from")
     reply_to: Line | None = None

@@ -12,12 +12,12 @@ from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
 from shared.domain.ids import new_id
-from shared.engine.campaigns.campaigns import Refused, state_of
+from shared.engine.campaigns.campaigns import Reason, Refused, state_of
 from shared.ports import Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import record_of, repeat_or_raise, repeated
-from shared.web.problems import Problem, invalid
+from shared.web.problems import Problem, invalid, missing
 from shared.web.routing import AnyRoute, Nothing, Route
 
 
@@ -123,7 +123,7 @@ def say(call: Call[Nothing, NewSaying]) -> Answer:
 def _changed(call: Call[Any, Any], campaign: Campaign, **changes: Any) -> Answer:
     found = call.services.campaigns().control.edit(campaign, **changes) if changes else campaign
     if found is None:
-        raise Problem("not_found")
+        raise missing("campaign", campaign.id)
     if isinstance(found, Refused):
         raise refused(found)
     return _shown(call, found)
@@ -136,6 +136,8 @@ def _shown(call: Call[Any, Any], campaign: Campaign) -> Answer:
 def delete(call: Call[Nothing, Nothing]) -> Answer:
     """Delete a draft."""
     found = call.services.campaigns().control.delete(owned(call))
+    if found is not None and found.reason is Reason.CAMPAIGN_HAS_LIST:
+        raise Problem(found.reason.value, "The campaign has a list that is not sent. Delete the list first.")
     if found is not None:
         raise refused(found)
     return Deleted(deleted=True).answer()

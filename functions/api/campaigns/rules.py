@@ -17,7 +17,7 @@ from shared.engine.campaigns.campaigns import Reason, Refused, state_of
 from shared.engine.intake.message import Draft
 from shared.engine.lists.uploading import Refusal
 from shared.web.http import answerable
-from shared.web.problems import Problem, invalid
+from shared.web.problems import Problem, invalid, missing
 
 
 def owned(call: Call[Any, Any]) -> Campaign:
@@ -25,7 +25,7 @@ def owned(call: Call[Any, Any]) -> Campaign:
     name = call.path["id"]
     found = call.services.campaigns().campaigns.get(name) if is_id(name) else None
     if found is None or (found.account, found.test) != (call.key.account, call.key.test):
-        raise Problem("not_found")
+        raise missing("campaign", name)
     return found
 
 
@@ -42,7 +42,7 @@ def owned_template(call: Call[Any, Any], name: str, version: int | None = None) 
     if found is not None and version is not None and version != found.version:
         found = store.get(name, version) if found.namespace == call.key.namespace else None
     if found is None or found.namespace != call.key.namespace:
-        raise Problem("not_found")
+        raise missing("template", name)
     return found
 
 

@@ -35,7 +35,7 @@ from shared.ports import Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import fingerprint_of, idempotency_key, repeat_or_raise, repeated
-from shared.web.problems import Problem
+from shared.web.problems import Problem, missing
 from shared.web.routing import AnyRoute, Nothing, Route
 
 
@@ -59,7 +59,7 @@ def _sent(call: Call[Nothing, Send], campaign: Campaign, key: str, fingerprint: 
     order = Order(call.body.rate, begin, key, fingerprint, call.key.id)
     found = call.services.campaigns().control.send(campaign, order)
     if found is None:
-        raise Problem("not_found")
+        raise missing("campaign", campaign.id)
     if isinstance(found, Refused):
         raise refused(found)
     if isinstance(found, Replay | Mismatch):
@@ -119,7 +119,7 @@ def override(call: Call[Nothing, Nothing]) -> Answer:
     campaign = owned(call)
     found = call.services.campaigns().control.override_guard(campaign, by=call.key.id)
     if found is None:
-        raise Problem("not_found")
+        raise missing("campaign", campaign.id)
     return campaign_view(found, state(call, found)).answer()
 
 

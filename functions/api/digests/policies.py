@@ -16,7 +16,7 @@ from shared.ports import Idempotency, Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
-from shared.web.problems import Problem
+from shared.web.problems import missing
 from shared.web.routing import AnyRoute, Nothing, Route
 
 
@@ -66,14 +66,16 @@ def preview(call: Call[Nothing, Nothing]) -> Answer:
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:
     """Delete a policy."""
-    accepted(call.services.digests().policy_desk.delete(call.key.namespace, _prefix(call), by=call.key.id))
+    prefix = _prefix(call)
+    desk = call.services.digests().policy_desk
+    accepted(desk.delete(call.key.namespace, prefix, by=call.key.id), absent=missing("digest policy", prefix))
     return Deleted(deleted=True).answer()
 
 
 def _owned(call: Call[Any, Any]) -> DigestPolicy:
     found = call.services.digests().policies.get(call.key.namespace, _prefix(call))
     if found is None or found.deleted:
-        raise Problem("not_found")
+        raise missing("digest policy", _prefix(call))
     return found
 
 

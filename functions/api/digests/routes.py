@@ -9,6 +9,7 @@ from functions.api.digests.views import WindowPage, WindowView, window_view
 from shared.domain.accounts import Scope
 from shared.web import cursors
 from shared.web.http import Answer
+from shared.web.problems import Problem, missing
 from shared.web.routing import AnyRoute, Nothing, Route
 
 
@@ -26,17 +27,21 @@ def pages(call: Call[DigestQuery, Nothing]) -> Answer:
 
 def read(call: Call[Nothing, Nothing]) -> Answer:
     """Return a window."""
-    return window_view(accepted(call.services.digests().desk.read(*_named(call)))).answer()
+    return window_view(accepted(call.services.digests().desk.read(*_named(call)), absent=_absent(call))).answer()
 
 
 def close(call: Call[Nothing, Nothing]) -> Answer:
     """Close a window now."""
-    return window_view(accepted(call.services.digests().desk.close(*_named(call)))).answer()
+    return window_view(accepted(call.services.digests().desk.close(*_named(call)), absent=_absent(call))).answer()
 
 
 def cancel(call: Call[Nothing, Nothing]) -> Answer:
     """Cancel an open window."""
-    return window_view(accepted(call.services.digests().desk.cancel(*_named(call)))).answer()
+    return window_view(accepted(call.services.digests().desk.cancel(*_named(call)), absent=_absent(call))).answer()
+
+
+def _absent(call: Call[Any, Any]) -> Problem:
+    return missing("window", call.path["window_id"])
 
 
 def _named(call: Call[Any, Any]) -> tuple[str, str]:

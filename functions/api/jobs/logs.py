@@ -48,7 +48,7 @@ def line(kind: str | None) -> Handler:
         place = parse_message_id(call.path["message"])
         found = call.services.logs.line(job, *place) if place else None
         if found is None:
-            raise Problem("not_found")
+            raise Problem("not_found", f"The {job.kind} has no such message. Its log shows the ids that there are.")
         return log_line(found).answer()
 
     return answer

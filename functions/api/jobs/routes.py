@@ -15,7 +15,7 @@ from shared.engine.jobs.control import NotNow, Resumed
 from shared.ports import Control
 from shared.web import cursors
 from shared.web.http import Answer
-from shared.web.problems import Problem
+from shared.web.problems import Problem, missing
 from shared.web.routing import AnyRoute, Nothing, Route
 
 KINDS: Final = ("batch", "campaign", DIGEST)
@@ -32,7 +32,7 @@ def owned(call: Call[Any, Any], kind: str | None = None) -> tuple[Job, Control]:
     control = call.services.records.control(job_id, call.key.account) if is_id(job_id) else None
     job = control.job if control else None
     if control is None or job is None or not visible(call, job) or (kind and job.kind != kind):
-        raise Problem("not_found")
+        raise missing(kind or "job", job_id)
     return job, control
 
 
@@ -109,7 +109,7 @@ def stopper(kind: str | None) -> Handler:
         before, control = owned(call, kind)
         job = call.services.control.stop(before.id, call.key.account, by=call.key.id)
         if job is None:
-            raise Problem("not_found")
+            raise missing(kind or "job", before.id)
         if isinstance(job, NotNow):
             raise not_now(job)
         return seen(call, job, paused=control.paused).answer()
@@ -124,7 +124,7 @@ def retrier(kind: str | None) -> Handler:
         job, _ = owned(call, kind)
         accepted(call.services.intake.active(call.key.account))
         include = frozenset(call.body.include)
-        return _restarted(call.services.control.retry(job.id, call.key.account, include, by=call.key.id))
+        return _restarted(job.id, call.services.control.retry(job.id, call.key.account, include, by=call.key.id))
 
     return answer
 
@@ -135,14 +135,14 @@ def resumer(kind: str | None) -> Handler:
     def answer(call: Call[Nothing, Nothing]) -> Answer:
         job, _ = owned(call, kind)
         accepted(call.services.intake.active(call.key.account))
-        return _restarted(call.services.control.resume(job.id, call.key.account, by=call.key.id))
+        return _restarted(job.id, call.services.control.resume(job.id, call.key.account, by=call.key.id))
 
     return answer
 
 
-def _restarted(found: Resumed | NotNow | None) -> Answer:
+def _restarted(job_id: str, found: Resumed | NotNow | None) -> Answer:
     if found is None:
-        raise Problem("not_found")
+        raise missing("job", job_id)
     if isinstance(found, NotNow):
         raise not_now(found)
     view = Restarted(job_id=found.job.id, state=found.job.state, messages=found.messages)

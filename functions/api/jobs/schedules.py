@@ -9,7 +9,7 @@ from functions.api.views import JobPage, JobView, job_view
 from shared.domain.accounts import Scope
 from shared.web import cursors
 from shared.web.http import Answer
-from shared.web.problems import Problem
+from shared.web.problems import Problem, missing
 from shared.web.routing import AnyRoute, Nothing, Route
 
 
@@ -29,7 +29,7 @@ def withdraw(call: Call[Nothing, Nothing]) -> Answer:
     before, control = owned(call)
     job, stopped = call.services.schedules.withdraw(before.id, call.key.account, by=call.key.id)
     if job is None:
-        raise Problem("not_found")
+        raise missing("scheduled job", before.id)
     if not stopped:
         raise Problem("already_started")
     live = call.services.logs.counts(job)

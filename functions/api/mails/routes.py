@@ -39,9 +39,10 @@ from shared.ports import Idempotency, Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
-from shared.web.problems import Problem, invalid, of_validation
+from shared.web.problems import Problem, invalid, missing, of_validation
 from shared.web.routing import AnyRoute, Nothing, Route, media_type
 
+NO_DESTINATION: Final = "The mail has no such destination."
 MOST_SHOWN: Final = 100
 """Destinations of a page: each takes two reads."""
 
@@ -105,7 +106,7 @@ def _envelope(call: Call[MailQuery, NewMail]) -> NewEnvelope:
     try:
         return NewEnvelope(mail_from=call.query.mail_from, destinations=[NewMailDestination(address=x) for x in to])
     except ValidationError as error:
-        raise of_validation(error) from None
+        raise of_validation(error, NewEnvelope) from None
 
 
 def _accepted(mail: StoredMail) -> str:
@@ -158,7 +159,7 @@ def reschedule(call: Call[Nothing, NewSchedule]) -> Answer:
 
 def _moved(found: MailDestination | InFlight | None) -> Answer:
     if found is None:
-        raise Problem("not_found")
+        raise Problem("not_found", NO_DESTINATION)
     if isinstance(found, InFlight):
         raise Problem("in_flight")
     return destination_view(found).answer()
@@ -168,14 +169,14 @@ def _key(call: Call[Any, Any]) -> str:
     """Return the normalised address of the path."""
     found = parse(call.path["address"])
     if not isinstance(found, Address):
-        raise Problem("not_found")
+        raise Problem("not_found", NO_DESTINATION)
     return found.key
 
 
 def _committed(call: Call[Any, Any]) -> StoredMail:
     mail = _owned(call)
     if mail.state is MailState.OPEN:
-        raise Problem("not_found")
+        raise Problem("not_found", "The mail is not committed.")
     return mail
 
 
@@ -185,7 +186,7 @@ def _owned(call: Call[Any, Any]) -> StoredMail:
     found = call.services.mails().mails.get(name) if is_id(name) else None
     now = call.services.clock.now()
     if found is None or found.namespace != call.key.namespace or found.ttl <= now:
-        raise Problem("not_found")
+        raise missing("mail", name)
     return found
 
 

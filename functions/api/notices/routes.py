@@ -31,7 +31,7 @@ def read(call: Call[Nothing, Nothing]) -> Answer:
     uuid = who.notice_id(call.path["message_id"])
     found = services.notices().notices.read([uuid]).get(uuid)
     if found is None or found.notifier != who.name or found.gone(int(services.clock.now() * 1000)):
-        raise Problem("not_found")
+        raise Problem("not_found", "This notifier has no such message, or no longer.")
     runs: list[tuple[NoticeRun, LogLine | None]] = []
     for run in found.runs:
         job = services.records.job(run.job)

@@ -22,7 +22,7 @@ from shared.domain.notices.notifier import Contact, Notifier, is_name
 from shared.engine.notices.notifiers import NotifierDraft
 from shared.web import cursors
 from shared.web.http import Answer
-from shared.web.problems import Problem
+from shared.web.problems import missing
 from shared.web.routing import AnyRoute, Nothing, Route
 
 HOUR_MS: Final = 3_600_000
@@ -95,7 +95,7 @@ def owned(call: Call[Any, Any]) -> Notifier:
     name = call.path["name"]
     found = call.services.notices().notifiers.get(name) if is_name(name) else None
     if found is None or found.deleted or found.namespace != call.key.namespace:
-        raise Problem("not_found")
+        raise missing("notifier", name)
     return found
 
 

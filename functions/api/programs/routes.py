@@ -16,7 +16,7 @@ from shared.ports import Mismatch, Replay, Retriable
 from shared.web.etags import tagged
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
-from shared.web.problems import Problem, invalid
+from shared.web.problems import Problem, invalid, missing
 from shared.web.routing import AnyRoute, Nothing, Route, Scheme
 
 TRIES: Final = 5
@@ -89,7 +89,7 @@ def _owned(call: Call[Any, Any]) -> Program:
     name = call.path["program"]
     found = call.services.notices().programs.get(call.key.namespace, name) if is_program_name(name) else None
     if found is None:
-        raise Problem("not_found")
+        raise missing("program", name)
     return found
 
 

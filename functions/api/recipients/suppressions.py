@@ -40,7 +40,7 @@ def read(call: Call[EntryQuery, Nothing]) -> Answer:
     reach = call.query.reach
     found = call.services.suppressions.get(call.key.namespace, _address(call), reach=reach)
     if found is None:
-        raise Problem("not_found")
+        raise Problem("not_found", f"The address is not suppressed in the scope `{call.query.scope.value}`.")
     return suppression_view(found, reach).answer()
 
 

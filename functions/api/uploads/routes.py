@@ -22,7 +22,7 @@ from shared.ports import Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
-from shared.web.problems import Problem, invalid
+from shared.web.problems import Problem, invalid, missing
 from shared.web.routing import AnyRoute, Nothing, Route, media_type
 
 CSV: Final = "text/csv"
@@ -59,7 +59,7 @@ def complete(call: Call[Nothing, UploadDone]) -> Answer:
     name = call.path["upload_id"]
     found = call.services.campaigns().uploading.complete(campaign, name, call.body.etag or "") if is_id(name) else None
     if found is None:
-        raise Problem("not_found")
+        raise missing("upload", name)
     if isinstance(found, Refusal):
         raise refused(found)
     return upload_view(found, campaign, _now(call)).answer(202)
@@ -72,7 +72,7 @@ def read(call: Call[Paging, Nothing]) -> Answer:
     uploads = call.services.campaigns().uploads
     found = uploads.get(campaign.id, name) if is_id(name) else None
     if found is None:
-        raise Problem("not_found")
+        raise missing("upload", name)
     errors, after = uploads.problems(found, after=cursors.number(call.query.cursor), limit=call.query.limit)
     cursor = cursors.write(str(after)) if after else None
     return upload_view(found, campaign, _now(call), errors, cursor).answer()
@@ -84,7 +84,7 @@ def withdraw(call: Call[Nothing, Nothing]) -> Answer:
     name = call.path["upload_id"]
     found = call.services.campaigns().uploading.withdraw(campaign, name) if is_id(name) else None
     if found is None:
-        raise Problem("not_found")
+        raise missing("upload", name)
     if isinstance(found, Refusal):
         raise refused(found)
     return upload_view(found, campaign, _now(call)).answer()
@@ -122,7 +122,7 @@ def put(call: Call[ListOptions, Recipients]) -> Answer:
 def _told(found: Any, *, but: Refusal | None = None) -> str:
     """Return the id of an upload that is taken, or raise why it is not."""
     if found is None:
-        raise Problem("not_found")
+        raise missing("campaign", "")
     if isinstance(found, Refusal):
         if found is but:
             return ""

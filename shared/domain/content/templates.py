@@ -345,5 +345,7 @@ def _reason(inner: str, *, triple: bool) -> tuple[FaultCode, str]:
 
 
 def _named(character: str) -> str:
+    if character == " ":
+        return "a space"
     code = f"U+{ord(character):04X}"
-    return f"'{character}' ({code})" if character.isprintable() and character != " " else f"the character {code}"
+    return f"'{character}' ({code})" if character.isprintable() else f"the character {code}"

@@ -1,0 +1,86 @@
+"""The page of all error codes, at /errors and in docs/errors.md: `python -m functions.api.error_page [--check]`."""
+
+import html
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from shared.web.problems import CODES
+
+FILE: Final = Path(__file__).parents[2] / "docs" / "errors.md"
+WEBHOOK_CODES: Final[Mapping[str, tuple[int, str]]] = {
+    "bad_events": (400, "The body is not what the provider documents."),
+    "bad_signature": (401, "The signature does not hold."),
+    "not_found": (404, "There is no such webhook."),
+    "unavailable": (503, "Post it again."),
+}
+"""Code → (status, detail) of what the webhook function answers."""
+OF_WEBHOOKS: Final = "webhook_"
+"""What the anchors of codes of webhooks begin with: some codes are also the API's."""
+TABLES: Final[Mapping[str, tuple[str, Mapping[str, tuple[int, str]]]]] = {
+    "The API": ("", CODES),
+    "Webhooks of providers": (OF_WEBHOOKS, WEBHOOK_CODES),
+}
+"""Heading → the beginning of its anchors, and its codes."""
+_HEAD: Final = "| status | code | meaning |\n|---|---|---|\n"
+_TABLE: Final = re.compile(r"^\| status \| code \| meaning \|\n(?:\|.*\n)+", re.MULTILINE)
+_STYLE: Final = (
+    ":root{color-scheme:light dark}"
+    "body{margin:0 auto;padding:1.5rem;max-width:60rem;font:16px/1.5 system-ui,sans-serif}"
+    "table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.3rem .6rem;"
+    "border-bottom:1px solid #8884}tr:target{background:#fc06}code{font:13px/1.45 ui-monospace,monospace}"
+)
+
+
+def markdown(page: str) -> str:
+    """Return the page of `docs/` with its tables as the codes are now."""
+    tables = iter([_markdown(prefix, codes) for prefix, codes in TABLES.values()])
+    return _TABLE.sub(lambda old: next(tables, old[0]), page)
+
+
+def _markdown(prefix: str, codes: Mapping[str, tuple[int, str]]) -> str:
+    rows = (f'| {status} | <a id="{prefix}{code}"></a>`{code}` | {text} |\n' for code, (status, text) in codes.items())
+    return _HEAD + "".join(rows)
+
+
+@cache
+def as_html() -> str:
+    """Return the page that the API serves: a row for each code, to which the `type` of its problem leads."""
+    return "".join(
+        [
+            '<!doctype html><html lang="en"><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>Posthaste: errors</title><style>{_STYLE}</style><h1>Errors</h1>",
+            '<p>Every error is RFC 9457 problem details with a stable code. <a href="docs">All operations</a></p>',
+            *_tables(),
+        ]
+    )
+
+
+def _tables() -> Iterator[str]:
+    for heading, (prefix, codes) in TABLES.items():
+        yield f"<h2>{heading}</h2><table><tr><th>status<th>code<th>meaning</tr>"
+        yield from _rows(prefix, codes.items())
+        yield "</table>"
+
+
+def _rows(prefix: str, codes: Iterable[tuple[str, tuple[int, str]]]) -> Iterator[str]:
+    for code, (status, text) in codes:
+        meaning = re.sub("`(.+?)`", r"<code>\1</code>", html.escape(text, quote=False))
+        yield f'<tr id="{prefix}{code}"><td>{status}<td><code>{code}</code><td>{meaning}</tr>'
+
+
+def main() -> int:
+    """Write the page, or with --check find out whether the committed one is current."""
+    page = FILE.read_text(encoding="utf-8")
+    if "--check" in sys.argv[1:]:
+        return int(page != markdown(page))
+    FILE.write_text(markdown(page), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

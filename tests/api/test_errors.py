@@ -1,0 +1,149 @@
+"""What a client reads of an error: our words, the field that was meant, what was looked for, where the code is told."""
+
+import json
+import re
+from typing import Any, Final
+from urllib.parse import urljoin
+
+import pytest
+from pydantic_core._pydantic_core import list_all_errors
+
+from functions.api.error_page import TABLES
+from infra.local.paths import ROOT
+from shared.contracts.faults import ANYTHING_ELSE, OWN, PATTERNS, fault
+from shared.web.problems import CODES
+from tests.api.conftest import SENDER, Api
+
+NAME: Final = "0" * 26
+LISTED: Final = {
+    "/campaigns/{}": "campaign",
+    "/campaigns/{}/stats": "campaign",
+    "/batches/{}": "batch",
+    "/jobs/{}": "job",
+    "/templates/{}": "template",
+    "/mails/{}": "mail",
+    "/digests/{}": "window",
+    "/digest-policies/{}": "digest policy",
+    "/notifiers/{}": "notifier",
+    "/programs/{}": "program",
+}
+"""A path with an id → what it names."""
+
+
+def message(api: Api, path: str, body: Any) -> str:
+    """Return the sentence about the one wrong field of a request."""
+    got = api.call("POST", path, body)
+    assert got.status == 422, got.json
+    (error,) = got.json["errors"]
+    return str(error["message"])
+
+
+@pytest.mark.parametrize("path", sorted(LISTED))
+def test_a_404_says_what_was_looked_for(calm: Api, path: str) -> None:
+    got = calm.call("GET", path.format(NAME))
+    assert got.status == 404
+    assert got.json["detail"].startswith(f"No {LISTED[path]} {NAME} in this account.")
+
+
+def test_a_404_repeats_no_long_or_strange_name(calm: Api) -> None:
+    for strange in ("x" * 65, "a\x1b[2J"):
+        assert "No such campaign in this account." in calm.call("GET", f"/campaigns/{strange}").json["detail"]
+    assert "no such path" in calm.call("GET", "/campain").json["detail"]
+    campaign = calm.campaign()
+    assert f"No upload {NAME} in" in calm.call("GET", f"/campaigns/{campaign}/uploads/{NAME}").json["detail"]
+    assert (
+        "not suppressed in the scope `sms`"
+        in calm.call("GET", "/suppressions/+12025550123", query={"scope": "sms"}).json["detail"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "meant"),
+    [
+        ("sujbect", "subject"),
+        ("Subject", "subject"),
+        ("sender", "from"),
+        ("recipients", "to"),
+        ("replyTo", "reply_to"),
+        ("send_at", "scheduled_at"),
+    ],
+)
+def test_an_unknown_field_suggests_the_known_one(calm: Api, field: str, meant: str) -> None:
+    said = message(calm, "/batches", {**calm.body(), field: "x"})
+    assert said == f"This field is unknown here. Did you mean `{meant}`?"
+
+
+def test_a_suggestion_is_of_the_same_object(calm: Api) -> None:
+    assert message(calm, "/batches", {**calm.body(), "zzz": 1}) == "This field is unknown here."
+    files = [{"filename": "a.txt", "data": "aGk=", "contenttype": "text/plain"}]
+    assert "`content_type`" in message(calm, "/batches", {**calm.body(), "attachments": files})
+    said = {"subject": "Hi", "body": "Hi", "from": SENDER, "replyto": SENDER}
+    assert "`reply_to`" in message(calm, "/campaigns", {"name": "x", "channel": "email", "template": said})
+    got = calm.call("GET", "/campaigns", query={"limt": "3"})
+    assert "`limit`" in got.json["errors"][0]["message"]
+
+
+def test_html_is_another_name_of_body(api: Api) -> None:
+    body = {**api.body(), "html": "<p>Hello</p>"}
+    body.pop("body", None)
+    job = api.call("POST", "/batches", body).json["batch_id"]
+    content = api.world.records.content(job)
+    assert content is not None
+    assert content.html == "<p>Hello</p>"
+    said = {"subject": "Hi", "html": "<p>{{ name }}</p>", "from": SENDER}
+    made = api.call("POST", "/campaigns", {"name": "x", "channel": "email", "template": said}).json
+    assert (made["template"]["body"], made["variables"]) == ("<p>{{ name }}</p>", ["name"])
+    changed = api.call("PUT", f"/campaigns/{made['campaign_id']}/template", {**said, "html": "<p>New</p>"})
+    assert changed.json["template"]["body"] == "<p>New</p>"
+    stored = api.call("POST", "/templates", {"name": "x", "channel": "email", **said})
+    assert stored.json["body"] == "<p>{{ name }}</p>"
+
+
+def test_html_and_body_are_not_given_together(calm: Api) -> None:
+    said = message(calm, "/batches", {**calm.body(), "body": "<p>a</p>", "html": "<p>a</p>"})
+    assert said == "This field is unknown here. It is another name of `body`. Give one of them."
+
+
+def test_no_sentence_of_a_library_is_shown() -> None:
+    figures = {
+        "min_length": 1,
+        "max_length": 2,
+        "gt": 1,
+        "ge": 1,
+        "lt": 1,
+        "le": 1,
+        "expected": "'a'",
+        "multiple_of": 2,
+    }
+    for known in list_all_errors():
+        kind = known["type"]
+        said = fault({"type": kind, "msg": known["example_message_python"], "ctx": figures})
+        assert bool(said) != (kind in OWN), kind
+        assert not said or said not in known["example_message_python"], kind
+    assert fault({"type": "string_pattern_mismatch", "ctx": {"pattern": "^x$"}}) == ANYTHING_ELSE
+
+
+def test_each_pattern_has_words() -> None:
+    document = (ROOT / "functions/api/openapi.json").read_text(encoding="utf-8")
+    found = {json.loads(f'"{text}"') for text in re.findall(r'"pattern": "((?:[^"\\]|\\.)*)"', document)}
+    header = "^[!-~]([ -~]*[!-~])?$"
+    assert found - {header} <= set(PATTERNS)
+
+
+def test_a_problem_leads_to_its_row_on_the_page_that_is_served(calm: Api) -> None:
+    problem = calm.call("GET", "/campaigns/x").json
+    at = urljoin("https://api.example.com/campaigns/x", problem["type"])
+    assert at == "https://api.example.com/errors#not_found"
+    page = calm.call("GET", "/errors", key="")
+    assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    rows = re.findall(r'<tr id="([a-z0-9_]+)"><td>(\d{3})', page.text)
+    assert rows == [(prefix + code, str(x)) for prefix, codes in TABLES.values() for code, (x, _) in codes.items()]
+    assert len(rows) > len(CODES)
+
+
+def test_a_list_that_waits_is_deleted_before_its_campaign(calm: Api) -> None:
+    campaign = calm.campaign()
+    calm.listed(campaign)
+    got = calm.call("DELETE", f"/campaigns/{campaign}")
+    assert (got.status, got.code) == (409, "campaign_has_list")
+    assert "Delete the list first" in got.json["detail"]
