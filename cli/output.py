@@ -14,7 +14,7 @@ import typer
 from shared.adapters.clock import SystemClock
 from shared.ports import Clock
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout: of a list, one document a line.")]
 REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -62,6 +62,12 @@ def emit(document: Any) -> None:
     print(codec.dumps(document, separators=(", ", ": ")), flush=True)
 
 
+def emit_all(items: Iterable[Any]) -> None:
+    """Print one JSON document a line for each item of a list; nothing for an empty one."""
+    for item in items:
+        emit(item)
+
+
 def _cell(value: object) -> str:
     return clean("" if value is None else value)
 
@@ -105,8 +111,7 @@ def tables(
     shown = 0
     for items in pages:
         if json:
-            for item in items:
-                emit(item)
+            emit_all(items)
         elif items:
             rows = [{column: cells.get(column) for column in columns} for cells in map(row, items)]
             table(columns, rows, empty="", header=not shown)

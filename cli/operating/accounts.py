@@ -9,7 +9,7 @@ import typer
 
 from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
-from cli.output import Json, counted, emit, moment, say, surroundings, table
+from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table
 from shared.domain.accounts import MAX_NAME, is_account_id
 from shared.domain.audit import has_address, operator
 
@@ -142,7 +142,7 @@ def list_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
             for a in desk.accounts.list_accounts()
         ]
     if json:
-        emit({"items": rows})
+        emit_all(rows)
         return
     shown = [{**row, **{name: "yes" if row[name] else "" for name in ("suspended", "paused")}} for row in rows]
     table(("account_id", "created_at", "suspended", "paused", "name"), shown, empty=f"no accounts yet ({desk.where})")
@@ -262,7 +262,7 @@ def list_senders(ctx: typer.Context, account: Account, stage: Stage = "", aws: A
         owner = resolve(desk.accounts, account)
         rows = [{"sender": value} for value in desk.accounts.list_senders(owner)]
     if json:
-        emit({"items": rows})
+        emit_all(rows)
     else:
         table(("sender",), rows, empty=f"no senders: add one with `posthaste sender add {owner} example.com`")
 

@@ -1,5 +1,6 @@
 """`posthaste audit`: who did what, straight from the deployment's table."""
 
+import difflib
 from typing import Annotated, Final
 
 import typer
@@ -7,8 +8,8 @@ import typer
 from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Misused
 from cli.operating.accounts import resolve
-from cli.output import Json, emit, moment, surroundings, table
-from shared.domain.audit import EVERYONE, Event
+from cli.output import Json, emit_all, moment, surroundings, table
+from shared.domain.audit import EVERYONE, Act, Event
 from shared.domain.namespaces import namespace
 from shared.ports import Clock, Journal
 
@@ -30,16 +31,26 @@ def show(
     json: Json = False,
 ) -> None:
     """Show an audit log: of an account, or what operators did to the deployment as a whole (rates, pauses, queues)."""
+    _check_action(action)
     found = deployment(stage, aws=aws)
     clock = surroundings(ctx).clock
     with aws_errors(found.where):
         owner = _owner(found, account, clock, test=test)
         events = _read(found.journal(clock), owner, action, limit)
     if json:
-        emit({"items": [_row(x) for x in events]})
+        emit_all(map(_row, events))
         return
     rows = [{**_row(x), "more": " ".join(f"{name}={value}" for name, value in x.data.items())} for x in events]
     table(COLUMNS, rows, empty="no entries" if not action else f"no entries of kind {action}")
+
+
+def _check_action(action: str) -> None:
+    """Refuse a kind of entry that there is not."""
+    known = sorted(act.value for act in Act)
+    if action and action not in known:
+        near = difflib.get_close_matches(action, known, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise Misused(f"no entry is of kind {action}\n{hint}kinds: {', '.join(known)}")
 
 
 def _owner(found: OperatedDeployment, account: str, clock: Clock, *, test: bool) -> str:

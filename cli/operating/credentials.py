@@ -8,16 +8,17 @@ no message here repeats any part of what was read.
 import json as codec
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
-from cli.client import ApiClient, installed_version
+from cli.client import connect
 from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
-from cli.environment import api_target
 from cli.errors import Failed, Misused, NotFound
-from cli.output import Json, emit, say, surroundings, table, tell
+from cli.output import Json, emit, emit_all, say, table, tables, tell
+from cli.sending.jobs import PAGE
 from shared.adapters.clock import SystemClock
 from shared.contracts import TEST_CREDENTIAL, Credential, secret_name, webhook_secret_name
 from shared.providers.registry import secret_fields, verifying
@@ -50,19 +51,15 @@ def _group() -> None:
 @app.command("list")
 def list_credentials(ctx: typer.Context, json: Json = False) -> None:
     """List the provider accounts that your account may use, with rates, messages in flight and breakers."""
-    api = ApiClient(api_target(), surroundings(ctx).clock, tell, installed_version())
-    ctx.call_on_close(api.close)
-    answer = api.get("/credentials")
-    if json:
-        emit(answer)
-        return
-    rows = []
-    for item in answer.get("items", []):
-        breaker = item["breaker"]
-        paused = "paused" if item["paused"] else None
-        shown = {"breaker": breaker["state"], "reason": breaker["reason"], "since": breaker["since"], "paused": paused}
-        rows.append({**item, **shown})
-    table(COLUMNS, rows, empty="no credential is open to this account")
+    pages = connect(ctx).pages("/credentials", {"limit": PAGE})
+    tables(COLUMNS, pages, json=json, empty="no credential is open to this account", row=_row)
+
+
+def _row(item: Mapping[str, Any]) -> dict[str, Any]:
+    breaker = item["breaker"]
+    paused = "paused" if item["paused"] else None
+    shown = {"breaker": breaker["state"], "reason": breaker["reason"], "since": breaker["since"], "paused": paused}
+    return {**item, **shown}
 
 
 @app.command("set")
@@ -121,7 +118,7 @@ def split_secrets(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
                 wrong.append(credential.id)
             rows.append({"credential_id": credential.id, "written": made})
     if json:
-        emit({"stage": found.stage, "items": rows})
+        emit_all(rows)
     else:
         table(("credential_id", "written"), rows, empty="no credential is declared")
     if wrong:

@@ -11,7 +11,7 @@ from cli.deployment import Aws, Stage
 from cli.errors import Misused, NotFound
 from cli.operating.accounts import Account, name_of, opened, resolve
 from cli.operating.stopping import stop_of_key, working
-from cli.output import Json, counted, emit, moment, say, surroundings, table, tell
+from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table, tell
 from shared.domain.accounts import ApiKey, Scope
 from shared.domain.jobs.job import Job
 
@@ -67,7 +67,7 @@ def list_keys(ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws 
     with opened(ctx, stage, aws=aws) as desk:
         rows = [_row(key) for key in desk.accounts.list_keys(resolve(desk.accounts, account))]
     if json:
-        emit({"items": rows})
+        emit_all(rows)
         return
     shown = [{**row, "kind": "test" if row["test"] else "live", "scopes": ",".join(row["scopes"])} for row in rows]
     columns = ("key_id", "kind", "scopes", "created_at", "last_used_at", "expires_at", "name")

@@ -11,7 +11,7 @@ import typer
 from cli.deployment import Aws, Stage
 from cli.errors import CommandError, Failed, Misused, NotFound
 from cli.operating.accounts import Desk, opened, resolve
-from cli.output import Json, emit, moment, say, surroundings, table, tell
+from cli.output import Json, emit, emit_all, moment, say, surroundings, table, tell
 from shared.domain.namespaces import namespace
 from shared.domain.notices.notifier import Contact, Notifier, is_name
 from shared.engine.intake.declined import Declined
@@ -142,7 +142,7 @@ def list_notifiers(
         contacts = office.store.contacts([x.name for x in found])
         rows = [_row(x, contacts.get(x.name, Contact())) for x in found]
     if json:
-        emit({"items": rows})
+        emit_all(rows)
         return
     shown = [{**row, "state": _state(row)} for row in rows]
     columns = ("name", "account_id", "timezone", "last_seen_at", "last_status_at", "state")

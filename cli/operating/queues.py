@@ -25,7 +25,7 @@ from cli.operating.dead_letters import (
     receive,
 )
 from cli.operating.redrive import HOLD_SECONDS, Again, Redrive, Redriven, Redriver
-from cli.output import Json, counted, emit, moment, say, surroundings, table, tell
+from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table, tell
 from shared.contracts import EXPRESS_SUFFIX, prefix
 from shared.domain.audit import EVERYONE, Act, audited, operator
 from shared.ports import Clock
@@ -62,7 +62,7 @@ def list_queues(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: J
     with aws_errors(found.where):
         known = rows(found, surroundings(ctx).clock.now())
     if json:
-        emit({"items": known})
+        emit_all(known)
         return
     shown = [{**row, "oldest": _span(row["oldest"]), "dead_oldest": _span(row["dead_oldest"])} for row in known]
     table(COLUMNS, shown, empty="the stack has no queues")

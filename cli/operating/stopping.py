@@ -10,7 +10,7 @@ import typer
 from cli.deployment import Aws, Stage
 from cli.errors import Misused, NotFound
 from cli.operating.accounts import Desk, opened, reason_of, resolve
-from cli.output import Json, counted, emit, moment, say, surroundings, table, tell
+from cli.output import Json, counted, emit_all, moment, say, surroundings, table, tell
 from shared.contracts import TEST_CREDENTIAL
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import DIGEST, Job, StopReason
@@ -98,9 +98,9 @@ def list_jobs(
         found, more = _first(_all_of(work, owner, wanted) if owner else work.jobs.pages(wanted), limit)
     rows = [_row(job) for job in found]
     if json:
-        emit({"items": rows, "more": more})
-        return
-    table(COLUMNS, rows, empty=f"no such jobs ({desk.where})")
+        emit_all(rows)
+    else:
+        table(COLUMNS, rows, empty=f"no such jobs ({desk.where})")
     if more:
         tell(f"there are more than {limit:,}: --limit N shows N")
 
@@ -166,7 +166,7 @@ def stop_jobs(
             if not json:
                 say(f"job {name}: {_what(job, changed=changed)}")
     if json:
-        emit({"items": rows})
+        emit_all(rows)
     missing = [row["job_id"] for row in rows if row["state"] is None]
     if missing:
         raise NotFound(f"no such job: {', '.join(map(str, missing))}")

@@ -14,7 +14,7 @@ from cli.asking import Yes, check_can_ask, confirm
 from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
 from cli.operating.accounts import reason_of, resolve
-from cli.output import Json, emit, moment, say, surroundings, table, tell
+from cli.output import Json, emit, emit_all, moment, say, surroundings, table, tell
 from shared.domain.audit import operator
 from shared.domain.lanes.switches import EVERYTHING, Switch
 
@@ -256,7 +256,8 @@ def list_rates(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Js
         ]
     above = stands[EVERYTHING]
     if json:
-        emit({"items": rows, "all_paused_since": moment(above.since), "all_reason": above.reason or None})
+        above_all = {"all_paused_since": moment(above.since), "all_reason": above.reason or None}
+        emit_all({**row, **above_all} for row in rows)
         return
     table(COLUMNS, rows, empty=f"no credential is declared ({board.where})")
     if above.switches.paused:

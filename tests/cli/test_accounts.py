@@ -25,16 +25,12 @@ def test_a_new_account_has_its_senders_and_appears_in_the_list(run: Run) -> None
     assert made.json["senders"] == ["example.com", "news@example.org"]
     listed = run("account", "list", "--json")
     assert listed.json == {
-        "items": [
-            {
-                "account_id": made.json["account_id"],
-                "name": "Ann",
-                "created_at": "2026-09-21T14:13:20Z",
-                "suspended": False,
-                "paused": False,
-                "region": None,
-            }
-        ]
+        "account_id": made.json["account_id"],
+        "name": "Ann",
+        "created_at": "2026-09-21T14:13:20Z",
+        "suspended": False,
+        "paused": False,
+        "region": None,
     }
 
 
@@ -52,7 +48,7 @@ def test_a_wrong_sender_creates_no_account(run: Run) -> None:
     refused = run("account", "create", "Ann", "--sender", "not a domain")
     assert refused.code == 2
     assert refused.err.count("\n") == 1
-    assert run("account", "list", "--json").json == {"items": []}
+    assert run("account", "list", "--json").lines == []
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 101, "a\x1b[31mb"])
@@ -70,7 +66,7 @@ def test_a_key_works_is_shown_once_and_stored_only_as_a_hash(run: Run, account: 
     assert (found.account, found.name, found.scopes) == (account, "ci", frozenset({Scope.SEND}))
     assert key_digest(text)[:16] == made["key_id"]
     listed = run("key", "list", account, "--json")
-    assert [row["key_id"] for row in listed.json["items"]] == [made["key_id"]]
+    assert [row["key_id"] for row in listed.lines] == [made["key_id"]]
     assert text not in listed.out + run("key", "list", account).out + everything_stored()
 
 
@@ -119,7 +115,7 @@ def test_a_revoked_key_is_gone(run: Run, account: str, clock: FakeClock) -> None
     assert run("key", "revoke", account, made["key_id"]).code == 0
     accounts = Accounts(boto3.client("dynamodb", region_name="us-east-1"), TABLE, clock)
     assert accounts.find_by_key(made["key"]) is None
-    assert run("key", "list", account, "--json").json == {"items": []}
+    assert run("key", "list", account, "--json").lines == []
     again = run("key", "revoke", account, made["key_id"])
     assert (again.code, again.err.count("\n")) == (3, 1)
 
@@ -129,7 +125,7 @@ def test_a_key_is_ended_and_its_end_taken_back(run: Run, account: str) -> None:
     assert run("key", "expire", account, key, "12h", "--json").json["expires_at"] == "2026-09-22T02:13:20Z"
     assert "until 2026-09-21T14:13:20Z" in run("key", "expire", account, key, "now").out
     assert "until it is revoked" in run("key", "expire", account, key, "never").out
-    assert run("key", "list", account, "--json").json["items"][0]["expires_at"] is None
+    assert run("key", "list", account, "--json").lines[0]["expires_at"] is None
     assert run("key", "expire", account, "0" * 16, "12h").code == 3
     for nonsense in ("", "soon", "2020-01-01"):
         assert run("key", "expire", account, key, nonsense).code == 2
@@ -141,7 +137,7 @@ def test_a_rotated_key_has_a_successor_and_a_day_left(run: Run, account: str, cl
     made = run("key", "rotate", account, old["key_id"])
     assert re.fullmatch(r"ph_test_[A-Za-z0-9_-]{43}\n", made.out)
     assert "2026-09-22T14:13:20Z" in made.err
-    listed = run("key", "list", account, "--json").json["items"]
+    listed = run("key", "list", account, "--json").lines
     assert [(x["name"], x["scopes"]) for x in listed] == [("ci", ["read"])] * 2
     assert {x["key_id"]: x["expires_at"] for x in listed}[old["key_id"]] == "2026-09-22T14:13:20Z"
     accounts = Accounts(boto3.client("dynamodb", region_name="us-east-1"), TABLE, clock)
@@ -155,7 +151,7 @@ def test_when_a_key_was_used_is_shown(run: Run, account: str, clock: FakeClock) 
     accounts = Accounts(boto3.client("dynamodb", region_name="us-east-1"), TABLE, clock)
     key = accounts.find_by_key(text)
     assert key is not None
-    assert run("key", "list", account, "--json").json["items"][0]["last_used_at"] is None
+    assert run("key", "list", account, "--json").lines[0]["last_used_at"] is None
     accounts.note_use(text, key)
     assert "2026-09-21T14:13:20Z" in run("key", "list", account).out.replace("2026-09-21T14:13:20Z", "", 1)
 
@@ -164,25 +160,25 @@ def test_an_account_is_suspended_once_and_for_a_reason_without_an_address(run: R
     first = run("account", "suspend", account, "--reason", "complaints, ticket 7", "--json").json
     assert first == {"account_id": account, "suspended": True, "changed": True}
     assert "already" in run("account", "suspend", account).out
-    assert run("account", "list", "--json").json["items"][0]["suspended"] is True
+    assert run("account", "list", "--json").lines[0]["suspended"] is True
     for reason in (" ", "x" * 101, "a\x1bb", "of ann@example.org", "ann, +49 30 5550123"):
         refused = run("account", "suspend", account, "--reason", reason)
         assert refused.code == 2
         assert "ann" not in refused.err
     assert run("account", "unsuspend", account, "--json").json["changed"] is True
     assert run("account", "unsuspend", account, "--json").json["changed"] is False
-    assert run("account", "list", "--json").json["items"][0]["suspended"] is False
+    assert run("account", "list", "--json").lines[0]["suspended"] is False
 
 
 def test_an_accounts_country_of_numbers_is_set_and_taken_back(run: Run, account: str) -> None:
     assert run("account", "region", account, "de", "--json").json == {"account_id": account, "region": "DE"}
-    assert run("account", "list", "--json").json["items"][0]["region"] == "DE"
+    assert run("account", "list", "--json").lines[0]["region"] == "DE"
     assert "unknown country" in run("account", "region", account, "QQ").err
     assert run("account", "region", "acc_000000000000", "DE").code == 3
-    assert run("account", "list", "--json").json["items"][0]["region"] == "DE"
+    assert run("account", "list", "--json").lines[0]["region"] == "DE"
     assert "need their country code" in run("account", "region", account, "none").out
-    assert run("account", "list", "--json").json["items"][0]["region"] is None
-    kinds = [x["action"] for x in run("audit", account, "--json").json["items"]]
+    assert run("account", "list", "--json").lines[0]["region"] is None
+    kinds = [x["action"] for x in run("audit", account, "--json").lines]
     assert "account.region_set" in kinds
 
 
@@ -196,16 +192,16 @@ def test_a_key_given_instead_of_its_id_is_not_repeated(run: Run, account: str, c
 
 def test_senders_are_added_listed_and_removed(run: Run, account: str) -> None:
     assert run("sender", "add", account, "News@Example.ORG", "--json").json["sender"] == "news@example.org"
-    assert len(run("sender", "list", account, "--json").json["items"]) == 2
+    assert len(run("sender", "list", account, "--json").lines) == 2
     assert "example.com" in run("sender", "list", account).out
     assert run("sender", "remove", account, "EXAMPLE.com").code == 0
-    assert len(run("sender", "list", account, "--json").json["items"]) == 1
+    assert len(run("sender", "list", account, "--json").lines) == 1
     assert run("sender", "remove", account, "example.com").code == 3
     assert run("sender", "add", account, "@").code == 2
 
 
 def test_an_account_goes_by_its_name_while_only_one_has_it(run: Run, account: str) -> None:
-    assert run("sender", "list", "Ann & Co", "--json").json == {"items": [{"sender": "example.com"}]}
+    assert run("sender", "list", "Ann & Co", "--json").lines == [{"sender": "example.com"}]
     run("account", "create", "Ann & Co")
     refused = run("sender", "list", "Ann & Co")
     assert refused.code == 2

@@ -16,16 +16,18 @@ def test_audit_entries_of_an_account_are_shown_newest_first(run: Run) -> None:
     key = run("key", "create", account, "--json").json
     run("account", "suspend", account, "--reason", "unpaid")
     found = run("audit", account, "--json")
-    assert {x["action"] for x in found.json["items"]} == {
+    assert {x["action"] for x in found.lines} == {
         *("account.created", "sender.added", "key.created", "account.suspended"),
     }
-    assert {x["actor"] for x in found.json["items"]} == {"operator:123456789012:user/moto"}
+    assert {x["actor"] for x in found.lines} == {"operator:123456789012:user/moto"}
     assert key["key"] not in found.out
     assert "@" not in found.out
+    unknown = run("audit", "Ann", "--action", "account.suspend")
+    assert (unknown.code, "did you mean account.suspended?" in unknown.err) == (2, True)
     shown = run("audit", "Ann", "--action", "account.suspended").out
     assert "reason=unpaid" in shown
     assert "key.created" not in shown
-    assert len(run("audit", account, "--limit", "2", "--json").json["items"]) == 2
+    assert len(run("audit", account, "--limit", "2", "--json").lines) == 2
 
 
 def test_deployment_wide_events_have_a_separate_log(run: Run) -> None:
@@ -34,7 +36,7 @@ def test_deployment_wide_events_have_a_separate_log(run: Run) -> None:
     journal = DynamoJournal(Dynamo(boto3.client("dynamodb", region_name="us-east-1")), TABLE)
     for i in range(3):
         journal.write(audited(EVERYONE, int(NOW + i) * 1000, "one", "credential.rate_set", "operator:1:x", {"rate": i}))
-    items = run("audit", "--json").json["items"]
+    items = run("audit", "--json").lines
     assert [x["data"] for x in items] == [{"rate": 2}, {"rate": 1}, {"rate": 0}]
     assert run("audit", "*").code == 2
     for nobody in ("nobody", "acc_000000000000"):  # who mistypes an id is not told that nothing was done
@@ -46,6 +48,6 @@ def test_events_of_test_keys_have_a_separate_log(run: Run) -> None:
     journal = DynamoJournal(Dynamo(boto3.client("dynamodb", region_name="us-east-1")), TABLE)
     event = audited(namespace(account, test=True), int(NOW) * 1000, "one", "template.created", "0123456789abcdef")
     journal.write(event)
-    assert [x["subject"] for x in run("audit", account, "--test", "--json").json["items"]] == ["one"]
-    assert "one" not in [x["subject"] for x in run("audit", account, "--json").json["items"]]
+    assert [x["subject"] for x in run("audit", account, "--test", "--json").lines] == ["one"]
+    assert "one" not in [x["subject"] for x in run("audit", account, "--json").lines]
     assert run("audit", "--test").code == 2

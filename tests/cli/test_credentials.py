@@ -145,14 +145,14 @@ def test_secrets_of_an_older_version_are_split_by_a_command(run: Run) -> None:
     client.create_secret(Name=secret_name("dev", "relay"), SecretString='{"auth": "none"}')
     done = run("credential", "split", "--json")
     assert (done.code, SECRET in done.out + done.err) == (0, False)
-    assert {x["credential_id"]: x["written"] for x in done.json["items"]} == {
+    assert {x["credential_id"]: x["written"] for x in done.lines} == {
         "sendgrid-main": True,
         "relay": False,
         "ses-main": False,
     }
     assert json.loads(stored_secret(name=webhook_secret_name) or "") == {"webhook_public_key": public_key()}
     again = run("credential", "split", "--json")
-    assert not any(x["written"] for x in again.json["items"])
+    assert not any(x["written"] for x in again.lines)
     assert [x["Name"] for x in client.list_secrets()["SecretList"] if "/webhook/" in x["Name"]] == [
         webhook_secret_name("dev", "sendgrid-main")
     ]
@@ -164,7 +164,7 @@ def test_a_malformed_secret_keeps_no_other_from_being_split(run: Run) -> None:
     client.create_secret(Name=secret_name("dev", "relay"), SecretString=SECRET)
     done = run("credential", "split", "--json")
     assert done.code == 1
-    assert [x["written"] for x in done.json["items"]] == [True, False, False]
+    assert [x["written"] for x in done.lines] == [True, False, False]
     assert "the secret of relay" in done.err
     assert SECRET not in done.out + done.err
 
@@ -233,9 +233,9 @@ def test_credentials_are_listed_with_their_breakers(run: Run, api: FakeApi, flag
     ]
     api.answers(Answer({"items": items, "next_cursor": None}))
     done = run("credential", "list", *flags)
-    assert (done.code, api.asked[0].path) == (0, "/credentials")
+    assert (done.code, api.asked[0].path) == (0, "/credentials?limit=1000")
     if flags:
-        assert done.json["items"] == items
+        assert done.lines == items
     else:
         assert [" ".join(row.split()) for row in done.out.splitlines()] == [
             "id provider channel rate declared rate paused in flight breaker reason since",

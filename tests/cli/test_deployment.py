@@ -36,7 +36,7 @@ def test_the_stack_of_the_stage_names_the_table(run: Run, monkeypatch: pytest.Mo
     found = boto3.client("dynamodb", region_name="us-east-1").scan(TableName="prod-records")["Count"]
     assert found == 3  # the account, its entry in the list, and who made it
     monkeypatch.setenv("POSTHASTE_STAGE", "prod")
-    assert len(run("account", "list", "--json").json["items"]) == 1
+    assert len(run("account", "list", "--json").lines) == 1
     nowhere = run("account", "list", "--stage", "dev")
     assert (nowhere.code, nowhere.err.count("\n")) == (3, 1)
     assert "no stack posthaste-dev in AWS us-east-1" in nowhere.err

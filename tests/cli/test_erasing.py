@@ -41,9 +41,9 @@ def test_erasure_reports_findings_and_leftovers_and_records_the_actor(run: Run, 
     assert "kept: Backups" in done.err
     assert PERSON.lower() not in everything_stored().lower()
     erased, added = "person.erased", "suppression.added"
-    told = [x["action"] for x in run("audit", account, "--json").json["items"]]
+    told = [x["action"] for x in run("audit", account, "--json").lines]
     assert sorted(x for x in told if x in (erased, added)) == [erased, added]
-    assert {x["action"] for x in run("audit", "--json").json["items"]} == {"person.erasing", "person.erased"}
+    assert {x["action"] for x in run("audit", "--json").lines} == {"person.erasing", "person.erased"}
     again = run("erase", PERSON, "--yes")
     assert (again.code, again.err.count("nothing was found")) == (0, 1)
 

@@ -49,7 +49,7 @@ def test_settings_are_shown(run: Run, account: str) -> None:
     assert made["account_id"] == account
     assert (made["reasonable_hours"], made["country"], made["route"]) == ("8-20", "AU", {"sms": ["texts"]})
     assert (made["days_until_expiry"], made["conflict_tries"], made["test"]) == (3, 2, True)
-    listed = run("notifier", "list", "--json").json["items"]
+    listed = run("notifier", "list", "--json").lines
     assert [x["name"] for x in listed] == ["clinic"]
     assert "clinic" in run("notifier", "list", "--account", account).out
 
@@ -70,7 +70,7 @@ def test_settings_that_are_not_valid_create_nothing(run: Run, account: str, opti
     refused = run("notifier", "create", "clinic", "--account", account, *options)
     assert refused.code == 2
     assert refused.err.count("\n") == 1
-    assert run("notifier", "list", "--json").json == {"items": []}
+    assert run("notifier", "list", "--json").lines == []
 
 
 def test_a_name_is_given_once(run: Run, account: str) -> None:
@@ -98,7 +98,7 @@ def test_a_disabled_notifier_is_refused_until_it_is_enabled(run: Run, account: s
     password = run("notifier", "create", "clinic", "--account", account, *ZONE).out.strip()
     assert run("notifier", "disable", "clinic").code == 0
     assert logins.find("clinic", password) is None
-    assert run("notifier", "list", "--json").json["items"][0]["disabled"] is True
+    assert run("notifier", "list", "--json").lines[0]["disabled"] is True
     assert run("notifier", "enable", "clinic").code == 0
     assert logins.find("clinic", password) is not None
     assert run("notifier", "disable", "none").code == 3

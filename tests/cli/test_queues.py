@@ -93,12 +93,12 @@ def test_the_list_names_every_queue_and_what_is_dead(run: Run) -> None:
     put("feedback", "1", "2")
     put("log-dlq", "3")
     done = run("queue", "list", "--json")
-    assert [(x["queue"], x["waiting"], x["dead"]) for x in done.json["items"]] == [
+    assert [(x["queue"], x["waiting"], x["dead"]) for x in done.lines] == [
         ("feedback", 2, 0),
         (LANE, 0, 0),
         ("log", None, 1),
     ]
-    assert done.json["items"][2]["dead_oldest"] >= 0
+    assert done.lines[2]["dead_oldest"] >= 0
     text = run("queue", "list")
     assert "posthaste redrive log --dry-run" in text.err
     assert text.out.count("\n") == 4
@@ -234,7 +234,7 @@ def test_redrive_works_without_access_to_logs_and_metrics(run: Run, monkeypatch:
         return real(self, operation, asked)
 
     monkeypatch.setattr(BaseClient, "_make_api_call", refuse)
-    (row,) = (x for x in run("queue", "list", "--json").json["items"] if x["queue"] == "feedback")
+    (row,) = (x for x in run("queue", "list", "--json").lines if x["queue"] == "feedback")
     assert (row["dead"], row["oldest"]) == (1, None)
     (row,) = run("redrive", "feedback", "--dry-run", "--json").json["items"]
     assert row["error"] == "not known: your identity may not call ListEventSourceMappings"

@@ -79,7 +79,7 @@ def deployed(aws: None, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> De
 def listed(run: Run, *options: str) -> list[str]:
     done = run("job", "list", *options, "--json")
     assert done.code == 0, done.err
-    return [row["job_id"] for row in json.loads(done.out)["items"]]
+    return [row["job_id"] for row in done.lines]
 
 
 def test_open_jobs_are_listed_by_account_key_sender_and_state(deployed: Deployed, run: Run) -> None:
@@ -115,7 +115,7 @@ def test_jobs_are_stopped_by_id_with_actor_and_reason_in_the_audit_log(deployed:
             {"reason": "abuse"},
         )
     again = run("job", "stop", jobs[0].id, "--json")
-    assert json.loads(again.out)["items"] == [{"job_id": jobs[0].id, "state": "STOPPED", "changed": False}]
+    assert again.lines == [{"job_id": jobs[0].id, "state": "STOPPED", "changed": False}]
     assert len(deployed.events(jobs[0])) == 1
 
 
