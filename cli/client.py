@@ -231,7 +231,7 @@ class ApiClient:
                     text("check POSTHASTE_API_KEY; an operator makes keys with `posthaste key create`")
                 )
             case 404:
-                return NotFound(text("check the id, and that the API key is of the same account"))
+                return NotFound(text("" if code else "check POSTHASTE_URL and the id"))
             case 429:
                 return Failed(text("try again" + (f" in {wait:.0f} s" if wait else " later")))
             case 502 | 503 | 504:

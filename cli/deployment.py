@@ -316,7 +316,7 @@ def _session() -> Any:
     except ProfileNotFound:
         raise NotAuthorised("AWS_PROFILE names a profile that does not exist: `aws configure list-profiles`") from None
     if session.region_name is None:
-        raise Misused("no AWS region: set AWS_REGION, or choose a profile with AWS_PROFILE")
+        raise Misused("no AWS region: set AWS_REGION or AWS_PROFILE, or start a local cloud with `posthaste local up`")
     return session
 
 

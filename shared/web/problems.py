@@ -17,7 +17,7 @@ from shared.web.known_fields import did_you_mean
 
 CODES: Final[Mapping[str, tuple[int, str]]] = {
     "malformed_json": (400, "The body is not JSON."),
-    "invalid_payload": (400, "The body must be an array of up to 10,000 records."),
+    "invalid_payload": (400, "Send an array: at most 10,000 records."),
     "malformed_request": (400, "The path or query is not valid UTF-8, or the body is not valid base64."),
     "invalid_utf8": (400, "The body is not valid UTF-8. Send it as UTF-8, with its Content-Length."),
     "bad_cursor": (400, "The cursor is not from this list. Use `next_cursor` of the page before."),

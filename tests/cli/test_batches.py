@@ -160,11 +160,11 @@ def test_429_is_not_waited_for_without_end(run: Run, api: FakeApi, clock: FakeCl
     [
         (problem(401, "unauthorized", f"No key {API_KEY}"), 4, "check POSTHASTE_API_KEY"),
         (problem(403, "forbidden", "The key lacks the scope"), 4, "scope"),
-        (problem(404, "not_found", "No such batch"), 3, "check the id"),
+        (problem(404, "not_found", "No batch b1."), 3, "error: No batch b1.\n  code: not_found\n"),
         (problem(409, "conflict", "Busy"), 1, "code: conflict"),
         (problem(422, "from_not_allowed", "Not allowed"), 1, "posthaste sender add ACCOUNT VALUE"),
         (Answer({"message": "Request Too Long"}, 413), 1, "Request Too Long"),
-        (Answer(raw=b"<html>", status=404), 3, "HTTP 404"),
+        (Answer(raw=b"<html>", status=404), 3, "HTTP 404\n  check POSTHASTE_URL"),
         (Answer(raw=b"<html>welcome"), 1, "check POSTHASTE_URL"),
         (Answer([]), 1, "check POSTHASTE_URL"),
         (Answer({}, 302, {"Location": "http://127.0.0.1:1/"}), 1, "check POSTHASTE_URL"),
