@@ -231,7 +231,7 @@ class ApiClient:
                     text("check POSTHASTE_API_KEY; an operator makes keys with `posthaste key create`")
                 )
             case 404:
-                return NotFound(text("" if code else "check POSTHASTE_URL and the id"))
+                return NotFound(text(_elsewhere(code)))
             case 429:
                 return Failed(text("try again" + (f" in {wait:.0f} s" if wait else " later")))
             case 502 | 503 | 504:
@@ -257,6 +257,11 @@ class ApiClient:
 
 def _asking(path: str, query: Mapping[str, str] | None) -> str:
     return path + (f"?{urlencode(query)}" if query else "")
+
+
+def _elsewhere(code: str) -> str:
+    """Return what to check after a 404: an answer without a code is none of Posthaste's."""
+    return "" if code else "check POSTHASTE_URL and the id"
 
 
 def _title(problem: Mapping[str, Any], status: int) -> str:

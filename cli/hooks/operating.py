@@ -168,7 +168,7 @@ def _valid(model: type[M], body: Mapping[str, Any]) -> M:
         return model.model_validate(dict(body))
     except ValidationError as error:
         # of_validation makes each error a pair: the path of the field, and a sentence.
-        faults = [x for x in of_validation(error).errors if isinstance(x, tuple)]
+        faults = [x for x in of_validation(error, model).errors if isinstance(x, tuple)]
         raise Misused("; ".join(f"{field}: {text.rstrip('.')}" for field, text in faults)) from None
 
 

@@ -165,8 +165,8 @@ def suspend_account(
     if json:
         emit({"account_id": owner, "suspended": True, "changed": changed})
     elif changed:
-        say(f"{owner} is suspended: its jobs stop within one window, new ones are refused within 30 seconds")
-        say(f"to to end it:  posthaste account unsuspend {owner}")
+        say(f"{owner} is suspended: its jobs stop within 3 seconds, new ones are refused within 30 seconds")
+        say(f"to end it:  posthaste account unsuspend {owner}")
     else:
         say(f"{owner} is already suspended")
 

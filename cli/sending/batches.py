@@ -68,7 +68,6 @@ def send(
         "--name": name,
     }
     around = surroundings(ctx)
-    check_can_ask(around, yes=yes, json=json)
     if file:
         _check_none(given)
     by = channel_of(channel)
@@ -79,6 +78,7 @@ def send(
     else:
         body = _body_of_options(sender, to_file, subject, html, text, name)
     key = _key(idempotency_key)
+    check_can_ask(around, yes=yes, json=json)
     api = connect(ctx)
     confirm(around, f"Send {counted(_amount(body), 'message')} from {api.place}?", yes=yes, json=json)
     if verbose:

@@ -202,7 +202,10 @@ def send(
         raise typer.Exit(ExitCode.FAILED)
     runner = Runner(api, around, json=json)
     job = runner.send(campaign, rate, at)
-    if watch and not at and (code := runner.follow(campaign, job)):
+    code = runner.follow(campaign, job) if watch and not at else ExitCode.OK
+    if not (watch or at or json):
+        say(f"watch it:  posthaste campaign watch {campaign}")
+    if code:
         raise typer.Exit(code)
 
 

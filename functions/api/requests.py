@@ -3,13 +3,11 @@
 import base64
 import binascii
 import re
-from collections.abc import Callable
 from datetime import date
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    AliasChoices,
     AwareDatetime,
     BaseModel,
     BeforeValidator,
@@ -23,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from functions.api.html_name import BODY, with_html
 from shared.domain.channels.channel import ChannelName
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import CHANNELS
@@ -93,25 +92,6 @@ Addresses = Annotated[
     Discriminator(lambda given: "<list>" if isinstance(given, list) else "<text>"),
 ]
 """A list, or text separated by commas; told apart beforehand, so that an error is about what was meant."""
-
-
-BODY: Final = AliasChoices("body", "html")
-"""The names of an HTML body: ours, and the one of most other services."""
-
-
-def with_html(**more: Any) -> Callable[[dict[str, Any]], None]:
-    """Return what adds `html`, the other name of `body`, to a model's schema, and `more` as it is."""
-
-    def add(schema: dict[str, Any]) -> None:
-        schema.update(more)
-        fields = schema["properties"]
-        fields["html"] = {**fields["body"], "title": "Html", "description": "Another name of `body`; give one of them."}
-        needed = [name for name in schema.get("required", ()) if name != "body"]
-        if "body" in schema.get("required", ()):
-            schema["required"] = needed
-            schema["anyOf"] = [{"required": ["body"]}, {"required": ["html"]}]
-
-    return add
 
 
 class FileAttachment(Input):

@@ -163,7 +163,8 @@ def watch(cloud: Cloud, sent: SentNewsletter, *, show: Callable[[str], None] = s
         counts = {state: int(job["counts"].get(state, 0)) for state in STATES}
         if sum(counts.values()) != sent.answer["recipients"]:
             raise LocalCloudError(f"the counts do not add up to {sent.answer['recipients']}: {counts}")
-        line = f"           {job['state']:8} " + "  ".join(f"{state} {n}" for state, n in counts.items() if n)
+        words = "done" if job["state"] == "LOGGED" else "sending"
+        line = f"           {words:8} " + "  ".join(f"{state} {n}" for state, n in counts.items() if n)
         if line != last:
             show(line)
             last = line

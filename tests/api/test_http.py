@@ -22,7 +22,7 @@ class Context:
 
 
 def test_what_needs_no_key_is_answered_without_services() -> None:
-    for path in ("/health", "/openapi.json", "/docs"):
+    for path in ("/health", "/openapi.json", "/docs", "/errors"):
         got = handler(event("GET", path), Context())
         assert got["statusCode"] == 200, path
     assert json.loads(handler(event("GET", "/health"), Context())["body"]) == {"status": "ok"}

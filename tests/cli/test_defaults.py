@@ -15,6 +15,7 @@ from cli.main import app
 from cli.operating import dead_letters, logs
 from shared.contracts import ENV_SETTINGS, TEST_CREDENTIAL, Credential, Settings, secret_name
 from tests.api.conftest import SENDER, Api, build_api
+from tests.cli import printed
 from tests.cli.conftest import public_key
 from tests.cli.fakes import FakeClock, Run
 from tests.cli.real import RealApi
@@ -253,6 +254,12 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
 FINDS_FAULTS: Final = {("doctor",)}
 """Commands that end with 1 because they look at a world that is no complete stack."""
 
+VARIES: Final = {
+    *(("doctor",), ("logs",), ("credential", "set"), ("key", "list"), ("queue", "list")),
+    *(("message",), ("batch", "export"), ("batch", "logs"), ("batch", "show")),
+}
+"""Commands that print what differs from run to run: of a machine, or which of two providers a batch went through."""
+
 
 def commands() -> set[tuple[str, ...]]:
     """Every command that there is."""
@@ -319,6 +326,9 @@ def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
 @pytest.mark.parametrize("command", sorted(COMMANDS), ids=" ".join)
 def test_each_command_works_with_its_defaults(run: Run, case: Case, command: tuple[str, ...]) -> None:
     done = run(*command, *COMMANDS[command](case))
+    if command not in VARIES:
+        text = printed.masked(done, stage=case.api.tables.records.removeprefix("records-"), folder=case.folder)
+        printed.check("defaults", command, text)
     assert done.code == 0 or (command in FINDS_FAULTS and done.code == 1), done.err
     assert "unexpected" not in done.err
     assert done.out or done.err

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from moto import mock_aws
 
-from functions.api.openapi import WEBHOOK_CODES
+from functions.api.error_page import WEBHOOK_CODES
 from functions.webhooks import receive
 from functions.webhooks.services import MAX_MESSAGE_BYTES, Services, build, feedback_messages
 from shared import contracts

@@ -4,7 +4,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
 
-from functions.api.requests import BODY, LINE, Channel, HowSaid, Input, Line, Moment, Query, Text, with_html
+from functions.api.html_name import BODY, with_html
+from functions.api.requests import LINE, Channel, HowSaid, Input, Line, Moment, Query, Text
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)]
 Id = Annotated[str, Field(min_length=1, max_length=64)]

@@ -12,7 +12,7 @@ from shared.domain.hooks.delivery import DeliveryState, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint
 from shared.web import cursors
 from shared.web.http import Answer
-from shared.web.problems import Problem
+from shared.web.problems import missing
 from shared.web.routing import AnyRoute, Nothing, Route
 
 
@@ -48,7 +48,7 @@ def replay(call: Call[Nothing, NewReplay]) -> Answer:
 def _named(call: Call[Any, Any], endpoint: Endpoint) -> HookDelivery:
     found = call.services.hooks().desk.delivery(endpoint, call.path["delivery_id"])
     if found is None:
-        raise Problem("not_found")
+        raise missing("delivery", call.path["delivery_id"])
     return found
 
 

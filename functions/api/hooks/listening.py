@@ -19,7 +19,7 @@ from shared.domain.hooks.delivery import HookAttempt
 from shared.domain.hooks.endpoint import Endpoint
 from shared.engine.hooks.desk import HookDraft
 from shared.web.http import Answer
-from shared.web.problems import Problem
+from shared.web.problems import missing
 from shared.web.routing import AnyRoute, Nothing, Route
 
 
@@ -47,7 +47,7 @@ def done(call: Call[Nothing, Received]) -> Answer:
     endpoint, body = _listening(call), call.body
     delivery = call.services.hooks().desk.delivery(endpoint, call.path["delivery_id"])
     if delivery is None:
-        raise Problem("not_found")
+        raise missing("delivery", call.path["delivery_id"])
     attempt = HookAttempt(now_of(call), body.status, body.ms, body.answer, "" if body.status else "not_forwarded")
     return delivery_view(call.services.hooks().listeners.done(delivery, attempt)).answer()
 
@@ -55,7 +55,7 @@ def done(call: Call[Nothing, Received]) -> Answer:
 def _listening(call: Call[Any, Any]) -> Endpoint:
     found = owned(call)
     if not found.listening:
-        raise Problem("not_found")
+        raise missing("endpoint that is listened to", "")
     return found
 
 

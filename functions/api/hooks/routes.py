@@ -21,7 +21,7 @@ from shared.domain.accounts import Scope
 from shared.domain.hooks.endpoint import Endpoint
 from shared.engine.hooks.desk import HookDraft
 from shared.web.http import Answer
-from shared.web.problems import Problem
+from shared.web.problems import missing
 from shared.web.routing import AnyRoute, Nothing, Route
 
 
@@ -82,7 +82,7 @@ def owned(call: Call[Any, Any]) -> Endpoint:
     """Return the endpoint that the path names; Problem not_found unless it is the caller's, of its kind of key."""
     found = call.services.hooks().desk.find(call.key.namespace, call.path["hook_id"])
     if found is None:
-        raise Problem("not_found")
+        raise missing("endpoint", call.path["hook_id"])
     return found
 
 

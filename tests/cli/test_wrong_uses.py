@@ -1,0 +1,81 @@
+"""Every command in its wrong uses: nothing set, no argument, an unknown option, an id that there is not."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.cli import printed
+from tests.cli.fakes import FakeApi, Run, problem
+from tests.cli.test_defaults import COMMANDS, ELSEWHERE
+
+ALL: Final = sorted(set(COMMANDS) | ELSEWHERE)
+STARTS: Final = ELSEWHERE
+"""Commands that would start or stop processes."""
+WITH_ID: Final = (
+    *((kind, verb) for kind in ("batch", "campaign") for verb in ("show", "watch", "logs", "stop", "resume", "retry")),
+    *(("campaign", verb) for verb in ("stats", "send", "delete", "preview", "override-bounce-guard")),
+    ("template", "show"),
+    ("mail", "show"),
+    ("schedule", "cancel"),
+    ("suppression", "show"),
+    ("digest", "show"),
+    ("message",),
+)
+ID: Final = "0123456789abcdefghijklmnop"
+
+
+@pytest.mark.parametrize("command", [x for x in ALL if x not in STARTS], ids=" ".join)
+def test_a_command_without_words_and_settings(run: Run, folder: Path, command: tuple[str, ...]) -> None:
+    done = run(*command)
+    assert "unexpected" not in done.err
+    assert done.code in {0, 2, 4}, done.err
+    printed.check("bare", command, printed.masked(done, folder=folder))
+
+
+@pytest.mark.parametrize("command", ALL, ids=" ".join)
+def test_an_unknown_option_is_named_with_the_help_to_read(run: Run, command: tuple[str, ...]) -> None:
+    done = run(*command, "--zzzz")
+    where = " ".join(("posthaste", *command))
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"error: No such option: --zzzz; see `{where} --help`\n"
+
+
+@pytest.mark.parametrize("command", WITH_ID, ids=" ".join)
+def test_an_id_that_there_is_not(run: Run, api: FakeApi, command: tuple[str, ...]) -> None:
+    api.answers(problem(404, "not_found", f"No such thing {ID} in this account. Check the ID."))
+    words = {("message",): (f"{ID}/0.0",), ("campaign", "send"): (ID, "--yes")}.get(command, (ID,))
+    words = (*words, "--yes") if command[-1] == "override-bounce-guard" else words
+    done = run(*command, *words)
+    assert (done.code, done.out) == (3, "")
+    assert done.err == f"error: No such thing {ID} in this account. Check the ID.\n  code: not_found\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("batch", "send", "batch.json"),
+        ("campaign", "run", "list.csv", "--template", "mail.html", "--subject", "S", "--from", "a@example.com"),
+        ("campaign", "send", ID),
+        ("campaign", "override-bounce-guard", ID),
+        ("batch", "retry", ID, "--include", "unknown"),
+        ("campaign", "retry", ID, "--include", "unknown"),
+        ("erase", "ann@example.org"),
+        ("redrive", "log"),
+        ("pause", "--all"),
+        ("resume", "--all"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("mode", ["piped", "json", "json on a terminal"])
+def test_what_cannot_be_taken_back_needs_yes_where_nobody_can_be_asked(
+    run: Run, api: FakeApi, folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], mode: str
+) -> None:
+    (folder / "batch.json").write_text('{"to": ["a@example.org"]}')
+    (folder / "list.csv").write_text("recipient\na@example.org\n")
+    (folder / "mail.html").write_text("<p>Hi</p>")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    done = run(*words, *(["--json"] if "json" in mode else []), terminal="terminal" in mode)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "error: not a terminal: add --yes to go on without a question\n"
+    assert api.asked == []
