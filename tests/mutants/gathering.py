@@ -93,4 +93,20 @@ GATHERING: Final = (
         "        self._told.note(again, found[0].ttl)\n        made = sum(",
         f"{_HANDLER}::test_what_happened_is_noted_once_it_is_stored",
     ),
+    Mutant(
+        "a repeated event says what its item shows by now",
+        7,
+        "shared/engine/hooks/happenings.py",
+        "return replace(x, event=HookEvent(x.event.id, json.loads(data))) if data else None",
+        "return x if data else None",
+        f"{_HANDLER}::test_an_event_says_the_same_each_time_it_is_handed_on",
+    ),
+    Mutant(
+        "chunks for which a function has no time are forgotten",
+        3,
+        "functions/dispatch/gather_hooks.py",
+        "if gathered.left:",
+        "if gathered.left and not gathered.events:",
+        f"{_HANDLER}::test_chunks_for_which_there_is_no_time_are_hinted_at_again[True]",
+    ),
 )
