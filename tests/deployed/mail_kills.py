@@ -374,8 +374,7 @@ def run(inside: Inside, api: Api, control: ControlClient, *, mails: int, kills: 
     report = MailKills(seed, mails)
     with TemporaryDirectory() as folder:
         MailDrill(inside, api, control, report, kills, Path(folder)).run()
-    missing = [f"{victim}: killed {report.kills[victim]} times" for victim in VICTIMS if report.kills[victim] != kills]
-    report.wrong += [f"{text}, and not {kills} times" for text in missing]
+    report.wrong += [f"{x}: killed {report.kills[x]} times, not {kills}" for x in VICTIMS if report.kills[x] != kills]
     return report
 
 
