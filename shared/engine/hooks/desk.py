@@ -216,7 +216,10 @@ class HookDesk:
             found, place = self._queue.pending(endpoint.id, after=place, limit=limit)
             if place or state is not None:
                 return found, f"{_PENDING}:{place}" if place else ""
-            return found, f"{_ENDED}:"
+            if len(found) == limit:
+                return found, f"{_ENDED}:"
+            rest, place = self._queue.ended(endpoint.id, limit=limit - len(found))
+            return [*found, *rest], f"{_ENDED}:{place}" if place else ""
         found, place = self._queue.ended(endpoint.id, state=state, after=place, limit=limit)
         return found, f"{_ENDED}:{place}" if place else ""
 

@@ -245,6 +245,9 @@ def test_deliveries_that_wait_come_before_those_that_ended(office: Office) -> No
         found += [x.id for x in page]
         pages += 1
     assert found == ["evt_wait0", "evt_wait1", "evt_wait2", "evt_over2", "evt_over1", "evt_over0"]
+    assert pages == 3
+    for limit in (1, 3, 6):
+        assert [x.id for x in office.desk.deliveries(endpoint, None, after="", limit=limit)[0]] == found[:limit]
 
     def of(state: DeliveryState) -> list[str]:
         return [x.id for x in office.desk.deliveries(endpoint, state, after="", limit=10)[0]]
