@@ -5,6 +5,7 @@ from typing import Final
 from tests.mutants.accounts import ACCOUNTS
 from tests.mutants.campaigns import CAMPAIGNS
 from tests.mutants.digests import DIGESTS
+from tests.mutants.endpoints import ENDPOINTS
 from tests.mutants.gathering import GATHERING
 from tests.mutants.hooks import HOOKS
 from tests.mutants.lists import LISTS
@@ -41,6 +42,7 @@ MUTANTS: Final = (
     *MAILS,
     *GATHERING,
     *HOOKS,
+    *ENDPOINTS,
     *NOTICES,
     *LOSSES,
     *NOTIFIERS,

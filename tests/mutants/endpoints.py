@@ -1,0 +1,59 @@
+"""Sabotages of the rules by which endpoints of webhooks are made and changed."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+_DESK: Final = "shared/engine/hooks/desk.py"
+_TESTS: Final = "tests/engine/hooks/test_desk.py"
+
+ENDPOINTS: Final = (
+    Mutant(
+        "endpoints of other accounts are found",
+        9,
+        _DESK,
+        "return found if found is not None and found.namespace == namespace else None",
+        "return found",
+        f"{_TESTS}::test_an_endpoint_is_found_in_its_own_namespace_only",
+    ),
+    Mutant(
+        "the URL of a chat is shown to everybody who reads",
+        9,
+        "functions/api/hooks/views.py",
+        "if not x.url or x.format is HookFormat.STANDARD:",
+        "if True:",
+        "tests/api/test_hooks.py::test_a_chat_s_url_is_not_shown",
+    ),
+    Mutant(
+        "a new endpoint gets events before it has answered its test event",
+        12,
+        _DESK,
+        "made = replace(self._with(bare, draft), proven=listener)",
+        "made = replace(self._with(bare, draft), proven=True)",
+        f"{_TESTS}::test_a_new_endpoint_is_asked_first",
+    ),
+    Mutant(
+        "a new URL of an endpoint needs no test event",
+        12,
+        _DESK,
+        "proven=old.proven and (url == old.url),",
+        "proven=old.proven,",
+        f"{_TESTS}::test_a_new_url_is_asked_first",
+    ),
+    Mutant(
+        "a retried delivery waits for the next minute",
+        12,
+        _DESK,
+        "if not endpoint.listening and work.needs_hint(now):",
+        "if work.apart:",
+        f"{_TESTS}::test_a_retry_tries_from_the_beginning_under_the_same_name",
+    ),
+    Mutant(
+        "a delivery that a listening command could not forward counts as taken",
+        12,
+        "cli/hooks/listening.py",
+        "return Forwarded(0, self._since(began))",
+        "return Forwarded(HTTPStatus.NO_CONTENT, self._since(began))",
+        "tests/cli/test_hooks.py::test_a_program_that_fails_is_reported[answer0-0-no answer]",
+    ),
+)
