@@ -160,7 +160,7 @@ def test_429_is_not_waited_for_without_end(run: Run, api: FakeApi, clock: FakeCl
     [
         (problem(401, "unauthorized", f"No key {API_KEY}"), 4, "check POSTHASTE_API_KEY"),
         (problem(403, "forbidden", "The key lacks the scope"), 4, "scope"),
-        (problem(404, "not_found", "No batch b1."), 3, "error: No batch b1.\n  code: not_found\n"),
+        (problem(404, "not_found", "No batch b1."), 3, "No batch b1.\n  code: not_found\n"),
         (problem(409, "conflict", "Busy"), 1, "code: conflict"),
         (problem(422, "from_not_allowed", "Not allowed"), 1, "posthaste sender add ACCOUNT VALUE"),
         (Answer({"message": "Request Too Long"}, 413), 1, "Request Too Long"),
