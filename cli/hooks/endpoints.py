@@ -8,7 +8,7 @@ from cli.deployment import Aws, Stage
 from cli.errors import Misused
 from cli.hooks.door import Document
 from cli.hooks.opening import opened_door
-from cli.output import Json, emit, say, table, tell
+from cli.output import Json, emit, emit_all, say, table, tell
 
 app = typer.Typer(help="Hooks: endpoints that events are posted to.", no_args_is_help=True)
 
@@ -64,7 +64,7 @@ def list_hooks(
     with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
         found = door.every()
     if json:
-        emit({"items": found})
+        emit_all(found)
         return
     rows = [{**x, "batch": "yes" if x["batch"] else "", "url": x["url"] or "(fetched)"} for x in found]
     table(COLUMNS, rows, empty="no endpoints: make one with `posthaste hook create URL`")

@@ -255,7 +255,7 @@ FINDS_FAULTS: Final = {("doctor",)}
 """Commands that end with 1 because they look at a world that is no complete stack."""
 
 VARIES: Final = {
-    *(("doctor",), ("logs",), ("credential", "set"), ("key", "list"), ("queue", "list")),
+    *(("audit",), ("doctor",), ("logs",), ("credential", "set"), ("key", "list"), ("queue", "list")),
     *(("message",), ("batch", "export"), ("batch", "logs"), ("batch", "show")),
 }
 """Commands that print what differs from run to run: of a machine, or which of two providers a batch went through."""

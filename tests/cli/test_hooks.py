@@ -84,7 +84,7 @@ def test_list_has_a_line_for_each(run: Run, api: FakeApi) -> None:
     assert shown[0].split() == ["id", "state", "batch", "format", "created", "at", "url"]
     assert shown[1].endswith(URL)
     assert shown[2].endswith("(fetched)")
-    assert [x["id"] for x in run("hook", "list", "--json").json["items"]] == [HOOK, HOOK]
+    assert [x["id"] for x in run("hook", "list", "--json").lines] == [HOOK, HOOK]
     api.answers(Answer({"items": [], "next_cursor": None}))
     assert "posthaste hook create" in run("hook", "list").err
 

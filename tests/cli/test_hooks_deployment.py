@@ -57,7 +57,7 @@ def test_an_endpoint_is_created_without_the_api(run: Run, made: Any) -> None:
     assert (stored.namespace, stored.url) == (DEPLOYMENT, SLACK)
     assert hints() == 1
     listed = run("hook", "list", "--deployment", "--json")
-    assert [x["id"] for x in listed.json["items"]] == [made["id"]]
+    assert [x["id"] for x in listed.lines] == [made["id"]]
     assert made["secret"] not in listed.out
 
 
@@ -67,7 +67,7 @@ def test_kinds_of_accounts_are_not_the_deployment_s(run: Run) -> None:
     assert "breaker.opened" in refused.err
     assert run("hook", "create", "http://10.0.0.1/", "--deployment").code == 2
     assert run("hook", "create", SLACK, "--deployment", "--format", "xml").code == 2
-    assert run("hook", "list", "--deployment", "--json").json == {"items": []}
+    assert run("hook", "list", "--deployment", "--json").lines == []
 
 
 def test_an_endpoint_is_changed_rotated_and_deleted(run: Run, made: Any) -> None:
