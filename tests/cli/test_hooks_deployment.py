@@ -45,8 +45,9 @@ def dynamo() -> Dynamo:
 def hints() -> int:
     sqs = boto3.client("sqs", REGION)
     url = sqs.get_queue_url(QueueName=calls_queue_name("dev"))["QueueUrl"]
-    found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
-    return int(found["Attributes"]["ApproximateNumberOfMessages"])
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed"]
+    found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)
+    return sum(int(found["Attributes"][name]) for name in names)
 
 
 def test_an_endpoint_is_created_without_the_api(run: Run, made: Any) -> None:
