@@ -12,7 +12,7 @@ import pytest
 
 from functions.digest import handler as digest
 from functions.digest import services as digest_services
-from functions.dispatch import ingest, log, notices, plan, send, services, sweep, track
+from functions.dispatch import call_hooks, ingest, log, notices, plan, send, services, sweep, track
 from functions.webhooks import receive
 from functions.webhooks.services import Services
 from infra.lint import synthesise
@@ -20,9 +20,10 @@ from infra.settings import read
 from shared.adapters.dynamo import codec
 from shared.bootstrap.digesting import Digesting
 from shared.bootstrap.mailing import Mailing
-from shared.contracts import Credential, Word, dump_feedback
+from shared.contracts import Credential, HookCall, Word, dump_feedback
 from shared.contracts import ingest as list_message
 from shared.domain.jobs.states import JobState
+from shared.engine.hooks.call import HookRun
 from shared.engine.sweeper.sweep import Sweeper
 from shared.providers import registry
 from tests.fakes.bookmarks import FakeBookmarks
@@ -124,6 +125,18 @@ class Functions:
         digest.handler({}, Context())
         return self.heard()
 
+    def hooks(self) -> list[Document]:
+        """Let endpoints with work be looked for once."""
+        call_hooks.handler({}, Context())
+        return self.heard()
+
+    def call(self) -> list[Document]:
+        """Post to an endpoint: it takes two deliveries and refuses one."""
+        source = "arn:aws:sqs:us-east-1:123456789012:posthaste-dev-calls"
+        record = {"messageId": "1", "eventSourceARN": source, "body": HookCall("hook_1").dumps()}
+        call_hooks.handler({"Records": [record]}, Context())
+        return self.heard()
+
     def late(self) -> list[Document]:
         """Come to a window that should have been made long before."""
         Digesting(digest_services.deployment()).tell_late()
@@ -199,6 +212,9 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         ingestion=Reading(),
         feedback=FakeQueue(world.clock),
     )
+    hooking = SimpleNamespace(
+        calls=SimpleNamespace(wake=lambda: 0, work=lambda *_, **__: HookRun(delivered=2, refused=1))
+    )
     lane = SimpleNamespace(
         sender=lambda _timeout: world.senders["acme-one"], credential=world.settings.credential("acme-one")
     )
@@ -206,6 +222,7 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     monkeypatch.setattr(services, "lane", lambda: lane)
     monkeypatch.setattr(digest_services, "deployment", lambda: deployment)
     monkeypatch.setattr(services, "noticing", lambda: noticing)
+    monkeypatch.setattr(services, "hooking", lambda: hooking)
     monkeypatch.setattr(digest_services, "digesting", lambda: digesting)
     capsys.readouterr()
     return Functions(world, monkeypatch, lambda: documents(capsys.readouterr().out), put_off)
@@ -221,6 +238,7 @@ def healthy(functions: Functions) -> list[Document]:
     later = world.accept(1, route=("acme-one",), not_before=world.clock.ms + 1000)
     world.clock.advance(1)
     told += functions.plan(later.id) + functions.sweep() + functions.notices() + functions.digest()
+    told += functions.hooks()
     told += functions.webhook()
     assert world.job(later.id).state is JobState.ENQUEUED
     functions.send()  # not told: the minute is about the 500, and the lane is left empty

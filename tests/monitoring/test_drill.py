@@ -22,7 +22,7 @@ from tests.monitoring.cloudwatch import Alarm, Key, Series
 from tests.monitoring.conftest import RATE, STAGE, Document, Functions, alarms_of, synthesised
 
 MINUTE = 60.0
-EVERY_MINUTE = ("sweep", "notices", "digest")
+EVERY_MINUTE = ("sweep", "notices", "digest", "hooks")
 """Services that report each minute, whether anything is sent or not."""
 HOURS = 8
 """Looked at by the drill: the longest an alarm looks back are six hours, and two more for missing data."""
@@ -193,6 +193,16 @@ def _failing_digests(functions: Functions) -> dict[str, Any]:
     return {"told": lambda d: d["service"] != "digest"}
 
 
+def _failing_hooks(functions: Functions) -> dict[str, Any]:
+    def fails() -> int:
+        raise RuntimeError("the store is away")
+
+    services.hooking().calls.wake = fails  # type: ignore[method-assign]
+    with pytest.raises(RuntimeError):
+        functions.hooks()
+    return {"told": lambda d: d["service"] != "hooks"}
+
+
 def _late_digest(functions: Functions) -> dict[str, Any]:
     return {"more": functions.late()}
 
@@ -234,6 +244,8 @@ DRILL: dict[str, tuple[float, Wrong]] = {
     "sweeper-silent": (5, _failing_sweeper),
     "notices-silent": (10, _failing_notices),
     "digests-silent": (10, _failing_digests),
+    "hooks-silent": (10, _failing_hooks),
+    "hooks-late": (20, _shows("ApproximateAgeOfOldestMessage", "Hooks", 2000)),
     "digests-late": (5, _late_digest),
     "mails-late": (5, _late_mail),
     "sweep-incomplete": (5, _too_much_to_sweep),
@@ -333,7 +345,7 @@ def _all_that_is_told(functions: Functions, healthy: list[Document]) -> set[Key]
     told = healthy + functions.send()
     world.clock.advance(61)  # the provider asked all to wait
     told += _crashed(functions) + functions.webhook(signature=False) + functions.ingest()
-    told += functions.late() + functions.late_mail()
+    told += functions.late() + functions.late_mail() + functions.call()
     for wrong in (_lost_answers, _stuck, _dead_provider):
         for queue in world.lanes.values():
             queue.lose()  # each is about its own pointer: those of what was wrong before come in any order
@@ -363,7 +375,7 @@ def test_a_stage_that_is_down_is_heard_beside_one_that_runs(
     assert firing(alarms, hours.series) == set()
     other = alarms_of(synthesised("prod", tmp_path), "prod")
     assert other.keys() == alarms.keys()
-    assert firing(other, hours.series) == {"sweeper-silent", "notices-silent", "digests-silent"}
+    assert firing(other, hours.series) == {"sweeper-silent", "notices-silent", "digests-silent", "hooks-silent"}
 
 
 def test_the_dashboard_shows_what_the_functions_tell(
