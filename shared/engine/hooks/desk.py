@@ -257,6 +257,9 @@ class HookDesk:
         _check_enabled(endpoint)
         if endpoint.listening:
             raise Decline("hook_listens")
+        work = self._works.get(endpoint.id)
+        if work is not None and work.replay is not None:
+            raise Decline("replay_running")
         now = self._now()
         order = ReplayOrder(since=since, until=until, at=now, state=state)
         if not self._works.order(endpoint.id, order, wake=now + LOOK_MS):
