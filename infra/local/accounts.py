@@ -80,7 +80,9 @@ def people(known: Mapping[str, str], deployment: LocalDeployment, port: int) -> 
 
 
 def posthaste(deployment: LocalDeployment, port: int, *arguments: str) -> Any:
-    """Run the `posthaste` command against the local cloud; return the JSON it prints, LocalCloudError if it fails.
+    """Run the `posthaste` command against the local cloud; return the JSON it prints, of several documents a list.
+
+    Raises LocalCloudError if it fails.
 
     Args:
         deployment: the local cloud's settings and environment.
@@ -98,4 +100,5 @@ def posthaste(deployment: LocalDeployment, port: int, *arguments: str) -> Any:
     )
     if done.returncode:
         raise LocalCloudError(f"posthaste {' '.join(arguments[:2])} failed:\n{done.stderr or done.stdout}")
-    return json.loads(done.stdout)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return lines[0] if len(lines) == 1 else lines
