@@ -7,6 +7,7 @@ from tests.mutants.campaigns import CAMPAIGNS
 from tests.mutants.digests import DIGESTS
 from tests.mutants.endpoints import ENDPOINTS
 from tests.mutants.gathering import GATHERING
+from tests.mutants.guarded import GUARDED
 from tests.mutants.hooks import HOOKS
 from tests.mutants.lists import LISTS
 from tests.mutants.losses import LOSSES
@@ -43,6 +44,7 @@ MUTANTS: Final = (
     *GATHERING,
     *HOOKS,
     *ENDPOINTS,
+    *GUARDED,
     *NOTICES,
     *LOSSES,
     *NOTIFIERS,
