@@ -55,6 +55,8 @@ class Posthaste:
 
 
 if __name__ == "__main__":
-    mail = {"from": "billing@example.com", "to": sys.argv[2:] or sys.exit(__doc__), "text": "Hello, …"}
-    posthaste, mail["subject"] = Posthaste(os.environ["POSTHASTE_URL"], os.environ["POSTHASTE_API_KEY"]), sys.argv[1]
+    if len(sys.argv) < 3:  # noqa: PLR2004 - the program's name, an event, an address
+        sys.exit(f"usage: {sys.argv[0]} EVENT ADDRESS…    # for example: invoice-17 ada@example.com")
+    posthaste = Posthaste(os.environ["POSTHASTE_URL"], os.environ["POSTHASTE_API_KEY"])
+    mail = {"from": "billing@example.com", "to": sys.argv[2:], "subject": f"Your {sys.argv[1]}", "text": "Hello, …"}
     print(posthaste.finished(posthaste.send(sys.argv[1], mail)["job_id"])["counts"])
