@@ -120,7 +120,13 @@ def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audit
 ) -> None:
     table = deployment.environment[ENV_AUDIT_TABLE]
     try:
-        assert may("dynamodb", "put_item", {"TableName": table, "Item": ENTRY}) == {"api", "call_hooks", "log", "notices", *STARTS}
+        assert may("dynamodb", "put_item", {"TableName": table, "Item": ENTRY}) == {
+            "api",
+            "call_hooks",
+            "log",
+            "notices",
+            *STARTS,
+        }
     finally:
         aws("dynamodb").delete_item(TableName=table, Key=ENTRY)
 
