@@ -208,13 +208,16 @@ class HookDrill:
         report.repeats = sum(1 for n in seen.values() if n > 1)
 
     def _check(self, request: Received, bodies: dict[str, bytes]) -> None:
-        """Check signature, size, and that a repeat has the same bytes."""
+        """Check signature, size, and that each attempt of a delivery has the same bytes.
+
+        A gatherer that is killed before it notes what it has told makes the delivery again: another time, the same id.
+        """
         if not request.is_signed_by(self._secrets[request.path]):
             self._report.wrong.append(f"{request.delivery}: the signature does not verify")
         if len(request.events) > (MAX_BATCH if request.path == BATCH else 1):
             self._report.wrong.append(f"{request.delivery}: {len(request.events)} events")
-        if bodies.setdefault(request.path + request.delivery, request.body) != request.body:
-            self._report.wrong.append(f"{request.delivery}: another body under the same id")
+        if bodies.setdefault(f"{request.path} {request.delivery} {request.made}", request.body) != request.body:
+            self._report.wrong.append(f"{request.delivery}: another body of the same delivery")
 
 
 def run(inside: Inside, api: Api, *, messages: int, kills: int, seed: int) -> HookKills:
