@@ -81,8 +81,9 @@ GATHERING: Final = (
         "the end of a job is told again with each write of the job",
         7,
         "shared/engine/hooks/happenings.py",
-        "if not x.ttl or self._name(namespace, x) not in known]",
-        "if x.event]",
+        "new = [x for x in found if not x.ttl or self._name(namespace, x) not in known]\n"
+        "        new = [claimed for x in new if (claimed := self._claimed(namespace, x)) is not None]",
+        "new = [self._claimed(namespace, x) or x for x in found]",
         f"{_HANDLER}::test_what_happened_once_is_handed_on_once",
     ),
     Mutant(
