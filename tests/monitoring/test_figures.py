@@ -53,6 +53,7 @@ def test_a_healthy_minute(functions: Functions, healthy: list[Document]) -> None
         ("sweep", "", {"Swept": 1.0, "SweepIncomplete": 0.0, "StuckJobs": 0.0}),
         ("notices", "", {"NoticeRuns": 1.0}),
         ("digest", "", {"DigestRuns": 1.0}),
+        ("hooks", "", {"HookRuns": 1.0}),
         ("webhooks", "sendgrid", {"Posts": 1.0}),
     ]
 
