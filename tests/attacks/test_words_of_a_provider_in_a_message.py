@@ -206,6 +206,7 @@ def test_every_provider_is_attacked() -> None:
 @pytest.mark.parametrize("name", sorted(PROVIDERS))
 @settings(max_examples=15)
 @example(client=everywhere("domain is not verified"))
+@example(client=Client(body="domain is not verified"))
 @example(client=everywhere("relay access denied"))
 @example(client=everywhere("daily message quota"))
 @given(client=clients())
