@@ -19,7 +19,7 @@ from cli.environment import Destination
 from cli.errors import CommandError
 from cli.output import clean
 from cli.relay.mail import RelayMail
-from cli.sending.transfer import trusted
+from cli.transfer import trusted
 from shared.ports import Clock
 
 AT_ONCE: Final = 4_000_000

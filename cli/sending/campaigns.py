@@ -10,14 +10,15 @@ from cli.asking import Yes, check_can_ask, confirm
 from cli.client import connect, path_of
 from cli.errors import ExitCode, Failed, Misused
 from cli.files import text_of
+from cli.lists import listing
+from cli.lists.checking import Expected, check_list
+from cli.lists.listing import Duplicates
+from cli.lists.sources import as_csv
 from cli.output import Json, counted, emit, say, surroundings, tables
-from cli.sending import jobs, listing, managing
-from cli.sending.checking import Expected, check_list
-from cli.sending.listing import Duplicates
+from cli.sending import jobs, managing
 from cli.sending.managing import At, CampaignId, Rate
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
 from cli.sending.running import Plan, Runner, show_preview
-from cli.sending.sources import as_csv
 from cli.sending.words import left_of
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of

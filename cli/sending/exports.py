@@ -6,8 +6,8 @@ from cli.client import ApiClient
 from cli.errors import Failed, Misused
 from cli.meters import meter, size_of
 from cli.output import Surroundings, counted, emit, say
-from cli.sending.transfer import download
-from cli.sending.watch import asked
+from cli.polling import asked
+from cli.transfer import download
 
 
 def fetch(api: ApiClient, around: Surroundings, *, path: str, target: Path, json: bool) -> None:

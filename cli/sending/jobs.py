@@ -11,9 +11,9 @@ from cli.asking import Yes, confirm
 from cli.client import connect, path_of
 from cli.errors import Failed, Misused
 from cli.output import Json, counted, emit, say, surroundings, tables, tell
+from cli.polling import asked
 from cli.sending import exports
 from cli.sending.running import how_to_send
-from cli.sending.watch import asked
 from cli.sending.words import left_of, state_words
 from shared.domain.jobs.states import JobState, MessageState, Status
 from shared.ports import Clock

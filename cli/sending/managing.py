@@ -11,10 +11,10 @@ import typer
 from cli.asking import Yes, agreed, check_can_ask
 from cli.client import ApiClient, connect, path_of
 from cli.errors import ExitCode, Failed
+from cli.lists.listing import recipients_of
 from cli.options import pairs
 from cli.output import Json, counted, emit, say, surroundings, table, tables, tell
 from cli.sending import jobs
-from cli.sending.listing import recipients_of
 from cli.sending.running import Runner, how_to_send, question
 from cli.sending.words import (
     ends_words,

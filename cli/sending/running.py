@@ -16,8 +16,8 @@ import typer
 from cli.asking import agreed
 from cli.client import ApiClient, path_of
 from cli.errors import CommandError, ExitCode, Failed, Unreachable
+from cli.lists.listing import Duplicates, Lister, recipients_of, wants_all
 from cli.output import Surroundings, counted, emit, say, tell
-from cli.sending.listing import Duplicates, Lister, recipients_of, wants_all
 from cli.sending.watch import Bars, JobProgress, as_json, as_lines, watch
 from cli.sending.words import UNSENT, state_words
 from shared.domain.channels.lookup import channel_of

@@ -4,11 +4,10 @@ Watching only reads: ending it, by Ctrl-C or a lost connection, changes nothing 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import count
-from typing import Any, Final, Protocol, Self, TypeVar
+from typing import Any, Final, Protocol, Self
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -18,15 +17,11 @@ from rich.text import Text
 
 from cli.errors import Failed
 from cli.output import clean, counted, emit, say
+from cli.polling import asked
 from cli.sending.words import left_of, state_words, waiting_words
 from shared.domain.jobs.states import JobState, MessageState
 from shared.ports import Clock
 
-T = TypeVar("T")
-QUICK: Final = 0.5
-SLOW: Final = 2.0
-QUICK_POLLS: Final = 60
-"""Half-second polls for the first half minute, in which most batches end; then every two seconds."""
 BAR_WIDTH: Final = 40
 SPEED_SECONDS: Final = 10.0
 """Time over which the speed is an average."""
@@ -119,13 +114,6 @@ class Screen(Protocol):
     def __call__(self, progress: JobProgress) -> None:
         """Show a change."""
         ...
-
-
-def asked(read: Callable[[], T], clock: Clock) -> Iterator[T]:
-    """Yield one reading after the other; the pauses between them are short for half a minute, then longer."""
-    for polls in count(1):
-        yield read()
-        clock.sleep(QUICK if polls <= QUICK_POLLS else SLOW)
 
 
 def watch(read: Callable[[], JobProgress], show: Screen, clock: Clock) -> JobProgress:

@@ -131,18 +131,18 @@ LISTS: Final = (
     Mutant(
         "a list in another encoding is read by a guess",
         10,
-        "cli/sending/sources.py",
+        "cli/lists/sources.py",
         "    if ask is None:\n",
         "    if not ask:\n        return found.encoding\n    if ask is None:\n",
-        "tests/cli/test_sources.py::test_where_no_one_can_be_asked_the_encoding_must_be_given",
+        "tests/cli/lists/test_sources.py::test_where_no_one_can_be_asked_the_encoding_must_be_given",
     ),
     Mutant(
         "a workbook is unpacked whatever its size",
         10,
-        "cli/sending/sheets.py",
+        "cli/lists/sheets.py",
         "            _check(archive)\n",
         "            archive.namelist()\n",
-        "tests/cli/test_sheets.py::test_a_zip_bomb_is_refused_before_it_is_unpacked",
+        "tests/cli/lists/test_sheets.py::test_a_zip_bomb_is_refused_before_it_is_unpacked",
     ),
     Mutant(
         "a bad row holds its whole block up",

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from cli.errors import Misused
-from cli.sending.sources import BLOCK, as_utf8, guess
+from cli.lists.sources import BLOCK, as_utf8, guess
 
 HEADER = "email;name\r\n"
 LATIN = st.text(st.sampled_from('abc ,;\n"0é ü€ßñ«'), max_size=60)

@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from cli.errors import Misused
+from cli.lists.sheets import is_workbook, write_csv
 from cli.output import tell
-from cli.sending.sheets import is_workbook, write_csv
-from cli.sending.transfer import measured
+from cli.transfer import measured
 from shared.domain.lists.csv_rows import kind_of
 
 BLOCK: Final = 1024 * 1024

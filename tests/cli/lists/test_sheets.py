@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from cli.errors import Misused
-from cli.sending import ods, sheets
-from cli.sending.sources import as_csv
+from cli.lists import ods, sheets
+from cli.lists.sources import as_csv
 from tests.cli.fakes import Answer, FakeApi, Run
 from tests.cli.scripts import campaign, job, listed, place, preview, sent
 

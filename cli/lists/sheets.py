@@ -14,7 +14,7 @@ from typing import Any, Final
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from cli.errors import CommandError, Misused
-from cli.sending.ods import ods_rows, ods_sheets
+from cli.lists.ods import ods_rows, ods_sheets
 
 MAX_ROWS: Final = 1_048_576
 """Rows of a sheet: what a spreadsheet program can hold."""
