@@ -40,6 +40,7 @@ from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
 from shared.adapters.s3.blobs import S3Blobs
 from shared.domain.notices.notice import Verb
 from simulator.client import ControlClient
+from tests.deployed.drill import judged
 from tests.deployed.inside import Inside, running
 from tests.deployed.link import LossyLink
 
@@ -294,16 +295,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=secrets.randbits(32))
     options = parser.parse_args()
     say(f"seed {options.seed}")
-    try:
-        inside, _, _ = running()
-        report = run(inside, count=options.notices, seed=options.seed)
-    except LocalCloudError as error:
-        say(f"error: {error}")
-        return 1
-    say(report.text())
-    for what in report.wrong:
-        say(f"WRONG: {what}")
-    return 1 if report.wrong else 0
+    return judged(lambda: run(running()[0], count=options.notices, seed=options.seed))
 
 
 if __name__ == "__main__":

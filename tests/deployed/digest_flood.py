@@ -13,18 +13,18 @@ import threading
 import time
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
-from infra.local.console import LocalCloudError, say
 from infra.local.processes import wait_for
 from shared.contracts import HANDLERS
 from simulator.client import ControlClient
 from tests.deployed.api import Api
+from tests.deployed.drill import KillsAtAnswers, judged, killing
 from tests.deployed.inside import Inside, running
 from tests.deployed.watch import answered
 
@@ -109,57 +109,56 @@ class _Poster:
     """Clients that post until they have an answer, and kill the API while others post.
 
     Args:
-        inside: the cloud.
-        api: its API.
+        api: the cloud's.
         flood: what is posted.
-        kill_at: numbers of answered posts at which the API is killed.
-        rng: what is lost, and when kills come.
+        kills: of the API.
+        rng: what is lost.
     """
 
-    def __init__(self, inside: Inside, api: Api, flood: Flood, kill_at: Collection[int], rng: random.Random) -> None:
+    def __init__(self, api: Api, flood: Flood, kills: KillsAtAnswers, rng: random.Random) -> None:
         self._rng = rng
-        self._inside = inside
         self._api = api
-        self._answered = 0
         self._flood = flood
-        self._kill_at = kill_at
+        self._kills = kills
         self._lock = threading.Lock()
+        self._ended = threading.Event()
 
-    def post(self, events: Sequence[Mapping[str, Any]]) -> None:
-        """Post events of one request, again and again until they are accepted."""
-        end = time.monotonic() + POST_SECONDS
-        while time.monotonic() < end:
+    def post_all(self, requests: Sequence[Sequence[Mapping[str, Any]]]) -> None:
+        """Post all requests, several at once."""
+        with ThreadPoolExecutor(CLIENTS) as pool:
             try:
-                answer = self._api.call("POST", "/events", list(events))
-            except (OSError, http.client.HTTPException):
-                status = 0
-            else:
-                status = answer.status
-                if status == 202:
-                    accepted = sum(x["accepted"] for x in answer.body["items"])
-                    if accepted != len(events):
-                        self._flood.wrong.append(f"{accepted} of {len(events)} events accepted")
-                    self._kill()
-                    if self._rng.random() >= LOST:
-                        return
-                elif status < 500 and status != 429:
-                    self._flood.wrong.append(f"a post was refused: {answer}")
-                    return
-            with self._lock:
-                self._flood.repeats += 1
-            time.sleep(0.2)
-        self._flood.wrong.append("a post had no answer in time")
+                for done in [pool.submit(self._post, x) for x in requests]:
+                    done.result()
+            finally:
+                self._ended.set()
 
-    def _kill(self) -> None:
-        """Kill the API at its numbers of answers, while the other clients post."""
+    def _post(self, events: Sequence[Mapping[str, Any]]) -> None:
+        """Post events of one request, again and again until they are accepted."""
+        if not wait_for(partial(self._is_answered, events), POST_SECONDS, pause=0.2):
+            self._flood.wrong.append("a post had no answer in time")
+
+    def _is_answered(self, events: Sequence[Mapping[str, Any]]) -> bool:
+        """Post events once; tell whether their client has a final answer."""
+        try:
+            answer = self._api.call("POST", "/events", list(events))
+        except (OSError, http.client.HTTPException):
+            return self._repeats()
+        if answer.status == 202:
+            accepted = sum(x["accepted"] for x in answer.body["items"])
+            if accepted != len(events):
+                self._flood.wrong.append(f"{accepted} of {len(events)} events accepted")
+            self._kills.answered(self._ended)
+            return self._rng.random() >= LOST or self._repeats()
+        if answer.status < 500 and answer.status != 429:
+            self._flood.wrong.append(f"a post was refused: {answer}")
+            return True
+        return self._repeats()
+
+    def _repeats(self) -> bool:
+        """Note that a post has to be repeated; return that it has no final answer."""
         with self._lock:
-            self._answered += 1
-            due = self._answered in self._kill_at
-        if due:
-            time.sleep(self._rng.uniform(0, LATER))
-            killed = self._inside.kill_function("api")
-            with self._lock:
-                self._flood.kills["api"] += killed
+            self._flood.repeats += 1
+        return False
 
 
 def run(inside: Inside, api: Api, control: ControlClient, *, events: int, kills: int, seed: int) -> Flood:
@@ -178,13 +177,13 @@ def run(inside: Inside, api: Api, control: ControlClient, *, events: int, kills:
     answer = api.call("PUT", f"/digest-policies/{quote(flood.prefix)}", POLICY)
     assert answer.status in (200, 201), answer
     requests = list(_requests(flood, rng, events))
-    poster = _Poster(inside, api, flood, {len(requests) * n // (kills + 1) for n in range(1, kills + 1)}, rng)
+    kill = partial(_kill, inside, flood)
+    poster = _Poster(api, flood, KillsAtAnswers(len(requests), ["api"] * kills, rng, LATER, kill), rng)
     settled = answered(lambda: _settled(inside, api, flood))
     began = time.monotonic()
-    with _killing(inside, flood, rng.random(), kills) as killed:
-        with ThreadPoolExecutor(CLIENTS) as pool:
-            for done in [pool.submit(poster.post, x) for x in requests]:
-                done.result()
+    times = random.Random(rng.random())  # noqa: S311 - as above
+    with killing(partial(kill, "digest"), kills, times, KILL_SECONDS) as killed:
+        poster.post_all(requests)
         flood.post_seconds = time.monotonic() - began
         killed.wait(MAKING_SECONDS)
     if not wait_for(settled, SETTLE_SECONDS, pause=1):
@@ -193,6 +192,13 @@ def run(inside: Inside, api: Api, control: ControlClient, *, events: int, kills:
     _read(control, flood)
     _judge(flood)
     return flood
+
+
+def _kill(inside: Inside, flood: Flood, function: str) -> bool:
+    """Kill a function's processes; tell whether there were some."""
+    killed = inside.kill_function(function)
+    flood.kills[function] += killed
+    return killed > 0
 
 
 def _requests(flood: Flood, rng: random.Random, count: int) -> Iterator[list[dict[str, Any]]]:
@@ -218,32 +224,6 @@ def _event(flood: Flood, rng: random.Random) -> dict[str, Any]:
         "event_id": f"{flood.tag}-{name}",
         "urgent": rng.random() < 0.03,
     }
-
-
-@contextmanager
-def _killing(inside: Inside, flood: Flood, seed: float, kills: int) -> Iterator[threading.Event]:
-    """Kill the digest function's processes now and then, until it is left or they were killed so many times.
-
-    Yields:
-        Set once they were.
-    """
-    rng, ended, done = random.Random(seed), threading.Event(), threading.Event()  # noqa: S311 - when to kill
-
-    def kill() -> None:
-        left = kills
-        while left and not ended.wait(rng.uniform(*KILL_SECONDS)):
-            killed = inside.kill_function("digest")
-            flood.kills["digest"] += killed
-            left -= killed > 0
-        done.set()
-
-    thread = threading.Thread(target=kill, daemon=True)
-    thread.start()
-    try:
-        yield done
-    finally:
-        ended.set()
-        thread.join()
 
 
 def _settled(inside: Inside, api: Api, flood: Flood) -> bool:
@@ -294,15 +274,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=8, help="of the API, and of the digest function")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    try:
-        flood = run(*running(), events=options.events, kills=options.kills, seed=options.seed)
-    except LocalCloudError as error:
-        say(f"error: {error}")
-        return 1
-    say(flood.text())
-    for what in flood.wrong:
-        say(f"WRONG: {what}")
-    return 1 if flood.wrong else 0
+    return judged(lambda: run(*running(), events=options.events, kills=options.kills, seed=options.seed))
 
 
 if __name__ == "__main__":

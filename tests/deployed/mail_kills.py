@@ -25,11 +25,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Self
 
-from infra.local.console import LocalCloudError, say
+from infra.local.console import LocalCloudError
 from infra.local.paths import ROOT
 from infra.local.processes import wait_for
 from simulator.client import ControlClient
 from tests.deployed.api import Api
+from tests.deployed.drill import KillsAtAnswers, judged
 from tests.deployed.inside import Inside, running
 from tests.deployed.watch import answered
 
@@ -183,11 +184,9 @@ class MailDrill:
         self._tag = uuid.uuid4().hex[:10]
         self._sender = f"bounces+{self._tag}@example.com"
         self._kills = kills
-        places = [report.mails * n // (2 * kills + 1) for n in range(1, 2 * kills + 1)]
-        self._struck = {n: ("API" if i % 2 else "relay", self._rng.uniform(0, LATER)) for i, n in enumerate(places)}
+        self._struck = KillsAtAnswers(report.mails, ["relay", "API"] * kills, self._rng, LATER, self._strike)
         self._patience = PATIENCE + EACH * report.mails
         self._lock = threading.Lock()
-        self._striking = threading.Lock()
         self._ended = threading.Event()
         self._started = time.time()
         self._swept = 0.0
@@ -222,19 +221,24 @@ class MailDrill:
 
     def _send(self, n: int) -> None:
         """Send a mail, again and again until it is answered with 250."""
-        end = time.monotonic() + self._patience
-        while time.monotonic() < end:
-            code, text = self._transaction(n)
-            if code == ACCEPTED:
-                self._take(kept=text.startswith(b"2.0.0 kept"))
-                return
-            if code >= REFUSED:
-                self._report.wrong.append(f"a mail was refused: {code} {text!r}")
-                return
+        if not wait_for(partial(self._is_answered, n), self._patience, pause=0.2):
+            self._report.wrong.append("a mail was not answered with 250 in time")
+
+    def _is_answered(self, n: int) -> bool:
+        """Send a mail once; tell whether its program has a final answer."""
+        code, text = self._transaction(n)
+        if code == ACCEPTED:
+            with self._lock:
+                self._report.taken += 1
+                self._report.kept += text.startswith(b"2.0.0 kept")
+            self._struck.answered(self._ended)
+        elif code >= REFUSED:
+            self._report.wrong.append(f"a mail was refused: {code} {text!r}")
+        else:
             with self._lock:
                 self._report.repeats += 1
-            time.sleep(0.2)
-        self._report.wrong.append("a mail was not answered with 250 in time")
+            return False
+        return True
 
     def _transaction(self, n: int) -> tuple[int, bytes]:
         """Return the answer to a mail; 0 if there was none."""
@@ -246,18 +250,6 @@ class MailDrill:
                 return smtp.data(self._message(n))
         except OSError:  # smtplib's own errors are such, too
             return 0, b""
-
-    def _take(self, *, kept: bool) -> None:
-        """Count an answer, and kill what is due, while the other programs send."""
-        with self._lock:
-            self._report.taken += 1
-            self._report.kept += kept
-            struck = self._struck.get(self._report.taken)
-        if struck:
-            victim, delay = struck
-            time.sleep(delay)
-            with self._striking:
-                self._strike(victim)
 
     # What goes wrong
 
@@ -385,15 +377,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=6, help="of the relay, of the API, and of the sender")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    try:
-        report = run(*running(), mails=options.mails, kills=options.kills, seed=options.seed)
-    except LocalCloudError as error:
-        say(f"error: {error}")
-        return 1
-    say(report.text())
-    for what in report.wrong:
-        say(f"WRONG: {what}")
-    return 1 if report.wrong else 0
+    return judged(lambda: run(*running(), mails=options.mails, kills=options.kills, seed=options.seed))
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@ import argparse
 import secrets
 import sys
 
-from infra.local.console import LocalCloudError, say
+from infra.local.console import say
 from tests.deployed import chaos
-from tests.deployed.inside import NoLane, running
+from tests.deployed.drill import judged
+from tests.deployed.inside import running
 
 
 def main() -> int:
@@ -16,17 +17,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=secrets.randbits(32))
     options = parser.parse_args()
     say(f"seed {options.seed}")
-    try:
+
+    def storm() -> chaos.Report:
         inside, api, control = running()
         inside.lane(chaos.CREDENTIALS[1][1])
-    except (LocalCloudError, NoLane) as error:
-        say(f"error: {error}")
-        return 1
-    report = chaos.run(inside, api, control, messages=options.messages, seed=options.seed)
-    say(report.text())
-    for what in report.wrong:
-        say(f"WRONG: {what}")
-    return 1 if report.wrong else 0
+        return chaos.run(inside, api, control, messages=options.messages, seed=options.seed)
+
+    return judged(storm)
 
 
 if __name__ == "__main__":
