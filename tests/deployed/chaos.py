@@ -21,6 +21,7 @@ from shared.contracts import ENV_FEEDBACK_QUEUE_URL
 from simulator.client import ControlClient
 from tests.deployed import vendors
 from tests.deployed.api import STATES, Api
+from tests.deployed.drill import amounts
 from tests.deployed.inside import Inside
 from tests.deployed.oracle import ref_of
 from tests.deployed.watch import Watch, answered
@@ -75,14 +76,13 @@ class Report:
 
     def text(self) -> str:
         """Return the report as lines."""
-        states = ", ".join(f"{n} {state}" for state, n in sorted(self.states.items()) if n)
         reasons = ", ".join(f"{n} {reason}" for reason, n in self.reasons.most_common())
         vendors = ", ".join(f"{name} {status}: {n}" for (name, status), n in sorted(self.broken.items()))
         return (
             f"seed {self.seed}: {self.messages} messages in {self.seconds:.0f} s, {self.spells} changes of weather, "
-            f"{self.kills} processes killed; {self.accepted} accepted; {states}; {self.samples} reads of counts; "
-            f"unknown: {reasons or 'none'}; {self.broken.total()} calls taken and answered with 500 or 504 in the "
-            f"vendor's own words ({vendors or 'none'}); {len(self.wrong)} faults"
+            f"{self.kills} processes killed; {self.accepted} accepted; {amounts(self.states)}; "
+            f"{self.samples} reads of counts; unknown: {reasons or 'none'}; {self.broken.total()} calls taken and "
+            f"answered with 500 or 504 in the vendor's own words ({vendors or 'none'}); {len(self.wrong)} faults"
         )
 
 

@@ -40,7 +40,7 @@ from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
 from shared.adapters.s3.blobs import S3Blobs
 from shared.domain.notices.notice import Verb
 from simulator.client import ControlClient
-from tests.deployed.drill import judged
+from tests.deployed.drill import amounts, judged
 from tests.deployed.inside import Inside, running
 from tests.deployed.link import LossyLink
 
@@ -83,11 +83,10 @@ class ClinicReport:
 
     def text(self) -> str:
         """Return the report as a line."""
-        kills, fates = (", ".join(f"{n} {x}" for x, n in sorted(c.items())) for c in (self.kills, self.fates))
         return (
             f"seed {self.seed}: {self.notices} notices uploaded in {self.uploaded:.0f} s and ended in "
-            f"{self.seconds:.0f} s, {self.syncs} syncs; "
-            f"killed: {kills or 'nothing'}; calls: {fates}; {self.updates} updates; {len(self.wrong)} faults"
+            f"{self.seconds:.0f} s, {self.syncs} syncs; killed: {amounts(self.kills) or 'nothing'}; "
+            f"calls: {amounts(self.fates)}; {self.updates} updates; {len(self.wrong)} faults"
         )
 
 

@@ -2,7 +2,7 @@
 
 import random
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -32,7 +32,7 @@ class KillsAtAnswers:
     """
 
     def __init__(
-        self, total: int, victims: Sequence[str], rng: random.Random, most: float, kill: Callable[[str], None]
+        self, total: int, victims: Sequence[str], rng: random.Random, most: float, kill: Callable[[str], object]
     ) -> None:
         self._due = {
             total * n // (len(victims) + 1): (victim, rng.uniform(0, most)) for n, victim in enumerate(victims, 1)
@@ -86,6 +86,11 @@ def killing(
     finally:
         ended.set()
         thread.join()
+
+
+def amounts(counts: Mapping[str, int]) -> str:
+    """Return amounts as a line names them, by name: `3 API, 2 relay`; empty without any."""
+    return ", ".join(f"{n} {name}" for name, n in sorted(counts.items()) if n)
 
 
 def judged(drill: Callable[[], DrillReport]) -> int:

@@ -30,7 +30,7 @@ from infra.local.paths import ROOT
 from infra.local.processes import wait_for
 from simulator.client import ControlClient
 from tests.deployed.api import Api
-from tests.deployed.drill import KillsAtAnswers, judged
+from tests.deployed.drill import KillsAtAnswers, amounts, judged
 from tests.deployed.inside import Inside, running
 from tests.deployed.watch import answered
 
@@ -97,12 +97,11 @@ class MailKills:
 
     def text(self) -> str:
         """Return the figures."""
-        kills = ", ".join(f"{n} {x}" for x, n in sorted(self.kills.items()))
         return (
             f"seed {self.seed}: {self.taken} of {self.mails} mails answered with 250 in {self.answer_seconds:.0f} s, "
-            f"{self.kept} of them from the spool, {self.repeats} transactions repeated; killed: {kills or 'nothing'}; "
-            f"{self.once} at a provider once, {self.unknown} unknown, {self.uncalled} of these never called; "
-            f"sent after {self.seconds:.0f} s; {len(self.wrong)} faults"
+            f"{self.kept} of them from the spool, {self.repeats} transactions repeated; "
+            f"killed: {amounts(self.kills) or 'nothing'}; {self.once} at a provider once, {self.unknown} unknown, "
+            f"{self.uncalled} of these never called; sent after {self.seconds:.0f} s; {len(self.wrong)} faults"
         )
 
 
