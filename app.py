@@ -11,7 +11,7 @@ import sys
 from infra.settings import SettingsError, read  # isort: skip  # first: infra chooses the node beneath aws_cdk
 from aws_cdk import App
 
-from infra.functions import bundling
+from infra.building import bundling
 from infra.stack import PosthasteStack
 
 

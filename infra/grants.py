@@ -5,10 +5,10 @@ from typing import Final
 from aws_cdk import ArnFormat, Stack
 from aws_cdk.aws_dynamodb import Table
 
+from infra.building.function import Function
 from infra.functions.digest import DigestConstruct
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.exports import ExportsConstruct
-from infra.functions.function import Function
 from infra.functions.hooks import HooksConstruct
 from infra.functions.inbox import InboxConstruct
 from infra.functions.lane import LaneConstruct

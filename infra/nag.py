@@ -7,11 +7,11 @@ from aws_cdk import Acknowledgment, Names, Stack, Validations
 from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 from constructs import Construct, IConstruct
 
-from infra.functions.function import Function
+from infra.building.function import Function
 from infra.functions.hooks import HookKey
 from infra.functions.lane import LaneConstruct
-from infra.functions.links import LinkKeys
 from infra.monitoring.dashboard import Monitoring
+from infra.resources.links import LinkKeys
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.resources.storage import ARCHIVE, EXPORTS, UPLOADS
 from infra.settings import DeploymentSettings

@@ -16,22 +16,22 @@ from aws_cdk import (
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
-from infra.functions import bundling
+from infra.building import bundling
+from infra.building.function import Function
 from infra.functions.api import Api
 from infra.functions.digest import DigestConstruct
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.exports import ExportsConstruct
-from infra.functions.function import Function
 from infra.functions.hooks import HookKey, HooksConstruct
 from infra.functions.inbox import InboxConstruct
 from infra.functions.lane import LaneConstruct
-from infra.functions.links import LinkKeys
 from infra.functions.lists import ListsConstruct
 from infra.functions.notices import NoticesConstruct
 from infra.functions.schedules import SchedulesConstruct
 from infra.functions.webhooks import Webhooks
 from infra.grants import Grants
 from infra.monitoring.dashboard import Monitoring
+from infra.resources.links import LinkKeys
 from infra.resources.queue import ExpressQueue
 from infra.resources.storage import ARCHIVE, Storage
 from infra.settings import DeploymentSettings, SettingsError

@@ -9,7 +9,7 @@ from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
-from infra.functions.function import Function, log_group
+from infra.building.function import Function, log_group
 from infra.settings import DeploymentSettings
 from shared import contracts
 

@@ -6,8 +6,8 @@ from typing import Final
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
-from infra.functions.function import Function
-from infra.functions.minutely import every_minute
+from infra.building.function import Function
+from infra.building.minutely import every_minute
 from infra.resources.queue import WorkQueue
 from infra.settings import DeploymentSettings
 from shared import contracts

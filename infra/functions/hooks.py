@@ -16,9 +16,9 @@ from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_secretsmanager import CfnSecret
 from constructs import Construct
 
-from infra.functions.function import Function
-from infra.functions.minutely import every_minute
-from infra.functions.streams import read_stream
+from infra.building.function import Function
+from infra.building.minutely import every_minute
+from infra.building.streams import read_stream
 from infra.resources.queue import DeadLetters, WorkQueue
 from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts

@@ -7,7 +7,7 @@ from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_secretsmanager import CfnSecret
 from constructs import Construct
 
-from infra.functions.function import Function
+from infra.building.function import Function
 from infra.resources.queue import ExpressQueue, WorkQueue
 from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts

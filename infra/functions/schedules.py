@@ -9,7 +9,7 @@ from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_scheduler import CfnScheduleGroup
 from constructs import Construct
 
-from infra.functions.function import Function
+from infra.building.function import Function
 from infra.resources.queue import WorkQueue
 from infra.settings import DeploymentSettings
 from shared import contracts

@@ -13,7 +13,7 @@ from aws_cdk.aws_apigatewayv2 import HttpApi
 from aws_cdk.aws_cloudwatch import ComparisonOperator, IMetric, TreatMissingData
 from aws_cdk.aws_sqs import Queue
 
-from infra.functions.function import Function
+from infra.building.function import Function
 from infra.monitoring import figures
 from infra.monitoring.figures import FIVE_MINUTES, HOUR, MINUTE, QUARTER, Pair
 from infra.resources.queue import ExpressQueue, WorkQueue

@@ -23,9 +23,9 @@ from aws_cdk.aws_sns_subscriptions import EmailSubscription
 from aws_cdk.aws_sqs import Queue
 from constructs import Construct
 
+from infra.building.function import Function
 from infra.functions.api import Api
 from infra.functions.dispatch import Dispatch, Feedback
-from infra.functions.function import Function
 from infra.functions.hooks import HooksConstruct
 from infra.functions.lane import LaneConstruct
 from infra.monitoring import alarms, figures

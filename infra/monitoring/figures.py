@@ -8,7 +8,7 @@ from aws_cdk import Duration
 from aws_cdk.aws_cloudwatch import IMetric, MathExpression, Metric
 from aws_cdk.aws_sqs import Queue
 
-from infra.functions.function import Function
+from infra.building.function import Function
 from infra.settings import DeploymentSettings
 from shared import metrics
 

@@ -14,7 +14,7 @@ from aws_cdk import App, Stack
 
 from benchmarks import starts
 from functions.early import ON_LAMBDA
-from infra.functions import bundling
+from infra.building import bundling
 from infra.settings import ROOT, DeployTarget
 from shared import contracts
 
@@ -173,7 +173,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small checkout."""
     for name in (
         "requirements/runtime.txt",
-        "infra/functions/bundling.py",
+        "infra/building/bundling.py",
         "functions/a.py",
         "shared/b.py",
         "README.md",
@@ -191,7 +191,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("shared/b.py", False),
         ("shared/new.json", False),
         ("requirements/runtime.txt", False),
-        ("infra/functions/bundling.py", False),
+        ("infra/building/bundling.py", False),
         ("README.md", True),
         ("functions/__pycache__/a.cpython-311.pyc", True),
         ("shared/tests/c.py", True),

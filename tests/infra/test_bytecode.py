@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.functions import bundling
+from infra.building import bundling
 from infra.settings import ROOT, DeployTarget, SettingsError, read
 from tests.infra.conftest import SETTINGS
 
@@ -130,7 +130,7 @@ def test_the_app_ends_with_that_line(tmp_path: Path) -> None:
     program = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
-from infra.functions import bundling
+from infra.building import bundling
 bundling.find_uv_bin = lambda: {str(machine.uv)!r}
 import app
 sys.exit(app.main())

@@ -9,7 +9,7 @@ from aws_cdk.aws_dynamodb import Table
 from aws_cdk.aws_lambda import EventSourceMapping, StartingPosition
 from aws_cdk.aws_lambda_event_sources import SqsDlq
 
-from infra.functions.function import Function
+from infra.building.function import Function
 from infra.resources.queue import DeadLetters
 from infra.settings import DeploymentSettings, DeployTarget
 

@@ -89,7 +89,7 @@ def source_hash(target: DeployTarget, *, bytecode: bool = True) -> str:
     if target is DeployTarget.LOCAL:
         parts.append(sys.version)
     digest = hashlib.sha256("\0".join(parts).encode())
-    for file in (ROOT / LOCK, ROOT / "infra" / "functions" / "bundling.py", *_sources()):
+    for file in (ROOT / LOCK, ROOT / "infra" / "building" / "bundling.py", *_sources()):
         digest.update(f"\0{file.relative_to(ROOT)}\0".encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()

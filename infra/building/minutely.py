@@ -7,7 +7,7 @@ from aws_cdk.aws_events import Rule, Schedule
 from aws_cdk.aws_events_targets import LambdaFunction
 from aws_cdk.aws_lambda_destinations import SqsDestination
 
-from infra.functions.function import Function
+from infra.building.function import Function
 from infra.resources.queue import DeadLetters
 
 MINUTE: Final = Duration.minutes(1)
