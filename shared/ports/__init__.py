@@ -4,7 +4,9 @@ Every method succeeds, raises `Retriable` (try again later: throttling, a transa
 lost connection) or returns None when another worker was faster.
 """
 
-from shared.ports.accounts import Senders, SuppressionList
+from shared.ports.accounts.senders import Senders, SuppressionList
+from shared.ports.accounts.standings import Standings
+from shared.ports.accounts.suppressing import Recent, SuppressionRecords, Texts
 from shared.ports.campaigns import (
     Campaigns,
     FileChanged,
@@ -34,7 +36,7 @@ from shared.ports.exports import (
     Multipart,
 )
 from shared.ports.finished import FinishedMessages
-from shared.ports.hooks import (
+from shared.ports.hooks.deliveries import (
     Endpoints,
     HookAnswer,
     HookClient,
@@ -45,17 +47,18 @@ from shared.ports.hooks import (
     Listeners,
     Works,
 )
-from shared.ports.inboxes import (
+from shared.ports.hooks.told import ToldChanges
+from shared.ports.journal import Journal
+from shared.ports.mails.queue import MailDraft, MailQueue
+from shared.ports.mails.store import MailFigures, MailFiles, Mails
+from shared.ports.notices.inboxes import (
     Inboxes,
     InboxStep,
     Notices,
     RunStarts,
 )
-from shared.ports.journal import Journal
-from shared.ports.mail_queue import MailDraft, MailQueue
-from shared.ports.mails import MailFigures, MailFiles, Mails
-from shared.ports.notices import Notifiers, Programs, UpdateLog, WaitingNotices
-from shared.ports.providers import (
+from shared.ports.notices.notifiers import Notifiers, Programs, UpdateLog, WaitingNotices
+from shared.ports.providers.provider import (
     POSTED_AT,
     POSTED_TO,
     BadEvents,
@@ -73,6 +76,18 @@ from shared.ports.providers import (
     Target,
     WebhookReader,
     WebhookReply,
+)
+from shared.ports.providers.transports import (
+    AnswerLost,
+    Http,
+    Interrupted,
+    NoTime,
+    NotSent,
+    Response,
+    Smtp,
+    Unfit,
+    Wire,
+    WireRequest,
 )
 from shared.ports.records import (
     FOLDS,
@@ -103,21 +118,6 @@ from shared.ports.sending import (
     Queue,
     Report,
     Reports,
-)
-from shared.ports.standings import Standings
-from shared.ports.suppressing import Recent, SuppressionRecords, Texts
-from shared.ports.told import ToldChanges
-from shared.ports.transports import (
-    AnswerLost,
-    Http,
-    Interrupted,
-    NoTime,
-    NotSent,
-    Response,
-    Smtp,
-    Unfit,
-    Wire,
-    WireRequest,
 )
 
 __all__ = [

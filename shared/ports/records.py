@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from shared.domain.times import Millis
-from shared.ports.suppressing import SuppressionRecords
+from shared.ports.accounts.suppressing import SuppressionRecords
 
 if TYPE_CHECKING:
     from shared.domain.audit import Event

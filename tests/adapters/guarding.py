@@ -7,7 +7,7 @@ import pytest
 
 from shared.adapters.http.connect import dial
 from shared.adapters.http.guarded import GuardedClient, Secure
-from shared.ports.hooks import HookAnswer, HookUnreachable
+from shared.ports import HookAnswer, HookUnreachable
 from tests.adapters.servers import Conversation
 
 NAME = "hooks.example.com"

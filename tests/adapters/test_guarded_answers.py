@@ -7,7 +7,7 @@ import pytest
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.brief import BODY_BYTES, retry_after
 from shared.adapters.http.guarded import GuardedClient
-from shared.ports.hooks import HookAnswer
+from shared.ports import HookAnswer
 from tests.adapters.guarding import HEAD, OK, endless, post, unreachable
 from tests.adapters.servers import Conversation, answering, serving
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from shared.ports.hooks import HookUnreachable
+from shared.ports import HookUnreachable
 
 HEAD_BYTES: Final = 16 * 1024
 BODY_BYTES: Final = 1024

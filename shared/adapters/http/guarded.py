@@ -24,8 +24,7 @@ from shared.adapters.http.brief import BriefAnswer, retry_after
 from shared.adapters.http.connect import connect_code, dial, time_left
 from shared.adapters.http.transport import IDLE_SECONDS, RECV, Connection, head_of
 from shared.domain.hooks.addresses import HookPlace, UrlRefused, may_call_all, parse_url
-from shared.ports.common import Clock
-from shared.ports.hooks import HookAnswer, HookClient, HookUnreachable
+from shared.ports import Clock, HookAnswer, HookClient, HookUnreachable
 
 CONNECT_SECONDS: Final = 5.0
 """For TCP and TLS to all addresses together, within `until`."""

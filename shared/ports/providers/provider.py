@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar, runtime_checkable
 
 from shared.domain.times import Seconds
 from shared.ports.common import Clock
-from shared.ports.transports import Http, Response, WireRequest
+from shared.ports.providers.transports import Http, Response, WireRequest
 
 if TYPE_CHECKING:
     from shared.contracts import Word
