@@ -32,12 +32,12 @@ from uvicorn import Config
 
 from simulator.dice import token
 from simulator.faults import Faults
-from simulator.listener import Listener
+from simulator.formats.mail import render
 from simulator.log import INBOX_MESSAGES, Filter
-from simulator.mail import render
 from simulator.model import RECEIVED, BadRequest, Message, Reply, Writing
 from simulator.page import PAGE, POLICY
-from simulator.relay import RelaySettings
+from simulator.servers.listener import Listener
+from simulator.servers.relay import RelaySettings
 from simulator.webhooks import Webhooks
 from simulator.world import Credential, World
 

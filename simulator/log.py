@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 from simulator.model import Call, Message
-from simulator.pulse import Pulse
+from simulator.servers.pulse import Pulse
 
 INBOX_MESSAGES: Final = 2_000
 INBOX_BYTES: Final = 64 * 2**20

@@ -15,11 +15,11 @@ from typing import Any, Self
 import uvloop
 from uvicorn import Config
 
-from simulator.app import App
 from simulator.client import ControlClient
 from simulator.control import Control
-from simulator.listener import KEEP_ALIVE_S, Listener
 from simulator.model import Clock
+from simulator.servers.app import App
+from simulator.servers.listener import KEEP_ALIVE_S, Listener
 from simulator.webhooks import Webhooks
 from simulator.world import Options, World
 

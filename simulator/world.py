@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from simulator.faults import Faults, Injector
-from simulator.listener import Listener
 from simulator.log import Log
 from simulator.model import BadRequest, Clock, Provider
 from simulator.registry import providers
-from simulator.relay import Relay
+from simulator.servers.listener import Listener
+from simulator.servers.relay import Relay
 from simulator.webhooks import Courier, Webhooks
 
 CREDENTIAL_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")

@@ -19,7 +19,7 @@ from uuid import UUID
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
-from simulator.keys import self_signed
+from simulator.formats.keys import self_signed
 from simulator.model import RECEIVED, Answer, Content, Context, Message, Mode, Reply, Request
 from simulator.vendors.aws import SECRET_KEY, refused
 from simulator.vendors.sns import REGION, TOPIC, notification, publish

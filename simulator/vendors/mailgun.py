@@ -22,9 +22,9 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-from simulator import finished, forms
-from simulator.forms import Form
-from simulator.mail import render, valid
+from simulator.formats import finished, forms
+from simulator.formats.forms import Form
+from simulator.formats.mail import render, valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
 from simulator.vendors.mailgun_events import REF_VARIABLES, events
 from simulator.vendors.mailgun_logs import PATH as LOGS_PATH

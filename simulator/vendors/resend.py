@@ -23,7 +23,7 @@ from uuid import UUID
 
 from pydantic_core import from_json
 
-from simulator.mail import valid
+from simulator.formats.mail import valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
 
 JSON_TYPE: Final = [(b"content-type", b"application/json; charset=utf-8")]

@@ -13,7 +13,7 @@ from typing import Any, Final
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from simulator.keys import p256, spki
+from simulator.formats.keys import p256, spki
 from simulator.model import Answer, Context, Message, Mode, Reply, Request
 from simulator.vendors import sendgrid_logs
 from simulator.vendors.sendgrid_mail import Wrong, error, messages

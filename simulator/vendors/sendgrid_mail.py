@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-from simulator.mail import render, valid
+from simulator.formats.mail import render, valid
 from simulator.model import Content, Context, Message, Reply, Request
 
 HELP: Final = "http://sendgrid.com/docs/API_Reference/Web_API_v3/Mail/errors.html"

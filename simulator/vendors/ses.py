@@ -23,9 +23,9 @@ from urllib.parse import urlsplit
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
-from simulator import finished
-from simulator.keys import self_signed
-from simulator.mail import valid
+from simulator.formats import finished
+from simulator.formats.keys import self_signed
+from simulator.formats.mail import valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
 from simulator.vendors.aws import SECRET_KEY, refused
 from simulator.vendors.ses_events import WORDS, event

@@ -15,7 +15,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
-from simulator.keys import sign_rsa
+from simulator.formats.keys import sign_rsa
 
 REGION: Final = "us-east-1"
 ACCOUNT: Final = "000000000000"

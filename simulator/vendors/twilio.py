@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from simulator import forms
-from simulator.forms import Form
+from simulator.formats import forms
+from simulator.formats.forms import Form
 from simulator.model import RECEIVED, Answer, Content, Context, Message, Mode, Reply, Request
 from simulator.vendors import twilio_calls as calls
 from simulator.vendors.twilio_api import ACCOUNT, API, E164, JSON_TYPE, REF_QUERY, Wrong, error

@@ -17,7 +17,7 @@ from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
-from simulator.forms import Form
+from simulator.formats.forms import Form
 from simulator.model import Answer, Content, Context, Message, Reply
 from simulator.vendors.twilio_api import ACCOUNT, API, E164, JSON_TYPE, REF_QUERY, Wrong
 

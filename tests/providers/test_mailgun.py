@@ -14,7 +14,7 @@ from shared.domain.jobs.outcomes import Accepted, NotStarted, NotTogether, Outco
 from shared.ports import AnswerLost, NoTime, NotSent, Response, Target
 from shared.providers._common import JOIN, REF_ARG, TO_ARG, digest
 from shared.providers.mailgun.send import MAX_OPTIONS, Mailgun
-from simulator.forms import Form, parse
+from simulator.formats.forms import Form, parse
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, Fixed
 from tests.providers.fakes import FakeHttp as Transport

@@ -17,7 +17,7 @@ from shared.providers._common import REF_ARG, SMTPUTF8
 from shared.providers.mailgun.send import Mailgun
 from shared.providers.needs import needs_of
 from shared.providers.registry import Needs
-from simulator.forms import parse
+from simulator.formats.forms import parse
 from simulator.run import Simulator
 from tests.fakes.finished import Bytes
 from tests.providers.contract import FAR, target

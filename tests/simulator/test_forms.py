@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulator.forms import File, Form, Malformed, parse
+from simulator.formats.forms import File, Form, Malformed, parse
 
 KIND = "multipart/form-data; boundary=x"
 HEAD = b'--x\r\nContent-Disposition: form-data; name="a"'

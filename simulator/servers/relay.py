@@ -12,11 +12,11 @@ from typing import Any, Final
 from aiosmtpd.smtp import SMTP, Envelope, Session
 from pydantic import BaseModel, ConfigDict, Field
 
-from simulator import finished
 from simulator.dice import token
-from simulator.listener import HOST
+from simulator.formats import finished
 from simulator.log import Log
 from simulator.model import Call, Clock, Message
+from simulator.servers.listener import HOST
 
 PROVIDER: Final = "smtp"
 MAX_BYTES: Final = 41 * 2**20

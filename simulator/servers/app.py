@@ -11,9 +11,9 @@ from typing import Any, Final
 from simulator.control import Control
 from simulator.dice import Dice, token
 from simulator.faults import Rule
-from simulator.listener import Connection
 from simulator.log import AcceptedRows
 from simulator.model import Answer, BadRequest, Call, Context, Mode, Reply, Request
+from simulator.servers.listener import Connection
 from simulator.world import DEFAULT_CREDENTIAL, Credential, World
 
 REFUSED_BY_PROVIDER: Final = {Mode.UNAVAILABLE: 503, Mode.THROTTLED: 429, Mode.UNAUTHORIZED: 401}
