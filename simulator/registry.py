@@ -1,4 +1,4 @@
-"""The simulated vendors: every module of `simulator.vendors` that names one `PROVIDER`. Nothing else lists them."""
+"""The simulated vendors: the modules below `simulator.vendors` that name a `PROVIDER`. Nothing else lists them."""
 
 import pkgutil
 from collections.abc import Callable
@@ -16,6 +16,6 @@ Factory = Callable[[Path | None], Provider]
 @cache
 def providers() -> dict[str, Factory]:
     """Return name → constructor, by name."""
-    names = [module.name for module in pkgutil.iter_modules(vendors.__path__)]
-    found = [getattr(import_module(f"{vendors.__name__}.{name}"), "PROVIDER", None) for name in names]
+    names = [module.name for module in pkgutil.walk_packages(vendors.__path__, f"{vendors.__name__}.")]
+    found = [getattr(import_module(name), "PROVIDER", None) for name in names]
     return {make.name: make for make in sorted(filter(None, found), key=lambda make: str(make.name))}

@@ -1,1 +1,1 @@
-"""The simulated vendors, one module each, found by their `PROVIDER`."""
+"""The simulated vendors, a module or a folder each, found by their `PROVIDER`."""

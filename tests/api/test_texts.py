@@ -11,7 +11,7 @@ from functions.webhooks.receive import receive
 from functions.webhooks.services import Services
 from shared.contracts import Credential, Settings
 from shared.providers import registry
-from simulator.vendors.twilio import Twilio
+from simulator.vendors.twilio.messages import Twilio
 from tests.api.conftest import Api
 from tests.fakes.clock import FakeClock
 from tests.fakes.queues import FakeQueue

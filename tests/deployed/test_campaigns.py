@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from simulator.client import ControlClient
-from simulator.vendors.twilio import segments
+from simulator.vendors.twilio.messages import segments
 from tests.deployed.api import Api
 from tests.deployed.campaign import Proof
 from tests.deployed.inside import Inside

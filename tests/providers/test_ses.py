@@ -19,7 +19,7 @@ from shared.providers.registry import AwsAccount, AwsKeys, Needs
 from shared.providers.ses.events import CREDENTIAL_ARG
 from shared.providers.ses.request import literal
 from shared.providers.ses.send import MAX_INLINE, PER_CALL
-from simulator.vendors.ses import render
+from simulator.vendors.aws.ses import render
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, FakeHttp, Fixed
 from tests.providers.ses_calls import DECLARED, ID, KEYS, ROLE, TAKEN, down, request_of, ses, tags

@@ -8,8 +8,8 @@ from botocore.exceptions import ClientError
 from botocore.session import get_session
 
 from simulator import Simulator
-from simulator.vendors.aws import SECRET_KEY
-from simulator.vendors.aws_sms import NUMBER, WORDS, AwsSms
+from simulator.vendors.aws.signing import SECRET_KEY
+from simulator.vendors.aws.sms import NUMBER, WORDS, AwsSms
 
 TEXT: dict[str, Any] = {
     "DestinationPhoneNumber": "+15550100000",

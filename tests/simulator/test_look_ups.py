@@ -6,7 +6,7 @@ import pytest
 
 from simulator.log import AcceptedRows, Log, Row
 from simulator.model import Content, Context, Message, Request
-from simulator.vendors.sendgrid_logs import PATH, answer
+from simulator.vendors.sendgrid.logs import PATH, answer
 
 RECIPIENTS = 100
 

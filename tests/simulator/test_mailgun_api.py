@@ -14,7 +14,7 @@ from mailgun.client import Client
 from mailgun.security import SecurityGuard
 
 from simulator import ControlError, Simulator
-from simulator.vendors.mailgun import Mailgun
+from simulator.vendors.mailgun.messages import Mailgun
 from tests.simulator.conftest import STANDARD, Answer, Target
 
 PROVIDER, CREDENTIAL, DOMAIN = "mailgun", "main", "mg.sender.example"

@@ -10,9 +10,10 @@ from simulator.registry import providers
 
 def test_every_file_that_names_a_provider_is_one() -> None:
     folder = Path(vendors.__file__).parent
-    naming = {f.stem for f in folder.glob("*.py") if "\nPROVIDER: Final = " in f.read_text()}
-    assert {"mailgun", "resend", "sendgrid"} <= naming
-    assert {make.__module__.rpartition(".")[2] for make in providers().values()} == naming
+    files = [f for f in folder.rglob("*.py") if "\nPROVIDER: Final = " in f.read_text()]
+    naming = {".".join([vendors.__name__, *f.relative_to(folder).with_suffix("").parts]) for f in files}
+    assert {"mailgun", "resend", "sendgrid"} <= providers().keys()
+    assert {make.__module__ for make in providers().values()} == naming
     assert list(providers()) == sorted(providers())
 
 

@@ -13,8 +13,8 @@ from botocore.session import get_session
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from simulator import Simulator
-from simulator.vendors.aws import SECRET_KEY
-from simulator.vendors.ses import Ses
+from simulator.vendors.aws.ses import Ses
+from simulator.vendors.aws.signing import SECRET_KEY
 from tests.simulator.conftest import post
 
 CREDENTIAL = "main"

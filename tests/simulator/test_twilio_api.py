@@ -14,8 +14,8 @@ from twilio.request_validator import RequestValidator
 from twilio.rest import Client
 
 from simulator import ControlError, Simulator
-from simulator.vendors.twilio import SENDER, Twilio, segments
-from simulator.vendors.twilio_api import ACCOUNT
+from simulator.vendors.twilio.api import ACCOUNT
+from simulator.vendors.twilio.messages import SENDER, Twilio, segments
 from tests.simulator.conftest import STANDARD, Answer, Target
 
 PROVIDER, CREDENTIAL = "twilio", "main"

@@ -27,9 +27,9 @@ from simulator.formats import finished
 from simulator.formats.keys import self_signed
 from simulator.formats.mail import valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
-from simulator.vendors.aws import SECRET_KEY, refused
-from simulator.vendors.ses_events import WORDS, event
-from simulator.vendors.sns import REGION, TOPIC, notification, publish
+from simulator.vendors.aws.ses_events import WORDS, event
+from simulator.vendors.aws.signing import SECRET_KEY, refused
+from simulator.vendors.aws.sns import REGION, TOPIC, notification, publish
 
 MAX_BODY: Final = 53 * 2**20
 """40 MB of message in base64."""

@@ -21,8 +21,8 @@ from botocore.validate import ParamValidator
 
 from simulator.formats.keys import self_signed
 from simulator.model import RECEIVED, Answer, Content, Context, Message, Mode, Reply, Request
-from simulator.vendors.aws import SECRET_KEY, refused
-from simulator.vendors.sns import REGION, TOPIC, notification, publish
+from simulator.vendors.aws.signing import SECRET_KEY, refused
+from simulator.vendors.aws.sns import REGION, TOPIC, notification, publish
 
 SERVICE: Final = "sms-voice"
 TYPE: Final = [(b"content-type", b"application/x-amz-json-1.0")]

@@ -1,7 +1,7 @@
 """SendGrid v3: `POST /v3/mail/send`, the Email Logs and the signed Event Webhook.
 
 Sources: twilio.com/docs/sendgrid/for-developers/tracking-events/event (events) and
-…/getting-started-event-webhook-security-features (signature). What is checked of a mail stands in `sendgrid_mail`.
+…/getting-started-event-webhook-security-features (signature). What is checked of a mail is in `mail.py`.
 """
 
 import base64
@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from simulator.formats.keys import p256, spki
 from simulator.model import Answer, Context, Message, Mode, Reply, Request
-from simulator.vendors import sendgrid_logs
-from simulator.vendors.sendgrid_mail import Wrong, error, messages
+from simulator.vendors.sendgrid import logs as sendgrid_logs
+from simulator.vendors.sendgrid.mail import Wrong, error, messages
 
 MAX_BODY: Final = 30 * 2**20
 WORDS: Final = {

@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from simulator.model import Context, Reply, Request
-from simulator.vendors.mailgun_events import REF_VARIABLES
+from simulator.vendors.mailgun.events import REF_VARIABLES
 
 PATH: Final = "/v1/analytics/logs"
 MAX_ITEMS: Final = 100

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from simulator.model import Message
-from simulator.vendors.sns import ACCOUNT, iso
+from simulator.vendors.aws.sns import ACCOUNT, iso
 
 WORDS: Final = {
     "deliver": ("send", "delivery"),

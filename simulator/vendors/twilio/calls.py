@@ -19,7 +19,7 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 
 from simulator.formats.forms import Form
 from simulator.model import Answer, Content, Context, Message, Reply
-from simulator.vendors.twilio_api import ACCOUNT, API, E164, JSON_TYPE, REF_QUERY, Wrong
+from simulator.vendors.twilio.api import ACCOUNT, API, E164, JSON_TYPE, REF_QUERY, Wrong
 
 FIELDS: Final = frozenset({"To", "From", "Twiml", "StatusCallback", "Timeout", "MachineDetection"})
 DETECTIONS: Final = frozenset({"Enable", "DetectMessageEnd"})

@@ -4,7 +4,7 @@ Sources (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/mes
 user-manual/sending-messages/batch-sending, user-manual/webhooks/webhook-payloads and …/securing-webhooks.
 
 The account has every domain but those that begin with `unknown.`. The Events API is in `mailgun_log.py`,
-the Logs API in `mailgun_logs.py`.
+the Logs API in `logs.py`.
 """
 
 import base64
@@ -26,10 +26,10 @@ from simulator.formats import finished, forms
 from simulator.formats.forms import Form
 from simulator.formats.mail import render, valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
-from simulator.vendors.mailgun_events import REF_VARIABLES, events
-from simulator.vendors.mailgun_logs import PATH as LOGS_PATH
-from simulator.vendors.mailgun_logs import logs
-from simulator.vendors.mailgun_words import DETAILS, WORDS
+from simulator.vendors.mailgun.events import REF_VARIABLES, events
+from simulator.vendors.mailgun.logs import PATH as LOGS_PATH
+from simulator.vendors.mailgun.logs import logs
+from simulator.vendors.mailgun.words import DETAILS, WORDS
 
 JSON_TYPE: Final = [(b"content-type", b"application/json")]
 DOMAIN: Final = "mg.posthaste.example"

@@ -1,6 +1,6 @@
 """Twilio's Messages resource: `POST /2010-04-01/Accounts/{sid}/Messages.json`, and the signed status callbacks.
 
-`twilio_calls` has the Calls resource.
+`calls.py` has the Calls resource.
 
 Sources (twilio.com/docs): messaging/api/message-resource (fields, answer, limits), messaging/guides/
 webhook-request (texts that somebody writes), usage/twilios-response (errors),
@@ -29,8 +29,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from simulator.formats import forms
 from simulator.formats.forms import Form
 from simulator.model import RECEIVED, Answer, Content, Context, Message, Mode, Reply, Request
-from simulator.vendors import twilio_calls as calls
-from simulator.vendors.twilio_api import ACCOUNT, API, E164, JSON_TYPE, REF_QUERY, Wrong, error
+from simulator.vendors.twilio import calls
+from simulator.vendors.twilio.api import ACCOUNT, API, E164, JSON_TYPE, REF_QUERY, Wrong, error
 
 SENDER: Final = "+15005550006"
 MAX_FORM: Final = 2**20

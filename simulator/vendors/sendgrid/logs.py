@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from simulator.model import Accepted, Context, Reply, Request
-from simulator.vendors.sendgrid_mail import error
+from simulator.vendors.sendgrid.mail import error
 
 PATH: Final = "/v3/logs"
 REF_ARG: Final = "posthaste_ref"
