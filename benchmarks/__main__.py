@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks import clinic, cost, counted, digests, due, finished, hooks, latency, notices, rows, starts
+from benchmarks import clinic, cost, counted, digests, due, finished, hook_delay, hooks, latency, notices, rows, starts
 from benchmarks.machine import REFERENCE_S, calibrate
 from benchmarks.rows import Row
 
@@ -106,6 +106,7 @@ def main() -> int:
         + digests.measure()
         + finished.measure()
         + hooks.measure()
+        + hook_delay.measure()
     )
     bills, priced = counted.costs()
     found += bills

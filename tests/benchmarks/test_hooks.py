@@ -1,6 +1,6 @@
 """What webhooks add to the cost of a message stays below its goal, and an account without them pays nothing."""
 
-from benchmarks import hooks
+from benchmarks import hook_delay, hooks
 
 
 def test_webhooks_with_batches_add_little_to_a_message() -> None:
@@ -14,3 +14,9 @@ def test_an_account_without_endpoints_writes_nothing_for_webhooks() -> None:
     assert receiver.posts == 0
     assert not [name for name in tally.writes if "TOLD" in name or "WORK" in name]
     assert tally.calls.get("sqs.SendMessage", 0) == 0
+
+
+def test_a_change_reaches_an_endpoint_soon_while_another_one_hangs() -> None:
+    rows = hook_delay.measure()
+    assert [row.name.rpartition(": ")[2] for row in rows] == ["60 at once", "400 at once"]
+    assert all(0 < row.value <= hook_delay.GOAL for row in rows)

@@ -7,7 +7,7 @@ import pytest
 
 from functions.dispatch import call_hooks, services
 from shared.contracts import HookCall
-from shared.engine.hooks.call import HookRun
+from shared.engine.hooks.turn import HookRun
 from shared.metrics import Metric
 from shared.ports import Retriable
 

@@ -7,7 +7,7 @@ and takes no real time.
 
 import heapq
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Any, Generic, Self, TypeVar
@@ -41,8 +41,8 @@ class _Actor:
         except BaseException as e:  # noqa: BLE001 - handed to whoever waits for the actor
             self.error = e
         self.done = True
-        for other in self.waiting:
-            self.clock._wake(other, self.clock.now())
+        while self.waiting:
+            self.clock._wake(self.waiting.pop(0), self.clock.now())
         self.clock._control.release()
 
 
@@ -135,20 +135,37 @@ class _Task(Generic[T]):
     """A call in a run's pool."""
 
     def __init__(self, actor: _Actor) -> None:
-        self._actor = actor
+        self.actor = actor
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the call has ended."""
+        return self.actor.done
 
     def result(self) -> T:
         """Wait for the call and return what it gave."""
         me = _current()
-        while not self._actor.done:
+        while not self.actor.done:
             if me is None:
                 raise AssertionError("only an actor can wait for an actor")
-            self._actor.waiting.append(me)
+            self.actor.waiting.append(me)
             me.clock._pass_on(me)
-        if self._actor.error is not None:
-            raise self._actor.error
-        value: T = self._actor.result
+        if self.actor.error is not None:
+            raise self.actor.error
+        value: T = self.actor.result
         return value
+
+
+def _await_one(tasks: Sequence[_Task[Any]]) -> None:
+    """Wait until one of some calls has ended."""
+    me = _current()
+    if me is None or not tasks:
+        raise AssertionError("only an actor can wait for actors, and there must be one")
+    if not any(x.is_done for x in tasks):
+        first = [me]  # the first that ends wakes this actor, and the others find nobody to wake
+        for x in tasks:
+            x.actor.waiting = first
+        me.clock._pass_on(me)
 
 
 class _Done(Generic[T]):
@@ -162,18 +179,33 @@ class _Done(Generic[T]):
 
 
 class FakePool:
-    """`shared.engine.pool.Pool`: actors in a run, and calls made on the spot outside of one."""
+    """`shared.engine.race.Race`: actors in a run, and calls made on the spot outside of one."""
 
     def __init__(self, size: int) -> None:
         self._tasks: list[_Task[Any]] = []
+        self._left: list[_Task[Any]] = []
+        self._done: list[_Done[Any]] = []
 
     def submit(self, fn: Callable[..., T], /, *args: Any) -> Pending[T]:
         me = _current()
         if me is None:
-            return _Done(fn(*args))
+            done = _Done(fn(*args))
+            self._done.append(done)
+            return done
         task: _Task[T] = _Task(me.clock._spawn(lambda: fn(*args)))
         self._tasks.append(task)
+        self._left.append(task)
         return task
+
+    def ended(self) -> Sequence[Pending[Any]]:
+        """Return the calls that have ended since it was last asked; wait for one if none has."""
+        done, self._done = self._done, []
+        if done:
+            return done
+        _await_one(self._left)
+        ended = [x for x in self._left if x.is_done]
+        self._left = [x for x in self._left if not x.is_done]
+        return ended
 
     def __enter__(self) -> Self:
         return self

@@ -23,7 +23,7 @@ from shared.bootstrap.mailing import Mailing
 from shared.contracts import Credential, HookCall, Word, dump_feedback
 from shared.contracts import ingest as list_message
 from shared.domain.jobs.states import JobState
-from shared.engine.hooks.call import HookRun
+from shared.engine.hooks.turn import HookRun
 from shared.engine.sweeper.sweep import Sweeper
 from shared.providers import registry
 from tests.fakes.bookmarks import FakeBookmarks

@@ -6,9 +6,11 @@ from tests.mutants.mutant import Mutant
 
 _WORKS: Final = "shared/adapters/dynamo/hooks/works.py"
 _CALL: Final = "shared/engine/hooks/call.py"
+_TURN: Final = "shared/engine/hooks/turn.py"
 _WORK: Final = "shared/domain/hooks/work.py"
 _STORE: Final = "tests/contracts/test_hook_queue.py"
 _TEST_CALL: Final = "tests/engine/hooks/test_call.py"
+_SIDE: Final = "tests/engine/hooks/test_call_side_by_side.py"
 _TEST_WORK: Final = "tests/domain/hooks/test_work.py"
 _TEST_ENDPOINT: Final = "tests/domain/hooks/test_endpoint.py"
 
@@ -59,25 +61,49 @@ HOOKS: Final = (
         "a page behind which more waits counts as all",
         3,
         _CALL,
-        "if left or whole else None",
-        "if left or page else None",
+        "return deque(found), after\n            proofs",
+        'return deque(found), ""\n            proofs',
         f"{_TEST_CALL}::test_what_is_due_is_posted_once_and_kept",
     ),
     Mutant(
         "a dead endpoint is probed by several posts",
         6,
         _WORK,
-        "return 1 if self.fails >= OPENS_AFTER else AT_ONCE",
-        "return AT_ONCE",
+        "return 1 if self.fails >= OPENS_AFTER else min(",
+        "return min(",
         f"{_TEST_WORK}::test_an_open_breaker_lets_nothing_through_and_then_one_probe",
     ),
     Mutant(
         "a worker for quick endpoints stays with one that is slow",
         6,
-        _CALL,
-        " or (turn.work.apart and not turn.apart)",
+        _TURN,
+        " or (self.work.apart and not self.apart)",
         "",
         f"{_TEST_CALL}::test_a_worker_for_quick_endpoints_leaves_one_that_is_slow_to_others",
+    ),
+    Mutant(
+        "posts that were under way when the breaker opened prolong its pause",
+        6,
+        _TURN,
+        "if self.work.open_until <= now:",
+        "if self.work.open_until <= now or now:",
+        f"{_SIDE}::test_posts_that_were_under_way_when_the_breaker_opened_do_not_prolong_its_pause",
+    ),
+    Mutant(
+        "a fault with one delivery ends as if it were delivered",
+        3,
+        _TURN,
+        "return self._later(attempted(delivery, HookAttempt(now, error=FAULT)), now, draw)",
+        "return ended(delivery, DeliveryState.DELIVERED, now)",
+        f"{_SIDE}::test_a_delivery_that_cannot_be_posted_by_a_fault_of_ours_holds_up_no_other",
+    ),
+    Mutant(
+        "a fault keeps the lease of an endpoint",
+        6,
+        _CALL,
+        "except Exception:  # whatever it was: another worker may go on",
+        "except Retriable:",
+        f"{_SIDE}::test_a_fault_that_none_has_foreseen_hands_the_lease_back[endpoints.get]",
     ),
     Mutant(
         "an endpoint gets events before it has proven itself",
@@ -91,8 +117,8 @@ HOOKS: Final = (
         "an answer proves a URL that was not asked",
         9,
         _CALL,
-        "if x.url == asked else x",
-        "if x.url else x",
+        "if not x.proven and x.url == asked else x",
+        "if not x.proven else x",
         f"{_TEST_CALL}::test_an_answer_proves_the_url_that_was_asked_and_no_other",
     ),
     Mutant(

@@ -41,6 +41,8 @@ CONTENT_GONE: Final = "content_gone"
 """Error of a delivery about messages that are no longer stored."""
 EXPIRED: Final = "expired"
 """Error of a delivery that waited too long."""
+FAULT: Final = "fault"
+"""Error of an attempt that was not made, by a fault of ours."""
 _NAME: Final = re.compile(r"([0-9]{1,15})\.([A-Za-z0-9_.-]{1,128})")
 
 
@@ -96,7 +98,7 @@ class HookDelivery:
         id: the `webhook-id`: the id of its event, or of its batch; the same for every attempt and replay.
         endpoint: the endpoint's id.
         kind: of its event or events.
-        created_at: when it was stored; the body's timestamp.
+        created_at: the body's timestamp: the time of its event, or when its batch was made.
         due: when it is tried next; when it ended, once it has.
         cells: the changed messages that it is about; or else `data`.
         data: JSON of its event's data.

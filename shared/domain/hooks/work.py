@@ -17,7 +17,10 @@ LEASE_MS: Final[Millis] = 60_000
 LOOK_MS: Final[Millis] = 60_000
 """An endpoint with new deliveries is looked at after so long, even if the hint is lost."""
 AT_ONCE: Final = 8
-"""Posts of one worker at a time to an endpoint that answers."""
+"""Posts of one worker at a time to an endpoint, to begin with."""
+MOST_AT_ONCE: Final = 32
+TAKEN_FOR_ONE_MORE: Final = 10
+"""After so many deliveries taken in a row, a worker makes one post more at a time."""
 OPENS_AFTER: Final = 5
 """Failures in a row that open the breaker."""
 FIRST_PAUSE_MS: Final[Millis] = 5_000
@@ -88,11 +91,16 @@ class HookWork:
         """Tell whether new deliveries need a hint: no worker has the lease, and the breaker lets some through."""
         return self.until <= now and self.open_until <= now
 
-    def at_once(self, now: Millis) -> int:
-        """Return how many deliveries may be posted at once: none, one that probes, or several."""
+    def at_once(self, now: Millis, taken: int = 0) -> int:
+        """Return how many deliveries may be posted at once: none, one that probes, or several.
+
+        Args:
+            now: Unix milliseconds.
+            taken: how many the endpoint has taken from this worker, one after another.
+        """
         if self.open_until > now:
             return 0
-        return 1 if self.fails >= OPENS_AFTER else AT_ONCE
+        return 1 if self.fails >= OPENS_AFTER else min(MOST_AT_ONCE, AT_ONCE + taken // TAKEN_FOR_ONE_MORE)
 
     def is_failing(self, now: Millis) -> bool:
         """Tell whether the endpoint only failed for so long that it is to be disabled."""

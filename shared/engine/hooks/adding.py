@@ -1,11 +1,15 @@
 """Stores new deliveries of an endpoint, and has them posted."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from shared.domain.hooks.delivery import HookDelivery
 from shared.domain.hooks.endpoint import Endpoint
 from shared.domain.hooks.work import LOOK_MS
 from shared.ports import Clock, HookHints, HookQueue
+
+TOGETHER: Final = 200
+"""Deliveries that are stored before they are counted: a worker posts them while the next ones are stored."""
 
 
 class HookAdder:
@@ -27,9 +31,8 @@ class HookAdder:
 
         If the hint is lost, the endpoint is looked at within about two minutes.
         """
-        if not deliveries:
-            return
-        now = int(self._clock.now() * 1000)
-        work = self._queue.add(endpoint.id, deliveries, wake=now + LOOK_MS)
-        if not endpoint.listening and work.needs_hint(now):
-            self._hints.call(endpoint.id, apart=work.apart)
+        for start in range(0, len(deliveries), TOGETHER):
+            now = int(self._clock.now() * 1000)
+            work = self._queue.add(endpoint.id, deliveries[start : start + TOGETHER], wake=now + LOOK_MS)
+            if not endpoint.listening and work.needs_hint(now):
+                self._hints.call(endpoint.id, apart=work.apart)

@@ -1,29 +1,18 @@
 """Works off the deliveries of endpoints: one worker at a time has an endpoint's lease.
 
-A worker reads what is due, posts several deliveries side by side, stores what became of them, and looks again. It ends
-its lease only if nothing was added since the look before. A worker that dies leaves its lease to the walk of every
-minute; what it had posted is posted again, under the same ids.
+A worker walks through what is due. Several posts are under way at a time: when one ends, another begins, and what
+became of the former is stored meanwhile. The worker ends its lease only if nothing was added since the walk began. A
+worker that dies leaves its lease to the walk of every minute; what it had posted is posted again, under the same ids.
 """
 
 import secrets
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.domain.audit import EVERYONE, SYSTEM, Act, Event, audited
-from shared.domain.hooks.delivery import (
-    CONTENT_GONE,
-    EXPIRED,
-    DeliveryState,
-    HookAttempt,
-    HookDelivery,
-    again,
-    attempted,
-    ended,
-    is_expired,
-    next_due,
-)
+from shared.domain.hooks.delivery import DeliveryState, HookDelivery, again, is_expired
 from shared.domain.hooks.endpoint import (
     DEPLOYMENT,
     LISTENER_MS,
@@ -33,53 +22,25 @@ from shared.domain.hooks.endpoint import (
     EndpointState,
     disabled,
 )
-from shared.domain.hooks.work import AT_ONCE, LEASE_MS, SHARDS, HookWork, ReplayOrder, failed, succeeded
+from shared.domain.hooks.work import LEASE_MS, MOST_AT_ONCE, SHARDS, ReplayOrder
 from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.posting import HookPoster, HookResult
-from shared.engine.pool import Pool
+from shared.engine.hooks.turn import MARGIN_MS, Backlog, HookRun, Turn
+from shared.engine.race import Race, ThreadRace
 from shared.ports import Clock, Endpoints, HookHints, HookQueue, Retriable, Works
 
+Moves = list[tuple[HookDelivery, HookDelivery]]
 PAGE: Final = 48
-"""Deliveries that one look reads."""
+"""Deliveries that are read at a time."""
 REPLAYED: Final = 100
 """Deliveries that one look replays."""
 TURN_S: Final[Seconds] = 5
 """Seconds after which a worker hands a busy endpoint back, so that others have their turn."""
-MARGIN_MS: Final[Millis] = 25_000
-"""A lease is renewed when it lasts no longer than this: a look, posts and their results take less."""
 NEAR_MS: Final[Millis] = 6_500
 """The first retry is due within this, so a hint is sent whoever made it wait."""
 SOON_MS: Final[Millis] = 60_000
 """The walk of every minute makes up for hints that are later than this."""
 TRIES: Final = 5
-
-
-@dataclass(slots=True)
-class HookRun:
-    """What a worker has done with one lease.
-
-    Attributes:
-        delivered: deliveries that were taken.
-        refused: attempts that failed.
-        dropped: deliveries that ended without an attempt.
-    """
-
-    delivered: int = 0
-    refused: int = 0
-    dropped: int = 0
-
-
-@dataclass(slots=True)
-class _Turn:
-    """A lease at work. `kept`: the work as stored; `soon`: the run made something wait for a short while."""
-
-    work: HookWork
-    kept: HookWork
-    stop_at: Seconds
-    apart: bool
-    pool: Pool
-    soon: bool = False
-    run: HookRun = field(default_factory=HookRun)
 
 
 class CallHooks:
@@ -106,7 +67,7 @@ class CallHooks:
         poster: HookPoster,
         clock: Clock,
         draw: Callable[[], float],
-        pool: Callable[[int], Pool] = ThreadPoolExecutor,
+        pool: Callable[[int], Race] = ThreadRace,
     ) -> None:
         self._endpoints = endpoints
         self._queue = queue
@@ -136,23 +97,27 @@ class CallHooks:
 
         Raises:
             Retriable: a store did not answer. The lease is ended if that can be done.
+            ExceptionGroup: posts that were not made, by faults of ours. All else was done.
         """
         now = self._now()
         work = self._works.acquire(endpoint, secrets.token_hex(8), now=now, until=now + LEASE_MS)
         if work is None:
             return HookRun()
-        with self._pool(AT_ONCE) as pool:
-            turn = _Turn(work, work, min(stop_at, now / 1000 + TURN_S), apart, pool)
-            try:
+        pool = self._pool(MOST_AT_ONCE)
+        turn = Turn(work, work, min(stop_at, now / 1000 + TURN_S), apart, pool)
+        try:
+            with pool:  # leaving it waits for the posts under way
                 while self._look(turn):
                     pass
-            except Retriable:
-                self._hand_back(turn)
-                raise
+        except Exception:  # whatever it was: another worker may go on
+            self._hand_back(turn)
+            raise
+        if turn.faults:
+            raise ExceptionGroup(f"{endpoint}: deliveries not posted", turn.faults)
         return turn.run
 
-    def _look(self, turn: _Turn) -> bool:
-        """Read what is due, and post it; return whether to look again with this lease."""
+    def _look(self, turn: Turn) -> bool:
+        """Backlog through what is due, and post it; return whether to look again with this lease."""
         endpoint = self._endpoints.get(turn.work.endpoint)
         if endpoint is None:
             self._works.drop(turn.work)
@@ -161,7 +126,7 @@ class CallHooks:
             return self._leave_listener(turn, endpoint)
         if endpoint.disabled_at:
             return self._release(turn, wake=0)
-        if self._over(turn):
+        if turn.is_over(self._clock.now()):
             if self._hand_back(turn):
                 self._hints.call(endpoint.id, apart=turn.work.apart)
             return False
@@ -170,95 +135,108 @@ class CallHooks:
         if turn.work.replay is not None:
             self._replay(turn, turn.work.replay)
             return True
-        page, whole = self._due(endpoint)
-        waiting = self._work_off(turn, endpoint, page, whole=whole)
+        waiting = self._work_off(turn, endpoint, Backlog(*self._due(endpoint)))
         return waiting is None or self._release(turn, wake=min((x.due for x in waiting), default=0))
 
-    def _over(self, turn: _Turn) -> bool:
-        """Tell whether the worker leaves the endpoint to another, although something may be due."""
-        return self._clock.now() >= turn.stop_at or (turn.work.apart and not turn.apart)
-
-    def _due(self, endpoint: Endpoint) -> tuple[Sequence[HookDelivery], bool]:
-        """Return deliveries in the order in which they are due, and whether these are all.
+    def _due(self, endpoint: Endpoint, after: str = "") -> tuple[deque[HookDelivery], str]:
+        """Return deliveries in the order in which they are due, and where to read on, empty at the end.
 
         An endpoint that has not proven itself gets `test` events only.
         """
-        after = ""
         while True:
             found, after = self._queue.pending(endpoint.id, after=after, limit=PAGE)
             if endpoint.state is EndpointState.ENABLED:
-                return found, not after
+                return deque(found), after
             proofs = [x for x in found if x.kind == PROOF]
             if proofs or not after:
-                return proofs, not after
+                return deque(proofs), after
 
-    def _work_off(
-        self, turn: _Turn, endpoint: Endpoint, page: Sequence[HookDelivery], *, whole: bool
-    ) -> Sequence[HookDelivery] | None:
-        """Post what is due of a page; return what waits, up to the soonest of it at least. None: look again first.
+    def _work_off(self, turn: Turn, endpoint: Endpoint, backlog: Backlog) -> Sequence[HookDelivery] | None:
+        """Post what is due; return what waits, up to the soonest of it at least. None: look again first.
 
         Args:
             turn: the lease.
             endpoint: as read.
-            page: in the order in which it is due.
-            whole: whether nothing else waits.
+            backlog: with the first page.
         """
-        left = list(page)
         waiting: list[HookDelivery] = []
-        while some := self._next(turn, left):
-            if self._over(turn) or turn.work.until - self._now() < MARGIN_MS:
-                return None
-            del left[: len(some)]
-            moves, changed = self._posted(turn, endpoint, some)
-            self._queue.settle(moves)
+        moves: Moves = []
+        while True:
+            moves += self._begin(turn, endpoint, backlog)
+            if not moves and not turn.under_way:
+                break
+            if moves:
+                self._queue.settle(moves)
             waiting += [new for _, new in moves if new.state is DeliveryState.PENDING]
-            if changed:
-                return None
-        return [*waiting, *left] if left or whole else None
+            moves = self._ended(turn, endpoint, backlog) if turn.under_way else []
+        if any(isinstance(x, Retriable) for x in turn.faults):
+            raise Retriable("webhooks: what is to be posted cannot be read")
+        if backlog.stopped or not (backlog.left or not backlog.after):
+            return None
+        return [*waiting, *backlog.left]
 
-    def _next(self, turn: _Turn, left: Sequence[HookDelivery]) -> list[HookDelivery]:
-        """Return the deliveries that are due and may be posted now."""
-        now = self._now()
-        return [x for x in left[: turn.work.at_once(now)] if x.due <= now]
-
-    def _posted(
-        self, turn: _Turn, endpoint: Endpoint, some: Sequence[HookDelivery]
-    ) -> tuple[list[tuple[HookDelivery, HookDelivery]], bool]:
-        """Post deliveries; return what is to be stored of each, and whether the endpoint has changed.
+    def _begin(self, turn: Turn, endpoint: Endpoint, backlog: Backlog) -> Moves:
+        """Begin as many posts as may be under way, and read on; return what becomes of what waited for too long.
 
         Args:
             turn: the lease.
             endpoint: as read.
-            some: what is due.
+            backlog: moves on.
         """
         now = self._now()
-        old = [x for x in some if is_expired(x, now)]
-        moves = [(x, ended(attempted(x, HookAttempt(now, error=EXPIRED)), DeliveryState.FAILED, now)) for x in old]
-        turn.run.dropped += len(old)
-        fresh = [x for x in some if not is_expired(x, now)]
-        results = self._poster.post(endpoint, fresh, turn.pool) if fresh else []
-        moves += [(x.delivery, self._judged(turn, x)) for x in results]
-        return moves, self._noted(turn, endpoint, results)
+        room = turn.room(now)
+        if room > 0 and backlog.is_due(now) and (turn.is_over(self._clock.now()) or turn.is_short(now)):
+            backlog.stopped = True
+        moves: Moves = []
+        for _ in range(room):
+            if backlog.stopped or not backlog.is_due(now):
+                break
+            x = backlog.left.popleft()
+            if is_expired(x, now):
+                moves.append((x, turn.expired(x, now)))
+                continue
+            backlog.post = backlog.post or self._poster.to(endpoint)
+            turn.under_way += 1
+            turn.pool.submit(backlog.post, x)
+        self._read_on(turn, endpoint, backlog)
+        return moves
 
-    def _judged(self, turn: _Turn, result: HookResult) -> HookDelivery:
-        """Return a delivery after a post, and note in the work what that says about the endpoint."""
-        now, attempt = self._now(), result.attempt
-        if attempt is None:
-            turn.run.dropped += 1
-            gone = attempted(result.delivery, HookAttempt(now, error=CONTENT_GONE))
-            return ended(gone, DeliveryState.FAILED, now)
-        new = attempted(result.delivery, attempt)
-        if result.delivered:
-            turn.run.delivered += 1
-            turn.work = succeeded(turn.work, attempt.ms)
-            return ended(new, DeliveryState.DELIVERED, now)
-        turn.run.refused += 1
-        turn.soon = True
-        turn.work = failed(turn.work, now, attempt.ms, result.retry_after)
-        due = next_due(new, now, self._draw(), result.retry_after)
-        return ended(new, DeliveryState.FAILED, now) if due is None else replace(new, due=due)
+    def _read_on(self, turn: Turn, endpoint: Endpoint, backlog: Backlog) -> None:
+        """Read another page in time, unless the endpoint has changed.
 
-    def _noted(self, turn: _Turn, endpoint: Endpoint, results: Sequence[HookResult]) -> bool:
+        Args:
+            turn: the lease.
+            endpoint: as read.
+            backlog: is continued, or stopped.
+        """
+        now = self._now()
+        enough = len(backlog.left) >= turn.work.at_once(now, turn.taken) or (
+            backlog.left and backlog.left[-1].due > now
+        )
+        if enough or backlog.stopped or not backlog.after:
+            return
+        if self._endpoints.get(endpoint.id) != endpoint:
+            backlog.stopped = True
+            return
+        found, backlog.after = self._due(endpoint, backlog.after)
+        backlog.left += found
+
+    def _ended(self, turn: Turn, endpoint: Endpoint, backlog: Backlog) -> Moves:
+        """Wait for posts to end, and return what is to be stored of each.
+
+        Args:
+            turn: the lease.
+            endpoint: as read.
+            backlog: is stopped if the endpoint has changed, or a store fails.
+        """
+        results: list[HookResult] = [x.result() for x in turn.pool.ended()]
+        turn.under_way -= len(results)
+        moves = [(x.delivery, turn.judged(x, self._now(), self._draw())) for x in results]
+        if any(isinstance(x.fault, Retriable) for x in results) or self._noted(turn, endpoint, results):
+            backlog.stopped = True
+        return [(old, new) for old, new in moves if new != old]
+
+    def _noted(self, turn: Turn, endpoint: Endpoint, results: Sequence[HookResult]) -> bool:
         """Prove or disable an endpoint by what it answered; return whether it has changed."""
         now = self._now()
         if any(x.gone for x in results):
@@ -269,7 +247,7 @@ class CallHooks:
             asked = endpoint.url
             self._change(
                 endpoint.id,
-                lambda x: replace(x, proven=True, version=x.version + 1) if x.url == asked else x,
+                lambda x: replace(x, proven=True, version=x.version + 1) if not x.proven and x.url == asked else x,
             )
         else:
             return False
@@ -292,7 +270,7 @@ class CallHooks:
         data = {"reason": endpoint.reason} if endpoint.reason else {}
         return audited(_owner(endpoint), self._now(), endpoint.id, act, SYSTEM, data)
 
-    def _replay(self, turn: _Turn, order: ReplayOrder) -> None:
+    def _replay(self, turn: Turn, order: ReplayOrder) -> None:
         """Put some of the deliveries that are to be replayed back into the queue."""
         found, after = self._queue.ended(
             turn.work.endpoint,
@@ -306,7 +284,7 @@ class CallHooks:
             self._queue.add(turn.work.endpoint, [again(x, order.at) for x in found], wake=turn.work.until)
         turn.work = replace(turn.work, replay=replace(order, after=after) if after else None)
 
-    def _leave_listener(self, turn: _Turn, endpoint: Endpoint) -> bool:
+    def _leave_listener(self, turn: Turn, endpoint: Endpoint) -> bool:
         """Remove a listener that no command polls any longer; look at others again when they may be abandoned."""
         if endpoint.abandoned(self._now()):
             deleted = audited(_owner(endpoint), self._now(), endpoint.id, Act.HOOK_DELETED, SYSTEM)
@@ -314,7 +292,7 @@ class CallHooks:
             return False
         return self._release(turn, wake=max(endpoint.polled_at, endpoint.created_at) + LISTENER_MS)
 
-    def _keep(self, turn: _Turn) -> bool:
+    def _keep(self, turn: Turn) -> bool:
         """Store what was learned, and renew the lease; return False if it was lost."""
         now = self._now()
         if turn.work == turn.kept and turn.work.until - now >= MARGIN_MS:
@@ -325,11 +303,11 @@ class CallHooks:
         turn.work = turn.kept = kept
         return True
 
-    def _hand_back(self, turn: _Turn) -> bool:
+    def _hand_back(self, turn: Turn) -> bool:
         """End the lease at once, whatever was added, and leave the endpoint to another; return False if it was lost."""
         return self._works.keep(turn.kept, replace(turn.work, until=self._now())) is not None
 
-    def _release(self, turn: _Turn, *, wake: Millis) -> bool:
+    def _release(self, turn: Turn, *, wake: Millis) -> bool:
         """End the lease; return whether to look again first, since something was added.
 
         Args:

@@ -1,14 +1,14 @@
-"""Posts deliveries of one endpoint side by side, each once, and says what became of each."""
+"""Posts deliveries of one endpoint, each once, and says what became of each."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from shared.domain.hooks.delivery import HookAttempt, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint
 from shared.domain.hooks.signature import secret_of, signed_headers
 from shared.domain.times import Millis, Seconds
-from shared.engine.pool import Pool
 from shared.ports import Clock, HookClient, HookSecrets, HookUnreachable
 
 POST_S: Final[Seconds] = 10
@@ -26,13 +26,15 @@ class HookResult:
 
     Attributes:
         delivery: as it was.
-        attempt: the post; None: there is nothing to post any more.
+        attempt: the post; None: there is nothing to post any more, or a fault.
         retry_after: milliseconds that the endpoint asked for; 0 for none.
+        fault: why it was not posted, or may not have been: `Retriable`, or anything unforeseen; None: there was none.
     """
 
     delivery: HookDelivery
     attempt: HookAttempt | None
     retry_after: Millis = 0
+    fault: Exception | None = None
 
     @property
     def delivered(self) -> bool:
@@ -68,39 +70,32 @@ class HookPoster:
         self._body = body
         self._clock = clock
 
-    def post(self, endpoint: Endpoint, deliveries: Sequence[HookDelivery], pool: Pool) -> list[HookResult]:
-        """Post deliveries side by side, and return the results in their order, which takes up to `POST_S`.
-
-        Args:
-            endpoint: where to.
-            deliveries: at least one.
-            pool: has a thread for each.
+    def to(self, endpoint: Endpoint) -> Callable[[HookDelivery], HookResult]:
+        """Return what posts one delivery to an endpoint, which takes up to `POST_S`; threads may share it.
 
         Raises:
             MalformedSecret: the deployment has no master secret.
-            Retriable: a body, or the secret, cannot be read just now. Nothing was posted.
+            Retriable: the secret cannot be read just now.
         """
         master = self._secrets.master()
         now = int(self._clock.now() * 1000)
-        secrets = [secret_of(master, endpoint.id, version) for version in endpoint.secrets(now)]
-        bodies = [self._body(x, endpoint) for x in deliveries]
-        if len(deliveries) == 1:
-            return [self._once(endpoint, deliveries[0], bodies[0], secrets)]
-        calls = [
-            pool.submit(self._once, endpoint, delivery, body, secrets)
-            for delivery, body in zip(deliveries, bodies, strict=True)
-        ]
-        return [x.result() for x in calls]
+        return partial(self._once, endpoint, [secret_of(master, endpoint.id, x) for x in endpoint.secrets(now)])
 
-    def _once(self, endpoint: Endpoint, delivery: HookDelivery, body: bytes, secrets: Sequence[str]) -> HookResult:
+    def _once(self, endpoint: Endpoint, secrets: Sequence[str], delivery: HookDelivery) -> HookResult:
         """Post one delivery.
 
         Args:
             endpoint: where to.
-            delivery: which.
-            body: its body; empty: what it is about is gone.
             secrets: that sign.
+            delivery: which.
         """
+        try:
+            return self._posted(endpoint, secrets, delivery)
+        except Exception as fault:  # noqa: BLE001 - raised by the worker, once the results of the other posts are stored
+            return HookResult(delivery, None, fault=fault)
+
+    def _posted(self, endpoint: Endpoint, secrets: Sequence[str], delivery: HookDelivery) -> HookResult:
+        body = self._body(delivery, endpoint)
         if not body:
             return HookResult(delivery, None)
         at = self._clock.now()

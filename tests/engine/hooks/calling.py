@@ -8,8 +8,9 @@ from shared.domain.hooks.delivery import DeliveryState, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint
 from shared.domain.hooks.work import LOOK_MS, HookWork
 from shared.engine.hooks.adding import HookAdder
-from shared.engine.hooks.call import CallHooks, HookRun
+from shared.engine.hooks.call import CallHooks
 from shared.engine.hooks.posting import HookPoster
+from shared.engine.hooks.turn import HookRun
 from shared.ports import HookAnswer, HookQueue, HookUnreachable
 from tests.contracts.hook_stores import HookStores
 from tests.domain.hooks.examples import HOOK, delivery, endpoint
@@ -27,7 +28,7 @@ class Caller:
     """An endpoint, its deliveries, and a worker.
 
     Attributes:
-        down: whether the receiver answers 500.
+        faults: delivery's id → what its body's making raises.
     """
 
     def __init__(self, tap: Tap | None = None, **changes: Any) -> None:
@@ -41,6 +42,7 @@ class Caller:
         self.client = FakeHookClient(self.tap)
         self.endpoints.put(endpoint(**{"created_at": self.clock.ms, **changes}))
         self.bodies = {"content": b"{}"}
+        self.faults: dict[str, Exception] = {}
         self.call = self.worker()
 
     def worker(self, stores: HookStores | None = None) -> CallHooks:
@@ -48,7 +50,7 @@ class Caller:
         poster = HookPoster(
             client=self.client,
             secrets=FakeHookSecrets(),
-            body=lambda x, _: self.bodies["content"] and x.id.encode(),
+            body=lambda x, _: self._body(x),
             clock=self.clock,
         )
         return CallHooks(
@@ -61,6 +63,11 @@ class Caller:
             draw=lambda: 0.5,
             pool=FakePool,
         )
+
+    def _body(self, x: HookDelivery) -> bytes:
+        if x.id in self.faults:
+            raise self.faults[x.id]
+        return self.bodies["content"] and x.id.encode()
 
     def answers(self, status: int, *, ms: int = 20, retry_after: int = 0) -> None:
         """Have the receiver answer so, which takes its time."""

@@ -1,0 +1,201 @@
+"""How soon a change reaches an endpoint without batches while another endpoint hangs, in fake time.
+
+All functions of webhooks run as they are, over stores in memory. What AWS takes is added: for each call, and for
+messages on their way through queues and streams. The processor's time is left out.
+"""
+
+import random
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil
+from typing import Any, Final
+
+from benchmarks import rows
+from benchmarks.rows import Row, named
+from shared.domain.hooks.delivery import HookDelivery
+from shared.domain.hooks.kinds import HookPace
+from shared.domain.hooks.work import HookWork
+from shared.domain.times import Millis, Seconds
+from shared.engine.hooks.adding import HookAdder
+from shared.engine.hooks.call import CallHooks
+from shared.engine.hooks.gather import Gatherer
+from shared.engine.hooks.outbox import HookOutbox
+from shared.engine.hooks.posting import HookPoster
+from shared.ports import HookAnswer, HookUnreachable
+from tests.engine.hooks.hook_world import HookWorld
+from tests.fakes.clock import FakeClock, FakePool
+from tests.fakes.hooks.outside import CallHint, FakeHookSecrets
+from tests.fakes.hooks.queue import FakeHookQueue, FakeWorks
+from tests.fakes.world import ACCOUNT, credential
+
+GOAL: Final[Seconds] = 2.0
+CALL: Final[Seconds] = 0.005
+"""A call of DynamoDB."""
+SEND: Final[Seconds] = 0.010
+"""A message handed to SQS."""
+QUEUED: Final[Seconds] = 0.030
+"""From there to the function."""
+STREAM: Final[Seconds] = 0.250
+"""From a write to the function that reads the stream: at most, four looks a second."""
+FOLD: Final[Seconds] = 3 * CALL + SEND
+"""What that function does before its hint is sent."""
+ANSWER: Final[Seconds] = 0.050
+HANG: Final[Seconds] = 10.0
+BATCH: Final = 25
+"""Items of a call that writes several."""
+WORKERS: Final = 4
+JOB: Final = 100
+"""Messages of a job."""
+GOOD, DEAD = "https://good.example.com/hook", "https://dead.example.com/hook"
+
+
+def measure() -> list[Row]:
+    """Return the 95th percentiles of what 60 and 400 changes take."""
+    return [Row(named(rows.HOOK_DELAY, f"{n} at once"), p95(waits(n)), GOAL, "s", counted=True) for n in (60, 400)]
+
+
+def p95(some: Sequence[Seconds]) -> Seconds:
+    """Return the 95th percentile."""
+    return statistics.quantiles(some, n=20)[-1]
+
+
+def waits(messages: int) -> list[Seconds]:
+    """Return what each of some changes takes, from the write of its ledger to the answer of the endpoint."""
+    world = HookWorld(credential("one", rate=10_000.0))
+    for url in (GOOD, DEAD):
+        world.endpoint("message.sent", url=url)
+    for start in range(0, messages, JOB):
+        world.accept(min(JOB, messages - start))
+    world.settle()
+    world.hook_hints.gathers.clear()
+    drill = _Drill(world, messages)
+    changed = world.clock.now()
+    world.tap.delay = lambda: world.clock.sleep(CALL)
+    world.clock.run(drill.gather, *[drill.quick] * WORKERS, *[drill.apart] * WORKERS)
+    return [at - changed for at in drill.arrived.values()]
+
+
+class _Drill:
+    """The functions of webhooks.
+
+    Attributes:
+        arrived: delivery's id → when the good endpoint answered.
+    """
+
+    def __init__(self, world: HookWorld, messages: int) -> None:
+        self._world = world
+        self._clock = world.clock
+        self._messages = messages
+        self._queue = _Batches(world.queue, world.clock)
+        self._hints = _Hints(world.clock)
+        self.arrived: dict[str, Seconds] = {}
+
+    def gather(self) -> None:
+        """Hear of the changes from the stream, and make deliveries."""
+        w = self._world
+        self._clock.sleep(STREAM + FOLD + QUEUED)
+        adder = HookAdder(queue=self._queue, hints=self._hints, clock=self._clock)
+        outbox = HookOutbox(endpoints=w.endpoints, adder=adder, clock=self._clock)
+        gatherer = Gatherer(records=w.records, ledgers=w.ledgers, told=w.told, outbox=outbox, clock=self._clock)
+        gatherer.gather(ACCOUNT, [(job, n) for job in w.jobs for n in range(w.job(job).chunks)], HookPace.NOW)
+
+    def quick(self) -> None:
+        """Serve hints about endpoints that answer."""
+        self._serve(apart=False)
+
+    def apart(self) -> None:
+        """Serve hints about those that fail or hang."""
+        self._serve(apart=True)
+
+    def _serve(self, *, apart: bool) -> None:
+        calls = self._worker()
+        while len(self.arrived) < self._messages:
+            hint = self._hints.take(apart=apart)
+            if hint is None:
+                self._clock.sleep(CALL)
+            else:
+                calls.work(hint.endpoint, apart=apart, stop_at=self._clock.now() + 45)
+
+    def _worker(self) -> CallHooks:
+        poster = HookPoster(
+            client=_Receivers(self._clock, self.arrived),
+            secrets=FakeHookSecrets(),
+            body=lambda x, _: x.id.encode(),
+            clock=self._clock,
+        )
+        return CallHooks(
+            endpoints=self._world.endpoints,
+            queue=self._queue,
+            works=FakeWorks(self._world.queue),
+            hints=self._hints,
+            poster=poster,
+            clock=self._clock,
+            draw=random.Random(1).random,
+            pool=FakePool,
+        )
+
+
+class _Receivers:
+    """One that answers and one that hangs."""
+
+    def __init__(self, clock: FakeClock, arrived: dict[str, Seconds]) -> None:
+        self._clock = clock
+        self._arrived = arrived
+
+    def post(self, url: str, *, headers: Mapping[str, str], body: bytes, until: Seconds) -> HookAnswer:
+        """Answer, or hang; see `ports.HookClient`."""
+        del body, until
+        if url == DEAD:
+            self._clock.sleep(HANG)
+            raise HookUnreachable("read_timeout", int(HANG * 1000))
+        self._clock.sleep(ANSWER)
+        self._arrived.setdefault(headers["webhook-id"], self._clock.now())
+        return HookAnswer(204, int(ANSWER * 1000))
+
+
+class _Hints:
+    """`ports.HookHints`: messages reach a function after a while."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self._sent: list[tuple[Seconds, CallHint]] = []
+
+    def gather(self, namespace: str, places: Mapping[str, Sequence[int]], pace: HookPace) -> None:
+        """Do nothing: what there is to gather is known."""
+
+    def call(self, endpoint: str, *, delay: Seconds = 0, apart: bool = False) -> None:
+        """Queue a hint; see `ports.HookHints`."""
+        self._clock.sleep(SEND)
+        self._sent.append((self._clock.now() + max(delay, QUEUED), CallHint(endpoint, delay, apart)))
+
+    def take(self, *, apart: bool) -> CallHint | None:
+        """Return a hint that has come, and remove it."""
+        for found in self._sent:
+            if found[0] <= self._clock.now() and found[1].apart == apart:
+                self._sent.remove(found)
+                return found[1]
+        return None
+
+
+class _Batches:
+    """`ports.HookQueue`: what writes many items takes a call for every 25."""
+
+    def __init__(self, queue: FakeHookQueue, clock: FakeClock) -> None:
+        self._queue = queue
+        self._clock = clock
+        self.pending: Callable[..., Any] = queue.pending
+        self.ended: Callable[..., Any] = queue.ended
+        self.get: Callable[..., Any] = queue.get
+
+    def add(self, endpoint: str, deliveries: Sequence[HookDelivery], *, wake: Millis) -> HookWork:
+        """Store deliveries; see `ports.HookQueue`."""
+        self._more(len(deliveries), 1)
+        return self._queue.add(endpoint, deliveries, wake=wake)
+
+    def settle(self, moves: Sequence[tuple[HookDelivery, HookDelivery]]) -> None:
+        """Replace deliveries; see `ports.HookQueue`."""
+        self._more(2 * len(moves), 2)
+        self._queue.settle(moves)
+
+    def _more(self, items: int, counted: int) -> None:
+        self._clock.sleep(CALL * max(0, ceil(items / BATCH) - counted))

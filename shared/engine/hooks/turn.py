@@ -1,0 +1,146 @@
+"""A worker's turn with an endpoint: what it knows of the lease, and what the results of posts change."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from shared.domain.hooks.delivery import (
+    CONTENT_GONE,
+    EXPIRED,
+    FAULT,
+    DeliveryState,
+    HookAttempt,
+    HookDelivery,
+    attempted,
+    ended,
+    next_due,
+)
+from shared.domain.hooks.work import HookWork, failed, succeeded
+from shared.domain.times import Millis, Seconds
+from shared.engine.hooks.posting import HookResult
+from shared.engine.race import Race
+from shared.ports import Retriable
+
+MARGIN_MS: Final[Millis] = 25_000
+"""A lease is renewed when it lasts no longer than this: a look, posts and their results take less."""
+
+
+@dataclass(slots=True)
+class HookRun:
+    """What a worker has done with one lease.
+
+    Attributes:
+        delivered: deliveries that were taken.
+        refused: attempts that failed.
+        dropped: deliveries that ended without an attempt.
+    """
+
+    delivered: int = 0
+    refused: int = 0
+    dropped: int = 0
+
+
+@dataclass(slots=True)
+class Backlog:
+    """What waits for an endpoint, read page by page, by when it is due.
+
+    Attributes:
+        left: what was read and not begun.
+        after: where to read on; empty: all was read.
+        post: posts a delivery; None until the first is due.
+        stopped: no further post begins, although something may be due.
+    """
+
+    left: deque[HookDelivery]
+    after: str
+    post: Callable[[HookDelivery], HookResult] | None = None
+    stopped: bool = False
+
+    def is_due(self, now: Millis) -> bool:
+        """Tell whether something that was read is due."""
+        return bool(self.left) and self.left[0].due <= now
+
+
+@dataclass(slots=True)
+class Turn:
+    """A lease at work.
+
+    Attributes:
+        work: as the worker knows it.
+        kept: as it is stored.
+        stop_at: Unix seconds after which no post begins.
+        apart: whether the worker is one of those for endpoints that fail or hang.
+        pool: posts side by side.
+        under_way: posts whose results are not known.
+        taken: deliveries that the endpoint took since the last one that it refused.
+        soon: something was made to wait for a short while.
+        faults: why posts were not made.
+        run: what was done.
+    """
+
+    work: HookWork
+    kept: HookWork
+    stop_at: Seconds
+    apart: bool
+    pool: Race
+    under_way: int = 0
+    taken: int = 0
+    soon: bool = False
+    faults: list[Exception] = field(default_factory=list)
+    run: HookRun = field(default_factory=HookRun)
+
+    def is_over(self, now: Seconds) -> bool:
+        """Tell whether the worker leaves the endpoint to another, although something may be due."""
+        return now >= self.stop_at or (self.work.apart and not self.apart)
+
+    def is_short(self, now: Millis) -> bool:
+        """Tell whether the lease must be renewed before another post begins."""
+        return self.work.until - now < MARGIN_MS
+
+    def room(self, now: Millis) -> int:
+        """Return how many posts more may be under way; negative if there are too many."""
+        return self.work.at_once(now, self.taken) - self.under_way
+
+    def expired(self, delivery: HookDelivery, now: Millis) -> HookDelivery:
+        """Return a delivery that waited for too long."""
+        self.run.dropped += 1
+        return ended(attempted(delivery, HookAttempt(now, error=EXPIRED)), DeliveryState.FAILED, now)
+
+    def judged(self, result: HookResult, now: Millis, draw: float) -> HookDelivery:
+        """Return a delivery after a post, and note what that says about the endpoint.
+
+        Args:
+            result: of the post.
+            now: Unix milliseconds.
+            draw: a random number, 0 to 1, for the spread of the next try.
+        """
+        old, attempt = result.delivery, result.attempt
+        if result.fault is not None:
+            return self._faulty(old, result.fault, now, draw)
+        if attempt is None:
+            self.run.dropped += 1
+            return ended(attempted(old, HookAttempt(now, error=CONTENT_GONE)), DeliveryState.FAILED, now)
+        new = attempted(old, attempt)
+        if result.delivered:
+            self.run.delivered += 1
+            self.taken += 1
+            self.work = succeeded(self.work, attempt.ms)
+            return ended(new, DeliveryState.DELIVERED, now)
+        self.run.refused += 1
+        self.taken = 0
+        if self.work.open_until <= now:  # those that were under way when the breaker opened say nothing new
+            self.work = failed(self.work, now, attempt.ms, result.retry_after)
+        return self._later(new, now, draw, result.retry_after)
+
+    def _faulty(self, delivery: HookDelivery, fault: Exception, now: Millis, draw: float) -> HookDelivery:
+        """Note a fault of ours. What no store's failure explains is put off, so that it holds up no other delivery."""
+        self.faults.append(fault)
+        if isinstance(fault, Retriable):
+            return delivery
+        return self._later(attempted(delivery, HookAttempt(now, error=FAULT)), now, draw)
+
+    def _later(self, delivery: HookDelivery, now: Millis, draw: float, retry_after: Millis = 0) -> HookDelivery:
+        self.soon = True
+        due = next_due(delivery, now, draw, retry_after)
+        return ended(delivery, DeliveryState.FAILED, now) if due is None else replace(delivery, due=due)
