@@ -14,7 +14,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 	--no-emit-index-url --no-emit-find-links
 
 .PHONY: help setup run demo demo-page up down status test test-unit test-browser test-deployed lint lint-infra english check bench mutants crash chaos kill recovery \
-	campaign-proof link-proof digest-proof mail-proof hooks-proof ingest-proof pace model soak browser screenshots docs openapi lock clean
+	campaign-proof link-proof digest-proof mail-proof hooks-proof ingest-proof pace model soak browser screenshots docs openapi samples release lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -40,8 +40,9 @@ $(VENV)/.installed: $(VENV)/.created requirements/dev.txt pyproject.toml
 	@touch $@
 
 $(VENV)/.node: $(VENV)/.installed package.json package-lock.json
-	@echo "installing the CDK command line"
+	@echo "installing the CDK command line and the API's documentation"
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/npm ci --loglevel=error --no-audit --no-fund --no-update-notifier --no-progress >/dev/null
+	@$(PY) -m tools.page_files
 	@touch $@
 
 run: setup ## start the local cloud, send the example newsletter, and stay up until Ctrl-C
@@ -155,12 +156,15 @@ openapi: setup ## regenerate functions/api/openapi.json and docs/errors.md
 	$(PY) -m functions.api.openapi
 	$(PY) -m functions.api.error_page
 
+release: setup ## make VERSION the version of the package, the API and the changelog; prints how to commit and tag it
+	@$(PY) -m tools.release $(VERSION)
+
 lock: setup ## resolve requirements/*.in anew
 	$(COMPILE) requirements/runtime.in -o requirements/runtime.txt
 	$(COMPILE) requirements/dev.in -o requirements/dev.txt
 
 clean: ## stop the local cloud and remove everything that can be made again
 	@if [ -x $(PY) ] && [ -d .local ]; then $(PY) -m infra.local down || true; fi
-	rm -rf $(VENV) .local node_modules cdk.out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf $(VENV) .local node_modules functions/api/docs/static cdk.out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -8,8 +8,9 @@ and place are logged.
 import traceback
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
+from functions.api.docs.page import FILES
 from functions.api.operations import ROUTES
 from functions.api.services import ApiServices, build
 from functions.early import early
@@ -24,6 +25,7 @@ from shared.web.problems import Problem
 from shared.web.routing import Page, Public, Visit, find
 
 logger = logs.lines("api")
+_ROUTES: Final = (*ROUTES, *FILES)
 
 
 @cache
@@ -64,14 +66,14 @@ def respond(event: Mapping[str, Any], request_id: str, using: Callable[[], ApiSe
         answer = http.problem(Problem("internal_error"), request_id)
     log = logger.error if answer.status >= http.FAULT else logger.info
     log("answered", status=answer.status, **seen)
-    return http.write(answer, request_id)
+    return http.write(answer, request_id, gzip=http.takes_gzip(event))
 
 
 def _answer(
     event: Mapping[str, Any], request_id: str, using: Callable[[], ApiServices], seen: dict[str, Any]
 ) -> Answer:
     request = http.read(event, request_id)
-    route, path = find(ROUTES, request)
+    route, path = find(_ROUTES, request)
     seen["operation"] = route.name
     if isinstance(route, Page):
         return route.handler()

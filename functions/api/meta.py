@@ -1,9 +1,10 @@
-"""What needs no key: health, the OpenAPI document, its page."""
+"""What needs no key: health, the OpenAPI document, its page and the page of errors."""
 
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from functions.api.docs.page import SHORT, packed, page
 from functions.api.error_page import as_html
 from shared.web.http import Answer, plain
 from shared.web.problems import ERRORS_PATH
@@ -13,8 +14,8 @@ _FOLDER: Final = Path(__file__).parent
 
 
 @cache
-def _file(name: str) -> str:
-    return (_FOLDER / name).read_text(encoding="utf-8")
+def _document() -> str:
+    return (_FOLDER / "openapi.json").read_text(encoding="utf-8")
 
 
 def health() -> Answer:
@@ -24,20 +25,14 @@ def health() -> Answer:
 
 def document() -> Answer:
     """Return the OpenAPI document as committed."""
-    return Answer(200, _file("openapi.json"), {"Cache-Control": "public, max-age=300"})
-
-
-def page() -> Answer:
-    """Return the documentation: one page, without anything from elsewhere."""
-    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'"
-    headers = {"Content-Security-Policy": policy, "Cache-Control": "public, max-age=300"}
-    return Answer(200, _file("docs.html"), headers, "text/html; charset=utf-8")
+    text = _document()
+    return Answer(200, text, {"Cache-Control": SHORT}, zipped=packed(text))
 
 
 def errors() -> Answer:
     """Return the page of all error codes, to whose rows the `type` of problems leads."""
     policy = "default-src 'none'; style-src 'unsafe-inline'"
-    headers = {"Content-Security-Policy": policy, "Cache-Control": "public, max-age=300"}
+    headers = {"Content-Security-Policy": policy, "Cache-Control": SHORT}
     return Answer(200, as_html(), headers, "text/html; charset=utf-8")
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
@@ -13,12 +14,14 @@ from pydantic.json_schema import models_json_schema
 from functions.api.error_page import WEBHOOK_CODES
 from functions.api.hooks.page import MODELS, webhooks
 from functions.api.operations import ROUTES
+from functions.api.samples.document import add_samples
 from shared.contracts import WEBHOOK_PATH
 from shared.web.problems import CODES, ProblemDetails
 from shared.web.routing import AnyRoute, Nothing, Page, Public, Scheme, parameters
 
 FILE: Final = Path(__file__).parent / "openapi.json"
-VERSION: Final = "1.0.0"
+PROJECT: Final = Path(__file__).parents[2] / "pyproject.toml"
+"""Has the version of everything: the package, the API and the newest release in CHANGELOG.md."""
 COMMON: Final = ("unauthorized", "missing_scope", "rate_limited", "internal_error", "try_again", "malformed_request")
 _SCHEMES: Final = {Scheme.KEY: "key", Scheme.BASIC: "notifier"}
 _IF_NONE_MATCH: Final = {
@@ -70,16 +73,17 @@ def generate() -> Schema:
             operation = _public(route) if isinstance(route, Public) else _operation(route, schemas, refs)
         paths.setdefault(route.path, {})[route.method.lower()] = operation
     paths[WEBHOOK_PATH] = {"post": _webhook()}
-    return {
+    document: Schema = {
         "openapi": "3.1.0",
         "info": {
             "title": "Posthaste",
-            "version": VERSION,
+            "version": tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["version"],
             "description": "Each message once, never above a provider's rate, never silently lost.\n\n"
             "Errors are RFC 9457 problem details with a stable `code`. A POST with an `Idempotency-Key` can be "
             "repeated: it gives the first answer again.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
+        "servers": [{"url": "./", "description": "The deployment that this document is from."}],
         "security": [{"key": []}],
         "paths": paths,
         "webhooks": webhooks(refs),
@@ -99,6 +103,8 @@ def generate() -> Schema:
             "schemas": schemas,
         },
     }
+    add_samples(document)
+    return document
 
 
 def _schemas() -> tuple[dict[str, Schema], dict[tuple[type[BaseModel], str], Schema]]:

@@ -29,6 +29,9 @@ SERVICES: Final = ("dynamodb", "dynamodbstreams", "s3", "scheduler", "secretsman
 """AWS services that the functions have clients of. Of 430 models in botocore, 27 of its 29 MB, these are left."""
 TASK: Final = "/var/task"
 """Where Lambda has the asset: the place that bytecode names in traces."""
+OF_NPM: Final = ("swagger-ui-bundle.js", "swagger-ui.css")
+"""Files of the API's documentation that `make setup` has copied out of a package of npm."""
+DOCS: Final = ROOT / "functions" / "api" / "docs" / "static"
 LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.py[co]", "tests", ".*")
 SECONDS: Final = 300
 
@@ -54,8 +57,10 @@ def build(target: DeployTarget, folder: Path, *, bytecode: bool = True) -> None:
 
     Raises:
         RuntimeError: uv failed; the message is the end of what it said.
-        SettingsError: there is no interpreter that could compile it.
+        SettingsError: there is no interpreter that could compile it, or the documentation's files are missing.
     """
+    if missing := [name for name in OF_NPM if not (DOCS / name).is_file()]:
+        raise SettingsError(f"{DOCS.relative_to(ROOT)} lacks {', '.join(missing)}; run: make setup")
     compiler = interpreter(target) if bytecode else ""
     _install(target, folder)
     _prune(folder / "botocore" / "data")

@@ -8,6 +8,7 @@ github.com/hotsock/voker pull 8 and middleapi/standard-server pull 93; MiniStack
 import base64
 import binascii
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,6 +22,7 @@ MAX_ANSWER: Final = 6_000_000
 """Bytes of a body as a string of JSON, which is how Lambda passes it on; it takes 6 MB, the rest is for headers."""
 REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
 """What API Gateway puts where bytes of a text are no UTF-8. A body may hold it honestly: then the length is its own."""
+_GZIP: Final = re.compile(r"(?:gzip|\*)(?:;q=(?:1(?:\.0*)?|0\.0*[1-9]\d*))?")
 FAULT: Final = 500
 """From this status on the fault is ours."""
 
@@ -47,12 +49,21 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a route gives back."""
+    """What a route gives back.
+
+    Attributes:
+        status: of HTTP.
+        body: text.
+        headers: besides those of every answer.
+        content_type: of the body.
+        zipped: the body compressed by gzip, for clients that take it. Empty: it is sent as it is.
+    """
 
     status: int
     body: str
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = "application/json"
+    zipped: bytes = b""
 
 
 def read(event: Mapping[str, Any], request_id: str) -> Request:
@@ -107,8 +118,21 @@ def _body(event: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
     return body
 
 
-def write(answer: Answer, request_id: str) -> dict[str, Any]:
-    """Return API Gateway's form of an answer."""
+def takes_gzip(event: Mapping[str, Any]) -> bool:
+    """Check whether the client of an event reads gzip (RFC 9110, 12.5.3)."""
+    headers = {name.lower(): str(value) for name, value in (event.get("headers") or {}).items()}
+    wanted = (part.replace(" ", "").lower() for part in headers.get("accept-encoding", "").split(","))
+    return any(_GZIP.fullmatch(part) for part in wanted)
+
+
+def write(answer: Answer, request_id: str, *, gzip: bool = False) -> dict[str, Any]:
+    """Return API Gateway's form of an answer.
+
+    Args:
+        answer: what a route gave back.
+        request_id: names the request.
+        gzip: whether the client reads gzip. Only an answer that has a compressed body is sent so.
+    """
     headers = {
         "Content-Type": answer.content_type,
         "Cache-Control": "no-store",
@@ -116,7 +140,14 @@ def write(answer: Answer, request_id: str) -> dict[str, Any]:
         "X-Request-Id": request_id,
         **answer.headers,
     }
-    return {"statusCode": answer.status, "headers": headers, "body": answer.body, "isBase64Encoded": False}
+    if not answer.zipped:
+        return {"statusCode": answer.status, "headers": headers, "body": answer.body, "isBase64Encoded": False}
+    headers["Vary"] = "Accept-Encoding"
+    if not gzip:
+        return {"statusCode": answer.status, "headers": headers, "body": answer.body, "isBase64Encoded": False}
+    headers["Content-Encoding"] = "gzip"
+    body = base64.b64encode(answer.zipped).decode()
+    return {"statusCode": answer.status, "headers": headers, "body": body, "isBase64Encoded": True}
 
 
 def answerable(body: str) -> bool:

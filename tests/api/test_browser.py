@@ -1,9 +1,13 @@
 """The unsubscription page in a real browser, driven by the W3C's WebDriver protocol."""
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from functions.api.openapi import FILE
+from infra.local.processes import wait_for
 from tests.api.conftest import Api
 from tests.api.site import pages
 from tests.api.test_unsubscribe import ANN, link, off
@@ -79,10 +83,52 @@ def test_the_page_is_what_assistive_technology_needs(api: Api, site: str, browse
     browser.shows("You are unsubscribed")
 
 
-def test_the_documentation_shows_every_operation(site: str) -> None:
+FOUND = "return [...document.querySelectorAll('.opblock-summary-path')].map((path) => path.dataset.path)"
+WIDTHS = "return [document.documentElement.scrollWidth, window.innerWidth]"
+
+
+@pytest.fixture
+def reader() -> Iterator[Browser]:
     with browsing(scripts=True) as opened:
-        opened.do("POST", "/url", {"url": f"{site}/docs"})
-        opened.shows("Posthaste API")
-        opened.find("#main h2")  # waits for it
-        assert "Version" in opened.text("#intro")
-        assert "/messages" in opened.text("#main")
+        yield opened
+
+
+def run(browser: Browser, script: str) -> Any:
+    return browser.do("POST", "/execute/sync", {"script": script, "args": []})
+
+
+def test_the_documentation_shows_every_operation(site: str, reader: Browser) -> None:
+    reader.do("POST", "/url", {"url": f"{site}/docs"})
+    reader.shows("Posthaste API")
+    reader.find("#docs .opblock")  # waits for it
+    assert "Version" in reader.text("#intro")
+    document = json.loads(FILE.read_text("utf-8"))
+    assert sorted(run(reader, FOUND)) == sorted(path for path, methods in document["paths"].items() for _ in methods)
+    assert reader.text(".servers option").startswith(f"{site} "), "the deployment that the page is from"
+
+
+def test_the_documentation_finds_an_operation_by_words(site: str, reader: Browser) -> None:
+    reader.do("POST", "/url", {"url": f"{site}/docs"})
+    reader.do("POST", reader.find(".operation-filter-input") + "/value", {"text": "stop campaign"})
+    assert wait_for(lambda: run(reader, FOUND) == ["/campaigns/{id}/stop"], 30)
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_link_opens_an_operation_with_samples_and_tries_it_out(
+    api: Api, site: str, reader: Browser, width: int
+) -> None:
+    mobile = width < 700
+    reader.devtools("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=mobile)
+    reader.do("POST", "/url", {"url": f"{site}/docs#/Service/getHealth"})
+    block = "#operations-Service-getHealth"
+    assert "curl" in reader.text(f"{block} .samples pre")
+    shown, room = run(reader, WIDTHS)
+    assert shown <= room == width if mobile else shown <= room, "nothing to scroll sideways"
+    tabs = f"return [...document.querySelectorAll('{block} .samples [role=tab]')].map((tab) => tab.textContent)"
+    assert run(reader, tabs) == ["curl", "Python", "TypeScript", "Go", "PHP"]
+    reader.do("POST", reader.find(f"{block} .samples [role=tab]:nth-child(2)") + "/click", {})
+    assert "import httpx" in reader.text(f"{block} .samples pre")
+    reader.do("POST", reader.find(f"{block} .try-out button") + "/click", {})
+    run(reader, f"document.querySelector('{block} .execute').scrollIntoView({{block: 'center'}})")
+    reader.do("POST", reader.find(f"{block} .execute") + "/click", {})
+    assert '"ok"' in reader.text(f"{block} .live-responses-table .microlight")

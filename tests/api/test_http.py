@@ -1,11 +1,16 @@
+import gzip
+import hashlib
 import json
 import logging
-from base64 import b64encode
+import re
+from base64 import b64decode, b64encode
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from functions.api import handler as module
+from functions.api.docs.page import OF_COMPONENT, OF_OURS, TYPES, text_of
 from functions.api.handler import handler, respond
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.ports import Retriable
@@ -32,10 +37,59 @@ def test_what_needs_no_key_is_answered_without_services() -> None:
 def test_the_documentation_needs_nothing_from_elsewhere() -> None:
     got = handler(event("GET", "/docs"), Context())
     assert got["headers"]["Content-Type"].startswith("text/html")
-    assert "default-src 'none'" in got["headers"]["Content-Security-Policy"]
-    for outside in ("http://", "https://", "src=", "@import", "//cdn"):
+    policy = got["headers"]["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self';" in policy
+    assert "connect-src 'self';" in policy
+    for outside in ("http://", "https://", "@import", "//cdn"):
         assert outside not in got["body"], outside
-    assert "prefers-color-scheme" in got["body"]
+    loaded = re.findall(r'(?:src|href)="([^"]+)"', got["body"])
+    assert sorted(address.partition("?v=")[0] for address in loaded) == [
+        *("docs/page.css", "docs/page.js", "docs/swagger-ui-bundle.js", "docs/swagger-ui.css"),
+        "openapi.json",
+    ]
+    assert "prefers-color-scheme" in text_of("page.css")
+
+
+@pytest.mark.parametrize("name", [*OF_COMPONENT, *OF_OURS])
+def test_a_file_of_the_documentation_is_kept_by_its_content(name: str) -> None:
+    page = handler(event("GET", "/docs"), Context())["body"]
+    digest = hashlib.sha256(text_of(name).encode()).hexdigest()[:16]
+    assert f'"docs/{name}?v={digest}"' in page
+    got = handler(event("GET", f"/docs/{name}", query={"v": digest}), Context())
+    assert got["body"] == text_of(name)
+    assert got["headers"]["Content-Type"] == TYPES[f".{name.rpartition('.')[2]}"]
+    assert got["headers"]["Cache-Control"] == "public, max-age=31536000, immutable"
+
+
+def test_the_component_is_the_package_s_own() -> None:
+    package = Path(__file__).parents[2] / "node_modules" / "swagger-ui-dist"
+    for name in OF_COMPONENT:
+        assert text_of(name) == (package / name).read_text("utf-8"), "run: make setup"
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/docs/swagger-ui-bundle.js"])
+def test_a_large_page_is_compressed_for_clients_that_take_it(path: str) -> None:
+    plain = handler(event("GET", path), Context())
+    got = handler(event("GET", path, headers={"Accept-Encoding": "br, gzip"}), Context())
+    assert (plain["isBase64Encoded"], got["isBase64Encoded"]) == (False, True)
+    assert got["headers"]["Content-Encoding"] == "gzip"
+    assert got["headers"]["Vary"] == plain["headers"]["Vary"] == "Accept-Encoding"
+    assert "Content-Encoding" not in plain["headers"]
+    body = b64decode(got["body"])
+    assert gzip.decompress(body).decode() == plain["body"]
+    assert len(body) < len(plain["body"]) / 3
+
+
+@pytest.mark.parametrize("header", ["gzip", "GZIP;q=0.5, br", "br, *", "gzip;q=1.0"])
+def test_a_client_that_takes_gzip_says_so(header: str) -> None:
+    assert http.takes_gzip({"headers": {"Accept-Encoding": header}})
+
+
+@pytest.mark.parametrize("header", ["", "br", "gzip;q=0", "gzip;q=0.000", "x-gzip"])
+def test_a_client_that_does_not_say_so_gets_a_plain_body(header: str) -> None:
+    assert not http.takes_gzip({"headers": {"Accept-Encoding": header}})
+    assert not http.takes_gzip({})
 
 
 def test_every_answer_names_its_request_and_is_not_cached(api: Api) -> None:

@@ -1,0 +1,121 @@
+"use strict";
+// Shows openapi.json with Swagger UI. Adds a search over paths and summaries, and each operation's samples in tabs.
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const paint = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", paint);
+paint();
+
+const base = location.href.replace(/\/docs\/?(\?.*)?(#.*)?$/, "");
+const chosen = { label: "curl", seen: new Set() };
+const choose = (label) => {
+  chosen.label = label;
+  chosen.seen.forEach((changed) => changed(label));
+};
+
+const Samples = ({ React, samples: some }) => {
+  const make = React.createElement;
+  const [label, setLabel] = React.useState(chosen.label);
+  const [copied, setCopied] = React.useState("Copy");
+  React.useEffect(() => {
+    chosen.seen.add(setLabel);
+    return () => { chosen.seen.delete(setLabel); };
+  }, []);
+  const shown = some.find((sample) => sample.label === label) || some[0];
+  const copy = () => navigator.clipboard.writeText(shown.source).then(
+    () => setCopied("Copied"), () => setCopied("Not allowed by the browser"));
+  const tabs = some.map((sample) => make("button", {
+    key: sample.label, type: "button", role: "tab", "aria-selected": sample === shown,
+    onClick: () => { choose(sample.label); setCopied("Copy"); },
+  }, sample.label));
+  return make("section", { className: "samples", "aria-label": "Samples" },
+    make("div", { role: "tablist", "aria-label": "Language" }, ...tabs,
+      make("button", { type: "button", className: "copy", onClick: copy }, copied)),
+    make("pre", { role: "tabpanel", tabIndex: 0 }, shown.source));
+};
+
+const Posthaste = () => ({
+  fn: {
+    // Each word of the search is in an operation's method, path, id, summary or tag.
+    opsFilter: (tags, phrase) => {
+      const words = phrase.toLowerCase().split(/\s+/).filter(Boolean);
+      const fits = (tag) => (item) => {
+        const operation = item.get("operation");
+        const text = [tag, item.get("method"), item.get("path"), operation.get("operationId"), operation.get("summary")]
+          .join(" ").toLowerCase();
+        return words.every((word) => text.includes(word));
+      };
+      return tags.map((group, tag) => group.set("operations", group.get("operations").filter(fits(tag))))
+        .filter((group) => group.get("operations").size > 0);
+    },
+  },
+  wrapComponents: {
+    FilterContainer: (Original, { React }) => (props) => {
+      React.useEffect(() => {
+        for (const field of document.querySelectorAll(".operation-filter-input")) {
+          field.setAttribute("placeholder", "Search operations");
+          field.setAttribute("aria-label", "Search operations");
+        }
+      });
+      return React.createElement(Original, props);
+    },
+    responses: (Original, { React, specSelectors }) => (props) => {
+      const name = specSelectors.specJson().getIn(["paths", props.path, props.method, "operationId"]);
+      const answers = React.createElement(Original, props);
+      if (samples.get(name).length === 0) return answers;
+      return React.createElement(React.Fragment, null,
+        React.createElement(Samples, { React, samples: samples.get(name) }), answers);
+    },
+  },
+});
+
+// The component reads OpenAPI 3.1 many times more slowly than 3.0, so it gets the same document in the older form.
+const older = (value) => {
+  if (Array.isArray(value)) return value.map(older);
+  if (value === null || typeof value !== "object") return value;
+  const { anyOf, const: only, examples, ...rest } = value;
+  const out = Object.fromEntries(Object.entries(rest).map(([name, inner]) => [name, older(inner)]));
+  if (only !== undefined) out.enum = [only];
+  if (Array.isArray(examples)) out.example = examples[0];
+  if (!Array.isArray(anyOf)) return anyOf === undefined ? out : { ...out, anyOf: older(anyOf) };
+  const some = anyOf.filter((schema) => schema.type !== "null").map(older);
+  if (some.length < anyOf.length) out.nullable = true;
+  if (some.length > 1) return { ...out, anyOf: some };
+  return some[0].$ref ? { ...out, allOf: some } : { ...some[0], ...out };
+};
+
+const samples = new Map();
+const prepared = (found) => {
+  for (const methods of Object.values(found.paths))
+    for (const operation of Object.values(methods)) {
+      samples.set(operation.operationId, operation["x-codeSamples"] || []);
+      delete operation["x-codeSamples"];
+    }
+  const { webhooks, ...rest } = found;
+  return { ...older(rest), openapi: "3.0.3", servers: [{ ...found.servers[0], url: base }] };
+};
+
+const intro = document.getElementById("intro");
+const said = (info) => {
+  const link = Object.assign(document.createElement("a"), { href: "openapi.json", textContent: "openapi.json" });
+  const code = Object.assign(document.createElement("code"), { textContent: base });
+  intro.replaceChildren(`${info.description.split("\n")[0]} Version ${info.version}, `, link,
+    ". In the samples, POSTHASTE_URL is ", code, " and POSTHASTE_API_KEY your key.");
+};
+
+fetch("openapi.json").then((answer) => answer.json()).then((found) => {
+  said(found.info);
+  SwaggerUIBundle({
+    spec: prepared(found),
+    dom_id: "#docs",
+    presets: [SwaggerUIBundle.presets.apis],
+    plugins: [Posthaste],
+    deepLinking: true,
+    displayOperationId: true,
+    docExpansion: "list",
+    filter: true,
+    defaultModelsExpandDepth: -1,
+    defaultModelExpandDepth: 3,
+    persistAuthorization: false,
+    validatorUrl: null,
+  });
+}).catch((error) => { intro.textContent = `The document could not be read: ${error}`; });

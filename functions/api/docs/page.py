@@ -1,0 +1,71 @@
+"""The page and the files that it loads, all from the API's own address."""
+
+import gzip
+import hashlib
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Final
+
+from shared.web.http import Answer
+from shared.web.routing import Page
+
+FOLDER: Final = Path(__file__).parent
+STATIC: Final = FOLDER / "static"
+"""Where `make setup` puts the component's files."""
+OF_COMPONENT: Final = ("swagger-ui-bundle.js", "swagger-ui.css")
+OF_OURS: Final = ("page.js", "page.css")
+TYPES: Final = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The component sets styles on elements, and its icons are in its style sheet."""
+SHORT: Final = "public, max-age=300"
+FOREVER: Final = "public, max-age=31536000, immutable"
+"""For an address that names the content."""
+
+
+@cache
+def text_of(name: str) -> str:
+    """Return a file that the page loads."""
+    folder = STATIC if name in OF_COMPONENT else FOLDER
+    return (folder / name).read_text(encoding="utf-8")
+
+
+@cache
+def packed(text: str) -> bytes:
+    """Return a text compressed, the same bytes each time."""
+    return gzip.compress(text.encode(), mtime=0)
+
+
+@cache
+def _html() -> str:
+    """Return the page, with addresses that change with the content of what they name."""
+
+    def address(found: re.Match[str]) -> str:
+        digest = hashlib.sha256(text_of(found[1]).encode()).hexdigest()[:16]
+        return f"docs/{found[1]}?v={digest}"
+
+    return re.sub(r"(?<=\")\{([a-z.-]+)\}(?=\")", address, text_of("page.html"))
+
+
+def page() -> Answer:
+    """Return the documentation: one page, which loads nothing from elsewhere."""
+    headers = {"Content-Security-Policy": POLICY, "Cache-Control": SHORT}
+    return Answer(200, _html(), headers, "text/html; charset=utf-8")
+
+
+def _file(name: str) -> Answer:
+    text = text_of(name)
+    return Answer(200, text, {"Cache-Control": FOREVER}, TYPES[Path(name).suffix], packed(text))
+
+
+def _route(name: str) -> Page:
+    handler: Callable[[], Answer] = partial(_file, name)
+    return Page(f"/docs/{name}", "getDocsFile", "A file of the page", TYPES[Path(name).suffix], handler)
+
+
+FILES: Final = tuple(_route(name) for name in (*OF_COMPONENT, *OF_OURS))
+"""What the page loads. These are no operations, so the document does not have them."""

@@ -1,0 +1,145 @@
+"""What each operation is called with in its sample. An operation that is not here is called with its schema's example.
+
+Ids, names and times are literals that a reader replaces by their own, and so do the tests that run the samples.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+JOB: Final = "01m3250v00htjargbc8xxb75pm"
+CAMPAIGN: Final = "01m3250v00wh742j0vm8wb7anm"
+UPLOAD: Final = "01m3250v00j026b1skeaxv11tw"
+TEMPLATE: Final = "01m3250v00n197k5j0fjpyam13"
+MAIL: Final = "01m3250v00d8r2kq6b1x5n7t4e"
+HOOK: Final = "01m3250v00k6y7zq4d9w0c2r5h"
+DELIVERY: Final = "01m3250v00v3c8m1t6q2b9x4ga"
+WINDOW: Final = "5d1f0c2b7e4a9d63-1"
+NOTICE: Final = "A-1"
+NOTIFIER: Final = "clinic-1"
+PROGRAM: Final = "vaccination"
+PREFIX: Final = "acme/"
+ADDRESS: Final = "ann@example.org"
+LINK: Final = "kO3vJ8Qm2xT5"
+"""The token of a link."""
+RANGE: Final = "20261123000000-20261124000000"
+TIME: Final = "2026-12-01T09:00:00Z"
+"""A time to come."""
+PAST: Final = "2026-11-23T09:00:00Z"
+DAY: Final = "2026-12-01"
+KEY: Final = "order-4711"
+"""A value of the header Idempotency-Key."""
+MESSAGE: Final = "From: Acme <news@example.com>\r\nTo: ann@example.org\r\nSubject: Your ticket\r\n\r\nWe are on it.\r\n"
+"""A finished message."""
+_SAYS: Final = {
+    "from": "Ann's shop <news@example.com>",
+    "subject": "News for {{ first_name }}",
+    "body": "<p>Hello {{ first_name }}!</p>",
+}
+_ENVELOPE: Final = {
+    "mail_from": "bounces@example.com",
+    "destinations": [{"address": ADDRESS, "metadata": {"ticket": 7}}],
+}
+
+PATHS: Final[Mapping[str, str]] = {
+    "id": JOB,
+    "upload_id": UPLOAD,
+    "message": "0.0",
+    "message_id": NOTICE,
+    "prefix": PREFIX,
+    "hook_id": HOOK,
+    "delivery_id": DELIVERY,
+    "mail_id": MAIL,
+    "window_id": WINDOW,
+    "program": PROGRAM,
+    "range": RANGE,
+    "name": NOTIFIER,
+    "address": ADDRESS,
+    "token": LINK,
+}
+"""Parameter of a path → its value."""
+OF_RESOURCES: Final[Mapping[str, str]] = {"campaigns": CAMPAIGN, "templates": TEMPLATE}
+"""First part of a path → the value of `id` there."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleInput:
+    """What a sample calls an operation with, besides the path.
+
+    Attributes:
+        body: JSON's values; None: no body.
+        query: its parameters.
+        form: a body that is a form, as text.
+    """
+
+    body: Any = None
+    query: Mapping[str, str] = field(default_factory=dict)
+    form: str = ""
+
+
+INPUTS: Final[Mapping[str, SampleInput]] = {
+    "changeCampaign": SampleInput({"name": "October, second try"}),
+    "putCampaignTemplate": SampleInput(_SAYS),
+    "createUpload": SampleInput({"duplicates": "drop"}),
+    "completeUpload": SampleInput({}),
+    "putRecipients": SampleInput(
+        {
+            "recipients": [
+                {"recipient": "ada@example.com", "first_name": "Ada"},
+                {"recipient": "Grace <grace@example.org>", "first_name": "Grace"},
+            ]
+        }
+    ),
+    "previewCampaign": SampleInput(query={"row": "1"}),
+    "testCampaign": SampleInput({"recipient": "me@example.com", "params": {"first_name": "Ada"}}),
+    "sendCampaign": SampleInput({"rate": 20}),
+    "listCampaignMessages": SampleInput(query={"state": "failed,unknown"}),
+    **dict.fromkeys(("retryBatch", "retryJob", "retryCampaign"), SampleInput({"include": ["unsent", "failed"]})),
+    **dict.fromkeys(("listBatchLogs", "listJobLogs"), SampleInput(query={"limit": "50"})),
+    "createTemplate": SampleInput({"name": "Newsletter", "channel": "email", **_SAYS}),
+    "putTemplate": SampleInput(_SAYS),
+    "postEvents": SampleInput(
+        {
+            "event_type": "task.failed",
+            "batch_key": "acme/production",
+            "recipients": [ADDRESS, "ben@example.org"],
+            "data": {"task": "nightly-import", "reason": "Timed out after 300 s."},
+            "event_id": "run-4711",
+        }
+    ),
+    "listDigests": SampleInput(query={"state": "open"}),
+    "postMail": SampleInput({**_ENVELOPE, "content": MESSAGE}),
+    "createMail": SampleInput(_ENVELOPE),
+    "commitMail": SampleInput({}),
+    "rescheduleDestination": SampleInput({"at": TIME}),
+    "createHookListener": SampleInput({"events": ["message.failed"]}),
+    "endPendingDelivery": SampleInput({"status": 200, "ms": 12}),
+    "changeHook": SampleInput({"events": ["message.failed", "message.bounced"]}),
+    "replayHook": SampleInput({"since": PAST, "state": "failed"}),
+    "listHookDeliveries": SampleInput(query={"state": "failed"}),
+    "putMessages": SampleInput(
+        [
+            {
+                "id": NOTICE,
+                "action": "MESSAGE_NEW",
+                "first_name": "Ann",
+                "phone_number": "+61491570156",
+                "template_id": TEMPLATE,
+                "delivery_method": "SMS",
+                "delivery_date": DAY,
+            }
+        ]
+    ),
+    "changeNotifier": SampleInput({"reasonable_hours": {"from": 8, "to": 20}}),
+    "rotateNotifier": SampleInput({"overlap_hours": 24}),
+    "getNotifierStats": SampleInput(query={"days": "7"}),
+    "createProgram": SampleInput({"name": PROGRAM, "steps": [{"template_id": TEMPLATE, "offset_days": 28}]}),
+    "putProgram": SampleInput({"steps": [{"template_id": TEMPLATE, "offset_days": 21}]}),
+    "getStats": SampleInput(query={"by": "channel"}),
+    "putSuppression": SampleInput({"reason": "asked by telephone"}),
+    "unsubscribe": SampleInput(form="List-Unsubscribe=One-Click"),
+}
+NOT_CALLED: Final[Mapping[str, str]] = {
+    "postProviderEvents": "Providers call it, each in its own format and with its own signature.",
+}
+"""Operations without a sample → why."""
