@@ -27,7 +27,7 @@ class Literals:
 
     quoted: Callable[[str], str]
     words: tuple[str, str, str]
-    brackets: tuple[str, str]
+    brackets: tuple[tuple[str, str], tuple[str, str]]
     colon: str
     empty: str
     indent: str
@@ -46,10 +46,14 @@ def quoted_as_php(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", r"\'") + "'"
 
 
-JSON: Final = Literals(quoted_as_json, ("true", "false", "null"), ("{}", "[]"), ": ", "{}", "  ", trailing=False)
-PYTHON: Final = Literals(quoted_as_json, ("True", "False", "None"), ("{}", "[]"), ": ", "{}", "    ", trailing=True)
+JSON: Final = Literals(
+    quoted_as_json, ("true", "false", "null"), (("{", "}"), ("[", "]")), ": ", "{}", "  ", trailing=False
+)
+PYTHON: Final = Literals(
+    quoted_as_json, ("True", "False", "None"), (("{", "}"), ("[", "]")), ": ", "{}", "    ", trailing=True
+)
 PHP: Final = Literals(
-    quoted_as_php, ("true", "false", "null"), ("[]", "[]"), " => ", "new stdClass()", "    ", trailing=True
+    quoted_as_php, ("true", "false", "null"), (("[", "]"), ("[", "]")), " => ", "new stdClass()", "    ", trailing=True
 )
 
 
