@@ -14,7 +14,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 	--no-emit-index-url --no-emit-find-links
 
 .PHONY: help setup run demo demo-page up down status test test-unit test-browser test-deployed lint lint-infra english check bench mutants crash chaos kill recovery \
-	campaign-proof link-proof digest-proof mail-proof hooks-proof ingest-proof pace model soak browser screenshots docs openapi samples release lock clean
+	campaign-proof link-proof digest-proof mail-proof hooks-proof ingest-proof pace model soak browser screenshots docs openapi samples release wheel lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -151,6 +151,9 @@ screenshots: setup browser ## take the pictures of the README and of the digests
 docs: setup ## build the site of the pages into .local/docs; a broken link or a page in no menu fails
 	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(PY) -m mkdocs build --clean
 	@echo "open .local/docs/index.html, or run: $(PY) -m http.server -d .local/docs"
+
+wheel: setup ## build the command without the repository, posthaste-cli, into dist/
+	@$(PY) -m tools.wheel
 
 openapi: setup ## regenerate functions/api/openapi.json and docs/errors.md
 	$(PY) -m functions.api.openapi

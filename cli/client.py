@@ -6,8 +6,10 @@ Retry-After says. Redirects are never followed: the API key is for one address.
 """
 
 import json
+import os
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -19,7 +21,7 @@ import urllib3
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, LocationValueError, NewConnectionError, SSLError
 from urllib3.util import Timeout
 
-from cli.environment import Destination, api_target, is_loopback
+from cli.environment import LOCAL, URL, Destination, KeyOrigin, api_target, is_loopback, local_cloud
 from cli.errors import CommandError, Failed, Misused, NotAuthorised, NotFound, Unreachable
 from cli.output import clean, surroundings, tell
 from shared.ports import Clock
@@ -31,6 +33,7 @@ LONGEST_WAIT: Final = 120.0
 """Seconds of Retry-After that a command waits in person."""
 TIMEOUT: Final = Timeout(connect=5.0, read=35.0)
 """The API itself gives up after 30 s."""
+PACKAGES: Final = ("posthaste", "posthaste-cli")
 MAX_SHOWN: Final = 3
 """Faults of a refused request that are shown."""
 
@@ -227,9 +230,7 @@ class ApiClient:
 
         match answer.status:
             case 401 | 403:
-                return NotAuthorised(
-                    text("check POSTHASTE_API_KEY; an operator makes keys with `posthaste key create`")
-                )
+                return NotAuthorised(text(self._other_key()), problem=code)
             case 404:
                 return NotFound(text(_elsewhere(code)))
             case 429:
@@ -244,6 +245,12 @@ class ApiClient:
                 if code == "from_not_allowed":
                     advice = "allow it with `posthaste sender add ACCOUNT VALUE`"
                 return Failed(text(advice), problem=code)
+
+    def _other_key(self) -> str:
+        """Return what to do about a key that the API refuses."""
+        stored = self._target.origin is KeyOrigin.LOGIN
+        check = f"log in again with `posthaste login {self._target.url}`" if stored else "check POSTHASTE_API_KEY"
+        return f"{check}; an operator makes keys with `posthaste key create`"
 
     def _unreachable(self) -> Unreachable:
         local = is_loopback(urlsplit(self._target.url).hostname or "")
@@ -284,18 +291,27 @@ def _field(fault: Mapping[str, Any]) -> str:
 
 
 def connect(ctx: typer.Context) -> ApiClient:
-    """Return a client of the API that the environment names, closed when the command ends."""
-    api = ApiClient(api_target(), surroundings(ctx).clock, tell, installed_version())
+    """Return a client of the API that the option, the environment or the login names, closed when the command ends."""
+    api = ApiClient(target_of(ctx), surroundings(ctx).clock, tell, installed_version())
     ctx.call_on_close(api.close)
     return api
 
 
+def target_of(ctx: typer.Context) -> Destination:
+    """Return the API that a command is for. A user who is logged in is told when there is also a local cloud here."""
+    named = str(ctx.find_root().params.get("url") or "")
+    target = api_target(named=named)
+    if target.origin is KeyOrigin.LOGIN and not named and not os.environ.get(URL) and local_cloud() is not None:
+        tell(f"this command is for {target.url}, as you are logged in; for the local cloud: posthaste --url {LOCAL} …")
+    return target
+
+
 def installed_version() -> str:
-    """Return the version of the installed package."""
-    try:
-        return version("posthaste")
-    except PackageNotFoundError:
-        return "unknown"
+    """Return the version of the installed package: the checkout's, or the command's own."""
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):
+            return version(package)
+    return "unknown"
 
 
 def path_of(collection: str, name: str, rest: str = "") -> str:

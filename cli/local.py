@@ -9,6 +9,7 @@ import typer
 from cli.environment import URL
 from cli.errors import ExitCode, Failed
 from cli.output import Json, emit
+from cli.parts import check_checkout
 from infra.local.paths import paths, read_env
 
 app = typer.Typer(
@@ -16,7 +17,8 @@ app = typer.Typer(
 )
 
 # -P: whatever lies in the current folder is not imported.
-COMMAND: Final = (sys.executable, "-P", "-m", "infra.local")
+MODULE: Final = "infra.local"
+COMMAND: Final = (sys.executable, "-P", "-m", MODULE)
 
 
 @app.command()
@@ -39,6 +41,7 @@ def status(json: Json = False) -> None:
 
 def _run(word: str, *, json: bool) -> None:
     """Run the local cloud's own command; with `json` its progress goes to stderr."""
+    check_checkout(f"{MODULE}.__main__")
     child = subprocess.Popen([*COMMAND, word], stdout=sys.stderr.fileno() if json else None)
     code = _wait(child)
     if json:

@@ -18,10 +18,12 @@ from cli.digests import digests, events
 from cli.doctor import doctor
 from cli.errors import CommandError, ExitCode
 from cli.hooks import commands as hooks
+from cli.login import commands as login
 from cli.mails import mails
 from cli.notifier import commands as spool
 from cli.operating import accounts, audit, credentials, erasing, keys, logs, notifiers, queues, stopping, switches
 from cli.output import clean, tell
+from cli.parts import missing_part
 from cli.relay.command import relay
 from cli.sending import batches, campaigns, templates
 
@@ -67,10 +69,11 @@ class Commands(TyperGroup):
             code = _usage(error)
         except typer.Abort:
             code = ExitCode.INTERRUPTED
-        except Exception as error:  # a fault of ours: one line instead of a traceback, and exit code 1
+        except Exception as error:  # a part that is not installed, or a fault of ours: one line, and exit code 1
             if os.environ.get(ENV_DEBUG):
                 raise
-            tell(f"error: an unexpected {type(error).__name__}: {ENV_DEBUG}=1 shows where; please report it")
+            fault = f"an unexpected {type(error).__name__}: {ENV_DEBUG}=1 shows where; please report it"
+            tell(f"error: {missing_part(error) or fault}")
             code = ExitCode.FAILED
         sys.exit(int(code))
 
@@ -92,14 +95,17 @@ def _usage(error: typer.TyperException) -> int:
 app = typer.Typer(
     name="posthaste",
     cls=Commands,
-    help="Posthaste: deliver mail and texts, each message once. Commands for its clients (batch, campaign, message, "
-    "mail, hook, template, suppression, schedule, stats, event, digest, notifier spool, notifier sync, relay), its "
-    "operators (account, key, sender, notifier, job, credential, audit, erase, pause, resume, rate, queue, redrive, "
-    "doctor, logs) and a developer's machine (local).",
+    help="Posthaste: deliver mail and texts, each message once. Commands for its clients (login, logout, whoami, "
+    "batch, campaign, message, mail, hook, template, suppression, schedule, stats, event, digest, notifier spool, "
+    "notifier sync, relay), its operators (account, key, sender, notifier, job, credential, audit, erase, pause, "
+    "resume, rate, queue, redrive, doctor, logs) and a developer's machine (local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.command("login")(login.login)
+app.command("logout")(login.logout)
+app.command("whoami")(login.whoami)
 app.add_typer(batches.app, name="batch")
 app.add_typer(campaigns.app, name="campaign")
 app.add_typer(mails.app, name="mail")
@@ -144,6 +150,9 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    url: Annotated[
+        str, typer.Option(metavar="URL", help="Use the API at this address, whose login is stored; or `local`.")
+    ] = "",
 ) -> None:
     """Posthaste on the command line."""
 

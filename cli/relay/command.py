@@ -1,10 +1,12 @@
 """`posthaste relay`: an SMTP server for programs that make their own mail."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
+from cli.client import target_of
 from cli.output import surroundings
 
 LISTEN: Final = "127.0.0.1:2525"
@@ -29,4 +31,5 @@ def relay(
     """Take mail by SMTP and hand it to the API. A mail is answered with 250 only when the API, or the spool, has it."""
     from cli.relay.process import RelayOptions, run  # noqa: PLC0415 - loads an SMTP server, which needs POSIX
 
-    run(RelayOptions(listen, spool, certificate, key, user, password_file), surroundings(ctx).clock)
+    options = RelayOptions(listen, spool, certificate, key, user, password_file)
+    run(options, partial(target_of, ctx), surroundings(ctx).clock)

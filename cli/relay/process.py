@@ -5,13 +5,14 @@ import signal
 import socket
 import ssl
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from cli.client import installed_version
-from cli.environment import api_target, is_loopback
+from cli.environment import Destination, is_loopback
 from cli.errors import Misused
 from cli.files import text_of
 from cli.output import counted, say, tell
@@ -49,15 +50,20 @@ class RelayOptions:
     password_file: Path | None = None
 
 
-def run(options: RelayOptions, clock: Clock) -> None:
-    """Run the relay until SIGTERM or SIGINT, for the API that the environment names."""
+def run(options: RelayOptions, target: Callable[[], Destination], clock: Clock) -> None:
+    """Run the relay until SIGTERM or SIGINT.
+
+    Args:
+        options: of the relay.
+        target: returns the API; asked for when the options are found to be right.
+        clock: to wait by.
+    """
     host, port = _address(options.listen)
     access = _access(options)
     if not is_loopback(host) and (access.tls is None or not access.user):
         raise Misused("beyond this machine, a relay needs --certificate, --user and --password-file")
-    target = api_target()
     with ExitStack() as stack:
-        api = MailApi(target, clock, installed_version(), ROOM + AT_ONCE)
+        api = MailApi(target(), clock, installed_version(), ROOM + AT_ONCE)
         stack.callback(api.close)
         held = None
         if options.spool is not None:

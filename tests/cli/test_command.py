@@ -78,7 +78,7 @@ def test_shell_completion_is_offered() -> None:
 def test_an_unexpected_fault_is_one_line_without_its_text(
     run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_args: object) -> None:
+    def broken(*_args: object, **_named: object) -> None:
         raise ZeroDivisionError(API_KEY)
 
     monkeypatch.setattr("cli.client.api_target", broken)

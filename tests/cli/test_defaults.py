@@ -1,6 +1,7 @@
 """Every command, with no option that it does not demand, against the real API and the real stores in memory."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,6 +39,8 @@ class Case:
     def __init__(self, api: Api, folder: Path) -> None:
         self.api = api
         self.folder = folder
+        self.typed: str | None = None
+        """What the command reads from stdin."""
         (folder / "list.csv").write_text("recipient,name\na@example.org,Ann\nb@example.org,Ben\n")
         (folder / "mail.html").write_text("<p>Dear {{ name }}</p>")
         (folder / "batch.json").write_text(json.dumps(api.body(("c@example.org",))))
@@ -47,6 +50,11 @@ class Case:
     @property
     def account(self) -> str:
         return self.api.account
+
+    def address(self) -> tuple[str, ...]:
+        """Return the API's address, and have its key on stdin."""
+        self.typed = f"{self.api.key}\n"
+        return (os.environ["POSTHASTE_URL"],)
 
     def key(self) -> str:
         _, key = self.api.services.accounts.create_key(self.account)
@@ -145,6 +153,9 @@ class Case:
 
 Words = Callable[[Case], tuple[str, ...]]
 COMMANDS: Final[dict[tuple[str, ...], Words]] = {
+    ("login",): lambda c: c.address(),
+    ("logout",): lambda _: (),
+    ("whoami",): lambda _: (),
     ("audit",): lambda c: (c.account,),
     ("erase",): lambda _: ("ann@example.org", "--yes"),
     ("pause",): lambda _: ("--credential", "one"),
@@ -325,7 +336,7 @@ def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("command", sorted(COMMANDS), ids=" ".join)
 def test_each_command_works_with_its_defaults(run: Run, case: Case, command: tuple[str, ...]) -> None:
-    done = run(*command, *COMMANDS[command](case))
+    done = run(*command, *COMMANDS[command](case), input=case.typed)
     if command not in VARIES:
         text = printed.masked(done, stage=case.api.tables.records.removeprefix("records-"), folder=case.folder)
         printed.check("defaults", command, text)

@@ -1,0 +1,1 @@
+"""Logins: the address and the key of an API, kept for this user."""
