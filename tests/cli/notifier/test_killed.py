@@ -20,8 +20,9 @@ from tests.cli.notifier.link import NOW_MS, BadLink, Mood, applied
 
 SYNC = """
 import sys
-from cli.notifier import outbox
+from cli.notifier import outbox, syncing
 outbox.QUIET_MS = 1  # this hub takes nothing after its connection has ended
+syncing.FIRST_PAUSE, syncing.LONGEST_PAUSE = 0.01, 0.1  # as many tries of a bad link, sooner after one another
 from cli.main import main
 sys.argv = ["posthaste", "notifier", "sync", "--spool", sys.argv[1]]
 main()
