@@ -232,7 +232,7 @@ class ApiClient:
             case 401 | 403:
                 return NotAuthorised(text(self._other_key()), problem=code)
             case 404:
-                return NotFound(text(_elsewhere(code)))
+                return NotFound(text(_elsewhere(code)), problem=code)
             case 429:
                 return Failed(text("try again" + (f" in {wait:.0f} s" if wait else " later")))
             case 502 | 503 | 504:

@@ -12,8 +12,9 @@ import typer
 from typer.core import TyperGroup
 
 from cli import local
-from cli.account import schedules, stats, suppressions, timeline
+from cli.account import schedules, stats, suppressions, texts, timeline
 from cli.client import installed_version
+from cli.content import programs, updating, versions
 from cli.digests import digests, events
 from cli.doctor import doctor
 from cli.errors import CommandError, ExitCode
@@ -21,7 +22,19 @@ from cli.hooks import commands as hooks
 from cli.login import commands as login
 from cli.mails import mails
 from cli.notifier import commands as spool
-from cli.operating import accounts, audit, credentials, erasing, keys, logs, notifiers, queues, stopping, switches
+from cli.operating import (
+    accounts,
+    audit,
+    credentials,
+    erasing,
+    keys,
+    logs,
+    notifier_changes,
+    notifiers,
+    queues,
+    stopping,
+    switches,
+)
 from cli.output import clean, tell
 from cli.parts import missing_part
 from cli.relay.command import relay
@@ -96,9 +109,9 @@ app = typer.Typer(
     name="posthaste",
     cls=Commands,
     help="Posthaste: deliver mail and texts, each message once. Commands for its clients (login, logout, whoami, "
-    "batch, campaign, message, mail, hook, template, suppression, schedule, stats, event, digest, notifier spool, "
-    "notifier sync, relay), its operators (account, key, sender, notifier, job, credential, audit, erase, pause, "
-    "resume, rate, queue, redrive, doctor, logs) and a developer's machine (local).",
+    "batch, campaign, message, mail, hook, template, program, text, suppression, schedule, stats, event, digest, "
+    "notifier spool, notifier sync, relay), its operators (account, key, sender, notifier, job, credential, audit, "
+    "erase, pause, resume, rate, queue, redrive, doctor, logs) and a developer's machine (local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -107,12 +120,16 @@ app.command("login")(login.login)
 app.command("logout")(login.logout)
 app.command("whoami")(login.whoami)
 app.add_typer(batches.app, name="batch")
+campaigns.app.command("update")(updating.update)
 app.add_typer(campaigns.app, name="campaign")
 app.add_typer(mails.app, name="mail")
 app.command("message")(timeline.message)
 app.add_typer(hooks.app, name="hook")
+versions.add_to(templates.app)
 app.add_typer(templates.app, name="template")
+app.add_typer(programs.app, name="program")
 app.add_typer(suppressions.app, name="suppression")
+app.add_typer(texts.app, name="text")
 app.add_typer(schedules.app, name="schedule")
 app.command("stats")(stats.stats)
 app.add_typer(events.app, name="event")
@@ -120,6 +137,7 @@ app.add_typer(digests.app, name="digest")
 app.add_typer(accounts.account_app, name="account")
 app.add_typer(keys.key_app, name="key")
 app.add_typer(accounts.sender_app, name="sender")
+notifier_changes.add_to(notifiers.app)
 notifiers.app.add_typer(spool.app, name="spool")
 notifiers.app.command("sync")(spool.sync)
 app.add_typer(notifiers.app, name="notifier")

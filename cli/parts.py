@@ -7,7 +7,7 @@ from cli.errors import Failed
 
 OPERATOR: Final = "this is a command of operators, which needs an extra: pipx install --force 'posthaste-cli[operator]'"
 CHECKOUT: Final = "this command needs a checkout of Posthaste: run `make setup` in one, then .venv/bin/posthaste"
-PARTS: Final = {"boto3": OPERATOR, "botocore": OPERATOR, "aws_cdk": CHECKOUT, "infra": CHECKOUT}
+PARTS: Final = {"boto3": OPERATOR, "botocore": OPERATOR, "aws_cdk": CHECKOUT, "infra": CHECKOUT, "simulator": CHECKOUT}
 """What to do, by the package that is missing."""
 
 

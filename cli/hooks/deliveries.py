@@ -16,6 +16,7 @@ STATES: Final = ("pending", "delivered", "failed")
 _SPAN: Final = re.compile(r"([1-9][0-9]{0,3})([mhd])", re.ASCII)
 _SECONDS: Final = {"m": 60, "h": 3_600, "d": 86_400}
 
+Delivery = Annotated[str, typer.Argument(metavar="DELIVERY", help="The delivery's id.")]
 State = Annotated[str, typer.Option(metavar="STATE", help=f"Only these: {', '.join(STATES)}.")]
 
 
@@ -45,10 +46,36 @@ def _row(item: dict[str, Any]) -> dict[str, Any]:
 
 
 @app.command()
+def delivery(
+    ctx: typer.Context,
+    hook: HookId,
+    delivery: Delivery,
+    *,
+    deployment: Deployment = False,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Show a delivery with each attempt and its answer."""
+    with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
+        found = door.delivery(hook, delivery)
+    if json:
+        emit(found)
+        return
+    say(f"delivery {found.get('id')} of {found.get('type')} is {found.get('state')}")
+    for attempt in found.get("attempts") or ():
+        say(f"  {attempt.get('at')}  {attempt.get('status') or attempt.get('error')} in {attempt.get('ms')} ms")
+    if not found.get("attempts"):
+        say("  not posted yet")
+    if found.get("due_at"):
+        say(f"  next attempt: {found['due_at']}")
+
+
+@app.command()
 def retry(
     ctx: typer.Context,
     hook: HookId,
-    delivery: Annotated[str, typer.Argument(metavar="DELIVERY", help="The delivery's id.")],
+    delivery: Delivery,
     *,
     deployment: Deployment = False,
     stage: Stage = "",

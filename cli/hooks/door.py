@@ -46,6 +46,10 @@ class HookDoor(Protocol):
         """Yield pages of deliveries; `state`: only those, empty for all."""
         ...
 
+    def delivery(self, name: str, delivery: str) -> Document:
+        """Return a delivery with its attempts."""
+        ...
+
     def retry(self, name: str, delivery: str) -> Document:
         """Have a delivery tried now."""
         ...
@@ -93,6 +97,10 @@ class ApiHooks:
         """Yield pages of deliveries."""
         query = {"limit": jobs.PAGE, **({"state": state} if state else {})}
         return self._api.pages(path_of(HOOKS, name, "/deliveries"), query)
+
+    def delivery(self, name: str, delivery: str) -> Document:
+        """Return a delivery with its attempts."""
+        return self._api.get(path_of(HOOKS, name, path_of("deliveries", delivery)))
 
     def retry(self, name: str, delivery: str) -> Document:
         """Have a delivery tried now."""

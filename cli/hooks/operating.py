@@ -101,13 +101,14 @@ class OperatedHooks:
             yield [_document(delivery_view(x)) for x in found]
             more = bool(after)
 
+    def delivery(self, name: str, delivery: str) -> Document:
+        """Return a delivery with its attempts."""
+        return _document(delivery_view(self._delivery(self._found(name), delivery)))
+
     def retry(self, name: str, delivery: str) -> Document:
         """Have a delivery tried now."""
         endpoint = self._found(name)
-        known: HookDelivery | None = self._desk.delivery(endpoint, delivery)
-        if known is None:
-            raise NotFound("no such delivery: see `posthaste hook deliveries --deployment`")
-        return _document(delivery_view(_done(self._desk.retry(endpoint, known))))
+        return _document(delivery_view(_done(self._desk.retry(endpoint, self._delivery(endpoint, delivery)))))
 
     def replay(self, name: str, body: Mapping[str, Any]) -> Document:
         """Have deliveries of a time made again."""
@@ -121,6 +122,12 @@ class OperatedHooks:
         found = self._desk.find(DEPLOYMENT, name)
         if found is None:
             raise NotFound(f"no endpoint {name} of the deployment: see `posthaste hook list --deployment`")
+        return found
+
+    def _delivery(self, endpoint: Endpoint, name: str) -> HookDelivery:
+        found: HookDelivery | None = self._desk.delivery(endpoint, name)
+        if found is None:
+            raise NotFound("no such delivery: see `posthaste hook deliveries --deployment`")
         return found
 
     def _secret(self, made: MadeHook) -> Document:

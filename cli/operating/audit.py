@@ -1,20 +1,28 @@
-"""`posthaste audit`: who did what, straight from the deployment's table."""
+"""`posthaste audit`: who did what, straight from the deployment's table, or by the API with a key of the account."""
 
 import difflib
-from typing import Annotated, Final
+import heapq
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
+from cli.client import connect
+from cli.deployment import Aws, Stage, aws_errors, deployment
 from cli.errors import Misused
 from cli.operating.accounts import resolve
 from cli.output import Json, emit_all, moment, surroundings, table
 from shared.domain.audit import EVERYONE, Act, Event
-from shared.domain.namespaces import namespace
-from shared.ports import Clock, Journal
+from shared.domain.namespaces import TEST, namespace
+from shared.ports import Journal
+
+if TYPE_CHECKING:
+    from shared.adapters.dynamo.accounts.accounts import Accounts
 
 COLUMNS: Final = ("at", "action", "subject", "actor", "more")
 PAGE: Final = 1000
+Row = dict[str, Any]
 
 
 def show(
@@ -25,23 +33,33 @@ def show(
     action: Annotated[str, typer.Option(help="Only entries of this kind, for example job.stopped.")] = "",
     *,
     test: Annotated[bool, typer.Option("--test", help="Show the log of the account's test keys.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show the logs of the deployment and of all accounts together.")
+    ] = False,
+    mine: Annotated[
+        bool, typer.Option("--mine", help="Show your own account's log, by the API with a key of scope admin.")
+    ] = False,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Entries, newest first.")] = 100,
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Show an audit log: of an account, or what operators did to the deployment as a whole (rates, pauses, queues)."""
+    """Show an audit log: of an account, or what operators did to the deployment as a whole (rates, pauses, queues).
+
+    A key is shown by its name, if it has one and still exists.
+    """
     _check_action(action)
-    found = deployment(stage, aws=aws)
-    clock = surroundings(ctx).clock
-    with aws_errors(found.where):
-        owner = _owner(found, account, clock, test=test)
-        events = _read(found.journal(clock), owner, action, limit)
+    _check_whose(account, test=test, everything=everything, mine=mine)
+    if mine:
+        rows = list(islice(_by_the_api(ctx, action, test=test), limit))
+    else:
+        rows = _operated(ctx, account, action, limit, stage, aws=aws, test=test, everything=everything)
     if json:
-        emit_all(map(_row, events))
+        emit_all(rows)
         return
-    rows = [{**_row(x), "more": " ".join(f"{name}={value}" for name, value in x.data.items())} for x in events]
-    table(COLUMNS, rows, empty="no entries" if not action else f"no entries of kind {action}")
+    columns = COLUMNS if not everything else (COLUMNS[0], "account", *COLUMNS[1:])
+    shown = [{**row, "account": _whose(row), "actor": _actor(row), "more": _more(row)} for row in rows]
+    table(columns, shown, empty="no entries" if not action else f"no entries of kind {action}")
 
 
 def _check_action(action: str) -> None:
@@ -53,32 +71,115 @@ def _check_action(action: str) -> None:
         raise Misused(f"no entry is of kind {action}\n{hint}kinds: {', '.join(known)}")
 
 
-def _owner(found: OperatedDeployment, account: str, clock: Clock, *, test: bool) -> str:
-    if not account:
-        if test:
-            raise Misused("--test needs an account")
-        return EVERYONE
+def _check_whose(account: str, *, test: bool, everything: bool, mine: bool) -> None:
+    """Refuse options that contradict each other."""
+    if bool(account) + everything + mine > 1:
+        raise Misused("name an account, or add --all, or --mine")
     if account == EVERYONE:
         raise Misused("the deployment's own log is shown without an account")
-    return namespace(resolve(found.accounts(clock), account), test=test)
+    if test and not (account or mine):
+        raise Misused("--test needs an account")
 
 
-def _read(journal: Journal, owner: str, action: str, limit: int) -> list[Event]:
-    events: list[Event] = []
+def _by_the_api(ctx: typer.Context, action: str, *, test: bool) -> Iterator[Row]:
+    """Yield the entries of the account whose key the environment has."""
+    query = {"limit": str(PAGE), "action": action, "test": "true" if test else ""}
+    for page in connect(ctx).pages("/audit", {name: value for name, value in query.items() if value}):
+        yield from page
+
+
+def _operated(
+    ctx: typer.Context,
+    account: str,
+    action: str,
+    limit: int,
+    stage: str,
+    *,
+    aws: bool,
+    test: bool,
+    everything: bool,
+) -> list[Row]:
+    """Return entries as operators read them, newest first.
+
+    Args:
+        ctx: the command's context, with its clock.
+        account: whose log; empty for the deployment's.
+        action: only entries of this kind; empty for all.
+        limit: the most entries.
+        stage: the stage's name; empty for the default one.
+        aws: whether AWS is meant even if a local cloud is up.
+        test: whether the log of the account's test keys is meant.
+        everything: whether the logs of all accounts and of the deployment are meant.
+    """
+    found = deployment(stage, aws=aws)
+    clock = surroundings(ctx).clock
+    with aws_errors(found.where):
+        accounts = found.accounts(clock)
+        owners = _owners(accounts, account, test=test, everything=everything)
+        journal = found.journal(clock)
+        logs = [_entries(journal, owner, action, min(PAGE, limit)) for owner in owners]
+        newest = list(islice(heapq.merge(*logs, key=lambda event: event.at, reverse=True), limit))
+        names = _names(accounts, newest)
+    return [_row(event, names) for event in newest]
+
+
+def _owners(accounts: "Accounts", account: str, *, test: bool, everything: bool) -> list[str]:
+    """Return whose logs are meant."""
+    if everything:
+        known = [x.id for x in accounts.list_accounts()]
+        return [EVERYONE, *(namespace(x, test=kind) for x in known for kind in (False, True))]
+    return [namespace(resolve(accounts, account), test=test) if account else EVERYONE]
+
+
+def _entries(journal: Journal, owner: str, action: str, size: int) -> Iterator[Event]:
+    """Yield the entries of one log, newest first.
+
+    Args:
+        journal: where the logs are.
+        owner: whose log.
+        action: only entries of this kind; empty for all.
+        size: entries that are read at a time.
+    """
     after = ""
-    while len(events) < limit:
-        page, after = journal.page(owner, kind=action, after=after, limit=min(PAGE, limit - len(events)))
-        events += page
+    while True:
+        page, after = journal.page(owner, kind=action, after=after, limit=size)
+        yield from page
         if not after:
-            break
-    return events
+            return
 
 
-def _row(event: Event) -> dict[str, object]:
+def _names(accounts: "Accounts", events: list[Event]) -> Mapping[str, str]:
+    """Return the names of the keys that did something, by their ids."""
+    owners = {_account(event) for event in events} - {EVERYONE}
+    return {key.id: key.name for owner in sorted(owners) for key in accounts.list_keys(owner) if key.name}
+
+
+def _account(event: Event) -> str:
+    return event.account.removesuffix(TEST)
+
+
+def _row(event: Event, names: Mapping[str, str]) -> Row:
     return {
         "at": moment(event.at),
+        "account_id": None if event.account == EVERYONE else _account(event),
+        "test": event.account.endswith(TEST),
         "action": event.kind,
         "subject": event.id,
         "actor": event.actor,
+        "actor_name": names.get(event.actor),
         "data": dict(event.data),
     }
+
+
+def _whose(row: Row) -> str:
+    """Return whose log an entry is in, for people."""
+    return f"{row.get('account_id') or 'deployment'}{' (test)' if row.get('test') else ''}"
+
+
+def _actor(row: Row) -> str:
+    """Return who did it, for people: a key by its name and its id."""
+    return f"{row['actor_name']} ({row['actor']})" if row.get("actor_name") else str(row["actor"])
+
+
+def _more(row: Row) -> str:
+    return " ".join(f"{name}={value}" for name, value in (row.get("data") or {}).items())

@@ -16,6 +16,7 @@ from shared.domain.namespaces import namespace
 from shared.domain.notices.notifier import Contact, Notifier, is_name
 from shared.engine.intake.declined import Declined
 from shared.engine.notices.notifiers import NotifierDesk, NotifierDraft
+from shared.web.problems import CODES
 
 if TYPE_CHECKING:
     from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
@@ -49,7 +50,14 @@ class Office:
 
 
 @contextmanager
-def _office(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Office]:
+def opened_office(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Office]:
+    """Yield the notifiers of a deployment. Errors of AWS become one line.
+
+    Args:
+        ctx: the command's context, with its clock.
+        stage: the stage's name; empty for the default one.
+        aws: whether AWS is meant even if a local cloud is up.
+    """
     from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers  # noqa: PLC0415 - loads botocore
 
     with opened(ctx, stage, aws=aws) as desk:
@@ -80,17 +88,17 @@ def create_notifier(
     """Create a notifier. Its password is shown once, here: only its hash is stored."""
     draft = NotifierDraft(
         timezone=timezone,
-        hours=_hours(hours),
-        routes=_routes(route or ()),
+        hours=hours_of(hours),
+        routes=routes_of(route or ()),
         expiry_days=expiry_days,
         conflict_tries=conflict_tries,
         country=country.upper(),
     )
-    with _office(ctx, stage, aws=aws) as office:
+    with opened_office(ctx, stage, aws=aws) as office:
         owner = resolve(office.desk.accounts, account)
-        made = _done(office.notifiers.create(name, owner, draft, test=test, by=office.desk.by))
+        made = done(office.notifiers.create(name, owner, draft, test=test, by=office.desk.by))
     if json:
-        emit({**_row(made.notifier, Contact()), "password": made.password})
+        emit({**row_of(made.notifier, Contact()), "password": made.password})
         return
     say(made.password)
     tell(f"notifier {name} of {owner}, {timezone}: its password is shown once, keep it now")
@@ -107,10 +115,10 @@ def rotate_notifier(
 ) -> None:
     """Give a notifier a second password. The old one ends after the overlap."""
     until = int(surroundings(ctx).clock.now() * 1000) + _span(overlap)
-    with _office(ctx, stage, aws=aws) as office:
-        made = _done(office.notifiers.rotate(office.found(name), until=until, by=office.desk.by))
+    with opened_office(ctx, stage, aws=aws) as office:
+        made = done(office.notifiers.rotate(office.found(name), until=until, by=office.desk.by))
     if json:
-        emit({**_row(made.notifier, Contact()), "password": made.password, "previous_password_until": moment(until)})
+        emit({**row_of(made.notifier, Contact()), "password": made.password, "previous_password_until": moment(until)})
         return
     say(made.password)
     tell(f"new password of {name}: shown once, keep it now; the old one ends {moment(until)}")
@@ -137,10 +145,10 @@ def list_notifiers(
     json: Json = False,
 ) -> None:
     """List notifiers, and when they were last there, to the minute."""
-    with _office(ctx, stage, aws=aws) as office:
+    with opened_office(ctx, stage, aws=aws) as office:
         found = _listed(office, account)
         contacts = office.store.contacts([x.name for x in found])
-        rows = [_row(x, contacts.get(x.name, Contact())) for x in found]
+        rows = [row_of(x, contacts.get(x.name, Contact())) for x in found]
     if json:
         emit_all(rows)
         return
@@ -172,17 +180,18 @@ def _of(office: Office, whose: str) -> Iterator[Notifier]:
 
 
 def _switch(ctx: typer.Context, name: str, stage: str, *, aws: bool, json: bool, disabled: bool) -> None:
-    with _office(ctx, stage, aws=aws) as office:
-        changed = _done(office.notifiers.switch(office.found(name), disabled=disabled, by=office.desk.by))
+    with opened_office(ctx, stage, aws=aws) as office:
+        changed = done(office.notifiers.switch(office.found(name), disabled=disabled, by=office.desk.by))
     if json:
-        emit(_row(changed, Contact()))
+        emit(row_of(changed, Contact()))
     elif disabled:
         say(f"{name} is refused within 30 seconds; its stored notices are still delivered")
     else:
         say(f"{name} is accepted again")
 
 
-def _done(found: T | Declined) -> T:
+def done(found: T | Declined) -> T:
+    """Return what a desk did; raises what ends the command if it refused."""
     if isinstance(found, Declined):
         raise _refusal(found)
     return found
@@ -191,18 +200,20 @@ def _done(found: T | Declined) -> T:
 def _refusal(found: Declined) -> CommandError:
     if found.code == "not_found":
         return NotFound("the notifier has been deleted")
-    text = "; ".join(f"{x.field}: {x.text.rstrip('.')}" for x in found.faults) or found.code
-    return Failed(text) if found.code == "notifier_exists" else Misused(text)
+    text = "; ".join(f"{x.field}: {x.text.rstrip('.')}" for x in found.faults) or CODES[found.code][1].rstrip(".")
+    return Failed(text) if found.code in ("notifier_exists", "notices_waiting") else Misused(text)
 
 
-def _hours(text: str) -> tuple[int, int]:
+def hours_of(text: str) -> tuple[int, int]:
+    """Return the first reasonable hour and the end of the last one; Misused if the text is not like `9-21`."""
     form = _HOURS.fullmatch(text)
     if form is None:
         raise Misused("hours are two numbers from 0 to 24, like 9-21")
     return int(form[1]), int(form[2])
 
 
-def _routes(given: Sequence[str]) -> dict[str, list[str]]:
+def routes_of(given: Sequence[str]) -> dict[str, list[str]]:
+    """Return credentials by channel from `sms=texts`; Misused if one is of another form."""
     routes: dict[str, list[str]] = {}
     for text in given:
         channel, _, credential = text.partition("=")
@@ -220,7 +231,8 @@ def _span(text: str) -> int:
     return int(form[1]) * (24 if form[2] == "d" else 1) * HOUR_MS
 
 
-def _row(x: Notifier, contact: Contact) -> dict[str, Any]:
+def row_of(x: Notifier, contact: Contact) -> dict[str, Any]:
+    """Return a notifier as --json shows it. `contact`: when it called last."""
     return {
         "name": x.name,
         "account_id": x.account,

@@ -17,6 +17,8 @@ class RealApi:
 
     def __init__(self, api: Api) -> None:
         self.api = api
+        self.called: list[tuple[str, str]] = []
+        """Method and path of each request to the API, in their order."""
         real = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -51,6 +53,7 @@ class RealApi:
         parts = urlsplit(target)
         if parts.path.startswith(FILES):
             return self._file(method, unquote(parts.path.removeprefix(FILES)), body)
+        self.called.append((method, parts.path))
         asked = event(method, parts.path, body=body.decode("latin-1") or None, query=parts.query, headers=headers)
         reply = self.api.handle(asked)
         kept = {name: value for name, value in reply.headers.items() if name != "content-length"}

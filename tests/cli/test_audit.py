@@ -51,3 +51,35 @@ def test_events_of_test_keys_have_a_separate_log(run: Run) -> None:
     assert [x["subject"] for x in run("audit", account, "--test", "--json").lines] == ["one"]
     assert "one" not in [x["subject"] for x in run("audit", account, "--json").lines]
     assert run("audit", "--test").code == 2
+
+
+def test_keys_are_shown_by_their_names(run: Run) -> None:
+    account = run("account", "create", "Ann", "--json").json["account_id"]
+    key = run("key", "create", account, "--name", "Website", "--json").json["key_id"]
+    journal = DynamoJournal(Dynamo(boto3.client("dynamodb", region_name="us-east-1")), TABLE)
+    for actor in (key, "0123456789abcdef"):
+        journal.write(audited(account, int(NOW) * 1000, "one" + actor[:1], "job.stopped", actor))
+    found = {x["actor"]: x["actor_name"] for x in run("audit", account, "--action", "job.stopped", "--json").lines}
+    assert found == {key: "Website", "0123456789abcdef": None}
+    shown = run("audit", account, "--action", "job.stopped").out
+    assert f"Website ({key})" in shown
+    assert "(0123456789abcdef)" not in shown
+
+
+def test_the_logs_of_all_accounts_are_one_list(run: Run) -> None:
+    accounts = [run("account", "create", name, "--json").json["account_id"] for name in ("Ann", "Ben")]
+    journal = DynamoJournal(Dynamo(boto3.client("dynamodb", region_name="us-east-1")), TABLE)
+    owners = [accounts[0], EVERYONE, namespace(accounts[1], test=True), accounts[1]]
+    for i, owner in enumerate(owners):
+        journal.write(audited(owner, int(NOW + i) * 1000, f"n{i}", "job.stopped", "operator:1:x"))
+    found = run("audit", "--all", "--action", "job.stopped", "--json").lines
+    assert [(x["subject"], x["account_id"], x["test"]) for x in found] == [
+        ("n3", accounts[1], False),
+        ("n2", accounts[1], True),
+        ("n1", None, False),
+        ("n0", accounts[0], False),
+    ]
+    newest = run("audit", "--all", "--action", "job.stopped", "--limit", "2").out.splitlines()
+    assert [line.split()[1] for line in newest] == ["account", accounts[1], accounts[1]]
+    for words in (("--all", "Ann"), ("--all", "--mine"), ("--mine", "Ann"), ("--all", "--test")):
+        assert run("audit", *words).code == 2

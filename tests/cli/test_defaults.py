@@ -18,6 +18,7 @@ from shared.contracts import ENV_SETTINGS, TEST_CREDENTIAL, Credential, Settings
 from tests.api.conftest import SENDER, Api, build_api
 from tests.cli import printed
 from tests.cli.conftest import public_key
+from tests.cli.coverage import COVERED, operations
 from tests.cli.fakes import FakeClock, Run
 from tests.cli.real import RealApi
 from tests.fakes.clock import FakeClock as EngineClock
@@ -29,15 +30,24 @@ NOTICE: Final = (
     "m1", "--first-name", "Ann", "--phone", "+61491570006", "--template", "t",
     "--method", "SMS", "--date", "2026-12-01",
 )  # fmt: skip
-ELSEWHERE: Final = {("local", "up"), ("local", "down"), ("local", "status"), ("relay",), ("hook", "listen")}
-"""Commands that start processes, or run until they are stopped: `tests/deployed` and `tests/cli/relay` run them."""
+ELSEWHERE: Final = {
+    ("local", "up"),
+    ("local", "down"),
+    ("local", "status"),
+    ("local", "fail"),
+    ("relay",),
+    ("hook", "listen"),
+}
+"""Commands that need a local cloud, or run until they are stopped: `tests/deployed`, `tests/cli/relay` and
+`test_local_failing` run them."""
 
 
 class Case:
     """What a case may refer to: an account with a batch, a campaign, a template, a key."""
 
-    def __init__(self, api: Api, folder: Path) -> None:
+    def __init__(self, api: Api, folder: Path, real: RealApi) -> None:
         self.api = api
+        self.real = real
         self.folder = folder
         self.typed: str | None = None
         """What the command reads from stdin."""
@@ -76,6 +86,25 @@ class Case:
         }
         found: str = self.api.call("POST", "/templates", said).json["template_id"]
         return found
+
+    def changed(self) -> str:
+        """Return the id of a template with two versions."""
+        name = self.template()
+        body = {"from": SENDER, "subject": "Hello {{ name }}", "body": "<p>{{ name }}</p>"}
+        assert self.api.call("PUT", f"/templates/{name}", body).status == 200
+        return name
+
+    def text(self) -> str:
+        """Return the id of a template of texts."""
+        found: str = self.api.call("POST", "/templates", {"name": "x", "channel": "sms", "body": "Hi"}).json[
+            "template_id"
+        ]
+        return found
+
+    def program(self) -> str:
+        body = {"name": "course", "steps": [{"template_id": self.text(), "offset_days": 28}]}
+        assert self.api.call("POST", "/programs", body).status == 201
+        return "course"
 
     def campaign(self) -> str:
         name = self.api.campaign()
@@ -188,6 +217,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("campaign", "send"): lambda c: (c.campaign(), "--yes"),
     ("campaign", "test"): lambda c: (c.campaign(), "me@example.com"),
     ("campaign", "delete"): lambda c: (c.campaign(),),
+    ("campaign", "update"): lambda c: (c.campaign(), "--name", "December"),
     ("campaign", "watch"): lambda c: (c.sent(),),
     ("campaign", "preview"): lambda c: (c.campaign(),),
     ("campaign", "problems"): lambda c: (c.campaign(), c.upload),
@@ -200,6 +230,14 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("template", "list"): lambda c: c.there(c.template()),
     ("template", "show"): lambda c: (c.template(),),
     ("template", "put"): lambda _: ("mail.html", *MESSAGE),
+    ("template", "versions"): lambda c: (c.template(),),
+    ("template", "diff"): lambda c: (c.changed(),),
+    ("template", "delete"): lambda c: (c.template(),),
+    ("program", "put"): lambda c: ("course", "--step", f"{c.text()}+28@9-12/SMS"),
+    ("program", "list"): lambda c: c.there(c.program()),
+    ("program", "show"): lambda c: (c.program(),),
+    ("program", "delete"): lambda c: (c.program(),),
+    ("text", "list"): lambda _: (),
     ("mail", "send"): lambda _: ("mail.eml", "--from", SENDER, "--to", "d@example.org"),
     ("mail", "list"): lambda c: c.there(c.mail()[0]),
     ("mail", "show"): lambda c: c.mail()[:1],
@@ -213,6 +251,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("hook", "rotate"): lambda c: (c.hook(),),
     ("hook", "test"): lambda c: (c.hook(),),
     ("hook", "deliveries"): lambda c: (c.hook(),),
+    ("hook", "delivery"): lambda c: c.delivery(),
     ("hook", "retry"): lambda c: c.delivery(),
     ("hook", "replay"): lambda c: (c.hook(), "--since", "2d"),
     ("event", "send"): lambda c: c.event(),
@@ -260,6 +299,10 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("notifier", "list"): lambda c: c.there(c.notifier()),
     ("notifier", "disable"): lambda c: (c.notifier(),),
     ("notifier", "enable"): lambda c: (c.notifier(),),
+    ("notifier", "show"): lambda c: (c.notifier(),),
+    ("notifier", "update"): lambda c: (c.notifier(), "--hours", "8-20"),
+    ("notifier", "stats"): lambda c: (c.notifier(), "--days", "1"),
+    ("notifier", "delete"): lambda c: (c.notifier(),),
 }
 """Command → what it is given: its required arguments, and what names the one thing that it is about."""
 FINDS_FAULTS: Final = {("doctor",)}
@@ -330,7 +373,7 @@ def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
     monkeypatch.setattr(OperatedDeployment, "resources", lambda _self, kind: there.get(kind, []))
     monkeypatch.setattr(OperatedDeployment, "environment", lambda _self: {ENV_SETTINGS: settings.dumps()})
     monkeypatch.setattr(OperatedDeployment, "stack", lambda _self: stack)
-    yield Case(api, folder)
+    yield Case(api, folder, real)
     real.close()
 
 
@@ -343,3 +386,4 @@ def test_each_command_works_with_its_defaults(run: Run, case: Case, command: tup
     assert done.code == 0 or (command in FINDS_FAULTS and done.code == 1), done.err
     assert "unexpected" not in done.err
     assert done.out or done.err
+    assert {name for name, words in COVERED.items() if words == command} <= operations(case.real.called)

@@ -15,7 +15,9 @@ STARTS: Final = ELSEWHERE
 WITH_ID: Final = (
     *((kind, verb) for kind in ("batch", "campaign") for verb in ("show", "watch", "logs", "stop", "resume", "retry")),
     *(("campaign", verb) for verb in ("stats", "send", "delete", "preview", "override-bounce-guard")),
-    ("template", "show"),
+    *(("template", verb) for verb in ("show", "versions", "diff", "delete")),
+    *(("program", verb) for verb in ("show", "delete")),
+    ("campaign", "update"),
     ("mail", "show"),
     ("schedule", "cancel"),
     ("suppression", "show"),
@@ -44,7 +46,11 @@ def test_an_unknown_option_is_named_with_the_help_to_read(run: Run, command: tup
 @pytest.mark.parametrize("command", WITH_ID, ids=" ".join)
 def test_an_id_that_there_is_not(run: Run, api: FakeApi, command: tuple[str, ...]) -> None:
     api.answers(problem(404, "not_found", f"No such thing {ID} in this account. Check the ID."))
-    words = {("message",): (f"{ID}/0.0",), ("campaign", "send"): (ID, "--yes")}.get(command, (ID,))
+    words = {
+        ("message",): (f"{ID}/0.0",),
+        ("campaign", "send"): (ID, "--yes"),
+        ("campaign", "update"): (ID, "--name", "x"),
+    }.get(command, (ID,))
     words = (*words, "--yes") if command[-1] == "override-bounce-guard" else words
     done = run(*command, *words)
     assert (done.code, done.out) == (3, "")

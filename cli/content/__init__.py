@@ -1,0 +1,1 @@
+"""What messages say: stored templates and their versions, programs, previews."""
