@@ -1,7 +1,7 @@
 """`posthaste erase ADDRESS`: finds a person's data, removes or hashes them, and says what was done and what stays."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -23,16 +23,46 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.erasure.erasing import Eraser
 
 BUCKET_OUTPUT: Final = "BucketName"
+DONE: Final[Mapping[str, tuple[str, str]]] = {
+    "recipients blanked": ("rows of lists and batches", "emptied; their messages still count"),
+    "contents of single messages blanked": ("messages to this person alone", "content emptied"),
+    "copies (cc, bcc) removed": ("messages with this person in copy", "copy removed"),
+    "suppressions hashed": ("suppressions", "address replaced by its hash; still respected"),
+    "unsubscriptions hashed": ("unsubscriptions", "address replaced by its hash; still respected"),
+    "stops hashed": ("stops of a channel", "number replaced by its hash; still respected"),
+    "texts removed": ("texts that this person wrote", "deleted"),
+    "notices blanked": ("notices", "emptied; those that waited are cancelled"),
+    "records of notifiers blanked": ("uploaded records of notices", "emptied"),
+    "refused rows blanked": ("shown values of refused rows", "deleted"),
+    "deliveries of webhooks blanked": ("deliveries to webhooks", "emptied"),
+    "events blanked": ("events of digests", "person removed"),
+    "rows of archived files blanked": ("rows of archived messages", "emptied"),
+    "files of mails deleted": ("files of finished mails", "deleted"),
+    "files of lists deleted": ("uploaded lists", "file deleted"),
+    "exports deleted": ("exported files", "deleted; export again without this person"),
+}
+"""What an erasure counts, for people: what it was, and what was done to it."""
+LEFT: Final = ("stays_for_now", "how_long", "what_you_do")
 STAYS: Final = (
-    "Counts, states, times and providers' message ids of the messages: they name no one.",
-    "Backups of the tables, for up to 35 days, and the tables' streams, for a day. After a restore, erase again.",
-    "Files of lists that were not read, or that name them in a refused row: for retention.uploads_days, and 7 more.",
-    "Mails to several recipients, mails not committed, and notifications of failures: at most 7 days, and 7 more.",
-    "Providers' events by SNS that wait in the feedback queue, for up to 4 days, or among its dead letters, for 14.",
-    "Sender and reply-to addresses stay until their jobs expire. To stop using one, run `posthaste sender remove`.",
-    "Copies that providers keep. Ask them to erase these.",
-    "Values in other people's rows, and texts for many recipients, which can name the person.",
+    ("counts, states, times, message ids", "as long as their jobs", "nothing: they name no one"),
+    ("backups of the tables", "35 days", "after a restore, erase again"),
+    ("change streams of the tables", "1 day", "nothing"),
+    (
+        "files of lists that were not read, or that name the person in a refused row",
+        "retention.uploads_days + 7",
+        "nothing",
+    ),
+    ("finished mails to several people, or not committed; notifications of failures", "14 days", "nothing"),
+    ("providers' events that wait in a queue", "4 days; in its dead letters 14", "nothing"),
+    ("sender and reply-to addresses", "as long as their jobs", "posthaste sender remove ends their use"),
+    ("copies that providers keep", "as each provider says", "ask the providers to erase them"),
+    (
+        "values in other people's rows, and texts for many, that name the person",
+        "as long as their jobs",
+        "look for them",
+    ),
 )
+"""What stays for now: what, how long, and what you do about it."""
 
 
 def erase(
@@ -102,10 +132,11 @@ def _key(address: str) -> str:
 def _estimate(size: int) -> str:
     from shared.adapters.dynamo.erasure.erasing import RATE_BYTES, UNIT_BYTES  # noqa: PLC0415 - loads botocore
 
-    units, minutes = size // UNIT_BYTES + 1, size // RATE_BYTES // 60 + 1
+    units, minutes = size // UNIT_BYTES + 1, size // RATE_BYTES // 60
+    lasts = counted(minutes + 1, "minute") if minutes else "less than a minute"
     return (
         f"lists of recipients are found by reading the table: {size / 1e6:,.0f} MB, about "
-        f"{counted(units, 'read unit')} and {counted(minutes, 'minute')}"
+        f"{counted(units, 'read unit')} and {lasts}"
     )
 
 
@@ -155,15 +186,28 @@ def _going_on() -> Iterator[list[str]]:
 
 def _show(eraser: "Eraser", *, dry: bool, json: bool) -> None:
     report = eraser.report
-    kept = [*report.kept, *STAYS]
+    kept = [*report.kept, *(_sentence(*row) for row in STAYS)]
     if json:
         document = {"erased": dict(report.erased), "jobs": sorted(report.jobs), "accounts": sorted(report.accounts)}
         emit({"dry_run": dry, **document, "kept": kept})
         return
-    rows = [{"what": kind, "count": count} for kind, count in sorted(report.erased.items())]
-    table(("count", "what"), rows, empty="nothing was found")
+    rows = [_counted(kind, count) for kind, count in sorted(report.erased.items())]
+    table(("count", "what", "would_be" if dry else "done"), rows, empty="nothing was found")
     if report.jobs:
         jobs = counted(len(report.jobs), "job")
         say(f"in {jobs} of {', '.join(sorted(report.accounts))}" + (" (dry run)" if dry else ""))
-    for sentence in kept:
-        tell(f"kept: {sentence}")
+    for sentence in report.kept:
+        tell(sentence)
+    say("")
+    stays = [dict(zip(LEFT, row, strict=True)) for row in STAYS]
+    table(LEFT, stays, empty="")
+
+
+def _counted(kind: str, count: int) -> dict[str, object]:
+    what, done = DONE[kind]
+    return {"count": f"{count:,}", "what": what, "done": done, "would_be": done}
+
+
+def _sentence(what: str, until: str, to_do: str) -> str:
+    """Return a row of what stays as a sentence."""
+    return f"{what}: {until}" + (f" ({to_do})" if to_do else "")

@@ -97,6 +97,7 @@ def test_erasure_finds_all_of_a_persons_data_and_only_that(api: Api, bucket: Buc
     report = erase(api, bucket).report
     assert dict(report.erased) == dict(looked.erased)
     assert report.erased["recipients blanked"] == 3
+    assert report.erased["files of lists deleted"] == 1  # its file and its marks are one list
     assert report.erased["contents of single messages blanked"] == 1
     assert report.erased["copies (cc, bcc) removed"] == 1
     assert (report.erased["suppressions hashed"], report.erased["unsubscriptions hashed"]) == (2, 4)

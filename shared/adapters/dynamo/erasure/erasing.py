@@ -15,7 +15,7 @@ from shared.adapters.dynamo.codec import number, s
 from shared.adapters.dynamo.digests.keys import PART
 from shared.adapters.dynamo.erasure import hooks, mails
 from shared.adapters.dynamo.erasure.notices import UploadedRecords, erase_notices
-from shared.adapters.dynamo.erasure.report import ErasureReport
+from shared.adapters.dynamo.erasure.report import Erased, ErasureReport
 from shared.adapters.dynamo.erasure.scanned import SCAN, place_of, token_of, unshown
 from shared.adapters.dynamo.jobs import contents
 from shared.adapters.dynamo.notices.notice_keys import PAYLOAD_PREFIX
@@ -75,6 +75,7 @@ class Eraser:
         self._names = {key, raw or key}
         self._key = key
         self._dry = dry
+        self._lists: set[str] = set()
         self.report = ErasureReport()
 
     def size(self) -> int:
@@ -88,9 +89,9 @@ class Eraser:
         owners = {namespace(account, test=test): account for account in accounts for test in (False, True)}
         places = {keys.suppression(name, "", reach)["pk"]["S"]: name for name in owners for reach in Reach}
         digest = address_hash(self._key)
-        left = "unsubscriptions hashed"
-        kinds = {Reach.ALL: "suppressions hashed", Reach.CAMPAIGNS: left, Reach.DIGESTS: left}
-        for reach, kind in {**dict.fromkeys(Reach, "stops hashed"), **kinds}.items():
+        left = Erased.UNSUBSCRIPTIONS
+        kinds = {Reach.ALL: Erased.SUPPRESSIONS, Reach.CAMPAIGNS: left, Reach.DIGESTS: left}
+        for reach, kind in {**dict.fromkeys(Reach, Erased.STOPS), **kinds}.items():
             for item in self._entries(list(owners), digest, reach):
                 if codec.text(item, "address") == _hashed(digest):
                     continue
@@ -125,9 +126,9 @@ class Eraser:
         The message of a run that is under way is not sent if it still waits: its row is blanked at once.
         """
         for account in DynamoTexts(self._db, records=self._table).erase(accounts, self._key, dry=self._dry):
-            self._note("texts removed", account)
+            self._note(Erased.TEXTS, account)
         for notice in erase_notices(self._db, self._table, accounts, self._key, now=now, dry=self._dry):
-            self._note("notices blanked", notice.account)
+            self._note(Erased.NOTICES, notice.account)
             if not notice.done:
                 self.report.kept.append("A notice kept changing: erase again.")
             elif notice.run and not self._dry and (chunk := self._db.get(self._table, keys.chunk(notice.run.job, 0))):
@@ -182,9 +183,9 @@ class Eraser:
         elif place == PART:
             self._part(item)
         elif "shown" in item:
-            self._blank(item, unshown(item, self._names), "refused rows")
+            self._blank(item, unshown(item, self._names), Erased.REFUSED)
         elif hooks.is_delivery(item):
-            self._blank(item, hooks.unposted(item, self._names), "deliveries of webhooks")
+            self._blank(item, hooks.unposted(item, self._names), Erased.DELIVERIES)
         elif place.startswith(PAYLOAD_PREFIX):
             self._payload(item)
         else:
@@ -210,7 +211,7 @@ class Eraser:
                 self._alone(job, item)
             if self._write(item, {"recipients": {"B": chunk_codec.pack(left)}}, "recipients"):
                 self.report.jobs.add(job_id)
-                self.report.erased["recipients blanked"] += found
+                self.report.erased[Erased.RECIPIENTS] += found
                 if job is not None:
                     self.report.accounts.add(codec.text(job, "account"))
                 return
@@ -233,22 +234,22 @@ class Eraser:
         if "body" in item and not self._write(item, {"body": {"B": left}}, "body"):
             self.report.kept.append("A payload of a notifier changed meanwhile: erase again.")
             return
-        self.report.erased["records of notifiers blanked"] += found
+        self.report.erased[Erased.RECORDS] += found
         self.report.accounts.add(account)
 
-    def _blank(self, item: Item, change: tuple[Item, int], what: str) -> None:
+    def _blank(self, item: Item, change: tuple[Item, int], what: Erased) -> None:
         """Blank the person in an attribute.
 
         Args:
             item: as read.
             change: the attribute without the person, and in how many places they were.
-            what: the item is, in the plural.
+            what: the item is.
         """
         left, found = change
         if found and self._write(item, left, *left):
-            self.report.erased[f"{what} blanked"] += found
+            self.report.erased[what] += found
         elif found:
-            self.report.kept.append(f"Some {what} changed meanwhile: erase again.")
+            self.report.kept.append(f"Some {what.removesuffix(' blanked')} changed meanwhile: erase again.")
 
     def _part(self, item: Item) -> None:
         """Blank the person in posted events, whether their digest is made or not."""
@@ -258,7 +259,7 @@ class Eraser:
         if not self._write(item, {"data": {"B": events.pack(left)}}, "data"):
             self.report.kept.append("A part of a digest changed meanwhile: erase again.")
             return
-        self.report.erased["events blanked"] += found
+        self.report.erased[Erased.EVENTS] += found
         self.report.accounts.add(codec.text(item, "account"))
 
     def _without(self, recipients: Sequence[Recipient]) -> tuple[Sequence[Recipient], int]:
@@ -274,7 +275,7 @@ class Eraser:
         place = item if "data" in item else self._db.get(self._table, keys.content(job["pk"]["S"][2:]))
         if place is not None:
             self._replace(place, blank)
-            self.report.erased["contents of single messages blanked"] += 1
+            self.report.erased[Erased.CONTENTS] += 1
         if not self._dry:
             self._db.call("update_item", TableName=self._table, **mails.unnamed(job))
 
@@ -290,7 +291,7 @@ class Eraser:
         job_id = item["pk"]["S"][2:]
         job = self._db.get(self._table, keys.job(job_id))
         self.report.jobs.add(job_id)
-        self._note("copies (cc, bcc) removed", codec.text(job, "account") if job else "")
+        self._note(Erased.COPIES, codec.text(job, "account") if job else "")
         self._replace(item, lambda content: uncopied(content, self._names))
 
     def _replace(self, item: Item, change: Callable[[Content], Content]) -> None:
@@ -335,7 +336,7 @@ class Eraser:
         files = Archived(self._s3(), self._bucket, names, dry=self._dry)
         files.erase(reached)
         if files.rows:
-            self.report.erased["rows of archived files blanked"] += files.rows
+            self.report.erased[Erased.ARCHIVED] += files.rows
         self.report.accounts |= files.accounts
         self.report.kept += files.kept
 
@@ -350,11 +351,11 @@ class Eraser:
         if account:
             self.report.accounts.add(account)
         for prefix in mails.files_of(job) if job is not None else ():
-            self._remove(prefix, "files of mails deleted", lambda _name: True)
+            self._remove(prefix, Erased.MAILS, lambda _name: True)
         self._drop_export(archive.export_id(job_id))  # an archive that is being made begins anew
         for owner in filter(None, (job_id, campaign) if job is not None else ()):
             self._drop_export(owner)
-            self._remove(f"exports/{account}/{owner}/", "exports deleted", lambda _name: True)
+            self._remove(f"exports/{account}/{owner}/", Erased.EXPORTS, lambda _name: True)
 
     def _list(self, job_id: str, account: str, campaign: str) -> str:
         """Remove the files of a list; return its account, which the files' names give if there is no job."""
@@ -366,20 +367,23 @@ class Eraser:
         if upload is not None and codec.text(upload, "phase") in UNREAD:
             self.report.kept.append(f"The list {job_id} is being read and keeps its file: erase again afterwards.")
         else:
-            self._remove(prefix, "files of lists deleted", lambda name: _is_list(name, job_id))
+            self._remove(prefix, None, lambda name: _is_list(name, job_id))
+            if names and job_id not in self._lists:  # a dry run finds the files again by each of the list's chunks
+                self._lists.add(job_id)
+                self.report.erased[Erased.LISTS] += 1
         return account
 
     def _drop_export(self, name: str) -> None:
         if not self._dry:
             self._db.call("delete_item", TableName=self._table, Key=keys.export(name))
 
-    def _remove(self, prefix: str, kind: str, wanted: Callable[[str], bool]) -> None:
+    def _remove(self, prefix: str, kind: Erased | None, wanted: Callable[[str], bool]) -> None:
         act = versions.names if self._dry else versions.erase
         found = act(self._s3(), self._bucket, prefix, wanted)
-        if found:
+        if found and kind is not None:
             self.report.erased[kind] += len(found)
 
-    def _note(self, kind: str, account: str) -> None:
+    def _note(self, kind: Erased, account: str) -> None:
         self.report.erased[kind] += 1
         if account:
             self.report.accounts.add(account)
