@@ -3,6 +3,7 @@
 import json as codec
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,57 +48,79 @@ def update(
 
     A list that was read stays. If it lacks a column that the new content needs, it is not sent until it fits.
     """
-    settings: Said = {"name": name or None, "credential_id": credential or None, "unsubscribe": unsubscribe}
-    settings = {key: value for key, value in settings.items() if value is not None}
-    given = {"subject": subject, "from": sender, "reply_to": reply_to}
-    content = {key: value for key, value in given.items() if value}
+    settings = _given(name=name, credential_id=credential, unsubscribe=unsubscribe)
+    fields = _given(**{"subject": subject, "from": sender, "reply_to": reply_to})
+    own = _Own(template, text, fields)
     api = connect(ctx)
-    found: Mapping[str, Any] | None = None
-    if stored or version:
-        _check_stored(stored, own=bool(template or text or content))
-        said: Said = {"template_id": stored, **({"template_version": version} if version else {})}
-    elif template or text or content:
-        said = _content(api, campaign, template, text, content)
-    else:
-        said = {}
+    said = _stored(stored, version, own) if stored or version else own.content(api, campaign)
     if not (settings or said):
         raise Misused("say what to change; see `posthaste campaign update --help`")
+    found = _changed(api, campaign, settings, said)
+    told(found, json=json, text=f"campaign {campaign} is changed")
+    if not json:
+        _tell_missing(found)
+        say(f"look:  posthaste campaign preview {campaign}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """Content that is given piece by piece: the body's file, the text part's, and the other fields."""
+
+    template: Path | None
+    text: Path | None
+    fields: Said
+
+    @property
+    def given(self) -> bool:
+        """Whether there is any."""
+        return bool(self.template or self.text or self.fields)
+
+    def content(self, api: ApiClient, campaign: str) -> Said:
+        """Return the whole new content, empty if none is given.
+
+        The API replaces it as one, so what is not given is what it was. With a new body, the text part is derived anew.
+        """
+        if not self.given:
+            return {}
+        old = api.get(path_of("campaigns", campaign)).get("template") or {}
+        kept = {key: value for key, value in old.items() if value is not None}
+        if self.template is not None:
+            kept.pop("text", None)
+        body = text_of(self.template) if self.template is not None else str(kept.get("body") or "")
+        new = saying(body, subject="", sender="", reply_to="", text=self.text)
+        return {**kept, **self.fields, **new}
+
+
+def _changed(api: ApiClient, campaign: str, settings: Said, said: Said) -> Said:
+    """Change settings and content, whichever are given; return the campaign.
+
+    Args:
+        api: where the campaign is.
+        campaign: its id.
+        settings: the body of PATCH /campaigns, empty for none.
+        said: the body of PUT /campaigns/{id}/template, empty for none.
+    """
+    found: Said = {}
     if settings:
         found = api.patch(path_of("campaigns", campaign), codec.dumps(settings).encode())
     if said:
         place = path_of("campaigns", campaign, "/template")
         found = api.put(place, codec.dumps(said).encode(), key=secrets.token_urlsafe(24))
-    told(dict(found or {}), json=json, text=f"campaign {campaign} is changed")
-    if not json:
-        _tell_missing(found or {})
-        say(f"look:  posthaste campaign preview {campaign}")
+    return found
 
 
-def _check_stored(stored: str, *, own: bool) -> None:
-    """Refuse a stored template beside content of its own."""
+def _given(**values: Any) -> Said:
+    """Return the fields that were given."""
+    return {name: value for name, value in values.items() if value not in (None, "")}
+
+
+def _stored(stored: str, version: int | None, own: _Own) -> Said:
+    """Return the content that is a stored template; Misused if there is content of its own beside it."""
     if not stored:
         raise Misused("--version is that of a --stored-template")
-    if own:
+    if own.given:
         raise Misused("use either --stored-template or --template, --text, --subject, --from, --reply-to")
-
-
-def _content(api: ApiClient, campaign: str, template: Path | None, text: Path | None, given: Mapping[str, str]) -> Said:
-    """Return the whole new content: the API replaces it as one, so what no option names is what it was.
-
-    Args:
-        api: where the campaign is.
-        campaign: its id.
-        template: the file with the new body; None: the body stays.
-        text: the file with the new text part; None: it stays, unless the body is new: then it is derived anew.
-        given: the other fields that are given.
-    """
-    old = api.get(path_of("campaigns", campaign)).get("template") or {}
-    kept = {key: value for key, value in old.items() if value is not None}
-    if template is not None:
-        kept.pop("text", None)
-    body = text_of(template) if template is not None else str(kept.get("body") or "")
-    new = saying(body, subject="", sender="", reply_to="", text=text)
-    return {**kept, **given, **new}
+    return _given(template_id=stored, template_version=version)
 
 
 def _tell_missing(found: Mapping[str, Any]) -> None:
