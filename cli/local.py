@@ -101,19 +101,23 @@ def fail(
         if trouble is None:
             _show(known, json=json)
             return
-        provider = next((x["provider"] for x in known if x["credential"] == credential), None)
-        if provider is None:
-            raise NotFound(
-                f"no simulated provider for {credential}; there are {', '.join(x['credential'] for x in known)}"
-            )
-        rule = {**RULES[trouble], **({"seconds": seconds} if seconds else {}), "probability": share}
-        control.faults(provider, credential, **(rule if RULES[trouble] else {}))
+        provider = _provider(known, credential)
+        rule = {**RULES[trouble], "seconds": seconds, "probability": share} if RULES[trouble] else {}
+        control.faults(provider, credential, **rule)
     if json:
         emit({"credential": credential, "provider": provider, "trouble": trouble.value, "seconds": seconds})
         return
     say(f"{credential} ({provider}) {EFFECTS[trouble]}")
-    if trouble is not Trouble.OFF and not seconds:
+    if RULES[trouble] and not seconds:
         tell(f"to end it:  posthaste local fail {credential} off")
+
+
+def _provider(known: list[dict[str, Any]], credential: str) -> str:
+    """Return the provider of a credential; NotFound if the simulator serves none."""
+    found = {str(x["credential"]): str(x["provider"]) for x in known}
+    if credential not in found:
+        raise NotFound(f"no simulated provider for {credential}; there are {', '.join(found)}")
+    return found[credential]
 
 
 @contextmanager
