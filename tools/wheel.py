@@ -13,8 +13,8 @@ from tools.closure import PACKAGES, closure, imports
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SOURCE: Final = ROOT / "packages" / "cli"
-CUT: Final = ("infra.settings",)
-"""What only a checkout has: `doctor` reads a cdk.json by it."""
+CUT: Final = ("infra.settings", "simulator.client")
+"""What only a checkout has: `doctor` reads a cdk.json by the first, `local fail` asks the simulator by the second."""
 NEEDS: Final = {
     "aiosmtpd": "aiosmtpd",
     "email_validator": "email-validator",
