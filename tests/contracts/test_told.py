@@ -1,5 +1,7 @@
 """What was handed on to webhooks: the store in memory, and the real one."""
 
+from dataclasses import replace
+
 import pytest
 
 from shared.adapters.dynamo.hooks.told import DynamoToldChanges
@@ -40,6 +42,41 @@ def test_a_late_write_takes_the_place_of_a_newer_one(told: ToldChanges) -> None:
     told.write([cells(0, b"\x19", at=9)], HookPace.NOW)
     told.write([cells(0, b"\x16", at=8)], HookPace.NOW)
     assert told.read([(JOB, 0)], HookPace.NOW) == {(JOB, 0): cells(0, b"\x16", at=8)}
+
+
+def test_all_who_begin_to_hand_on_a_chunk_hand_on_the_same(told: ToldChanges) -> None:
+    never = cells(0, b"", at=0)
+    begun = told.begin(never, b"\x16", 7)
+    assert begun == replace(never, begun=b"\x16", begun_at=7)
+    assert told.begin(never, b"\x19", 8) == begun
+    assert told.read([(JOB, 0)], HookPace.NOW) == {(JOB, 0): begun}
+    told.finish(begun)
+    noted = cells(0, b"\x16", at=7)
+    assert told.read([(JOB, 0)], HookPace.NOW) == {(JOB, 0): noted}
+    assert told.begin(noted, b"\x19", 9) == replace(noted, begun=b"\x19", begun_at=9)
+    assert told.read([(JOB, 0)], HookPace.LATER) == {}
+
+
+def test_what_was_read_before_another_handed_on_more_is_not_begun(told: ToldChanges) -> None:
+    never = cells(0, b"", at=0)
+    first = told.begin(never, b"\x16", 7)
+    assert first is not None
+    told.finish(first)
+    assert told.begin(never, b"\x16", 8) is None
+    second = told.begin(cells(0, b"\x16", at=7), b"\x19", 8)
+    assert second is not None
+    told.finish(second)
+    assert told.begin(cells(0, b"\x16", at=7), b"\x16", 9) is None
+    assert told.read([(JOB, 0)], HookPace.NOW) == {(JOB, 0): cells(0, b"\x19", at=8)}
+
+
+def test_a_note_that_comes_late_leaves_what_another_has_begun(told: ToldChanges) -> None:
+    first = told.begin(cells(0, b"", at=0), b"\x16", 7)
+    assert first is not None
+    told.finish(first)
+    second = told.begin(cells(0, b"\x16", at=7), b"\x19", 8)
+    told.finish(first)
+    assert told.read([(JOB, 0)], HookPace.NOW) == {(JOB, 0): second}
 
 
 def test_more_chunks_than_one_call_takes(told: ToldChanges) -> None:

@@ -14,15 +14,15 @@ import threading
 import time
 import uuid
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Final
 
-from infra.local.console import LocalCloudError, say
 from infra.local.processes import wait_for
 from shared import contracts
 from tests.deployed.api import OPEN, Api
+from tests.deployed.drill import judged, killing
 from tests.deployed.inside import Inside, running
 from tests.deployed.receiver import Mode, Received, ReceiverProcess
 from tests.deployed.watch import answered
@@ -37,6 +37,8 @@ REDELIVER_SECONDS: Final = 15
 MINUTE: Final = 5.0
 """Seconds between two runs of what runs every minute."""
 MAX_BATCH: Final = 100
+MORE: Final = 20
+"""Messages of a further job, while kills are still to be made."""
 
 
 @dataclass(slots=True)
@@ -48,7 +50,7 @@ class HookKills:
         requests: to the two endpoints that answer.
         repeats: events that arrived there more than once.
         kills: workers that were killed.
-        waits: seconds from a delivery's making to its arrival at the endpoint without batches.
+        waits: seconds from a provider's answer, before the ledger has it, to the event at the endpoint without batches.
         seconds: until everything had arrived.
     """
 
@@ -71,7 +73,7 @@ class HookKills:
         """Return the figures."""
         return (
             f"seed {self.seed}: {self.messages} messages, {self.events} events in {self.requests} requests, "
-            f"{self.repeats} repeated; {self.kills} workers killed; p95 from a delivery's making to its arrival "
+            f"{self.repeats} repeated; {self.kills} workers killed; p95 from a change to its arrival "
             f"{self.p95:.2f} s while another endpoint hangs; all arrived after {self.seconds:.0f} s; "
             f"{len(self.wrong)} faults"
         )
@@ -111,17 +113,15 @@ class HookDrill:
                 return
             self._receiver.switch(HANGS, Mode.HANG)
             began = time.monotonic()
-            others = [threading.Thread(target=x) for x in (self._minutes, self._strike)]
-            for thread in others:
-                thread.start()
+            minutes = threading.Thread(target=self._minutes)
+            minutes.start()
             try:
-                self._send()
+                self._send_and_kill()
                 if not wait_for(answered(self._arrived), PATIENCE, pause=1.0):
                     self._report.wrong.append("not everything arrived in time")
             finally:
                 self._ended.set()
-                for thread in others:
-                    thread.join()
+                minutes.join()
             self._report.seconds = time.monotonic() - began
             self._judge()
         finally:
@@ -138,26 +138,26 @@ class HookDrill:
     def _proven(self) -> bool:
         return all(self._api.get(f"/hooks/{hook}")["state"] == "enabled" for hook in self._hooks)
 
-    def _send(self) -> None:
+    def _send_and_kill(self) -> None:
+        """Send all messages, and then more until all kills are made."""
         each = max(1, self._report.messages // 4)
-        for start in range(0, self._report.messages, each):
-            ends = range(start, min(start + each, self._report.messages))
-            people = [f"p{n}.{self._tag}@example.com" for n in ends]
-            self._jobs.append(self._api.post(people, LANE))
+        with killing(self._kill, self._kills, self._rng, (1, 4)) as done:
+            for start in range(0, self._report.messages, each):
+                self._send(range(start, min(start + each, self._report.messages)))
+            until = time.monotonic() + PATIENCE
+            while not done.wait(1.0) and time.monotonic() < until:
+                self._send(range(self._report.messages, self._report.messages + MORE))
+                self._report.messages += MORE
+
+    def _send(self, people: Sequence[int]) -> None:
+        self._jobs.append(self._api.post([f"p{n}.{self._tag}@example.com" for n in people], LANE))
 
     # What goes wrong, and what mends it
 
-    def _strike(self) -> None:
-        for _ in range(self._kills):
-            victim = self._rng.choice(VICTIMS)
-            wait_for(partial(self._killed, victim), PATIENCE, pause=0.2)
-            if self._ended.is_set():
-                return
-            self._report.kills += 1
-            self._ended.wait(self._rng.uniform(1, 4))
-
-    def _killed(self, victim: str) -> bool:
-        return self._ended.is_set() or self._inside.kill_function(victim) > 0
+    def _kill(self) -> bool:
+        killed = self._inside.kill_function(self._rng.choice(VICTIMS)) > 0
+        self._report.kills += killed
+        return killed
 
     def _minutes(self) -> None:
         """Run what runs every minute more often."""
@@ -199,25 +199,36 @@ class HookDrill:
                 self._check(request, bodies)
                 for name in request.events:
                     seen[path + name] += 1
-                if path == NOW:
-                    made = datetime.fromisoformat(next(iter(request.events.values()))["timestamp"]).timestamp()
-                    report.waits.append(request.at - made)
             for message, states in self._heard(path).items():
                 report.wrong += [f"{path} {message} {x}: {len(n)} ids" for x, n in states.items() if len(n) != 1]
         report.events = sum(1 for x in seen if x.startswith(NOW))
         report.repeats = sum(1 for n in seen.values() if n > 1)
+        report.waits = self._waits()
+
+    def _waits(self) -> list[float]:
+        """Return how long each accepted attempt took to reach the endpoint without batches first."""
+        accepted = {
+            (job, line["message"], attempt["n"]): datetime.fromisoformat(attempt["at"]).timestamp()
+            for job in self._jobs
+            for line in self._api.lines(job)
+            for attempt in line["attempts"]
+        }
+        arrived: dict[tuple[str, str, int], float] = {}
+        for request in self._receiver.received(NOW):
+            for event in request.events.values():
+                if event["type"] == "message.sent":
+                    data = event["data"]
+                    arrived.setdefault((data["job_id"], data["message"], data["attempt"]), request.at)
+        return [at - accepted[attempt] for attempt, at in arrived.items() if attempt in accepted]
 
     def _check(self, request: Received, bodies: dict[str, bytes]) -> None:
-        """Check signature, size, and that each attempt of a delivery has the same bytes.
-
-        A gatherer that is killed before it notes what it has told makes the delivery again: another time, the same id.
-        """
+        """Check signature, size, and that a repeat has the same bytes."""
         if not request.is_signed_by(self._secrets[request.path]):
             self._report.wrong.append(f"{request.delivery}: the signature does not verify")
         if len(request.events) > (MAX_BATCH if request.path == BATCH else 1):
             self._report.wrong.append(f"{request.delivery}: {len(request.events)} events")
-        if bodies.setdefault(f"{request.path} {request.delivery} {request.made}", request.body) != request.body:
-            self._report.wrong.append(f"{request.delivery}: another body of the same delivery")
+        if bodies.setdefault(request.path + request.delivery, request.body) != request.body:
+            self._report.wrong.append(f"{request.delivery}: another body under the same id")
 
 
 def run(inside: Inside, api: Api, *, messages: int, kills: int, seed: int) -> HookKills:
@@ -246,16 +257,12 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000))
     options = parser.parse_args()
-    try:
+
+    def drill() -> HookKills:
         inside, api, _ = running()
-    except LocalCloudError as error:
-        say(f"error: {error}")
-        return 1
-    report = run(inside, api, messages=options.messages, kills=options.kills, seed=options.seed)
-    say(report.text())
-    for fault in report.wrong[:20]:
-        say(fault)
-    return 1 if report.wrong else 0
+        return run(inside, api, messages=options.messages, kills=options.kills, seed=options.seed)
+
+    return judged(drill)
 
 
 if __name__ == "__main__":

@@ -137,11 +137,6 @@ class Received:
         return self.headers["webhook-id"]
 
     @property
-    def made(self) -> str:
-        """When the delivery was made: its body says so, and every attempt says the same."""
-        return str(json.loads(self.body)["timestamp"])
-
-    @property
     def events(self) -> dict[str, dict[str, Any]]:
         """Event's id → what it says."""
         raw = json.loads(self.body)

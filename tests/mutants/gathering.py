@@ -9,6 +9,7 @@ _GATHER: Final = "shared/engine/hooks/gather.py"
 _TOLD: Final = "shared/domain/hooks/told.py"
 _TESTS: Final = "tests/engine/hooks/test_gather.py"
 _RULES: Final = "tests/domain/hooks/test_told.py"
+_STORE: Final = "shared/adapters/dynamo/hooks/told.py"
 _HANDLER: Final = "tests/dispatch/test_gather_hooks.py"
 
 GATHERING: Final = (
@@ -40,9 +41,9 @@ GATHERING: Final = (
         "changes count as handed on before their deliveries are stored",
         3,
         _GATHER,
-        "        events = self._events(endpoints, jobs, changed, told)\n",
+        "        found, stored = self._hand_on(endpoints, jobs, changed, told)\n",
         "        self._told.write([ToldCells(x.job, x.chunk, x.cells, 0, x.ttl) for x in changed], pace)\n"
-        "        events = self._events(endpoints, jobs, changed, told)\n",
+        "        found, stored = self._hand_on(endpoints, jobs, changed, told)\n",
         f"{_TESTS}::test_a_crash_at_any_call_loses_no_change[before]",
     ),
     Mutant(
@@ -98,8 +99,8 @@ GATHERING: Final = (
         "a repeated event says what its item shows by now",
         7,
         "shared/engine/hooks/happenings.py",
-        "return replace(x, event=HookEvent(x.event.id, json.loads(data))) if data else None",
-        "return x if data else None",
+        "return replace(x, event=HookEvent(x.event.id, first, at))",
+        "return x",
         f"{_HANDLER}::test_an_event_says_the_same_each_time_it_is_handed_on",
     ),
     Mutant(
@@ -109,5 +110,37 @@ GATHERING: Final = (
         "if gathered.left:",
         "if gathered.left and not gathered.events:",
         f"{_HANDLER}::test_chunks_for_which_there_is_no_time_are_hinted_at_again[True]",
+    ),
+    Mutant(
+        "a late note of one gatherer ends what another has begun",
+        7,
+        _STORE,
+        '"ConditionExpression": "begun_at = :at",',
+        '"ConditionExpression": "attribute_exists(pk)",',
+        "tests/contracts/test_told.py::test_a_note_that_comes_late_leaves_what_another_has_begun[dynamo]",
+    ),
+    Mutant(
+        "two gatherers give the same event two times",
+        7,
+        _STORE,
+        "begun_at = if_not_exists(begun_at, :at), ",
+        "begun_at = :at, ",
+        "tests/contracts/test_told.py::test_all_who_begin_to_hand_on_a_chunk_hand_on_the_same[dynamo]",
+    ),
+    Mutant(
+        "what was read before another noted more is handed on",
+        7,
+        _STORE,
+        '"#at = :was" if was.at',
+        '"#at >= :was" if was.at',
+        "tests/contracts/test_told.py::test_what_was_read_before_another_handed_on_more_is_not_begun[dynamo]",
+    ),
+    Mutant(
+        "an event has the time at which its delivery is made",
+        7,
+        "shared/engine/hooks/outbox.py",
+        "events[0].id, events[0].at or now",
+        "events[0].id, now",
+        "tests/engine/hooks/test_gather_twice.py::test_two_gatherers_at_once_say_the_same",
     ),
 )

@@ -6,7 +6,8 @@ written again shows the same event again, under the same id.
 
 import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
 from shared.adapters.dynamo import codec, keys
@@ -64,7 +65,9 @@ def read(records: Sequence[Record], now: int) -> Iterator[Happening]:
         if image is not None:
             item = codec.from_stream({k: v for k, v in image.items() if k != _PARTS}, base64.b64decode)
             shown = _Shown(item, new=record.get("eventName", _NEW) == _NEW, now=now)
-            yield from next((said(shown) for wanted, said in _READERS if wanted(item)), ())
+            at = int(record["dynamodb"].get("ApproximateCreationDateTime", 0) * 1000)
+            for x in next((said(shown) for wanted, said in _READERS if wanted(item)), ()):
+                yield replace(x, event=replace(x.event, at=at))
 
 
 def _jobs(record: _Shown) -> Iterator[Happening]:
@@ -160,4 +163,5 @@ def alarm(event: Mapping[str, Any]) -> Happening:
     """Return what EventBridge says of an alarm whose state has changed."""
     detail = event["detail"]
     name = event_id(HookKind.ALARM_CHANGED, detail["alarmName"], detail["state"]["value"], detail["state"]["timestamp"])
-    return Happening(DEPLOYMENT, HookKind.ALARM_CHANGED, HookEvent(name, bodies.alarm_data(detail)))
+    at = int(datetime.fromisoformat(detail["state"]["timestamp"]).timestamp() * 1000)
+    return Happening(DEPLOYMENT, HookKind.ALARM_CHANGED, HookEvent(name, bodies.alarm_data(detail), at))

@@ -33,10 +33,17 @@ HookData = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """One event. `id`: as `kinds` makes it; `data`: what it says."""
+    """One event.
+
+    Attributes:
+        id: as `kinds` makes it.
+        data: what it says.
+        at: its time, Unix milliseconds; 0: when its delivery is made.
+    """
 
     id: str
     data: HookData
+    at: Millis = 0
 
 
 def iso(at: Millis) -> str:
@@ -49,7 +56,7 @@ def single(kind: str, at: Millis, data: Mapping[str, Any]) -> bytes:
 
     Args:
         kind: the event's kind.
-        at: Unix milliseconds: when its delivery was made.
+        at: its time, Unix milliseconds.
         data: what it says.
     """
     return packed(_envelope(kind, at, data))

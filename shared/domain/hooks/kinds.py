@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from shared.domain.jobs.states import Cell
+from shared.domain.times import Millis
 
 
 class HookKind(StrEnum):
@@ -94,9 +95,15 @@ def event_id(kind: HookKind, *parts: str | int) -> str:
     return _hashed((kind.value, *parts))
 
 
-def batch_id(endpoint: str, events: Iterable[str]) -> str:
-    """Return the id of a batch: the same for the same events to the same endpoint."""
-    return _hashed(("batch", endpoint, *events))
+def batch_id(endpoint: str, at: Millis, events: Iterable[str]) -> str:
+    """Return the id of a batch. One that is made again has another: its body has another time.
+
+    Args:
+        endpoint: whom it is for.
+        at: when it was made, Unix milliseconds.
+        events: their ids, in order.
+    """
+    return _hashed(("batch", endpoint, at, *events))
 
 
 def _hashed(parts: Iterable[str | int]) -> str:

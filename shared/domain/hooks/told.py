@@ -1,8 +1,9 @@
 """Which changes of a chunk's messages were handed on to endpoints, and which are to be.
 
 For each pace an item keeps the cells of a chunk as they were when their changes were last handed on. What differs now
-is handed on, then the item is written. A process that dies in between, or one that writes what an earlier one has read,
-has some changes handed on again: under the same ids.
+is handed on, then the item is written. A process that dies in between has some changes handed on again: under the same
+ids. Of single events the item also keeps what is being handed on, and since when. So whoever hands an event on says the
+same.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -39,8 +40,10 @@ class ToldCells:
         job: the job's id.
         chunk: the chunk's number.
         cells: one byte per recipient, as `Ledger.cells`.
-        at: when that was, Unix milliseconds.
+        at: when that was, Unix milliseconds; 0: never.
         ttl: Unix seconds when it may go: that of the ledger.
+        begun: the cells whose changes are being handed on; empty: none are.
+        begun_at: since when.
     """
 
     job: str
@@ -48,6 +51,8 @@ class ToldCells:
     cells: bytes
     at: Millis
     ttl: int
+    begun: bytes = b""
+    begun_at: Millis = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Everything may be done again, by any number of processes: the same change has th
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Final, Protocol
 
@@ -17,15 +17,18 @@ from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell
-from shared.domain.times import Seconds
+from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.outbox import CellEvent, HookOutbox
 from shared.engine.reports.attempts import Attempt, attempts_of, error_of, skipped_early
-from shared.ports import Clock, LedgerStore, ToldChanges
+from shared.ports import Clock, LedgerStore, Retriable, ToldChanges
 
 KNOWN_JOBS: Final = 256
 SLICE: Final = {HookPace.NOW: 8, HookPace.LATER: 40}
 """Chunks whose changes are handed on, and noted, before the next ones: up to 4,000 deliveries of single events, or 200
 of batches."""
+
+ROUNDS: Final = 5
+"""So often chunks are looked at again because others hand on their changes, too."""
 
 Place = tuple[str, int]
 """A chunk: job and number."""
@@ -109,14 +112,79 @@ class Gatherer:
         self, endpoints: Sequence[Endpoint], jobs: Mapping[str, Job], places: Sequence[Place], pace: HookPace
     ) -> tuple[int, int]:
         """Hand on the changes of some chunks, then note that; return how many events and deliveries that were."""
+        if pace is HookPace.NOW:
+            return self._singly(endpoints, jobs, places)
         # Before the ledgers: what was handed on by another since then, of newer ones, would be handed on again.
         told = self._told.read(places, pace)
         ledgers = self._ledgers.read_these(places)
         changed = [x for x in ledgers if _before(told, x) != x.cells]
+        found, stored = self._hand_on(endpoints, jobs, changed, told)
+        now = self._now()
+        self._told.write([ToldCells(x.job, x.chunk, x.cells, now, x.ttl) for x in changed], pace)
+        return found, stored
+
+    def _singly(
+        self, endpoints: Sequence[Endpoint], jobs: Mapping[str, Job], places: Sequence[Place]
+    ) -> tuple[int, int]:
+        """Hand on changes as events of their own. Whoever hands on the same change says the same.
+
+        Args:
+            endpoints: those that do not take batches.
+            jobs: by id, those of the chunks.
+            places: the chunks.
+
+        Raises:
+            Retriable: others hand on these chunks' changes all the time.
+        """
+        events = deliveries = 0
+        for _ in range(ROUNDS):
+            begun, places = self._begin(places)
+            claims = {(x.job, x.chunk): claim for x, claim in begun}
+            found, stored = self._hand_on(endpoints, jobs, [x for x, _ in begun], claims)
+            events, deliveries = events + found, deliveries + stored
+            for claim in claims.values():
+                self._told.finish(claim)
+            if not places:
+                return events, deliveries
+        raise Retriable("changes of messages: others hand them on")
+
+    def _begin(self, places: Sequence[Place]) -> tuple[list[tuple[Ledger, ToldCells]], list[Place]]:
+        """Note what is handed on of chunks; return their ledgers as of then, with that, and the chunks left for later.
+
+        What another has begun is handed on as it was begun. What has changed since comes after it.
+        """
+        told = self._told.read(places, HookPace.NOW)
+        now = self._now()
+        begun: list[tuple[Ledger, ToldCells]] = []
+        later: list[Place] = []
+        for x in self._ledgers.read_these(places):
+            was = told.get((x.job, x.chunk)) or ToldCells(x.job, x.chunk, b"", 0, x.ttl)
+            if was.cells == x.cells and not was.begun_at:
+                continue
+            claim = self._told.begin(was, x.cells, now)
+            if claim is not None:
+                begun.append((replace(x, cells=claim.begun), claim))
+            if claim is None or claim.begun != x.cells:
+                later.append((x.job, x.chunk))
+        return begun, later
+
+    def _hand_on(
+        self,
+        endpoints: Sequence[Endpoint],
+        jobs: Mapping[str, Job],
+        changed: Sequence[Ledger],
+        told: Mapping[Place, ToldCells],
+    ) -> tuple[int, int]:
+        """Store deliveries of changes; return how many events and deliveries these were.
+
+        Args:
+            endpoints: of one pace.
+            jobs: by id, those of the ledgers.
+            changed: the ledgers.
+            told: what was handed on of them, and since when the rest is.
+        """
         events = self._events(endpoints, jobs, changed, told)
         stored = sum(self._outbox.changed(x, events) for x in endpoints)
-        now = int(self._clock.now() * 1000)
-        self._told.write([ToldCells(x.job, x.chunk, x.cells, now, x.ttl) for x in changed], pace)
         return sum(map(len, events.values())), stored
 
     def _events(
@@ -130,10 +198,12 @@ class Gatherer:
         since = min(x.created_at for x in endpoints)
         events: Events = {}
         for ledger in changed if kinds else ():
-            job, changes = jobs[ledger.job], rules.untold(_before(told, ledger), ledger.cells)
-            older = rules.is_older(job, told.get((ledger.job, ledger.chunk)), since)
+            job, before = jobs[ledger.job], told.get((ledger.job, ledger.chunk))
+            changes = rules.untold(_before(told, ledger), ledger.cells)
+            older = rules.is_older(job, before, since)
+            at = before.begun_at if before is not None else 0
             for event, kind in self._explained(job, ledger, changes, kinds, since if older else 0):
-                events.setdefault(kind, []).append(event)
+                events.setdefault(kind, []).append(replace(event, at=at))
         return events
 
     def _explained(
@@ -154,6 +224,9 @@ class Gatherer:
             name = message_event_id(job.id, ledger.chunk, x.index, x.attempt, x.kind)
             note = errors.get(x.index, "") if x.kind in rules.EXPLAINED else ""
             yield CellEvent(name, job.id, ledger.chunk, (x.index, x.byte), note), x.kind
+
+    def _now(self) -> Millis:
+        return int(self._clock.now() * 1000)
 
     def _jobs(self, namespace: str, names: set[str]) -> dict[str, Job]:
         """Return those jobs of a namespace. Only what never changes of them is used, so they are read once."""

@@ -66,14 +66,18 @@ class Happenings:
         return made
 
     def _claimed(self, namespace: str, x: Happening) -> Happening | None:
-        """Return an event with what it said when it was first seen; None: it was handed on meanwhile.
+        """Return an event with what it said when it was first seen, and its time; None: it was handed on meanwhile.
 
         The item of a job, say, shows other counts with each write, and an id stands for one body.
         """
         if not x.ttl:
             return x
-        data = self._told.claim(self._name(namespace, x), packed(x.event.data).decode(), x.ttl)
-        return replace(x, event=HookEvent(x.event.id, json.loads(data))) if data else None
+        said = packed([x.event.at, x.event.data]).decode()
+        data = self._told.claim(self._name(namespace, x), said, x.ttl)
+        if not data:
+            return None
+        at, first = json.loads(data)
+        return replace(x, event=HookEvent(x.event.id, first, at))
 
     def _note(self, namespace: str, new: Sequence[Happening]) -> None:
         """Remember the events that later writes of their items show again."""

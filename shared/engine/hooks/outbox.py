@@ -30,6 +30,7 @@ class CellEvent:
         chunk: the chunk's number.
         cell: the message's index, and its cell's byte.
         note: the code that explains the state; empty for none.
+        at: its time, Unix milliseconds; 0: when its delivery is made.
     """
 
     id: str
@@ -37,6 +38,7 @@ class CellEvent:
     chunk: int
     cell: tuple[int, int]
     note: str = ""
+    at: Millis = 0
 
 
 class HookOutbox:
@@ -74,7 +76,7 @@ class HookOutbox:
         """Store deliveries of changes of messages for one endpoint; return how many. `events`: by their kind."""
         now = self._now()
         deliveries = [
-            _delivery(endpoint, kind, [x.id for x in part], now, cells=_cells(part))
+            _delivery(endpoint, kind, part, now, cells=_cells(part))
             for kind, some in events.items()
             if endpoint.wants(kind)
             for part in _parts(endpoint, some)
@@ -85,7 +87,7 @@ class HookOutbox:
         """Store deliveries of other events for one endpoint; return how many. `events`: by their kind."""
         now = self._now()
         deliveries = [
-            _delivery(endpoint, kind, [x.id for x in part], now, data=_data(endpoint, part))
+            _delivery(endpoint, kind, part, now, data=_data(endpoint, part))
             for kind, some in events.items()
             if endpoint.wants(kind)
             for part in _parts(endpoint, some)
@@ -110,15 +112,21 @@ def _parts(endpoint: Endpoint, events: Sequence[_T]) -> Iterator[Sequence[_T]]:
 def _delivery(
     endpoint: Endpoint,
     kind: HookKind,
-    ids: Sequence[str],
+    events: Sequence[CellEvent | HookEvent],
     now: Millis,
     *,
     cells: tuple[Cells, ...] = (),
     data: str = "",
 ) -> HookDelivery:
-    """Return a delivery of one event, or of several to an endpoint that takes batches. `ids`: of the events."""
-    name = batch_id(endpoint.id, ids) if endpoint.batch else ids[0]
-    return HookDelivery(name, endpoint.id, kind.value, now, now, cells, data, endpoint.batch)
+    """Return a delivery of one event, or of several to an endpoint that takes batches.
+
+    An event has its own id and time, whoever makes its delivery. A batch is another one each time it is made.
+    """
+    if endpoint.batch:
+        name, at = batch_id(endpoint.id, now, (x.id for x in events)), now
+    else:
+        name, at = events[0].id, events[0].at or now
+    return HookDelivery(name, endpoint.id, kind.value, at, now, cells, data, endpoint.batch)
 
 
 def _cells(events: Iterable[CellEvent]) -> tuple[Cells, ...]:

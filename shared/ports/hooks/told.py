@@ -9,13 +9,14 @@ if TYPE_CHECKING:
 
     from shared.domain.hooks.kinds import HookPace
     from shared.domain.hooks.told import ToldCells
+    from shared.domain.times import Millis
 
 
 class ToldChanges(Protocol):
     """What was handed on of changes, so that no change is handed on again and again.
 
-    It is written after the changes are stored as deliveries, without a condition: a write that comes late only has
-    changes handed on again, under the same ids.
+    It is written after the changes are stored as deliveries. For batches that needs no condition: a write that comes
+    late only has changes handed on again, under the same ids.
     """
 
     def read(self, places: Collection[tuple[str, int]], pace: HookPace) -> Mapping[tuple[str, int], ToldCells]:
@@ -24,6 +25,23 @@ class ToldChanges(Protocol):
 
     def write(self, some: Sequence[ToldCells], pace: HookPace) -> None:
         """Note what was handed on of chunks."""
+        ...
+
+    def begin(self, was: ToldCells, cells: bytes, at: Millis) -> ToldCells | None:
+        """Note what is about to be handed on of a chunk at once, and return that; an earlier note stays.
+
+        Args:
+            was: what was handed on, as read; `at` is 0 if nothing was.
+            cells: of the ledger, as read after that.
+            at: Unix milliseconds: the time of these events.
+
+        Returns:
+            With what is to be handed on, by all who begin it; None: something else was handed on since `was` was read.
+        """
+        ...
+
+    def finish(self, begun: ToldCells) -> None:
+        """Note that what was begun is handed on, unless another has noted it."""
         ...
 
     def known(self, ids: Collection[str]) -> set[str]:

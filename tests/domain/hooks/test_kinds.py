@@ -44,10 +44,11 @@ def test_other_ids_differ_with_each_part_and_name_nobody() -> None:
         event_id(HookKind.UNSUBSCRIBED, "acme", "ada@example.com"),
         event_id(HookKind.SUPPRESSION_ADDED, "acme", "ada@example.com"),
         event_id(HookKind.UNSUBSCRIBED, "acmeada@example.com"),
-        batch_id("hook_1", ["evt_1", "evt_2"]),
-        batch_id("hook_1", ["evt_2", "evt_1"]),
-        batch_id("hook_2", ["evt_1", "evt_2"]),
+        batch_id("hook_1", 5, ["evt_1", "evt_2"]),
+        batch_id("hook_1", 6, ["evt_1", "evt_2"]),
+        batch_id("hook_1", 5, ["evt_2", "evt_1"]),
+        batch_id("hook_2", 5, ["evt_1", "evt_2"]),
     }
-    assert len(names) == 6
+    assert len(names) == 7
     assert all(re.fullmatch(r"evt_[0-9a-f]{32}", name) for name in names)
     assert event_id(HookKind.JOB_LOGGED, JOB, 5) == event_id(HookKind.JOB_LOGGED, JOB, "5")

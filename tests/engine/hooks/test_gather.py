@@ -283,7 +283,7 @@ def test_a_crash_at_any_call_loses_no_change(when: When) -> None:
     assert fired > 60
 
 
-def test_a_repeated_run_makes_the_same_deliveries_under_the_same_ids(world: HookWorld) -> None:
+def test_a_repeated_run_says_the_same_and_a_batch_of_it_is_another_batch(world: HookWorld) -> None:
     endpoint = world.endpoint(batch=True)
     job = world.accept(4).id
     world.everything()
@@ -292,5 +292,6 @@ def test_a_repeated_run_makes_the_same_deliveries_under_the_same_ids(world: Hook
     world.clock.sleep(1)
     world.gatherer.gather(ACCOUNT, [(job, n) for n in range(world.job(job).chunks)], HookPace.LATER)
     one, two = world.deliveries(endpoint)
-    assert (one.id, one.cells) == (two.id, two.cells)
+    assert one.cells == two.cells
+    assert (one.id, one.created_at) != (two.id, two.created_at)
     assert world.ids(endpoint) == [*first, *first]

@@ -1,9 +1,11 @@
 """What was handed on to webhooks, in memory."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from shared.domain.hooks.kinds import HookPace
 from shared.domain.hooks.told import ToldCells
+from shared.domain.times import Millis
 from tests.fakes.faults import Tap
 
 
@@ -30,6 +32,30 @@ class FakeToldChanges:
 
     def write(self, some: Sequence[ToldCells], pace: HookPace) -> None:
         self._tap("told.write", lambda: self.cells.update({(x.job, x.chunk, pace): x for x in some}))
+
+    def begin(self, was: ToldCells, cells: bytes, at: Millis) -> ToldCells | None:
+        place = (was.job, was.chunk, HookPace.NOW)
+
+        def step() -> ToldCells | None:
+            there = self.cells.get(place, replace(was, cells=b"", at=0))
+            if there.at != was.at:
+                return None
+            if not there.begun_at:
+                there = replace(there, begun=cells, begun_at=at)
+            self.cells[place] = replace(there, ttl=was.ttl)
+            return self.cells[place]
+
+        return self._tap("told.begin", step)
+
+    def finish(self, begun: ToldCells) -> None:
+        place = (begun.job, begun.chunk, HookPace.NOW)
+
+        def step() -> None:
+            there = self.cells.get(place)
+            if there is not None and there.begun_at == begun.begun_at:
+                self.cells[place] = replace(there, cells=begun.begun, at=begun.begun_at, begun=b"", begun_at=0)
+
+        self._tap("told.finish", step)
 
     def known(self, ids: Collection[str]) -> set[str]:
         return self._tap("told.known", lambda: {x for x in ids if x in self.ids})

@@ -10,6 +10,8 @@ HookWorld = Telling | Calls
 HOOKS: Final[dict[str, HookWorld]] = {
     "changes of a cell, two crashes, a hint twice": Telling(),
     "two changes of a cell, a crash": Telling(changes=2, crash=1),
+    "single events: three changes, two crashes, a hint twice": Telling(single=True),
+    "single events: two changes, a crash": Telling(changes=2, crash=1, single=True),
     "one delivery, two crashes, two slow workers": Calls(deliveries=1, crash=2, slow=2),
     "two deliveries, a lost hint, a slow worker": Calls(crash=0),
     "two deliveries, a crash": Calls(lost=0, slow=0),
@@ -22,6 +24,9 @@ LEFT_OUT: Final[dict[str, HookWorld]] = {
     "a_fold_is_of_the_ledger_as_read": Telling(changes=2, crash=1),  # J2
     "deliveries_are_stored_before_they_are_noted": Telling(changes=2, crash=1),  # H2.2
     "a_note_says_what_was_read": Telling(changes=2, crash=1),  # H2.3
+    "what_is_begun_follows_what_was_read": Telling(changes=2, crash=1, single=True),  # H2.6
+    "a_beginning_stays": Telling(changes=2, crash=1, single=True),  # H2.6
+    "a_note_ends_its_own_beginning": Telling(changes=2, crash=1, single=True),  # H2.7
     "a_delivery_is_stored_before_it_is_counted": Calls(workers=1, crash=0, slow=0),  # H3.1
     "an_addition_wakes": Calls(deliveries=1),  # H3.2
     "a_lease_is_looked_at_when_it_ends": Calls(deliveries=1),  # H4.2
@@ -31,7 +36,11 @@ LEFT_OUT: Final[dict[str, HookWorld]] = {
 }
 """A rule to the world in which leaving it out breaks something; behind it, its number in docs/protocol.md."""
 
-SMALL: Final = ("two changes of a cell, a crash", "one delivery, two crashes, two slow workers")
+SMALL: Final = (
+    "two changes of a cell, a crash",
+    "single events: two changes, a crash",
+    "one delivery, two crashes, two slow workers",
+)
 """Worlds that are searched with every run of the tests."""
 
 

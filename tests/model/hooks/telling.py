@@ -2,6 +2,9 @@
 
 A change makes the ledger dirty. A folder hints at it before it folds. Hints come twice, late, or to two gatherers at
 once; a gatherer stores deliveries first and notes what it has told after that. Processes die anywhere.
+
+For batches that is all. Of single events, a gatherer first notes what it begins to hand on, and gives that a time.
+Others that meet such a beginning hand on the same, with the same time: an event has one body.
 """
 
 from collections.abc import Iterator
@@ -11,9 +14,9 @@ from typing import NamedTuple, TypeVar
 from tests.model.state import Broken
 from tests.model.world import Step, put
 
-READ, STORE, NOTE = "read", "store", "note"
+READ, BEGIN, STORE, NOTE = "read", "begin", "store", "note"
 """What a gatherer does next."""
-
+NOTHING = (0, 0)
 
 T = TypeVar("T", bound=tuple[object, ...])
 
@@ -26,21 +29,35 @@ class Folder(NamedTuple):
 
 
 class Gatherer(NamedTuple):
-    """A gatherer with a hint. `told`, `cell`: as it has read them."""
+    """A gatherer with a hint. `told`, `cell`, `version`: as it has read or begun them; `more`: it looks once more."""
 
     at: str = READ
     told: int = 0
     cell: int = 0
+    version: int = 0
+    time: int = 0
+    more: bool = False
 
 
 class TellState(NamedTuple):
-    """Everything. `cell`: the number of changes so far; `delivered`: the changes told of."""
+    """Everything.
+
+    Attributes:
+        cell: the number of changes so far.
+        delivered: the changes told of, and the times they were told with.
+        version: the time of what was noted last.
+        begun: what is being handed on, and its time; (0, 0): nothing.
+        time: the latest one.
+    """
 
     cell: int
     dirty: bool
     hints: int
     told: int
-    delivered: frozenset[int]
+    delivered: frozenset[tuple[int, int]]
+    version: int
+    begun: tuple[int, int]
+    time: int
     folders: tuple[Folder | None, ...]
     gatherers: tuple[Gatherer | None, ...]
     crash: int
@@ -56,6 +73,7 @@ class Telling:
         folders: and `gatherers` at once.
         crash: processes that may die; a gatherer's hint comes again.
         twice: hints that may come twice.
+        single: events are handed on singly, not in batches.
     """
 
     changes: int = 3
@@ -63,6 +81,7 @@ class Telling:
     gatherers: int = 2
     crash: int = 2
     twice: int = 1
+    single: bool = False
     without: frozenset[str] = frozenset()
 
     def start(self) -> TellState:
@@ -73,6 +92,9 @@ class Telling:
             hints=0,
             told=0,
             delivered=frozenset(),
+            version=0,
+            begun=(0, 0),
+            time=0,
             folders=(None,) * self.folders,
             gatherers=(None,) * self.gatherers,
             crash=self.crash,
@@ -126,15 +148,46 @@ class Telling:
             yield Step(False, f"gatherer {n} dies: {g.at}", idle._replace(crash=s.crash - 1, hints=s.hints + 1))
         early = "deliveries_are_stored_before_they_are_noted" in self.without
         if g.at == READ:
-            first = Gatherer(NOTE if early else STORE, s.told, s.cell)
-            yield Step(True, f"gatherer {n} reads {s.told} told, {s.cell}", _me(s, n, first))
+            yield self._read(s, n, early=early)
+        elif g.at == BEGIN:
+            yield self._begin(s, n, g)
         elif g.at == STORE:
-            told = s.delivered | {g.cell} if g.cell != g.told else s.delivered
+            told = s.delivered | {(g.cell, g.time)} if g.cell != g.told else s.delivered
             after = s._replace(delivered=told)
             yield Step(True, f"gatherer {n} stores {g.cell}", _me(after, n, None if early else g._replace(at=NOTE)))
+        elif self.single:
+            after = self._finished(s, g)
+            yield Step(True, f"gatherer {n} notes {g.cell}", _me(after, n, Gatherer() if g.more else None))
         else:
             after = s._replace(told=self._noted(s, g))
             yield Step(True, f"gatherer {n} notes {g.cell}", _me(after, n, g._replace(at=STORE) if early else None))
+
+    def _read(self, s: TellState, n: int, *, early: bool) -> Step[TellState]:
+        """Read what was told, then the ledger."""
+        label = f"gatherer {n} reads {s.told} told, {s.cell}"
+        if not self.single:
+            return Step(True, label, _me(s, n, Gatherer(NOTE if early else STORE, s.told, s.cell)))
+        if s.told == s.cell and s.begun == NOTHING:
+            return Step(True, label, _me(s, n, None))
+        return Step(True, label, _me(s, n, Gatherer(BEGIN, s.told, s.cell, s.version)))
+
+    def _begin(self, s: TellState, n: int, g: Gatherer) -> Step[TellState]:
+        """Note what is handed on, or find what another has begun; look again if something else was noted meanwhile."""
+        if s.version != g.version and "what_is_begun_follows_what_was_read" not in self.without:
+            return Step(True, f"gatherer {n} finds another note", _me(s, n, Gatherer()))
+        begun = s.begun
+        if begun == NOTHING or "a_beginning_stays" in self.without:
+            begun = (g.cell, s.time + 1)
+        cell, time = begun
+        mine = Gatherer(STORE, s.told, cell, s.version, time, more=cell != g.cell)
+        after = _me(s._replace(begun=begun, time=max(s.time, time)), n, mine)
+        return Step(True, f"gatherer {n} begins {cell} at {time}", after)
+
+    def _finished(self, s: TellState, g: Gatherer) -> TellState:
+        """Return a state in which what was begun is noted, unless another has noted it."""
+        if s.begun != (g.cell, g.time) and "a_note_ends_its_own_beginning" not in self.without:
+            return s
+        return s._replace(told=g.cell, version=g.time, begun=NOTHING)
 
     def _noted(self, s: TellState, g: Gatherer) -> int:
         """Return what the note says afterwards: what this gatherer has told, which may be less than another has."""
@@ -142,10 +195,13 @@ class Telling:
 
     def check(self, s: TellState) -> None:
         """Raise what does not hold in a state."""
-        if s.told and s.told not in s.delivered and "deliveries_are_stored_before_they_are_noted" not in self.without:
+        told = {cell for cell, _ in s.delivered}
+        if s.told and s.told not in told and "deliveries_are_stored_before_they_are_noted" not in self.without:
             raise Broken(f"{s.told} is noted, and no delivery says so")
-        if self._still(s) and s.cell == self.changes and s.cell not in s.delivered:
-            raise Broken(f"the last change is told to nobody: {sorted(s.delivered)}")
+        if self._still(s) and s.cell == self.changes and s.cell not in told:
+            raise Broken(f"the last change is told to nobody: {sorted(told)}")
+        if len(told) < len(s.delivered):
+            raise Broken(f"an event has two bodies: {sorted(s.delivered)}")
 
     def is_goal(self, s: TellState) -> bool:
         """Tell whether nothing is left to do."""

@@ -1,4 +1,4 @@
-"""What was handed on to webhooks, on DynamoDB, in the table `records`: puts, and one condition.
+"""What was handed on to webhooks, on DynamoDB, in the table `records`.
 
 | pattern | key |
 |---|---|
@@ -9,12 +9,14 @@ The partition of a chunk's details has only details: earlier versions read all o
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import binary, n, number, s, text
 from shared.domain.hooks.kinds import HookPace
 from shared.domain.hooks.told import ToldCells
+from shared.domain.times import Millis
 
 
 class DynamoToldChanges:
@@ -33,6 +35,44 @@ class DynamoToldChanges:
     def write(self, some: Sequence[ToldCells], pace: HookPace) -> None:
         """Note what was handed on of chunks; one write per 25."""
         self._db.batch_put([(self._table, _item(x, pace)) for x in some])
+
+    def begin(self, was: ToldCells, cells: bytes, at: Millis) -> ToldCells | None:
+        """Note what is about to be handed on of a chunk at once, and return that; an earlier note stays.
+
+        Args:
+            was: what was handed on, as read.
+            cells: of the ledger, as read after that.
+            at: Unix milliseconds.
+        """
+        update = {
+            "UpdateExpression": "SET begun = if_not_exists(begun, :cells), begun_at = if_not_exists(begun_at, :at), "
+            "#ttl = :ttl",
+            "ConditionExpression": "#at = :was" if was.at else "attribute_not_exists(#at)",
+            "ExpressionAttributeNames": {"#at": "at", "#ttl": "ttl"},
+            "ExpressionAttributeValues": {":cells": {"B": cells}, ":at": n(at), ":ttl": n(was.ttl)}
+            | ({":was": n(was.at)} if was.at else {}),
+        }
+        try:
+            return _told(self._update(was, update))
+        except ConditionFailed:
+            return None
+
+    def finish(self, begun: ToldCells) -> None:
+        """Note that what was begun is handed on, unless another has noted it."""
+        update = {
+            "UpdateExpression": "SET told = :cells, #at = :at REMOVE begun, begun_at",
+            "ConditionExpression": "begun_at = :at",
+            "ExpressionAttributeNames": {"#at": "at"},
+            "ExpressionAttributeValues": {":cells": {"B": begun.begun}, ":at": n(begun.begun_at)},
+        }
+        with suppress(ConditionFailed):  # another has noted it
+            self._update(begun, update)
+
+    def _update(self, x: ToldCells, update: Item) -> Item:
+        key = _key(x.job, x.chunk, HookPace.NOW)
+        answer = self._db.call("update_item", TableName=self._table, Key=key, ReturnValues="ALL_NEW", **update)
+        item: Item = answer["Attributes"]
+        return item
 
     def known(self, ids: Collection[str]) -> set[str]:
         """Return those of some ids of events that were noted, consistent; one read per 100."""
@@ -78,4 +118,12 @@ def _item(x: ToldCells, pace: HookPace) -> Item:
 
 def _told(item: Item) -> ToldCells:
     _, job, chunk = item["pk"]["S"].split("#")
-    return ToldCells(job, int(chunk), binary(item, "told"), number(item, "at"), number(item, "ttl"))
+    return ToldCells(
+        job,
+        int(chunk),
+        cells=binary(item, "told") if "told" in item else b"",
+        at=number(item, "at"),
+        ttl=number(item, "ttl"),
+        begun=binary(item, "begun") if "begun" in item else b"",
+        begun_at=number(item, "begun_at"),
+    )

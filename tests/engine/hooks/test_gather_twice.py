@@ -1,0 +1,96 @@
+"""Changes that are handed on again say the same under the same id, whoever hands them on."""
+
+from contextlib import suppress
+
+import pytest
+
+from shared.domain.hooks.delivery import HookDelivery
+from shared.domain.hooks.kinds import HookPace
+from shared.engine.hooks.adding import HookAdder
+from shared.engine.hooks.gather import Gatherer
+from shared.engine.hooks.outbox import HookOutbox
+from tests.engine.hooks.hook_world import HookWorld
+from tests.fakes.faults import Crash, When
+from tests.fakes.world import ACCOUNT, credential
+
+
+@pytest.fixture
+def world() -> HookWorld:
+    return HookWorld(credential("one", 10))
+
+
+def sent(world: HookWorld, n: int = 3) -> str:
+    """Send messages, whose changes nothing has gathered."""
+    job = world.accept(n).id
+    world.settle()
+    world.hook_hints.gathers.clear()
+    return job
+
+
+def bodies(deliveries: list[HookDelivery]) -> dict[str, set[tuple[object, ...]]]:
+    """Return what bodies are made of, by `webhook-id`."""
+    out: dict[str, set[tuple[object, ...]]] = {}
+    for x in deliveries:
+        made = tuple((c.job, c.chunk, c.cells, tuple(c.notes.items())) for c in x.cells)
+        out.setdefault(x.id, set()).add((x.kind, x.created_at, made))
+    return out
+
+
+def another(world: HookWorld) -> Gatherer:
+    """Return the gatherer of another process."""
+    adder = HookAdder(queue=world.queue, hints=world.hook_hints, clock=world.clock)
+    outbox = HookOutbox(endpoints=world.endpoints, adder=adder, clock=world.clock)
+    return Gatherer(records=world.records, ledgers=world.ledgers, told=world.told, outbox=outbox, clock=world.clock)
+
+
+@pytest.mark.promise(7)
+@pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
+def test_an_id_stands_for_one_body_wherever_a_gatherer_dies(when: When) -> None:
+    fired = repeated = 0
+    for nth in range(40):
+        world = HookWorld(credential("one", 10))
+        endpoint, batched = world.endpoint(), world.endpoint(batch=True)
+        job = sent(world)
+        places = [(job, n) for n in range(world.job(job).chunks)]
+        world.tap.arm(nth, when)
+        with suppress(Crash):
+            for pace in HookPace:
+                world.gatherer.gather(ACCOUNT, places, pace)
+        fired += world.tap.fired
+        world.tap.disarm()
+        world.clock.sleep(1)
+        world.track("one", world.word(job, 0, "delivered"))
+        for pace in HookPace:
+            another(world).gather(ACCOUNT, places, pace)
+        for x in (endpoint, batched):
+            found = world.deliveries(x)
+            assert world.due(job) <= set(world.ids(x))
+            assert all(len(said) == 1 for said in bodies(found).values()), (nth, when)
+            repeated += len(world.ids(x)) > len(set(world.ids(x)))
+    assert fired > 8
+    assert repeated > 0
+
+
+@pytest.mark.promise(7)
+def test_two_gatherers_at_once_say_the_same(world: HookWorld) -> None:
+    endpoint = world.endpoint()
+    job = sent(world)
+    places = [(job, n) for n in range(world.job(job).chunks)]
+
+    def gather(after: float) -> None:
+        world.clock.sleep(after)
+        another(world).gather(ACCOUNT, places, HookPace.NOW)
+
+    def change() -> None:  # when the first has read the ledger, and the second has not
+        world.clock.sleep(0.042)
+        world.tap.delay, slow = lambda: None, world.tap.delay
+        world.track("one", world.word(job, 0, "delivered"))
+        world.tap.delay = slow
+
+    world.tap.delay = lambda: world.clock.sleep(0.01)
+    world.clock.run(lambda: gather(0), lambda: gather(0.015), change)
+    world.gatherer.gather(ACCOUNT, places, HookPace.NOW)
+    assert world.due(job) <= set(world.ids(endpoint))
+    assert all(len(said) == 1 for said in bodies(world.deliveries(endpoint)).values())
+    assert len(world.ids(endpoint)) > len(set(world.ids(endpoint))), "both have handed on the same"
+    assert all(not x.begun_at for x in world.told.cells.values())
