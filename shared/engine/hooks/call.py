@@ -25,7 +25,7 @@ from shared.domain.hooks.endpoint import (
 from shared.domain.hooks.work import LEASE_MS, MOST_AT_ONCE, SHARDS, ReplayOrder
 from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.posting import HookPoster, HookResult
-from shared.engine.hooks.turn import MARGIN_MS, Backlog, HookRun, Turn
+from shared.engine.hooks.turn import Backlog, HookRun, Turn
 from shared.engine.race import Race, ThreadRace
 from shared.ports import Clock, Endpoints, HookHints, HookQueue, Retriable, Works
 
@@ -160,20 +160,20 @@ class CallHooks:
             backlog: with the first page.
         """
         waiting: list[HookDelivery] = []
-        moves: Moves = []
-        while True:
+        moves = self._begin(turn, endpoint, backlog)
+        while moves or turn.under_way:
+            waiting += self._settled(moves)
+            moves = self._ended(turn, endpoint, backlog)
             moves += self._begin(turn, endpoint, backlog)
-            if not moves and not turn.under_way:
-                break
-            if moves:
-                self._queue.settle(moves)
-            waiting += [new for _, new in moves if new.state is DeliveryState.PENDING]
-            moves = self._ended(turn, endpoint, backlog) if turn.under_way else []
-        if any(isinstance(x, Retriable) for x in turn.faults):
+        if turn.is_starved:
             raise Retriable("webhooks: what is to be posted cannot be read")
-        if backlog.stopped or not (backlog.left or not backlog.after):
-            return None
-        return [*waiting, *backlog.left]
+        return None if backlog.stopped or backlog.is_cut else [*waiting, *backlog.left]
+
+    def _settled(self, moves: Moves) -> list[HookDelivery]:
+        """Store what became of deliveries; return those that wait."""
+        if moves:
+            self._queue.settle(moves)
+        return [new for _, new in moves if new.state is DeliveryState.PENDING]
 
     def _begin(self, turn: Turn, endpoint: Endpoint, backlog: Backlog) -> Moves:
         """Begin as many posts as may be under way, and read on; return what becomes of what waited for too long.
@@ -222,13 +222,15 @@ class CallHooks:
         backlog.left += found
 
     def _ended(self, turn: Turn, endpoint: Endpoint, backlog: Backlog) -> Moves:
-        """Wait for posts to end, and return what is to be stored of each.
+        """Wait for posts to end, if any are under way, and return what is to be stored of each.
 
         Args:
             turn: the lease.
             endpoint: as read.
             backlog: is stopped if the endpoint has changed, or a store fails.
         """
+        if not turn.under_way:
+            return []
         results: list[HookResult] = [x.result() for x in turn.pool.ended()]
         turn.under_way -= len(results)
         moves = [(x.delivery, turn.judged(x, self._now(), self._draw())) for x in results]
@@ -295,7 +297,7 @@ class CallHooks:
     def _keep(self, turn: Turn) -> bool:
         """Store what was learned, and renew the lease; return False if it was lost."""
         now = self._now()
-        if turn.work == turn.kept and turn.work.until - now >= MARGIN_MS:
+        if turn.work == turn.kept and not turn.is_short(now):
             return True
         kept = self._works.keep(turn.kept, replace(turn.work, until=now + LEASE_MS))
         if kept is None:

@@ -57,6 +57,11 @@ class Backlog:
     post: Callable[[HookDelivery], HookResult] | None = None
     stopped: bool = False
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether what waits the shortest may not have been read."""
+        return bool(self.after) and not self.left
+
     def is_due(self, now: Millis) -> bool:
         """Tell whether something that was read is due."""
         return bool(self.left) and self.left[0].due <= now
@@ -89,6 +94,11 @@ class Turn:
     soon: bool = False
     faults: list[Exception] = field(default_factory=list)
     run: HookRun = field(default_factory=HookRun)
+
+    @property
+    def is_starved(self) -> bool:
+        """Whether something could not be read that a store has."""
+        return any(isinstance(x, Retriable) for x in self.faults)
 
     def is_over(self, now: Seconds) -> bool:
         """Tell whether the worker leaves the endpoint to another, although something may be due."""
