@@ -1,7 +1,4 @@
-"""A client in standard Python: what it sends is sent once, however often it is run, at once or after a crash.
-
-POSTHASTE_URL=https://… POSTHASTE_API_KEY=ph_live_… python examples/client.py invoice-2026-0042 ann@example.com
-"""
+"""A client in standard Python: what it sends is sent once, however often it is run, at once or after a crash."""
 
 import json
 import os
@@ -34,7 +31,7 @@ class Posthaste:
                 connection.request(method, self.url.path + path, body and json.dumps(body), self.headers | dict(more))
                 answer = connection.getresponse()
                 said, status, wait, lost = answer.read(), answer.status, answer.getheader("Retry-After", ""), None
-        except (OSError, HTTPException) as error:  # nobody knows whether it was done
+        except (OSError, HTTPException) as error:  # it may have been done or not
             said, status, wait, lost = b"", 0, "", error
         if status in range(200, 300):
             return json.loads(said)
@@ -56,7 +53,7 @@ class Posthaste:
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:  # noqa: PLR2004 - the program's name, an event, an address
-        sys.exit(f"usage: {sys.argv[0]} EVENT ADDRESS…    # for example: invoice-17 ada@example.com")
+        sys.exit("usage: POSTHASTE_URL=https://… POSTHASTE_API_KEY=ph_live_… client.py invoice-17 ada@example.com")
     posthaste = Posthaste(os.environ["POSTHASTE_URL"], os.environ["POSTHASTE_API_KEY"])
     mail = {"from": "billing@example.com", "to": sys.argv[2:], "subject": f"Your {sys.argv[1]}", "text": "Hello, …"}
     print(posthaste.finished(posthaste.send(sys.argv[1], mail)["job_id"])["counts"])
