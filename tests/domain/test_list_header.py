@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 from hypothesis import assume, given, settings
@@ -15,6 +16,7 @@ from shared.domain.lists.header import SEPARATORS, FileCode, RecipientColumn, na
 from shared.domain.lists.ingest import Ingest
 from shared.domain.lists.rows import Row
 from shared.domain.lists.uploads import Checkpoint, Options
+from shared.domain.recipients.hashes import WIDTH
 
 ADDRESSES = RecipientColumn(also=channel_of("email").recipient_columns)
 NUMBERS = RecipientColumn(also=channel_of("sms").recipient_columns)
@@ -156,6 +158,50 @@ def test_a_column_of_another_name_is_a_value_too() -> None:
     (found,) = chunks.unpack(chunk.data)
     assert (found.address, found.display) == ("bob@example.org", "Bob")
     assert found.values == {"e-mail": "bob@example.org", "name": "Bob"}
+
+
+class Stopped:
+    """Leaves out whose keys are among these."""
+
+    def __init__(self, keys: Collection[str]) -> None:
+        self._keys = keys
+
+    def suspects(self, marks: bytes) -> Collection[int]:
+        return range(len(marks) // WIDTH)
+
+    def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
+        return {place: "unsubscribed" for place, key in enumerate(keys) if key in self._keys}
+
+
+NAMES = st.sampled_from(["Ann", "Bob", "\u017d\u00f3fia", "a\x1eb", ""])
+
+
+@settings(deadline=None)
+@given(
+    people=st.lists(st.tuples(st.sampled_from("abc"), NAMES, NAMES), min_size=1, max_size=8),
+    column=st.sampled_from(["recipient", "E-Mail", "to"]),
+    stopped=st.sets(st.sampled_from("abc")),
+    first=st.booleans(),
+)
+def test_a_chunk_holds_each_row_once_by_whichever_name(
+    people: list[tuple[str, str, str]], column: str, stopped: set[str], *, first: bool
+) -> None:
+    """What reads a chunk takes its column of addresses from the values, in this version as in earlier ones."""
+    out = io.StringIO(newline="")
+    header = [column, "Name"] if first else ["Name", column]
+    csv.writer(out).writerow(header)
+    for who, display, name in people:
+        address = f"{display} <{who.upper()}@Example.org>" if display.isalpha() else f"{who.upper()}@Example.org"
+        csv.writer(out).writerow([address, name] if first else [name, address])
+    ingest = Ingest(Options("email"), skips=Stopped({f"{who}@example.org" for who in stopped}))
+    made = [*ingest.feed(out.getvalue().encode()).chunks, *ingest.finish().chunks]
+    found = [recipient for chunk in made for recipient in chunks.unpack(chunk.data)]
+    key = column.lower()
+    for (who, display, name), recipient in zip(people, found, strict=True):
+        assert (recipient.address, recipient.key) == (f"{who.upper()}@example.org", f"{who}@example.org")
+        assert recipient.display == (display if display.isalpha() else "")
+        assert recipient.skip == ("unsubscribed" if who in stopped else "")
+        assert recipient.values == {"name": name} | ({} if key == "recipient" else {key: recipient.address})
 
 
 def test_a_checkpoint_keeps_what_earlier_versions_do_not_know_apart_from_what_they_read() -> None:

@@ -15,8 +15,6 @@ MAX_RAW_BYTES: Final = 256 * 1024
 MAX_SECONDS: Final = 30
 """A chunk takes the slowest credential no longer than this, so that load can move and a lease can end."""
 
-_USUAL: Final = "recipient"
-"""The usual name of the column that is the address. A column of another name is also one of the values."""
 _JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 """Made once: it encodes each recipient."""
 
@@ -118,8 +116,7 @@ def table(columns: Sequence[str], at: int, rows: list[list[str]]) -> bytes:
 
     Args:
         columns: names of the cells.
-        at: index of the cell that is the address; the others are values, and so is this one if its column has another
-            name than `recipient`.
+        at: index of the cell that is the address; the others are values.
         rows: each recipient's cells; beyond the columns, as far as the last that is not empty, the key if that is
             another than the address, the display name, and the code if it is to be skipped.
     """
@@ -154,8 +151,7 @@ def unpack(data: bytes) -> tuple[Recipient, ...]:
 
 def _of_table(columns: list[str], at: int, row: list[str]) -> Recipient:
     values = dict(zip(columns, row, strict=False))
-    name = columns[at]
-    address = values.pop(name) if name == _USUAL else values[name]
+    address = values.pop(columns[at])
     if len(row) == len(columns):
         return Recipient(address, address, "", "", values)
     key, display, skip = [*row[len(columns) :], "", ""][:3]

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 from shared.domain.channels.lookup import channel_of
+from shared.domain.content.templates import RECIPIENT
 from shared.domain.jobs import chunks
 from shared.domain.jobs.chunks import MAX_RAW_BYTES, MAX_RECIPIENTS
 from shared.domain.lists.csv_rows import RowReader
@@ -28,6 +29,11 @@ from shared.domain.lists.uploads import (
 from shared.domain.recipients.hashes import WIDTH, Seen, marks_of
 from shared.domain.recipients.reader import Found, Read, RecipientFault
 
+ADDRESS: Final = ""
+"""A chunk's column of addresses, if the file's own column has another name than `recipient` and so is a value, too.
+
+No column of a file is called so.
+"""
 MAX_KEPT: Final = 1000
 """Problems kept of each sort, invalid rows and duplicates; all are counted."""
 MAX_CHUNKS: Final = 100_000
@@ -127,6 +133,12 @@ class Ingest:
         return self._rows.recipient
 
     @property
+    def _columns(self) -> tuple[str, ...]:
+        """Names of the cells in a chunk's rows: those of the file, and `ADDRESS` if it is needed."""
+        header = self._rows.header
+        return header if header[self._at] == RECIPIENT else (*header, ADDRESS)
+
+    @property
     def fault(self) -> FileFault | None:
         """Why the file cannot be used; what was made of it until then is void."""
         return self._fault or self._rows.fault
@@ -164,6 +176,7 @@ class Ingest:
             return made
         here = self._rows.start
         read, at, drop = self._read, self._at, self._options.drop_duplicates
+        valued = ADDRESS in self._columns
         pending, size = self._pending, self._options.size
         found = [read(row.cells[at]) if row.cells else RecipientFault(row.code, row.detail) for row in rows]
         repeated, suspects = self._known(found)
@@ -177,11 +190,7 @@ class Ingest:
                 valid += 1
                 new = valid not in repeated
                 if new or not drop:
-                    address, key, display = recipient
-                    cells = row.cells
-                    cells[at] = address
-                    if key != address or display:
-                        cells += _trimmed("" if key == address else key, display)
+                    _fill(row.cells, at, recipient, valued=valued)
                     pending.append((row, self._invalid, self._duplicates, valid in suspects))
                 if not new:
                     self._repeat(row)
@@ -259,10 +268,11 @@ class Ingest:
         return made
 
     def _table(self, rows: list[list[str]]) -> bytes:
-        return chunks.table(self._rows.header, self._at, rows)
+        columns = self._columns
+        return chunks.table(columns, columns.index(ADDRESS) if ADDRESS in columns else self._at, rows)
 
     def _packed(self, rows: list[list[str]], raw: bytes, suspects: list[int]) -> PackedChunk:
-        columns, at = len(self._rows.header), self._at
+        columns, at = len(self._columns), self._at
         keys = [rows[i][at] if len(rows[i]) == columns else rows[i][columns] or rows[i][at] for i in suspects]
         skips = {suspects[place]: code for place, code in self._skips.codes(keys).items()} if keys else {}
         if skips:
@@ -285,6 +295,16 @@ class Ingest:
         del self._problems[:problems]
         del self._marks[:marks]
         return step
+
+
+def _fill(cells: list[str], at: int, found: Found, *, valued: bool) -> None:
+    """Make a row of the file one of a `chunks.table`: `at` is the cell of the recipient, `valued` if it is a value."""
+    address, key, display = found
+    cells[at] = address
+    if valued:
+        cells.append(address)
+    if key != address or display:
+        cells += _trimmed("" if key == address else key, display)
 
 
 def _kept(at: Checkpoint) -> int:
