@@ -6,6 +6,8 @@ from typing import Any, Final, get_args
 
 from pydantic import AliasChoices, BaseModel
 
+from shared.domain.channels.email import EMAIL
+
 OTHERS: Final[Mapping[str, tuple[str, ...]]] = {
     "html": ("body",),
     "content": ("body", "text", "template"),
@@ -14,7 +16,7 @@ OTHERS: Final[Mapping[str, tuple[str, ...]]] = {
     "from_email": ("from", "mail_from"),
     "recipients": ("to", "destinations"),
     "recipient": ("to",),
-    "email": ("recipient", "to", "address"),
+    EMAIL.name: ("recipient", "to", "address"),
     "title": ("subject", "name"),
     "replyto": ("reply_to",),
     "send_at": ("scheduled_at", "schedule_at"),

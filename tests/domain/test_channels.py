@@ -24,8 +24,6 @@ ALLOWED = {
     ("functions/api/requests.py", "sms"): "an example in the API document",
     ("functions/api/requests.py", "voice"): "an example in the API document, and a field of a batch",
     ("cli/sending/running.py", "sms"): "a field of the API's preview",
-    **dict.fromkeys((("functions/api/hooks/bodies.py", x) for x in ("email", "sms")), "an example in the API document"),
-    ("shared/web/known_fields.py", "email"): "a field's name as people guess it",
     **dict.fromkeys(
         ((f"shared/engine/intake/{x}.py", "voice") for x in ("message", "numbers")), "a field of a batch, in a fault"
     ),

@@ -10,6 +10,8 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from functions.api.views import Counts, Time, View
+from shared.domain.channels.email import EMAIL
+from shared.domain.channels.sms import SMS
 from shared.domain.hooks.kinds import DEPLOYMENT_KINDS, HookKind
 from shared.domain.jobs.job import StopReason
 from shared.domain.jobs.states import JobState, MessageState
@@ -32,7 +34,7 @@ class MessageChange(View):
     job_id: str = Field(examples=[_JOB])
     message: str = Field(description="Its name within the job, `chunk.index`.", examples=["0.12"])
     recipient: str = Field(examples=["ada@example.com"])
-    channel: str = Field(examples=["email"])
+    channel: str = Field(examples=[EMAIL.name])
     state: MessageState = Field(
         description="As in the message log. A bounce and a complaint are `failed`.", examples=["delivered"]
     )
@@ -49,7 +51,7 @@ class JobChange(View):
 
     job_id: str = Field(examples=[_JOB])
     kind: str = Field(examples=["batch"])
-    channel: str = Field(examples=["email"])
+    channel: str = Field(examples=[EMAIL.name])
     state: JobState = Field(examples=["LOGGED"])
     name: str | None = Field(examples=["Invoices"])
     campaign_id: str | None = Field(examples=[None])
@@ -137,7 +139,7 @@ class SuppressionChange(View):
         description="The messages that it no longer gets, as in `GET /suppressions`.", examples=["all"]
     )
     reason: str = Field(examples=["bounced"])
-    channel: str | None = Field(description="Of the message that was the cause.", examples=["email"])
+    channel: str | None = Field(description="Of the message that was the cause.", examples=[EMAIL.name])
     job_id: str | None = Field(description="The job of that message.", examples=[_JOB])
     policy: str | None = Field(description="With the scope `digests`: the prefix of the policy.", examples=[None])
     at: Time = Field(examples=[_AT])
@@ -155,7 +157,7 @@ class ReceivedTextView(View):
         description="`stop`: the number gets no more messages by the channel. `start`: it gets them again.",
         examples=["stop"],
     )
-    channel: str = Field(examples=["sms"])
+    channel: str = Field(examples=[SMS.name])
     credential_id: str = Field(examples=["texts"])
 
 
