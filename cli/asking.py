@@ -24,7 +24,7 @@ def check_can_ask(around: Surroundings, *, yes: bool, json: bool = False) -> Non
         json: whether a program reads the output.
 
     Raises:
-        Misused: nobody can be asked.
+        Misused: there is no terminal, or a program reads the output.
     """
     if not yes and (json or not around.asks):
         raise Misused("not a terminal: add --yes to go on without a question")
@@ -45,7 +45,7 @@ def confirm(around: Surroundings, question: str, *, yes: bool, json: bool = Fals
         json: whether a program reads the output.
 
     Raises:
-        Misused: nobody can be asked.
+        Misused: there is no terminal, or a program reads the output.
     """
     check_can_ask(around, yes=yes, json=json)
     if not agreed(question, yes=yes):

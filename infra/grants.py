@@ -35,7 +35,7 @@ HOOK_GATHERED: Final = ("HC#*", "HQ#*", "HT#*", "HW#*")
 HOOK_CALLED: Final = ("HE#*", "HL#*", "HQ#*", "HW#*")
 """Partitions of `records` with endpoints, their deliveries and their work."""
 HOOK_LISTED: Final = ("HN#*", "HS#*")
-"""Partitions of `records` with lists of endpoints: a listener that nobody polls leaves them."""
+"""Partitions of `records` with lists of endpoints: a listener that is no longer polled leaves them."""
 CONSUME: Final = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes")
 STREAM: Final = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
 

@@ -1,6 +1,6 @@
 """Makes deliveries of what webhooks hear of: hints about changed messages, streams of tables, changes of alarms.
 
-It reads all accounts' items and calls nobody outside. `call_hooks` posts what is stored here.
+It reads all accounts' items and calls no server outside AWS. `call_hooks` posts what is stored here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -41,7 +41,7 @@ KEY_LENGTH: Final = 64
 
 
 class HookKey(Construct):
-    """The secret that all endpoints' secrets are derived from, with a key that nobody has ever seen.
+    """The secret that all endpoints' secrets are derived from, with a key that no person has seen.
 
     CloudFormation would make a key anew if these properties changed, and every receiver would refuse what is posted:
     they stay as they are.

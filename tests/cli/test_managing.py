@@ -148,7 +148,7 @@ def test_no_leaves_the_campaign_ready(run: Run, api: FakeApi) -> None:
     assert [asked.method for asked in api.asked] == ["GET", "GET"]
 
 
-def test_sending_needs_yes_where_nobody_can_be_asked(run: Run, api: FakeApi) -> None:
+def test_sending_without_a_terminal_needs_yes(run: Run, api: FakeApi) -> None:
     for words in (("send",), ("send", "--json"), ("override-bounce-guard",)):
         done = run("campaign", words[0], CAMPAIGN, *words[1:])
         assert (done.code, done.out) == (2, "")

@@ -74,7 +74,7 @@ def test_an_id_that_there_is_not(run: Run, api: FakeApi, command: tuple[str, ...
     ids=" ".join,
 )
 @pytest.mark.parametrize("mode", ["piped", "json", "json on a terminal"])
-def test_what_cannot_be_taken_back_needs_yes_where_nobody_can_be_asked(
+def test_what_cannot_be_taken_back_needs_yes_without_a_terminal(
     run: Run, api: FakeApi, folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], mode: str
 ) -> None:
     (folder / "batch.json").write_text('{"to": ["a@example.org"]}')

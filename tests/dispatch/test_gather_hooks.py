@@ -191,7 +191,7 @@ def test_a_message_that_was_skipped_at_its_acceptance_is_handed_on(world: HookWo
     assert name in world.due(job)
 
 
-def test_nobody_listens_so_nothing_is_read(world: HookWorld) -> None:
+def test_without_listeners_nothing_is_read(world: HookWorld) -> None:
     before = len(world.tap.calls)
     assert hearing(world).hear([logged(), logged(namespace="acc_other")]) == 0
     assert len(world.tap.calls) == before

@@ -92,7 +92,7 @@ def test_many_and_long_columns_are_named_in_short() -> None:
 
 
 @pytest.mark.parametrize("first", [b"ann@example.org,Ann", b"Ann;+33 6 12 34 56 78"])
-def test_a_file_without_header_is_named_as_such_and_shows_nobody(first: bytes) -> None:
+def test_a_file_without_header_is_named_as_such_and_shows_no_recipient(first: bytes) -> None:
     code, detail = fault(first + b"\n" + first + b"\n")
     assert code == "missing_recipient"
     assert "Put the names of the columns above" in detail

@@ -119,7 +119,7 @@ def test_what_talks_to_strangers_writes_only_endpoints_and_deliveries(hooks: Tem
         for partition in ANYWHERE:
             assert not may(hooks, "call_hooks", action, RECORDS, partition), (action, partition)
         assert not may(hooks, "call_hooks", action, OPS, "J#1")
-    assert may(hooks, "call_hooks", "dynamodb:UpdateItem", RECORDS, "HS#00"), "a listener that nobody polls leaves it"
+    assert may(hooks, "call_hooks", "dynamodb:UpdateItem", RECORDS, "HS#00"), "an old listener leaves it"
 
 
 @pytest.mark.promise(9)

@@ -17,7 +17,7 @@ ENDPOINTS: Final = (
         f"{_TESTS}::test_an_endpoint_is_found_in_its_own_namespace_only",
     ),
     Mutant(
-        "the URL of a chat is shown to everybody who reads",
+        "the URL of a chat is shown to each key that reads",
         9,
         "functions/api/hooks/views.py",
         "if not x.url or x.format is HookFormat.STANDARD:",

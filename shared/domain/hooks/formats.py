@@ -1,7 +1,7 @@
 """Bodies for chats: what has happened as one readable text, in the form that each chat's incoming webhook takes.
 
 Texts of strangers are in the values: names of lists, reasons, recipients. So all markup of a chat is made harmless,
-nobody is notified by a mention, and no link is followed for a preview.
+a mention notifies no member, and no link is followed for a preview.
 """
 
 import re

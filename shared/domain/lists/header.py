@@ -71,7 +71,7 @@ class Header:
 
 
 def column_name(text: str) -> str:
-    """Return a column's name without blanks around it, in lower case, and without characters that nobody can see."""
+    """Return a column's name without blanks around it, in lower case, and without invisible characters."""
     return "".join(c for c in text if category(c) != "Cf").strip().lower()
 
 

@@ -98,7 +98,7 @@ class Logger:
             yield name, _unannounced if name in silent else partial(self._fold_announced, jobs.get(name), some)
 
     def fold_some(self, job: Job | None, ledgers: Sequence[Ledger]) -> Folded:
-        """Fold some ledgers of a job, as just read, that nobody works on, and close it if they were the last.
+        """Fold some ledgers of a job, as just read, that have no worker, and close it if they were the last.
 
         Raises:
             Retriable: others write them all the time, or webhooks cannot hear of their changes now.

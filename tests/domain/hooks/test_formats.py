@@ -59,7 +59,7 @@ def test_slack_gets_a_text_without_markup() -> None:
     assert body(HookFormat.SLACK, HALT) == {"text": SAID, "mrkdwn": False, "unfurl_links": False, "unfurl_media": False}
 
 
-def test_discord_gets_a_content_that_mentions_nobody() -> None:
+def test_discord_gets_a_content_without_mentions() -> None:
     content = SAID.replace("(", "\\(").replace(")", "\\)").replace(":", "\\:").replace("_", "\\_")
     assert body(HookFormat.DISCORD, HALT) == {"content": content, "allowed_mentions": {"parse": []}, "flags": 4}
 

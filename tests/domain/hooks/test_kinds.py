@@ -39,7 +39,7 @@ def test_an_event_of_a_message_is_named_by_its_attempt_and_kind() -> None:
     assert name != message_event_id(JOB, 3, 12, 2, HookKind.MESSAGE_BOUNCED)
 
 
-def test_other_ids_differ_with_each_part_and_name_nobody() -> None:
+def test_other_ids_differ_with_each_part_and_show_no_address() -> None:
     names = {
         event_id(HookKind.UNSUBSCRIBED, "acme", "ada@example.com"),
         event_id(HookKind.SUPPRESSION_ADDED, "acme", "ada@example.com"),

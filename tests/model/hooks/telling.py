@@ -199,7 +199,7 @@ class Telling:
         if s.told and s.told not in told and "deliveries_are_stored_before_they_are_noted" not in self.without:
             raise Broken(f"{s.told} is noted, and no delivery says so")
         if self._still(s) and s.cell == self.changes and s.cell not in told:
-            raise Broken(f"the last change is told to nobody: {sorted(told)}")
+            raise Broken(f"no delivery says the last change: {sorted(told)}")
         if len(told) < len(s.delivered):
             raise Broken(f"an event has two bodies: {sorted(s.delivered)}")
 
