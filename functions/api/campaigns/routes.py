@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from functions.api.call import Call
+from functions.api.call import Call, now_of
 from functions.api.campaigns.requests import CampaignChange, NewCampaign, NewSaying, Saying
 from functions.api.campaigns.rules import chosen, message_of, owned, refused, state
 from functions.api.campaigns.views import CampaignPage, CampaignView, Deleted, campaign_item, campaign_view
@@ -48,7 +48,7 @@ def _campaign(call: Call[Nothing, NewCampaign]) -> Campaign:
         message = message_of(call, channel, body.template, "template.")
     else:
         raise invalid("template", "Give either `template` or `template_id`.")
-    now = int(call.services.clock.now() * 1000)
+    now = now_of(call)
     return Campaign(
         id=new_id(now),
         account=call.key.account,

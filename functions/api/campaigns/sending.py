@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from functions.api.call import Call
+from functions.api.call import Call, now_of
 from functions.api.campaigns.requests import Send
 from functions.api.campaigns.rules import jobs_of, owned, refused, state
 from functions.api.campaigns.sending_views import (
@@ -128,7 +128,7 @@ def stats(call: Call[Nothing, Nothing]) -> Answer:
     campaign = owned(call)
     there = jobs_of(call, campaign)
     jobs = _seen(call, campaign, [there[job] for job in campaign.jobs if job in there])
-    now = int(call.services.clock.now() * 1000)
+    now = now_of(call)
     return stats_view(campaign, state(call, campaign), jobs, now).answer()
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from functions.api.call import Call
+from functions.api.call import Call, now_of
 from functions.api.campaigns.views import Deleted
 from functions.api.declined import accepted
 from functions.api.digests.requests import DigestPolicyBody
@@ -61,7 +61,7 @@ def read(call: Call[Nothing, Nothing]) -> Answer:
 def preview(call: Call[Nothing, Nothing]) -> Answer:
     """Return the message that a policy makes of made-up events."""
     policy = _owned(call)
-    return preview_of(sample(policy, int(call.services.clock.now() * 1000)), policy.channel).answer()
+    return preview_of(sample(policy, now_of(call)), policy.channel).answer()
 
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from functions.api.call import Call
+from functions.api.call import Call, now_of
 from functions.api.declined import accepted
 from functions.api.hooks.requests import NewListener, PendingQuery, Received
-from functions.api.hooks.routes import TAG, now_of, owned
+from functions.api.hooks.routes import TAG, owned
 from functions.api.hooks.views import (
     HookDeliveryView,
     HookSecret,

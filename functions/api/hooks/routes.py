@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from functions.api.call import Call
+from functions.api.call import Call, now_of
 from functions.api.campaigns.views import Deleted
 from functions.api.declined import accepted
 from functions.api.hooks.requests import HookChange, NewHook
@@ -84,11 +84,6 @@ def owned(call: Call[Any, Any]) -> Endpoint:
     if found is None:
         raise missing("endpoint", call.path["hook_id"])
     return found
-
-
-def now_of(call: Call[Any, Any]) -> int:
-    """Return the time, Unix milliseconds."""
-    return int(call.services.clock.now() * 1000)
 
 
 TAG: Final = "Hooks"

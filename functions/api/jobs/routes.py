@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from functions.api.call import Call
+from functions.api.call import Call, now_of
 from functions.api.declined import accepted
 from functions.api.requests import Paging, Retry
 from functions.api.views import JobPage, JobView, Restarted, job_view
@@ -67,14 +67,10 @@ def seen(call: Call[Any, Any], job: Job, *, paused: bool) -> JobView:
         waits = live.lanes if live.exact else job.route
         paused = paused or (bool(waits) and all(present[c].paused for c in waits))
     held = held_by_another(call, job)
-    now = _now(call)
+    now = now_of(call)
     return job_view(
         job, services.settings, now, live, paused=paused, left_alone=alone, held=held, ahead=ahead, present=present
     )
-
-
-def _now(call: Call[Any, Any]) -> int:
-    return int(call.services.clock.now() * 1000)
 
 
 def lister(kinds: tuple[str, ...]) -> Handler:
@@ -85,7 +81,7 @@ def lister(kinds: tuple[str, ...]) -> Handler:
         jobs, after = call.services.listing.page(
             call.key.account, kinds, tests_only=call.key.test, after=place, limit=call.query.limit
         )
-        now = _now(call)
+        now = now_of(call)
         items = [job_view(job, call.services.settings, now) for job in jobs if visible(call, job)]
         return JobPage(items=items, next_cursor=cursors.seal(call, after)).answer()
 

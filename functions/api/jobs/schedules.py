@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from functions.api.call import Call
+from functions.api.call import Call, now_of
 from functions.api.jobs.routes import owned
 from functions.api.requests import Paging
 from functions.api.views import JobPage, JobView, job_view
@@ -19,7 +19,7 @@ def waiting(call: Call[Paging, Nothing]) -> Answer:
     jobs, after = call.services.schedules.page(
         call.key.account, tests_only=call.key.test, after=place, limit=call.query.limit
     )
-    now = int(call.services.clock.now() * 1000)
+    now = now_of(call)
     items = [job_view(job, call.services.settings, now) for job in jobs]
     return JobPage(items=items, next_cursor=cursors.seal(call, after)).answer()
 
@@ -33,7 +33,7 @@ def withdraw(call: Call[Nothing, Nothing]) -> Answer:
     if not stopped:
         raise Problem("already_started")
     live = call.services.logs.counts(job)
-    now = int(call.services.clock.now() * 1000)
+    now = now_of(call)
     return job_view(job, call.services.settings, now, live, paused=control.paused).answer()
 
 

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from functions.api.call import Call
+from functions.api.call import Call, now_of
 from functions.api.declined import accepted
 from functions.api.mails.requests import (
     CommitMail,
@@ -151,7 +151,7 @@ def drop(call: Call[Nothing, Nothing]) -> Answer:
 def reschedule(call: Call[Nothing, NewSchedule]) -> Answer:
     """Have a destination that waits sent at another time."""
     mail = _committed(call)
-    now, at = int(call.services.clock.now() * 1000), int(call.body.at.timestamp() * 1000)
+    now, at = now_of(call), int(call.body.at.timestamp() * 1000)
     if at >= mail.expires_at:
         raise invalid("at", "The mail expires before.")
     return _moved(call.services.mails().moves.reschedule(mail, _key(call), max(at, now)))

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from functions.api.call import Call
+from functions.api.call import Call, now_of
 from functions.api.campaigns.views import Deleted
 from functions.api.declined import accepted
 from functions.api.notifiers.requests import NewNotifier, NotifierChange, NotifierSettings, Rotation, StatsDays
@@ -67,7 +67,7 @@ def change(call: Call[Nothing, NotifierChange]) -> Answer:
 def rotate(call: Call[Nothing, Rotation]) -> Answer:
     """Give a notifier a second password, and the present one an end."""
     found = owned(call)
-    until = int(call.services.clock.now() * 1000) + call.body.overlap_hours * HOUR_MS
+    until = now_of(call) + call.body.overlap_hours * HOUR_MS
     made = accepted(call.services.notices().desk.rotate(found, until=until, by=call.key.id))
     return login_view(made.notifier, _contact(call, found), made.password).answer()
 

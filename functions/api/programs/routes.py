@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any, Final
 
-from functions.api.call import Call
+from functions.api.call import Call, now_of
 from functions.api.campaigns.rules import owned_template
 from functions.api.campaigns.views import Deleted
 from functions.api.programs.requests import NewProgram, ProgramVersion
@@ -28,7 +28,7 @@ def create(call: Call[Nothing, NewProgram]) -> Answer:
     before = earlier(call, 201)
     if before is not None:
         return before
-    store, name, now = call.services.notices().programs, call.body.name, _now(call)
+    store, name, now = call.services.notices().programs, call.body.name, now_of(call)
     there = [x.name for x in store.all(call.key.namespace)]
     if name in there:
         raise Problem("program_exists")
@@ -51,7 +51,7 @@ def put(call: Call[Nothing, ProgramVersion]) -> Answer:
         return before
     for _ in range(TRIES):
         old = _owned(call)
-        changes: dict[str, Any] = {"steps": _steps(call), "metadata": call.body.metadata or {}, "saved_at": _now(call)}
+        changes: dict[str, Any] = {"steps": _steps(call), "metadata": call.body.metadata or {}, "saved_at": now_of(call)}
         new = replace(old, version=old.version + 1, **changes)
         answer = program_view(new).model_dump_json()
         event = _event(call, new, Act.PROGRAM_CHANGED)
@@ -79,7 +79,7 @@ def delete(call: Call[Nothing, Nothing]) -> Answer:
     """Delete a program; notifiers that have copied it keep their copies."""
     for _ in range(TRIES):
         found = _owned(call)
-        event = _event(call, replace(found, saved_at=_now(call)), Act.PROGRAM_DELETED)
+        event = _event(call, replace(found, saved_at=now_of(call)), Act.PROGRAM_DELETED)
         if call.services.notices().programs.delete(found, event=event):
             return Deleted(deleted=True).answer()
     raise Retriable("program: busy")
@@ -118,10 +118,6 @@ def _methods(call: Call[Any, Any], name: str, i: int) -> set[str]:
 
 def _event(call: Call[Any, Any], program: Program, act: Act) -> Event:
     return audited(program.namespace, program.saved_at, program.name, act, call.key.id, {"version": program.version})
-
-
-def _now(call: Call[Any, Any]) -> int:
-    return int(call.services.clock.now() * 1000)
 
 
 _TAG: Final = "Programs"

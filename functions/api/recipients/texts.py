@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from functions.api.call import Call
+from functions.api.call import Call, now_of
 from functions.api.requests import Paging
 from functions.api.views import Time, View, moment
 from shared.domain.accounts import Scope
@@ -44,7 +44,7 @@ class TextPage(View):
 
 def pages(call: Call[Paging, Nothing]) -> Answer:
     """Return a page of texts, newest first."""
-    now = int(call.services.clock.now() * 1000)
+    now = now_of(call)
     place, limit = cursors.texts(call), call.query.limit
     found, after = call.services.texts.page(call.key.namespace, after=place, limit=limit, now=now)
     return TextPage(items=[text_view(x) for x in found], next_cursor=cursors.seal(call, after)).answer()

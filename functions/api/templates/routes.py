@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any, Final
 
-from functions.api.call import Call
+from functions.api.call import Call, now_of
 from functions.api.campaigns.requests import NewTemplate, TemplateVersion, VersionQuery
 from functions.api.campaigns.rules import message_of, owned_template, variants_of
 from functions.api.campaigns.views import Deleted, TemplatePage, TemplateView, template_item, template_view
@@ -33,7 +33,7 @@ def create(call: Call[Nothing, NewTemplate]) -> Answer:
         variants = variants_of(call, channel, body)
     except Problem as problem:
         return repeat_or_raise(call, 201, problem)
-    now = _now(call)
+    now = now_of(call)
     made = StoredTemplate(
         new_id(now),
         call.key.account,
@@ -79,7 +79,7 @@ def _next(call: Call[Nothing, TemplateVersion], old: StoredTemplate) -> StoredTe
     message = message_of(call, old.channel, call.body)
     variants = variants_of(call, old.channel, call.body)
     name = call.body.name or old.name
-    return replace(old, name=name, message=message, saved_at=_now(call), version=old.version + 1, variants=variants)
+    return replace(old, name=name, message=message, saved_at=now_of(call), version=old.version + 1, variants=variants)
 
 
 def read(call: Call[VersionQuery, Nothing]) -> Answer:
@@ -111,7 +111,7 @@ def delete(call: Call[Nothing, Nothing]) -> Answer:
     """Delete a template with its versions; campaigns have copies."""
     for _ in range(TRIES):
         found = owned_template(call, call.path["id"])
-        event = _event(call, replace(found, saved_at=_now(call)), Act.TEMPLATE_DELETED)
+        event = _event(call, replace(found, saved_at=now_of(call)), Act.TEMPLATE_DELETED)
         if call.services.campaigns().templates.delete(found, event=event):
             return Deleted(deleted=True).answer()
     raise Retriable("template: busy")
@@ -121,10 +121,6 @@ def _event(call: Call[Any, Any], template: StoredTemplate, act: Act) -> Event:
     """Return what the audit log says of a version of a template: what was done at its `saved_at`, not what it says."""
     data: dict[str, str | int] = {"channel": template.channel, "version": template.version}
     return audited(template.namespace, template.saved_at, template.id, act, call.key.id, data)
-
-
-def _now(call: Call[Any, Any]) -> int:
-    return int(call.services.clock.now() * 1000)
 
 
 _SAID: Final = ("account_suspended", "from_not_allowed", "invalid_template")

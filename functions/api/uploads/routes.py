@@ -5,7 +5,7 @@ import math
 from dataclasses import replace
 from typing import Any, Final
 
-from functions.api.call import Call
+from functions.api.call import Call, now_of
 from functions.api.campaigns.requests import ListOptions, NewUpload, ReadingOptions, Recipients, UploadDone, Value
 from functions.api.campaigns.rules import by_name, owned, refused, region_of
 from functions.api.requests import Paging
@@ -62,7 +62,7 @@ def complete(call: Call[Nothing, UploadDone]) -> Answer:
         raise missing("upload", name)
     if isinstance(found, Refusal):
         raise refused(found)
-    return upload_view(found, campaign, _now(call)).answer(202)
+    return upload_view(found, campaign, now_of(call)).answer(202)
 
 
 def read(call: Call[Paging, Nothing]) -> Answer:
@@ -75,7 +75,7 @@ def read(call: Call[Paging, Nothing]) -> Answer:
         raise missing("upload", name)
     errors, after = uploads.problems(found, after=cursors.number(call.query.cursor), limit=call.query.limit)
     cursor = cursors.write(str(after)) if after else None
-    return upload_view(found, campaign, _now(call), errors, cursor).answer()
+    return upload_view(found, campaign, now_of(call), errors, cursor).answer()
 
 
 def withdraw(call: Call[Nothing, Nothing]) -> Answer:
@@ -87,7 +87,7 @@ def withdraw(call: Call[Nothing, Nothing]) -> Answer:
         raise missing("upload", name)
     if isinstance(found, Refusal):
         raise refused(found)
-    return upload_view(found, campaign, _now(call)).answer()
+    return upload_view(found, campaign, now_of(call)).answer()
 
 
 def put(call: Call[ListOptions, Recipients]) -> Answer:
@@ -172,10 +172,6 @@ def _region(call: Call[Any, Any], campaign: Campaign, wanted: str | None) -> str
     except ValueError:
         raise invalid("region", "Use a country code of ISO 3166, such as DE.") from None
     return wanted if channel_of(campaign.channel).numbers else ""
-
-
-def _now(call: Call[Any, Any]) -> int:
-    return int(call.services.clock.now() * 1000)
 
 
 _CLOSED: Final = ("not_found", "upload_in_progress", "too_many_lists")
