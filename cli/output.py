@@ -68,6 +68,20 @@ def emit_all(items: Iterable[Any]) -> None:
         emit(item)
 
 
+def emit_or_say(answer: Mapping[str, object], *, json: bool, text: str) -> None:
+    """Print an answer, for programs or for people.
+
+    Args:
+        answer: what `--json` prints.
+        json: whether a program reads the output.
+        text: a sentence for people.
+    """
+    if json:
+        emit(answer)
+    else:
+        say(text)
+
+
 def _cell(value: object) -> str:
     return clean("" if value is None else value)
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.client import connect, path_of
-from cli.output import Json, counted, tables
-from cli.sending.jobs import PAGE, told
+from cli.output import Json, counted, emit_or_say, tables
+from cli.sending.jobs import PAGE
 
 app = typer.Typer(help="Campaigns and batches that wait for their time.", no_args_is_help=True)
 
@@ -34,4 +34,6 @@ def cancel(
     """Cancel a schedule. None of its messages are sent; resume the campaign or batch to send them after all."""
     found = connect(ctx).delete(path_of("schedules", job))
     kind = str(found.get("kind") or "job")
-    told(found, json=json, text=f"{kind} {job} is cancelled: {counted(found.get('total') or 0, 'message')} not sent")
+    emit_or_say(
+        found, json=json, text=f"{kind} {job} is cancelled: {counted(found.get('total') or 0, 'message')} not sent"
+    )

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.client import connect, path_of
-from cli.output import Json, emit, say, tables
-from cli.sending.jobs import PAGE, told
+from cli.output import Json, emit, emit_or_say, say, tables
+from cli.sending.jobs import PAGE
 from shared.domain.recipients.suppressions import Reach
 
 app = typer.Typer(help="Addresses that get no messages, and people who have unsubscribed.", no_args_is_help=True)
@@ -71,7 +71,7 @@ def add(
     body = codec.dumps({"reason": reason}).encode()
     path = path_of("suppressions", address)
     found = connect(ctx).put(path, body, key=secrets.token_urlsafe(24), query=_query(scope, policy))
-    told(found, json=json, text=f"{found.get('address')} is suppressed: {_words(scope)}")
+    emit_or_say(found, json=json, text=f"{found.get('address')} is suppressed: {_words(scope)}")
 
 
 @app.command()
@@ -81,4 +81,4 @@ def remove(
     """Send to an address again."""
     found: dict[str, Any] = connect(ctx).delete(path_of("suppressions", address), _query(scope, policy))
     words = "may be sent to again" if found.get("removed") else "was not suppressed"
-    told(found, json=json, text=f"{found.get('address')} {words}")
+    emit_or_say(found, json=json, text=f"{found.get('address')} {words}")

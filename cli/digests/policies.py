@@ -10,7 +10,7 @@ import typer
 from cli.client import connect, path_of
 from cli.errors import Misused
 from cli.files import text_of
-from cli.output import Json, emit, say, tables
+from cli.output import Json, emit, emit_or_say, say, tables
 from cli.sending import jobs
 from cli.sending.messages import channel_option
 from shared.domain.channels.email import EMAIL
@@ -88,7 +88,7 @@ def set_policy(
     body = _of_file(file) if file is not None else _of_options(given, channel)
     found = connect(ctx).put(_path(prefix), codec.dumps(body).encode(), key=secrets.token_urlsafe(24))
     known = f"policy {found.get('prefix')}, version {found.get('version')}"
-    jobs.told(found, json=json, text=f"{known}; look:  posthaste digest policy preview {prefix}")
+    emit_or_say(found, json=json, text=f"{known}; look:  posthaste digest policy preview {prefix}")
 
 
 @app.command()
@@ -115,7 +115,7 @@ def preview(
 @app.command()
 def delete(ctx: typer.Context, prefix: Prefix, json: Json = False) -> None:
     """Delete a policy. Open windows keep it; new events of its keys need another."""
-    jobs.told(connect(ctx).delete(_path(prefix)), json=json, text=f"policy {prefix} is deleted")
+    emit_or_say(connect(ctx).delete(_path(prefix)), json=json, text=f"policy {prefix} is deleted")
 
 
 def _path(prefix: str, rest: str = "") -> str:

@@ -9,7 +9,7 @@ from cli.deployment import Aws, Stage
 from cli.errors import Misused
 from cli.hooks.endpoints import Deployment, HookId, app
 from cli.hooks.opening import opened_door
-from cli.output import Json, emit, moment, say, surroundings, tables
+from cli.output import Json, emit_or_say, moment, surroundings, tables
 
 COLUMNS: Final = ("id", "type", "state", "attempts", "created_at", "due_at", "last")
 STATES: Final = ("pending", "delivered", "failed")
@@ -85,10 +85,8 @@ def retry(
     """Try a delivery now. Its id and body stay the same."""
     with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
         found = door.retry(hook, delivery)
-    if json:
-        emit(found)
-    else:
-        say(f"{found.get('id')} is tried now; what became of it:  posthaste hook deliveries {hook}")
+    text = f"{found.get('id')} is tried now; what became of it:  posthaste hook deliveries {hook}"
+    emit_or_say(found, json=json, text=text)
 
 
 @app.command()
@@ -112,10 +110,8 @@ def replay(
     body = {name: value for name, value in given.items() if value}
     with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
         found = door.replay(hook, body)
-    if json:
-        emit(found)
-    else:
-        say(f"deliveries since {found.get('since')} are posted again; progress:  posthaste hook show {hook}")
+    text = f"deliveries since {found.get('since')} are posted again; progress:  posthaste hook show {hook}"
+    emit_or_say(found, json=json, text=text)
 
 
 def _time(text: str, now: float) -> str:

@@ -8,7 +8,7 @@ from cli.deployment import Aws, Stage
 from cli.errors import Misused
 from cli.hooks.door import Document
 from cli.hooks.opening import opened_door
-from cli.output import Json, emit, emit_all, say, table, tell
+from cli.output import Json, emit, emit_all, emit_or_say, say, table, tell
 
 app = typer.Typer(help="Hooks: endpoints that events are posted to.", no_args_is_help=True)
 
@@ -139,10 +139,7 @@ def update(
         raise Misused("say what to change; see `posthaste hook update --help`")
     with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
         changed = door.change(hook, body)
-    if json:
-        emit(changed)
-    else:
-        say(f"{hook} is {_state(changed)}")
+    emit_or_say(changed, json=json, text=f"{hook} is {_state(changed)}")
 
 
 @app.command()
@@ -158,10 +155,7 @@ def delete(
     """Delete an endpoint with what waits for it."""
     with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
         done = door.delete(hook)
-    if json:
-        emit(done)
-    else:
-        say(f"{hook} is deleted")
+    emit_or_say(done, json=json, text=f"{hook} is deleted")
 
 
 @app.command()

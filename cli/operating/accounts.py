@@ -9,7 +9,7 @@ import typer
 
 from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
-from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table
+from cli.output import Json, counted, emit, emit_all, emit_or_say, moment, say, surroundings, table
 from shared.domain.accounts import MAX_NAME, is_account_id
 from shared.domain.audit import has_address, operator
 
@@ -249,10 +249,7 @@ def add_sender(
             stored = desk.accounts.add_sender(owner, value, by=desk.by)
         except ValueError:
             raise Misused(NO_SENDER) from None
-    if json:
-        emit({"account_id": owner, "sender": stored})
-    else:
-        say(f"{owner} may send from {stored}")
+    emit_or_say({"account_id": owner, "sender": stored}, json=json, text=f"{owner} may send from {stored}")
 
 
 @sender_app.command("list")

@@ -13,7 +13,7 @@ from cli.asking import Yes, check_can_ask, confirm
 from cli.client import ApiClient, connect, path_of
 from cli.errors import Misused, Unreachable
 from cli.files import text_of
-from cli.output import Json, counted, emit, say, surroundings, tell
+from cli.output import Json, counted, emit_or_say, say, surroundings, tell
 from cli.sending import jobs, reading
 from cli.sending.messages import channel_option
 from cli.sending.watch import Bars, JobProgress, as_json, as_lines, watch
@@ -88,10 +88,7 @@ def send(
     except Unreachable as error:
         raise Unreachable(f"{error}; with --idempotency-key {key} nothing is sent twice") from None
     batch_id = str(answer.get("batch_id", ""))
-    if json:
-        emit(answer)
-    else:
-        say(f"batch {batch_id} accepted: {_amounts(answer)}")
+    emit_or_say(answer, json=json, text=f"batch {batch_id} accepted: {_amounts(answer)}")
     if follow:
         _follow(ctx, api, batch_id, json=json)
     elif not json:

@@ -14,7 +14,7 @@ from cli.lists import listing
 from cli.lists.checking import Expected, check_list
 from cli.lists.listing import Duplicates
 from cli.lists.sources import as_csv
-from cli.output import Json, counted, emit, say, surroundings, tables
+from cli.output import Json, counted, emit, emit_or_say, say, surroundings, tables
 from cli.sending import jobs, managing
 from cli.sending.managing import At, CampaignId, Rate
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
@@ -199,4 +199,4 @@ def override_guard(ctx: typer.Context, campaign: CampaignId, yes: Yes = False, j
         confirm(around, asked, yes=yes, json=json)
     answer = api.post(_path(campaign, "/override-bounce-guard"), again=True)
     text = f"campaign {campaign} is sent whatever bounces; go on:  posthaste campaign resume {campaign}"
-    jobs.told(answer, json=json, text=text)
+    emit_or_say(answer, json=json, text=text)

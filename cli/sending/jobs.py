@@ -10,7 +10,7 @@ import typer
 from cli.asking import Yes, confirm
 from cli.client import connect, path_of
 from cli.errors import Failed, Misused
-from cli.output import Json, counted, emit, say, surroundings, tables, tell
+from cli.output import Json, counted, emit, emit_or_say, say, surroundings, tables, tell
 from cli.polling import asked
 from cli.sending import exports
 from cli.sending.running import how_to_send
@@ -55,7 +55,7 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str, stats: str = "")
         """
         api = connect(ctx)
         answer = _once_stopped(lambda: api.post(path_of(root, name, rest), body, again=False), surroundings(ctx).clock)
-        told(answer, json=json, text=_queued_again(kind, name, answer))
+        emit_or_say(answer, json=json, text=_queued_again(kind, name, answer))
 
     @app.command()
     def logs(
@@ -187,17 +187,3 @@ def _to_include(include: list[str] | None) -> bytes:
     if set(wanted) - {"unsent", "failed", "unknown"}:
         raise Misused("--include takes unsent, failed or unknown")
     return codec.dumps({"include": wanted} if wanted else {}).encode()
-
-
-def told(answer: dict[str, Any], *, json: bool, text: str) -> None:
-    """Print an answer, for programs or for people.
-
-    Args:
-        answer: the API's JSON answer.
-        json: whether the answer is printed as it is, for programs.
-        text: the sentence printed for people otherwise.
-    """
-    if json:
-        emit(answer)
-    else:
-        say(text)

@@ -13,7 +13,7 @@ from cli.client import ApiClient, connect, path_of
 from cli.errors import ExitCode, Failed
 from cli.lists.listing import recipients_of
 from cli.options import pairs
-from cli.output import Json, counted, emit, say, surroundings, table, tables, tell
+from cli.output import Json, counted, emit, emit_or_say, say, surroundings, table, tables, tell
 from cli.sending import jobs
 from cli.sending.running import Runner, how_to_send, question
 from cli.sending.words import (
@@ -226,7 +226,7 @@ def try_out(
         text = f"not sent: {recipient} is invalid, suppressed or has unsubscribed; posthaste batch logs {batch}"
     else:
         text = f"one message to {recipient} is on its way; posthaste batch watch {batch}"
-    jobs.told(found, json=json, text=text)
+    emit_or_say(found, json=json, text=text)
 
 
 def delete(
@@ -241,7 +241,7 @@ def delete(
         if found.get("upload_id") and not found.get("jobs"):
             api.delete(_path(name, path_of("uploads", str(found["upload_id"]))))
         api.delete(_path(name))
-        jobs.told({"campaign_id": name, "deleted": True}, json=json, text=f"campaign {name} is deleted")
+        emit_or_say({"campaign_id": name, "deleted": True}, json=json, text=f"campaign {name} is deleted")
 
 
 def add_to(app: typer.Typer) -> None:

@@ -11,7 +11,7 @@ import typer
 from cli.client import connect, path_of
 from cli.errors import Misused
 from cli.files import text_of
-from cli.output import Json, emit, say, tables
+from cli.output import Json, emit, emit_or_say, say, tables
 from cli.sending import jobs
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
 from shared.domain.channels.email import EMAIL
@@ -87,7 +87,7 @@ def put(
         found = api.post("/templates", codec.dumps(body).encode(), key=secrets.token_urlsafe(24))
     known = f"template {found.get('template_id')}, version {found.get('version')}"
     variables = ", ".join(map(str, found.get("variables") or ())) or "none"
-    jobs.told(found, json=json, text=f"{known}; variables: {variables}")
+    emit_or_say(found, json=json, text=f"{known}; variables: {variables}")
 
 
 def _variants(sms: Path | None, speech: Path | None, language: str) -> dict[str, Any]:

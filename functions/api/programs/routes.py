@@ -51,7 +51,11 @@ def put(call: Call[Nothing, ProgramVersion]) -> Answer:
         return before
     for _ in range(TRIES):
         old = _owned(call)
-        changes: dict[str, Any] = {"steps": _steps(call), "metadata": call.body.metadata or {}, "saved_at": now_of(call)}
+        changes: dict[str, Any] = {
+            "steps": _steps(call),
+            "metadata": call.body.metadata or {},
+            "saved_at": now_of(call),
+        }
         new = replace(old, version=old.version + 1, **changes)
         answer = program_view(new).model_dump_json()
         event = _event(call, new, Act.PROGRAM_CHANGED)
