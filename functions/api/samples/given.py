@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from shared.domain.channels.email import EMAIL
+
 JOB: Final = "01m3250v00htjargbc8xxb75pm"
 CAMPAIGN: Final = "01m3250v00wh742j0vm8wb7anm"
 UPLOAD: Final = "01m3250v00j026b1skeaxv11tw"
@@ -96,7 +98,7 @@ INPUTS: Final[Mapping[str, SampleInput]] = {
     "listCampaignMessages": SampleInput(query={"state": "failed,unknown"}),
     **dict.fromkeys(("retryBatch", "retryJob", "retryCampaign"), SampleInput({"include": ["unsent", "failed"]})),
     **dict.fromkeys(("listBatchLogs", "listJobLogs"), SampleInput(query={"limit": "50"})),
-    "createTemplate": SampleInput({"name": "Newsletter", "channel": "email", **_SAYS}),
+    "createTemplate": SampleInput({"name": "Newsletter", "channel": EMAIL.name, **_SAYS}),
     "putTemplate": SampleInput(_SAYS),
     "postEvents": SampleInput(
         {

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from functions.api.samples import given
+from shared.domain.channels.email import EMAIL
 
 DEPTH: Final = 8
 """Levels of an example."""
@@ -32,7 +33,7 @@ BY_NAME: Final[Mapping[str, Any]] = {
     "provider": "sendgrid",
     "providers": {"sendgrid": True},
     "provider_message_id": "14c5d75ce93.dfd.64b469",
-    "channel": "email",
+    "channel": EMAIL.name,
     "route": ["sendgrid-main"],
     "recipient": given.ADDRESS,
     "address": given.ADDRESS,
@@ -73,7 +74,7 @@ BY_NAME: Final[Mapping[str, Any]] = {
     "sheet_row": 4,
     "detail": "The address has no @.",
     "code": "invalid_address",
-    "value": "nobody",
+    "value": "ann.example.org",
     "reason": "manual",
     "window": 300,
     "near": 30,
