@@ -9,7 +9,7 @@ from cli.deployment import Aws, Stage
 from cli.errors import Misused
 from cli.hooks.endpoints import Deployment, HookId, app
 from cli.hooks.opening import opened_door
-from cli.output import Json, emit_or_say, moment, surroundings, tables
+from cli.output import Json, emit, emit_or_say, moment, say, surroundings, tables
 
 COLUMNS: Final = ("id", "type", "state", "attempts", "created_at", "due_at", "last")
 STATES: Final = ("pending", "delivered", "failed")
