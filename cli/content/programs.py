@@ -13,8 +13,7 @@ from cli.client import ApiClient, connect, path_of
 from cli.errors import Misused, NotFound
 from cli.files import text_of
 from cli.options import pairs
-from cli.output import Json, counted, emit, say, tables
-from cli.sending.jobs import told
+from cli.output import Json, counted, emit, emit_or_say, say, tables
 
 app = typer.Typer(help="Programs: schedules of notices that notifiers copy.", no_args_is_help=True)
 
@@ -73,13 +72,13 @@ def put(
     body = _of_file(file) if file is not None else _of_options(step or (), metadata or ())
     found = _stored(connect(ctx), name, body)
     amount = counted(len(found.get("steps") or ()), "step")
-    told(found, json=json, text=f"program {name}, version {found.get('version')}: {amount}")
+    emit_or_say(found, json=json, text=f"program {name}, version {found.get('version')}: {amount}")
 
 
 @app.command()
 def delete(ctx: typer.Context, name: Name, json: Json = False) -> None:
     """Delete a program. Notifiers that copied it keep their copies."""
-    told(connect(ctx).delete(path_of("programs", name)), json=json, text=f"program {name} is deleted")
+    emit_or_say(connect(ctx).delete(path_of("programs", name)), json=json, text=f"program {name} is deleted")
 
 
 def _stored(api: ApiClient, name: str, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,7 @@ import typer
 from cli.client import ApiClient, connect, path_of
 from cli.errors import Misused
 from cli.files import text_of
-from cli.output import Json, say, tell
-from cli.sending.jobs import told
+from cli.output import Json, emit_or_say, say, tell
 from cli.sending.managing import CampaignId
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, saying
 
@@ -56,7 +55,7 @@ def update(
     if not (settings or said):
         raise Misused("say what to change; see `posthaste campaign update --help`")
     found = _changed(api, campaign, settings, said)
-    told(found, json=json, text=f"campaign {campaign} is changed")
+    emit_or_say(found, json=json, text=f"campaign {campaign} is changed")
     if not json:
         _tell_missing(found)
         say(f"look:  posthaste campaign preview {campaign}")

@@ -8,8 +8,8 @@ import typer
 
 from cli.client import connect, path_of
 from cli.errors import Misused
-from cli.output import Json, emit, say, tables, tell
-from cli.sending.jobs import PAGE, told
+from cli.output import Json, emit, emit_or_say, say, tables, tell
+from cli.sending.jobs import PAGE
 from cli.sending.templates import TemplateId
 
 COLUMNS: Final = ("version", "saved_at", "name")
@@ -83,7 +83,7 @@ def delete(
     api = connect(ctx)
     for name in template:
         api.delete(path_of("templates", name))
-        told({"template_id": name, "deleted": True}, json=json, text=f"template {name} is deleted")
+        emit_or_say({"template_id": name, "deleted": True}, json=json, text=f"template {name} is deleted")
 
 
 def add_to(app: typer.Typer) -> None:
