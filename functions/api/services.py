@@ -22,7 +22,7 @@ from shared.engine.intake.accept import Acceptor
 from shared.engine.intake.intake import Intake
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import JobControl
-from shared.engine.lane.breaker_cache import BreakerCache
+from shared.engine.jobs.progress import ProgressReader
 from shared.engine.reports.export import ExportDesk
 from shared.engine.reports.message_log import MessageLog
 from shared.ports import Clock, Files, Journal, Links, Records, Texts
@@ -72,7 +72,7 @@ class ApiServices:
     exports: ExportDesk
     files: Files
     logs: MessageLog
-    breaker_cache: BreakerCache
+    progress: ProgressReader
     logins: Logins
     """Notifiers that make requests."""
     campaigns: Callable[[], "CampaignServices"]
@@ -90,10 +90,10 @@ class ApiServices:
 def build(deployment: Deployment) -> ApiServices:
     """Build the services of a deployment."""
     client, table, clock = deployment.dynamo.client, deployment.records_table, deployment.clock
-    records, ledgers = deployment.records, deployment.ledgers
+    records = deployment.records
     control = JobControl(
         records=records,
-        ledgers=ledgers,
+        ledgers=deployment.ledgers,
         planner=deployment.planner,
         retrier=deployment.retrier,
         clock=clock,
@@ -108,6 +108,7 @@ def build(deployment: Deployment) -> ApiServices:
         homes=deployment.homes,
     )
     suppressions = Suppressions(client, table, clock, audit_days=deployment.settings.audit_days, homes=deployment.homes)
+    credentials = CredentialStates(client, deployment.ops_table, clock)
     return ApiServices(
         settings=deployment.settings,
         clock=clock,
@@ -121,7 +122,7 @@ def build(deployment: Deployment) -> ApiServices:
         stats=Stats(client, table, clock),
         listing=Listing(client, table, clock),
         answers=IdempotentReplies(client, table, clock),
-        credentials=CredentialStates(client, deployment.ops_table, clock),
+        credentials=credentials,
         records=records,
         intake=Intake(
             settings=deployment.settings,
@@ -142,10 +143,15 @@ def build(deployment: Deployment) -> ApiServices:
         schedules=deployment.schedules,
         exports=deployment.export_desk,
         files=deployment.files,
-        logs=MessageLog(
-            records=records, ledgers=ledgers, clock=clock, feedback_timeout=deployment.settings.feedback_timeout
+        logs=deployment.logs,
+        progress=ProgressReader(
+            records=records,
+            logs=deployment.logs,
+            breaker_cache=deployment.breaker_cache,
+            credentials=credentials,
+            settings=deployment.settings,
+            clock=clock,
         ),
-        breaker_cache=deployment.breaker_cache,
         logins=Logins(deployment.dynamo, table, clock),
         campaigns=cache(lambda: _campaigns(deployment, control)),
         notices=cache(lambda: _notices(deployment)),

@@ -2,19 +2,18 @@
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 from functions.api.requests import SCOPES
 from shared.contracts import Settings
 from shared.domain.jobs.feedback import WordKind
-from shared.domain.jobs.job import Job, OnAmbiguous, public_counts
-from shared.domain.jobs.ledger import BY_KEYS
-from shared.domain.jobs.states import ACTIVE, JobState
-from shared.domain.lanes.switches import AS_DECLARED, Switches
+from shared.domain.jobs.job import Job, OnAmbiguous
+from shared.domain.jobs.states import JobState
 from shared.domain.recipients.suppressions import AnyReach, Reach, Suppression
 from shared.domain.stats import Day
+from shared.engine.jobs.progress import FREE, Progress, Surroundings, WaitingFor, progress
 from shared.engine.reports.message_log import LiveCounts
 from shared.web.http import Answer
 
@@ -78,9 +77,6 @@ class Tally(View):
     accepted: int
     delivered: int
     failed: int
-
-
-WaitingFor = Literal["scheduled", "paused", "credential", "breaker", "rate", "retry"]
 
 
 class JobView(View):
@@ -209,16 +205,7 @@ class Removed(View):
 
 
 def job_view(
-    job: Job,
-    settings: Settings,
-    now_ms: int,
-    live: LiveCounts | None = None,
-    *,
-    paused: bool = False,
-    left_alone: bool = False,
-    held: bool = False,
-    ahead: float = 0.0,
-    present: Mapping[str, Switches] | None = None,
+    job: Job, settings: Settings, now_ms: int, live: LiveCounts | None = None, around: Surroundings = FREE
 ) -> JobView:
     """Return a job as clients see it.
 
@@ -227,16 +214,15 @@ def job_view(
         settings: for the rates of its route.
         now_ms: Unix milliseconds.
         live: counts computed from the ledgers; those folded into the job otherwise.
-        paused: whether its account is, or everything, or every credential that still has to send something of it.
-        left_alone: whether the breakers of its whole route are open.
-        held: whether another campaign holds its credential.
-        ahead: seconds of its credential's slots that are reserved already.
-        present: what operators have set of its credentials.
+        around: what keeps it from going on.
     """
-    found = live or _folded(job, now_ms)
+    return progress_view(job, progress(job, settings, now_ms, live, around))
+
+
+def progress_view(job: Job, how_far: Progress) -> JobView:
+    """Return a job, and how far it is, as clients see it."""
+    found = how_far.live
     counts = found.counts
-    rate = _rate(job, settings, present or {})
-    waiting = _waiting(job, counts["queued"], now_ms, paused=paused, left_alone=left_alone, held=held)
     return JobView(
         job_id=job.id,
         batch_id=job.id if job.kind == "batch" else None,
@@ -260,9 +246,9 @@ def job_view(
         retry_on=list(job.policy.retry_on),
         deferred_after=job.policy.deferred_after if WordKind.DEFERRED in job.policy.retry_on else None,
         on_ambiguous=job.policy.on_ambiguous,
-        rate=rate,
-        eta=at(_eta(job, counts, rate, waiting, now_ms + 1000 * ahead)),
-        waiting_for=waiting,
+        rate=how_far.rate,
+        eta=at(how_far.eta),
+        waiting_for=how_far.waiting_for,
         created_at=moment(job.created_at),
         scheduled_at=at(job.not_before),
         stopped_at=at(job.stopped_at),
@@ -275,42 +261,6 @@ def job_view(
 def moment(ms: int) -> datetime:
     """Return a time of Unix milliseconds."""
     return datetime.fromtimestamp(ms / 1000, UTC)
-
-
-def _folded(job: Job, now_ms: int) -> LiveCounts:
-    """Return the counts that are folded into a job."""
-    by = {c: dict(zip(BY_KEYS, job.by[c], strict=True)) for c in job.route}
-    return LiveCounts(public_counts(job.counts), by, now_ms, exact=False)
-
-
-def _eta(job: Job, counts: Mapping[str, int], rate: float | None, waiting: WaitingFor | None, begin_ms: float) -> int:
-    """Return when a job will be through with its messages (Unix ms); 0 if it does not send, or none are left."""
-    left = counts["queued"] + counts["sending"]
-    moving = (job.state in ACTIVE or waiting == "scheduled") and waiting not in {"paused", "breaker"}
-    if not left or not rate or not moving:
-        return 0
-    return int(max(begin_ms, job.not_before) + 1000 * left / rate)
-
-
-def _rate(job: Job, settings: Settings, present: Mapping[str, Switches]) -> float | None:
-    known = {c.id for c in settings.credentials}
-    declared = {c: settings.credential(c).rate for c in job.route if c in known or job.test}
-    switches = {c: present.get(c, AS_DECLARED) for c in declared}
-    total = sum(switches[c].within(rate) for c, rate in declared.items() if not switches[c].paused)
-    return min(total, job.rate or total) or None
-
-
-def _waiting(job: Job, queued: int, now_ms: int, *, paused: bool, left_alone: bool, held: bool) -> WaitingFor | None:
-    is_ready, is_active = job.state is JobState.READY, job.state in ACTIVE
-    reasons: tuple[tuple[WaitingFor, bool], ...] = (
-        ("scheduled", is_ready and job.not_before > now_ms),
-        ("retry", job.retry is not None),
-        ("paused", paused and (is_ready or is_active)),
-        ("credential", is_ready and held),
-        ("breaker", is_active and queued > 0 and left_alone),
-        ("rate", is_active and queued > 0),
-    )
-    return next((reason for reason, holds in reasons if holds), None)
 
 
 def day_view(day: Day, by: frozenset[str]) -> DayView:

@@ -53,6 +53,7 @@ from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.digests.windows import FakeDigestHints
 from tests.fakes.links import FakeLinks
 from tests.fakes.mails.files import FakeMailFiles
+from tests.fakes.progress import reader as progress_reader
 from tests.fakes.queues import FakeQueue
 from tests.fakes.tables import MotoStores, Tables, create_tables
 from tests.fakes.world import World
@@ -347,6 +348,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
     )
     mail_services = MailServices(mails, mail_desk, MailMoves(world.records, world.ledgers, world.recovery, world.logs))
     hooks = build_hooks(functions, records, world.records, clock)
+    credentials = CredentialStates(client, tables.ops, clock)
     services = ApiServices(
         settings=world.settings,
         clock=clock,
@@ -360,14 +362,14 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         stats=Stats(client, records, clock),
         listing=Listing(client, records, clock),
         answers=IdempotentReplies(client, records, clock),
-        credentials=CredentialStates(client, tables.ops, clock),
+        credentials=credentials,
         records=world.records,
         intake=Intake(settings=world.settings, senders=accounts, unwanted=suppressions, clock=clock, address=ADDRESS),
         acceptor=world.acceptor,
         control=world.control,
         schedules=world.schedules,
         logs=world.logs,
-        breaker_cache=world.breaker_cache,
+        progress=progress_reader(world, credentials),
         logins=Logins(functions, records, clock),
         campaigns=lambda: lists.services,
         notices=lambda: notices,

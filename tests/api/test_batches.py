@@ -259,7 +259,7 @@ def test_an_ordered_route_begins_at_its_first_usable_credential(api: Api) -> Non
     api.world.settings.routing["email"] = "ordered"
     assert lanes() == {"one"}
     assert lanes(routing="spread") == lanes(route=["two", "one"]) == {"one", "two"}
-    api.services.breaker_cache.open("one", "fault", 5)
+    api.world.breaker_cache.open("one", "fault", 5)
     assert lanes() == {"two"}
     assert api.batch(routing="first").code == "validation_failed"
 

@@ -6,11 +6,10 @@ from typing import Any, Final
 from functions.api.call import Call, now_of
 from functions.api.declined import accepted
 from functions.api.requests import Paging, Retry
-from functions.api.views import JobPage, JobView, Restarted, job_view
+from functions.api.views import JobPage, JobView, Restarted, job_view, progress_view
 from shared.domain.accounts import Scope
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import DIGEST, Job
-from shared.domain.jobs.states import ACTIVE, JobState
 from shared.engine.jobs.control import NotNow, Resumed
 from shared.ports import Control
 from shared.web import cursors
@@ -41,13 +40,6 @@ def visible(call: Call[Any, Any], job: Job) -> bool:
     return job.account == call.key.account and (job.test or not call.key.test)
 
 
-def held_by_another(call: Call[Any, Any], job: Job) -> bool:
-    """Tell whether a job that could start waits for its credential, which another campaign holds."""
-    if not job.exclusive or job.state is not JobState.READY:
-        return False
-    return call.services.records.holder(job.route[0]) not in ("", job.campaign)
-
-
 def seen(call: Call[Any, Any], job: Job, *, paused: bool) -> JobView:
     """Return a job as it stands: live counts, what it waits for, and when it will be done.
 
@@ -56,21 +48,7 @@ def seen(call: Call[Any, Any], job: Job, *, paused: bool) -> JobView:
         job: as read.
         paused: whether its account or everything is paused.
     """
-    services = call.services
-    live = services.logs.counts(job)
-    ahead, alone, present = 0.0, False, {}
-    if job.state in ACTIVE:
-        alone = not any(services.breaker_cache.usable(c, job.route) for c in job.route)
-        found = services.credentials.read(job.route)
-        ahead = min(x.ahead for x in found.values())
-        present = {c: x.switches for c, x in found.items()}
-        waits = live.lanes if live.exact else job.route
-        paused = paused or (bool(waits) and all(present[c].paused for c in waits))
-    held = held_by_another(call, job)
-    now = now_of(call)
-    return job_view(
-        job, services.settings, now, live, paused=paused, left_alone=alone, held=held, ahead=ahead, present=present
-    )
+    return progress_view(job, call.services.progress.read(job, paused=paused))
 
 
 def lister(kinds: tuple[str, ...]) -> Handler:

@@ -1,0 +1,172 @@
+"""How far a job is: its counts, at what rate it goes on, what it waits for, and when it will be through."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, Protocol
+
+from shared.contracts import Settings
+from shared.domain.jobs.job import Job, public_counts
+from shared.domain.jobs.ledger import BY_KEYS
+from shared.domain.jobs.states import ACTIVE, JobState
+from shared.domain.lanes.state import CredentialState
+from shared.domain.lanes.switches import AS_DECLARED, Switches
+from shared.domain.times import Millis, Seconds
+from shared.engine.lane.breaker_cache import BreakerCache
+from shared.engine.reports.message_log import LiveCounts, MessageLog
+from shared.ports import Clock, Records
+
+WaitingFor = Literal["scheduled", "paused", "credential", "breaker", "rate", "retry"]
+
+
+class CredentialReader(Protocol):
+    """What is going on at credentials."""
+
+    def read(self, credentials: Sequence[str]) -> Mapping[str, CredentialState]:
+        """Return the state of each credential, a moment old."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What keeps a job from going on, besides itself.
+
+    Attributes:
+        paused: its account is paused, or everything, or every credential that still has to send something of it.
+        left_alone: the breakers of its whole route are open.
+        held: another campaign holds its credential.
+        ahead: seconds of its credential's slots that are reserved already.
+        present: what operators have set of its credentials.
+    """
+
+    paused: bool = False
+    left_alone: bool = False
+    held: bool = False
+    ahead: Seconds = 0.0
+    present: Mapping[str, Switches] = field(default_factory=dict)
+
+
+FREE: Final = Surroundings()
+"""Nothing is known that keeps a job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a job is.
+
+    Attributes:
+        live: its counts.
+        rate: messages per second that its route allows; None while it allows none.
+        eta: Unix milliseconds at which the last message goes out, not before; 0 while none can, or none is left.
+        waiting_for: what it waits for.
+    """
+
+    live: LiveCounts
+    rate: float | None
+    eta: Millis
+    waiting_for: WaitingFor | None
+
+
+def progress(
+    job: Job, settings: Settings, now: Millis, live: LiveCounts | None = None, around: Surroundings = FREE
+) -> Progress:
+    """Return how far a job is.
+
+    Args:
+        job: as stored.
+        settings: for the rates of its route.
+        now: Unix milliseconds.
+        live: counts computed from the ledgers; those folded into the job otherwise.
+        around: what keeps it.
+    """
+    found = live or _folded(job, now)
+    rate = _rate(job, settings, around.present)
+    waiting = _waiting(job, found.counts["queued"], now, around)
+    return Progress(found, rate, _eta(job, found.counts, rate, waiting, now + 1000 * around.ahead), waiting)
+
+
+class ProgressReader:
+    """Reads how far jobs are."""
+
+    def __init__(
+        self,
+        *,
+        records: Records,
+        logs: MessageLog,
+        breaker_cache: BreakerCache,
+        credentials: CredentialReader,
+        settings: Settings,
+        clock: Clock,
+    ) -> None:
+        self._records = records
+        self._logs = logs
+        self._breaker_cache = breaker_cache
+        self._credentials = credentials
+        self._settings = settings
+        self._clock = clock
+
+    def read(self, job: Job, *, paused: bool) -> Progress:
+        """Return how far a job is by its ledgers; a large one costs no more than a small one.
+
+        Args:
+            job: as read.
+            paused: whether its account or everything is paused.
+        """
+        live = self._logs.counts(job)
+        around = Surroundings(paused=paused, held=self._held(job))
+        if job.state in ACTIVE:
+            around = self._of_route(job, live, paused=paused)
+        return progress(job, self._settings, int(self._clock.now() * 1000), live, around)
+
+    def _of_route(self, job: Job, live: LiveCounts, *, paused: bool) -> Surroundings:
+        alone = not any(self._breaker_cache.usable(c, job.route) for c in job.route)
+        found = self._credentials.read(job.route)
+        present = {c: x.switches for c, x in found.items()}
+        waits = live.lanes if live.exact else job.route
+        return Surroundings(
+            paused=paused or (bool(waits) and all(present[c].paused for c in waits)),
+            left_alone=alone,
+            ahead=min(x.ahead for x in found.values()),
+            present=present,
+        )
+
+    def _held(self, job: Job) -> bool:
+        """Tell whether a job that could start waits for its credential, which another campaign holds."""
+        if not job.exclusive or job.state is not JobState.READY:
+            return False
+        return self._records.holder(job.route[0]) not in ("", job.campaign)
+
+
+def _folded(job: Job, now: Millis) -> LiveCounts:
+    """Return the counts that are folded into a job."""
+    by = {c: dict(zip(BY_KEYS, job.by[c], strict=True)) for c in job.route}
+    return LiveCounts(public_counts(job.counts), by, now, exact=False)
+
+
+def _eta(job: Job, counts: Mapping[str, int], rate: float | None, waiting: WaitingFor | None, begin: float) -> Millis:
+    """Return when a job will be through with its messages; 0 if it does not send, or none are left."""
+    left = counts["queued"] + counts["sending"]
+    moving = (job.state in ACTIVE or waiting == "scheduled") and waiting not in {"paused", "breaker"}
+    if not left or not rate or not moving:
+        return 0
+    return int(max(begin, job.not_before) + 1000 * left / rate)
+
+
+def _rate(job: Job, settings: Settings, present: Mapping[str, Switches]) -> float | None:
+    known = {c.id for c in settings.credentials}
+    declared = {c: settings.credential(c).rate for c in job.route if c in known or job.test}
+    switches = {c: present.get(c, AS_DECLARED) for c in declared}
+    total = sum(switches[c].within(rate) for c, rate in declared.items() if not switches[c].paused)
+    return min(total, job.rate or total) or None
+
+
+def _waiting(job: Job, queued: int, now: Millis, around: Surroundings) -> WaitingFor | None:
+    is_ready, is_active = job.state is JobState.READY, job.state in ACTIVE
+    reasons: tuple[tuple[WaitingFor, bool], ...] = (
+        ("scheduled", is_ready and job.not_before > now),
+        ("retry", job.retry is not None),
+        ("paused", around.paused and (is_ready or is_active)),
+        ("credential", is_ready and around.held),
+        ("breaker", is_active and queued > 0 and around.left_alone),
+        ("rate", is_active and queued > 0),
+    )
+    return next((reason for reason, holds in reasons if holds), None)
