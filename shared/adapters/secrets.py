@@ -12,7 +12,13 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 
 from shared.adapters.clock import SystemClock
 from shared.adapters.sqs import is_transient
-from shared.contracts import hooks_secret_name, secret_name, unsubscribe_secret_name, webhook_secret_name
+from shared.contracts import (
+    console_secret_name,
+    hooks_secret_name,
+    secret_name,
+    unsubscribe_secret_name,
+    webhook_secret_name,
+)
 from shared.ports import Clock, MalformedSecret, Retriable
 
 if TYPE_CHECKING:
@@ -64,6 +70,10 @@ class Secrets:
     def hooks(self, *, kept: float = KEPT) -> Mapping[str, str]:
         """Return what the secrets of webhooks' endpoints are derived from, as `get` does."""
         return self._get(hooks_secret_name(self._stage), "of webhooks", kept)
+
+    def console(self, *, kept: float = KEPT) -> Mapping[str, str]:
+        """Return what signs the console's cookies and what it signs people in by, as `get` does."""
+        return self._get(console_secret_name(self._stage), "of the console", kept)
 
     def _get(self, name: str, whose: str, kept: float) -> Mapping[str, str]:
         now = self._clock.now()

@@ -25,6 +25,10 @@ ENV_LANE: Final = "POSTHASTE_LANE"
 """The credential a sender function serves."""
 ENV_API_URL: Final = "POSTHASTE_API_URL"
 """The API's own address: for links in messages, and for a sender whose provider is told with each where to post."""
+ENV_CONSOLE: Final = "POSTHASTE_CONSOLE"
+"""Who may sign in to the console, and by whom: `ConsoleSettings`."""
+ENV_PEOPLE_TABLE: Final = "POSTHASTE_PEOPLE_TABLE"
+"""The console's users, memberships and sessions."""
 ENV_LOOPBACK: Final = "POSTHASTE_LOOPBACK"
 """Set on the local cloud only, where webhooks may be posted to this machine."""
 ENV_LEASE_MARGIN: Final = "POSTHASTE_LEASE_MARGIN"
@@ -88,13 +92,15 @@ HANDLERS: Final = {
     "digest": "functions.digest.handler.handler",
     "gather_hooks": "functions.dispatch.gather_hooks.handler",
     "call_hooks": "functions.dispatch.call_hooks.handler",
+    "console": "functions.console.handler.handler",
 }
 """Function → handler string.
 
 plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every minute; due: jobs whose time has come;
 ingest: uploaded lists; export: exports; notices: every minute; take: records of notifiers;
 digest: windows of events, by hints and every minute; gather_hooks: makes deliveries of what has happened, by hints and
-from both streams; call_hooks: posts them, by hints, and every minute looks for endpoints that no hint has named.
+from both streams; call_hooks: posts them, by hints, and every minute looks for endpoints that no hint has named;
+console: pages for people.
 """
 
 RESUMED: Final = ("credential.resumed", "account.resumed", "account.unsuspended", "deployment.resumed")
@@ -131,6 +137,8 @@ INBOX_PREFIX: Final = "inbox/"
 """Begins the names of files with payloads of notifiers that do not fit their items."""
 POST_PREFIX: Final = "W#"
 """Begins the partitions of `ops` in which the webhook function remembers posts, and the only ones it writes."""
+CONSOLE_PATHS: Final = ("/console", "/console/{proxy+}")
+"""The paths of the console's pages."""
 WEBHOOK_PATH: Final = "/webhooks/{provider}/{credential_id}"
 
 
@@ -217,6 +225,11 @@ def calls_queue_url(lanes: str, *, apart: bool = False) -> str:
 def hooks_secret_name(stage: str) -> str:
     """Return the Secrets Manager name of what the secrets of endpoints are derived from: {"current": key}."""
     return f"{prefix(stage)}/hooks"
+
+
+def console_secret_name(stage: str) -> str:
+    """Return the Secrets Manager name of what signs the console's cookies, and of its secret at the provider."""
+    return f"{prefix(stage)}/console"
 
 
 def secret_name(stage: str, credential_id: str) -> str:

@@ -36,6 +36,7 @@ class Request:
         headers: names in lower case.
         query: repeats joined by commas.
         slash: the path ends with a slash.
+        cookies: of the browser, by name.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Request:
     query: Mapping[str, str]
     body: bytes
     slash: bool = False
+    cookies: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Answer:
         headers: besides those of every answer.
         content_type: of the body.
         zipped: the body compressed by gzip, for clients that take it. Empty: it is sent as it is.
+        cookies: values of `Set-Cookie`.
     """
 
     status: int
@@ -64,6 +67,7 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = "application/json"
     zipped: bytes = b""
+    cookies: tuple[str, ...] = ()
 
 
 def read(event: Mapping[str, Any], request_id: str) -> Request:
@@ -88,7 +92,15 @@ def read(event: Mapping[str, Any], request_id: str) -> Request:
         query=_query(event.get("rawQueryString") or ""),
         body=_body(event, headers),
         slash=path.endswith("/"),
+        cookies=_cookies(event, headers),
     )
+
+
+def _cookies(event: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the cookies of an event, which are in a field of their own; the local cloud leaves them in the header."""
+    listed = event.get("cookies") or headers.get("cookie", "").split(";")
+    pairs = (str(cookie).partition("=") for cookie in listed)
+    return {name.strip(): value.strip() for name, found, value in pairs if found}
 
 
 def _query(raw: str) -> dict[str, str]:
@@ -140,14 +152,16 @@ def write(answer: Answer, request_id: str, *, gzip: bool = False) -> dict[str, A
         "X-Request-Id": request_id,
         **answer.headers,
     }
-    if not answer.zipped:
-        return {"statusCode": answer.status, "headers": headers, "body": answer.body, "isBase64Encoded": False}
-    headers["Vary"] = "Accept-Encoding"
-    if not gzip:
-        return {"statusCode": answer.status, "headers": headers, "body": answer.body, "isBase64Encoded": False}
+    written: dict[str, Any] = {"statusCode": answer.status, "headers": headers}
+    if answer.cookies:
+        written["cookies"] = list(answer.cookies)
+    if answer.zipped:
+        headers["Vary"] = "Accept-Encoding"
+    if not (answer.zipped and gzip):
+        return {**written, "body": answer.body, "isBase64Encoded": False}
     headers["Content-Encoding"] = "gzip"
     body = base64.b64encode(answer.zipped).decode()
-    return {"statusCode": answer.status, "headers": headers, "body": body, "isBase64Encoded": True}
+    return {**written, "body": body, "isBase64Encoded": True}
 
 
 def answerable(body: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.message import Message
 from enum import StrEnum
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -256,7 +256,22 @@ AnyRoute = Route[Any, Any]
 Operation = AnyRoute | Page | Public
 
 
-def find(routes: Sequence[Operation], request: Request) -> tuple[Operation, dict[str, str]]:
+class Placed(Protocol):
+    """Anything that answers a method at a path template."""
+
+    @property
+    def method(self) -> str:
+        """The method of HTTP."""
+
+    @property
+    def path(self) -> str:
+        """The template, with parameters in braces."""
+
+
+R = TypeVar("R", bound=Placed)
+
+
+def find(routes: Sequence[R], request: Request) -> tuple[R, dict[str, str]]:
     """Return the operation of a request and the path's parameters.
 
     Raises:

@@ -1,0 +1,1 @@
+"""People of the console, in a table of their own."""

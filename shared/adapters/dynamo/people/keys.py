@@ -1,0 +1,73 @@
+"""Keys of the table `people`, and the access patterns they serve.
+
+| pattern | key |
+|---|---|
+| a user with all memberships | `U#user / PROFILE`, `U#user / M#account` |
+| the user of an identity | `I#provider#subject / USER` |
+| memberships that wait for a first sign-in | `L#provider#login / M#account` |
+| the members of an account | `A#account / U#user` |
+| a session | `S#sha256 / SESSION` |
+"""
+
+from typing import Final
+
+from shared.adapters.dynamo.keys import Key, key
+
+MEMBER: Final = "M#"
+USER: Final = "U#"
+
+
+def user_pk(user: str) -> str:
+    """Partition of a user."""
+    return f"{USER}{user}"
+
+
+def profile(user: str) -> Key:
+    """A user."""
+    return key(user_pk(user), "PROFILE")
+
+
+def membership(user: str, account: str) -> Key:
+    """A membership, where the user's are."""
+    return key(user_pk(user), f"{MEMBER}{account}")
+
+
+def account_pk(account: str) -> str:
+    """Partition of an account's members."""
+    return f"A#{account}"
+
+
+def member(account: str, user: str) -> Key:
+    """The same membership, where the account's are."""
+    return key(account_pk(account), f"{USER}{user}")
+
+
+def identity(provider: str, subject: str) -> Key:
+    """The user of an identity.
+
+    Args:
+        provider: its name in the settings.
+        subject: the provider's id of the person.
+    """
+    return key(f"I#{provider}#{subject}", "USER")
+
+
+def waiting_pk(provider: str, login: str) -> str:
+    """Partition of what waits for somebody's first sign-in; logins know no case."""
+    return f"L#{provider}#{login.lower()}"
+
+
+def waiting(provider: str, login: str, account: str) -> Key:
+    """A membership that waits.
+
+    Args:
+        provider: its name in the settings.
+        login: in any case of letters.
+        account: the account's id.
+    """
+    return key(waiting_pk(provider, login), f"{MEMBER}{account}")
+
+
+def session(digest: str) -> Key:
+    """A session."""
+    return key(f"S#{digest}", "SESSION")

@@ -1,0 +1,184 @@
+"""`ports.People` on DynamoDB: users, memberships and sessions in the table `people`.
+
+A page costs two reads: the session, then its user with all memberships in one query.
+"""
+
+from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.people import keys
+from shared.domain.ids import new_id
+from shared.domain.people import Identity, Membership, Person, Role, Session, User
+from shared.domain.times import Millis
+from shared.ports import Clock, Retriable
+
+
+class DynamoPeople:
+    """People of the console.
+
+    Args:
+        dynamo: DynamoDB.
+        table: the name of the table `people`.
+        clock: the time.
+    """
+
+    def __init__(self, dynamo: Dynamo, table: str, clock: Clock) -> None:
+        self._db = dynamo
+        self._table = table
+        self._clock = clock
+
+    def signed_in(self, identity: Identity, *, operator: bool) -> User:
+        """Return the user that somebody is, made at the first sign-in; see the port."""
+        user = self._known(identity, operator=operator) or self._made(identity, operator=operator)
+        self._claim(identity, user)
+        return user
+
+    def begin(self, session: Session) -> None:
+        """Store a new session."""
+        item = {
+            **keys.session(session.digest),
+            "user": s(session.user),
+            "created_at": n(session.created_at),
+            "expires": n(session.expires),
+            "ttl": n(session.expires // 1000),
+        }
+        self._db.call("put_item", TableName=self._table, Item=item)
+
+    def session(self, digest: str) -> tuple[Session, Person] | None:
+        """Return a session and its person, consistent; None: there is no such session, or no such user any more."""
+        item = self._db.get(self._table, keys.session(digest))
+        if item is None:
+            return None
+        found = Session(digest, text(item, "user"), number(item, "created_at"), number(item, "expires"))
+        person = self._person(found.user)
+        return None if person is None else (found, person)
+
+    def end(self, digest: str) -> None:
+        """End a session; nothing if it has ended."""
+        self._db.call("delete_item", TableName=self._table, Key=keys.session(digest))
+
+    def end_all(self, user: str) -> None:
+        """End all sessions of a user that have begun until now."""
+        self._db.call(
+            "update_item",
+            TableName=self._table,
+            Key=keys.profile(user),
+            UpdateExpression="SET sessions_from = :now",
+            ConditionExpression="attribute_exists(pk)",
+            ExpressionAttributeValues={":now": n(self._now() + 1)},
+        )
+
+    def invite(self, provider: str, login: str, account: str, role: Role) -> None:
+        """Make whoever signs in with a login a member of an account; see the port."""
+        item = {**keys.waiting(provider, login, account), "role": s(role.value), "at": n(self._now())}
+        self._db.call("put_item", TableName=self._table, Item=item)
+
+    def members(self, account: str) -> list[tuple[User, Membership]]:
+        """Return the members of an account, by login."""
+        found = list(self._db.partition(self._table, keys.account_pk(account), keys.USER))
+        roles = {x["sk"]["S"].removeprefix(keys.USER): Role(text(x, "role")) for x in found}
+        profiles = self._db.batch_get(self._table, [keys.profile(user) for user in roles])
+        users = [_user(x) for x in profiles]
+        pairs = [(user, Membership(user.id, account, roles[user.id])) for user in users]
+        return sorted(pairs, key=lambda pair: (pair[0].login.lower(), pair[0].id))
+
+    def _known(self, identity: Identity, *, operator: bool) -> User | None:
+        """Return the user of an identity, as of this sign-in; None at the first."""
+        pointer = self._db.get(self._table, keys.identity(identity.provider, identity.subject))
+        if pointer is None:
+            return None
+        answer = self._db.call(
+            "update_item",
+            TableName=self._table,
+            Key=keys.profile(text(pointer, "user")),
+            UpdateExpression="SET login = :login, #name = :name, #operator = :operator, seen_at = :now",
+            ConditionExpression="attribute_exists(pk)",
+            ExpressionAttributeNames={"#name": "name", "#operator": "operator"},
+            ExpressionAttributeValues={
+                ":login": s(identity.login),
+                ":name": s(identity.name),
+                ":operator": {"BOOL": operator},
+                ":now": n(self._now()),
+            },
+            ReturnValues="ALL_NEW",
+        )
+        return _user(answer["Attributes"])
+
+    def _made(self, identity: Identity, *, operator: bool) -> User:
+        """Store a new user; who signs in twice at once is one user."""
+        now = self._now()
+        user = User(new_id(now), identity.provider, identity.subject, identity.login, identity.name, operator, now, now)
+        place = {**keys.identity(identity.provider, identity.subject), "user": s(user.id)}
+        new = "attribute_not_exists(pk)"
+        actions = [
+            {"Put": {"TableName": self._table, "Item": place, "ConditionExpression": new}},
+            {"Put": {"TableName": self._table, "Item": _item(user), "ConditionExpression": new}},
+        ]
+        try:
+            self._db.call("transact_write_items", TransactItems=actions)
+        except Cancelled:
+            other = self._known(identity, operator=operator)
+            if other is None:
+                raise Retriable("people") from None
+            return other
+        return user
+
+    def _claim(self, identity: Identity, user: User) -> None:
+        """Give a user the memberships that wait for their login."""
+        for item in self._db.partition(self._table, keys.waiting_pk(identity.provider, identity.login), keys.MEMBER):
+            account = item["sk"]["S"].removeprefix(keys.MEMBER)
+            role = {"role": item["role"]}
+            key = {"pk": item["pk"], "sk": item["sk"]}
+            still = {"TableName": self._table, "Key": key, "ConditionExpression": "attribute_exists(pk)"}
+            actions = [
+                {"Put": {"TableName": self._table, "Item": {**keys.membership(user.id, account), **role}}},
+                {"Put": {"TableName": self._table, "Item": {**keys.member(account, user.id), **role}}},
+                {"Delete": still},
+            ]
+            try:
+                self._db.call("transact_write_items", TransactItems=actions)
+            except Cancelled as lost:
+                if "ConditionalCheckFailed" not in lost.codes:
+                    raise
+                continue  # another sign-in of theirs has claimed it
+
+    def _person(self, user: str) -> Person | None:
+        items = list(self._db.partition(self._table, keys.user_pk(user)))
+        profile = next((x for x in items if x["sk"]["S"] == "PROFILE"), None)
+        if profile is None:
+            return None
+        mine = tuple(
+            Membership(user, x["sk"]["S"].removeprefix(keys.MEMBER), Role(text(x, "role")))
+            for x in items
+            if x["sk"]["S"].startswith(keys.MEMBER)
+        )
+        return Person(_user(profile), mine)
+
+    def _now(self) -> Millis:
+        return int(self._clock.now() * 1000)
+
+
+def _item(user: User) -> Item:
+    return {
+        **keys.profile(user.id),
+        "provider": s(user.provider),
+        "subject": s(user.subject),
+        "login": s(user.login),
+        "name": s(user.name),
+        "operator": {"BOOL": user.operator},
+        "created_at": n(user.created_at),
+        "seen_at": n(user.seen_at),
+    }
+
+
+def _user(item: Item) -> User:
+    return User(
+        id=item["pk"]["S"].removeprefix(keys.USER),
+        provider=text(item, "provider"),
+        subject=text(item, "subject"),
+        login=text(item, "login"),
+        name=text(item, "name"),
+        operator=bool(item["operator"]["BOOL"]),
+        created_at=number(item, "created_at"),
+        seen_at=number(item, "seen_at"),
+        sessions_from=number(item, "sessions_from"),
+    )

@@ -1,0 +1,1 @@
+"""Providers of identities for the console."""

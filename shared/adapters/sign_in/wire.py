@@ -1,0 +1,98 @@
+"""What Authlib's client needs of an HTTP session, over the transport that everything here uses.
+
+Authlib expects an object like a session of the library requests, of which it calls `post` for a token. Nothing here
+repeats a request or follows a redirect.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from shared.ports import AnswerLost, Clock, Http, NotSent, Response
+from shared.ports.people import NotSignedIn
+
+SECONDS: Final = 8.0
+"""For one request: a person waits for at most three."""
+MAX_BODY: Final = 1_000_000
+"""Bytes of an answer."""
+FAULT: Final = 500
+OK: Final = 200
+
+
+class WireReply:
+    """An answer, as Authlib reads it."""
+
+    def __init__(self, got: Response) -> None:
+        self.status_code = got.status
+        self._body = got.body
+
+    def json(self) -> Any:
+        """Return its JSON.
+
+        Raises:
+            NotSignedIn: it is none.
+        """
+        if len(self._body) > MAX_BODY:
+            raise NotSignedIn("provider_answer_too_large")
+        try:
+            return json.loads(self._body)
+        except ValueError:
+            raise NotSignedIn("provider_answer_malformed") from None
+
+    def raise_for_status(self) -> None:
+        """Raise NotSignedIn for a fault of the provider."""
+        if self.status_code >= FAULT:
+            raise NotSignedIn("provider_unavailable")
+
+
+class WireSession:
+    """Makes requests of one sign-in.
+
+    Args:
+        http: the transport.
+        clock: of the deadline.
+    """
+
+    def __init__(self, http: Http, clock: Clock) -> None:
+        self._http = http
+        self._clock = clock
+
+    def post(self, url: str, *, data: Mapping[str, str], headers: Mapping[str, str], auth: Any) -> WireReply:
+        """Post a form.
+
+        Args:
+            url: where to.
+            data: the fields.
+            headers: more than those of the transport.
+            auth: Authlib's, which adds the client's secret.
+
+        Raises:
+            NotSignedIn: there is no answer.
+        """
+        url, more, body = auth.prepare("POST", url, dict(headers), urlencode(data))
+        return self._ask("POST", url, more, str(body).encode())
+
+    def read(self, url: str, *, token: str, headers: Mapping[str, str]) -> Any:
+        """Return the JSON of what a token may read.
+
+        Args:
+            url: of the resource.
+            token: the bearer's.
+            headers: more than those of the transport.
+
+        Raises:
+            NotSignedIn: the token is refused, or there is no answer.
+        """
+        reply = self._ask("GET", url, {**headers, "Authorization": f"Bearer {token}"}, b"")
+        if reply.status_code != OK:
+            raise NotSignedIn("provider_refused")
+        return reply.json()
+
+    def _ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> WireReply:
+        deadline = self._clock.now() + SECONDS
+        try:
+            got = self._http.request(method, url, headers=headers, body=body, deadline=deadline)
+        except (NotSent, AnswerLost):
+            raise NotSignedIn("provider_unavailable") from None
+        return WireReply(got)

@@ -1,0 +1,55 @@
+"""The parts of a deployment that only the console has, each made when first asked for."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from shared import contracts
+from shared.adapters.console_secret import ConsoleSecret
+from shared.adapters.dynamo.people.people import DynamoPeople
+from shared.adapters.sign_in.github import GitHubSignIn
+from shared.contracts.console import ConsoleSettings
+from shared.web.sessions import Sessions
+
+if TYPE_CHECKING:
+    from shared.bootstrap.deployment import Deployment
+
+
+@dataclass(frozen=True)
+class Consoling:
+    """What people sign in by.
+
+    Attributes:
+        deployment: whose console it is.
+    """
+
+    deployment: "Deployment"
+
+    @cached_property
+    def settings(self) -> ConsoleSettings:
+        """Who may sign in."""
+        return ConsoleSettings.loads(self.deployment.env[contracts.ENV_CONSOLE])
+
+    @cached_property
+    def people(self) -> DynamoPeople:
+        """Users, memberships and sessions."""
+        d = self.deployment
+        return DynamoPeople(d.dynamo, d.env[contracts.ENV_PEOPLE_TABLE], d.clock)
+
+    @cached_property
+    def links(self) -> ConsoleSecret:
+        """What seals cookies and cursors, and the secret that the provider of identities knows."""
+        return ConsoleSecret(self.deployment.secrets)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """Cookies."""
+        return Sessions(self.links.keys)
+
+    @cached_property
+    def sign_in(self) -> GitHubSignIn:
+        """The provider of identities."""
+        from shared.adapters.http.transport import HttpClient  # noqa: PLC0415 - only a sign-in needs it
+
+        clock = self.deployment.clock
+        return GitHubSignIn(self.settings, self.links.client_secret, HttpClient(clock), clock)

@@ -1,0 +1,131 @@
+"""People who use the console: who they are, and what they may do in which account."""
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from shared.domain.accounts import ALL_SCOPES, Scope
+from shared.domain.audit import masked
+from shared.domain.times import Millis
+
+SESSION_MS: Final[Millis] = 12 * 3_600_000
+"""Milliseconds that a session lasts; using it does not lengthen it."""
+_LOGIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,253}")
+
+
+class Role(StrEnum):
+    """What a member may do in an account."""
+
+    VIEWER = "viewer"
+    """Look."""
+    SENDER = "sender"
+    """Also send, stop, resume and retry."""
+    ADMIN = "admin"
+    """Also change what the account owns besides jobs."""
+
+    @property
+    def scopes(self) -> frozenset[Scope]:
+        """What an API key would need to do the same."""
+        return _SCOPES[self]
+
+
+_SCOPES: Final = {
+    Role.VIEWER: frozenset({Scope.READ}),
+    Role.SENDER: frozenset({Scope.READ, Scope.SEND}),
+    Role.ADMIN: ALL_SCOPES,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Somebody as their provider knows them.
+
+    Attributes:
+        provider: its name in the settings.
+        subject: the provider's own id of the person, which never changes.
+        login: the name by which they sign in; it may change, and may become another's.
+        name: for people.
+        organizations: in which the provider knows them, in lower case.
+    """
+
+    provider: str
+    subject: str
+    login: str
+    name: str = ""
+    organizations: frozenset[str] = field(default_factory=frozenset)
+
+    def among(self, users: frozenset[str], organizations: frozenset[str]) -> bool:
+        """Tell whether they are one of these users or in one of these organizations, all in lower case."""
+        return self.login.lower() in users or bool(self.organizations & organizations)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person.
+
+    Attributes:
+        id: time-ordered.
+        provider: as in `Identity`, like `subject`, `login` and `name`.
+        operator: may look at every account and act in it; decided anew at each sign-in.
+        created_at: Unix milliseconds, like all times here.
+        seen_at: of the last sign-in.
+        sessions_from: sessions that began before are over.
+    """
+
+    id: str
+    provider: str
+    subject: str
+    login: str
+    name: str
+    operator: bool
+    created_at: Millis
+    seen_at: Millis
+    sessions_from: Millis = 0
+
+    @property
+    def actor(self) -> str:
+        """How the audit log names them: by their login, of which it holds no address."""
+        return masked(f"user:{self.login}")
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """What a user may do in an account."""
+
+    user: str
+    account: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A signed-in browser. `digest`: SHA-256 of the session's id, which only the browser has."""
+
+    digest: str
+    user: str
+    created_at: Millis
+    expires: Millis
+
+    def valid_at(self, now: Millis, user: User) -> bool:
+        """Tell whether it has not expired, and its user has not ended it."""
+        return now < self.expires and self.created_at >= user.sessions_from
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A user and the accounts that they are members of."""
+
+    user: User
+    memberships: tuple[Membership, ...] = ()
+
+    def role_in(self, account: str) -> Role | None:
+        """Return what they may do in an account; None: they must not know of it."""
+        if self.user.operator:
+            return Role.ADMIN
+        return next((m.role for m in self.memberships if m.account == account), None)
+
+
+def is_login(text: str) -> bool:
+    """Tell whether a text has the form of a name by which people sign in."""
+    return _LOGIN.fullmatch(text) is not None

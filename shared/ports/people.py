@@ -1,0 +1,81 @@
+"""Where the console's people and their sessions are kept, and who says who somebody is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from shared.domain.people import Identity, Membership, Person, Role, Session, User
+
+
+class NotSignedIn(Exception):
+    """The provider does not vouch for anybody: it refused the code, or did not answer. The text is a stable code."""
+
+
+class SignIn(Protocol):
+    """A provider of identities, by the authorization code flow of OAuth 2.0 with PKCE (RFC 6749 4.1, RFC 7636)."""
+
+    def address(self, state: str, verifier: str) -> str:
+        """Return where a browser is sent to sign in.
+
+        Args:
+            state: what the provider repeats when it sends the browser back.
+            verifier: the secret that `identity` proves itself by; only its hash is in the address.
+        """
+        ...
+
+    def identity(self, code: str, verifier: str) -> Identity:
+        """Return who signed in.
+
+        Args:
+            code: with which the provider sent the browser back.
+            verifier: as it was given to `address`.
+
+        Raises:
+            NotSignedIn: the provider refuses the code, or does not answer.
+        """
+        ...
+
+
+class People(Protocol):
+    """Users, memberships and sessions."""
+
+    def signed_in(self, identity: Identity, *, operator: bool) -> User:
+        """Return the user that somebody is, made at the first sign-in; memberships that wait for them become theirs.
+
+        Args:
+            identity: who they are.
+            operator: whether the settings make them an operator.
+        """
+        ...
+
+    def begin(self, session: Session) -> None:
+        """Store a new session."""
+        ...
+
+    def session(self, digest: str) -> tuple[Session, Person] | None:
+        """Return a session and its person, consistent; None: there is no such session, or no such user any more."""
+        ...
+
+    def end(self, digest: str) -> None:
+        """End a session."""
+        ...
+
+    def end_all(self, user: str) -> None:
+        """End all sessions of a user that have begun until now."""
+        ...
+
+    def invite(self, provider: str, login: str, account: str, role: Role) -> None:
+        """Make whoever signs in with a login a member of an account; one who has a membership gets the new role.
+
+        Args:
+            provider: its name in the settings.
+            login: in any case of letters.
+            account: the account's id.
+            role: what they may do in it.
+        """
+        ...
+
+    def members(self, account: str) -> list[tuple[User, Membership]]:
+        """Return the members of an account, by login."""
+        ...
