@@ -1,0 +1,1 @@
+"""The console: Posthaste in a browser, by the use cases that the API has."""

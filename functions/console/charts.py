@@ -1,0 +1,96 @@
+"""Charts as figures: shares of a bar and a flow by day, drawn as SVG by templates. No script, no inline style."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+WIDTH: Final = 1000
+HEIGHT: Final = 240
+BAR_ORDER: Final = ("delivered", "sent", "sending", "queued", "unknown", "failed", "skipped")
+FLOW_ORDER: Final = ("success", "queued", "failure")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A piece of a bar. `x` and `width`: thousandths of the bar."""
+
+    name: str
+    count: int
+    x: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Counts that add up to `total`."""
+
+    shares: tuple[Share, ...]
+    total: int
+
+    @property
+    def label(self) -> str:
+        """The bar in words."""
+        return ", ".join(f"{share.count:,} {share.name}" for share in self.shares) or "nothing"
+
+
+def bar(counts: Mapping[str, int]) -> Bar:
+    """Return the bar of some counts; what is 0 has no piece."""
+    total = sum(counts.values())
+    shares, x = [], 0.0
+    for name in BAR_ORDER:
+        count = counts.get(name, 0)
+        if count:
+            width = WIDTH * count / total
+            shares.append(Share(name, count, round(x, 2), round(width, 2)))
+            x += width
+    return Bar(tuple(shares), total)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One amount of a flow. `points`: of the polygon between it and what is below."""
+
+    name: str
+    points: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Amounts by day, stacked.
+
+    Attributes:
+        layers: from the ground up.
+        days: (date, amounts), oldest first.
+        top: the largest sum of a day.
+    """
+
+    layers: tuple[Layer, ...]
+    days: tuple[tuple[str, Mapping[str, int]], ...]
+    top: int
+
+    @property
+    def label(self) -> str:
+        """The flow in words."""
+        if not self.days:
+            return "no messages"
+        sums = {name: sum(amounts.get(name, 0) for _, amounts in self.days) for name in FLOW_ORDER}
+        said = ", ".join(f"{count:,} {name}" for name, count in sums.items())
+        return f"{self.days[0][0]} to {self.days[-1][0]}: {said}"
+
+
+def flow(days: Sequence[tuple[str, Mapping[str, int]]]) -> Flow:
+    """Return the flow of some days, oldest first; a day alone is drawn as wide as the chart."""
+    top = max((sum(amounts.get(name, 0) for name in FLOW_ORDER) for _, amounts in days), default=0)
+    drawn = list(days) * 2 if len(days) == 1 else list(days)
+    if not top:
+        return Flow((), tuple(days), 0)
+    step = WIDTH / (len(drawn) - 1)
+    ground = [0.0] * len(drawn)
+    layers = []
+    for name in FLOW_ORDER:
+        above = [low + amounts.get(name, 0) for low, (_, amounts) in zip(ground, drawn, strict=True)]
+        there = [(i * step, HEIGHT * (1 - value / top)) for i, value in enumerate(above)]
+        back = [(i * step, HEIGHT * (1 - value / top)) for i, value in reversed(list(enumerate(ground)))]
+        layers.append(Layer(name, " ".join(f"{x:.1f},{y:.1f}" for x, y in [*there, *back])))
+        ground = above
+    return Flow(tuple(layers), tuple(days), top)

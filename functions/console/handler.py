@@ -1,0 +1,147 @@
+"""The console's function: find the page, know the visitor, check the form's token, answer.
+
+A log line names the page, the user, the account, the ids that it was about, and the outcome; never a path, a query, a
+form or a cookie. Faults are logged as the API's: their kind and place.
+"""
+
+import traceback
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+from urllib.parse import quote
+
+from functions.console.screen import Look, Refusal, Screen, SignedIn, absent, form_of, home_of, redirect
+from functions.console.screens import ROUTES
+from functions.console.services import ConsoleServices, build
+from functions.early import early
+from shared.adapters import logs
+from shared.bootstrap import Deployment
+from shared.domain.accounts import is_account_id
+from shared.domain.ids import is_id
+from shared.ports import Retriable
+from shared.web import http
+from shared.web.http import Answer, Request
+from shared.web.problems import Problem
+from shared.web.routing import find
+from shared.web.sessions import FORM_FIELD, digest
+
+logger = logs.lines("console")
+LATER = Refusal(503, "This did not work just now", "Please try again in a moment.")
+FAULT = Refusal(500, "Something went wrong", "It is our fault. If it happens again, tell your operator the time.")
+FORGED = Refusal(
+    403, "This form is not from your session", "Nothing was changed. Open the page again, and repeat what you did."
+)
+
+
+@cache
+def services() -> ConsoleServices:
+    """Return the process's services, made by its first request."""
+    return build(Deployment())
+
+
+early(services)
+
+
+def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+    """Answer one event of an HTTP API (payload 2.0)."""
+    request_id = (event.get("requestContext") or {}).get("requestId") or context.aws_request_id
+    return respond(event, str(request_id), services)
+
+
+def respond(event: Mapping[str, Any], request_id: str, using: Callable[[], ConsoleServices]) -> dict[str, Any]:
+    """Answer one event; never raises.
+
+    Args:
+        event: of an HTTP API, payload 2.0.
+        request_id: names the request in the log.
+        using: gives the services.
+    """
+    logs.begin(logger, request_id)
+    seen: dict[str, Any] = {"request_id": request_id}
+    try:
+        answer = _answer(http.read(event, request_id), using(), seen)
+    except Problem as found:  # of a path, query or body that cannot be read
+        seen["code"] = found.code
+        answer = http.problem(found, request_id)
+    except Exception as fault:  # noqa: BLE001 - where not even a page can be shown
+        seen |= _place(fault)
+        answer = http.problem(Problem("internal_error"), request_id)
+    log = logger.error if answer.status >= http.FAULT else logger.info
+    log("answered", status=answer.status, **seen)
+    return http.write(answer, request_id)
+
+
+def _answer(request: Request, using: ConsoleServices, seen: dict[str, Any]) -> Answer:
+    """Return the answer to a request: a page, also if it is not done."""
+    look = Look(request, using, {})
+    try:
+        screen, path = _found(request)
+        seen["page"] = screen.name
+        look = Look(request, using, path, form=form_of(request) if request.method == "POST" else {})
+        return screen.handler(look if screen.everybody else _known(look, screen, seen))
+    except _Unknown:
+        return _to_sign_in(request)
+    except Refusal as refusal:
+        return using.pages.refused(look, refusal)
+    except Retriable as fault:
+        seen |= _place(fault)
+        return using.pages.refused(look, LATER)
+    except Exception as fault:  # noqa: BLE001 - a person gets a page that says so, and nothing of it
+        seen |= _place(fault)
+        return using.pages.refused(look, FAULT)
+
+
+class _Unknown(Exception):
+    """Nobody is signed in, or no longer."""
+
+
+def _found(request: Request) -> tuple[Screen, dict[str, str]]:
+    try:
+        return find(ROUTES, request)
+    except Problem as problem:
+        if problem.status == absent("").status:
+            raise absent("page") from None
+        raise Refusal(problem.status, "This does not work that way", "Use the console's own pages.") from None
+
+
+def _known(look: Look, screen: Screen, seen: dict[str, Any]) -> Look:
+    """Return a visit with its visitor, who may do what is asked; the account has to be one that they know."""
+    visitor = _visitor(look)
+    seen["user"] = visitor.person.user.id
+    seen["about"] = [name for name in look.path.values() if is_id(name)]
+    if look.request.method == "POST" and not look.services.sessions.holds(visitor.name, look.form.get(FORM_FIELD, "")):
+        raise FORGED
+    known = Look(look.request, look.services, look.path, visitor, None, look.form)
+    if "account" not in look.path:
+        return known
+    role = visitor.person.role_in(look.account) if is_account_id(look.account) else None
+    if role is None or look.services.accounts.get(look.account) is None:
+        raise absent("account")
+    seen["account"] = look.account
+    allowed = Look(look.request, look.services, look.path, visitor, role, look.form)
+    if not allowed.may(screen.scope):
+        raise Refusal(403, "You may not do this", f"Your role in this account is {role.value}. Ask an admin of it.")
+    return allowed
+
+
+def _visitor(look: Look) -> SignedIn:
+    name = look.services.sessions.name(look.request)
+    found = look.services.people.session(digest(name)) if name else None
+    if found is None or not found[0].valid_at(look.now, found[1].user):
+        raise _Unknown
+    return SignedIn(name, *found)
+
+
+def _to_sign_in(request: Request) -> Answer:
+    """Send a browser to sign in; afterwards it comes back to the page that it asked for."""
+    asked = "/".join(request.segments[1:]) if request.method == "GET" else ""
+    to = f"{home_of(request)}sign-in" + (f"?back={quote(asked)}" if asked else "")
+    if "hx-request" in request.headers:
+        return Answer(200, "", {"HX-Redirect": to}, "text/html; charset=utf-8")
+    return redirect(to)
+
+
+def _place(fault: BaseException) -> dict[str, Any]:
+    """Return what a fault was and where it came from, innermost last, without its message or any value."""
+    frames = traceback.extract_tb(fault.__traceback__)[-8:]
+    return {"fault": type(fault).__name__, "at": [f"{f.filename.rpartition('/')[2]}:{f.lineno}" for f in frames]}

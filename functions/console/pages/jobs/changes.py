@@ -1,0 +1,102 @@
+"""Stop, resume and retry: a page asks, with the number of messages that it is about, and its button does it."""
+
+from collections.abc import Callable
+from typing import Final
+
+from functions.console.pages.jobs.routes import owned
+from functions.console.pages.jobs.view import JobRow
+from functions.console.screen import Look, Refusal, Screen, absent, redirect
+from shared.domain.accounts import Scope
+from shared.engine.jobs.control import NotNow
+from shared.web.http import Answer
+
+TOO_LATE: Final = Refusal(
+    409, "This is no longer possible", "The job has changed since the page was shown. Look at it again."
+)
+REASONS: Final = {
+    "job_in_progress": "The job is still being sent. Wait until it has ended, or stop it first.",
+    "stopping": "The job is being stopped. Try again in a few seconds.",
+    "expired": "The job is too old: what is known of it goes soon.",
+    "not_for_notices": "The job belongs to notices or to a mail, which decide themselves what is sent again.",
+}
+MAY_REPEAT: Final = "unknown"
+"""A choice of a retry: those of unknown fate, which may arrive twice."""
+
+
+def ask_to_stop(look: Look) -> Answer:
+    """Ask whether to stop a job."""
+    row = owned(look)
+    _possible(row.can_stop)
+    waiting = row.counts["queued"]
+    return _ask(look, row, "stop", "Stop", waiting, "will not be sent unless you resume the job")
+
+
+def ask_to_resume(look: Look) -> Answer:
+    """Ask whether to send what a stop kept back."""
+    row = owned(look)
+    _possible(row.can_resume)
+    return _ask(look, row, "resume", "Resume", row.counts["queued"], "will be sent")
+
+
+def ask_to_retry(look: Look) -> Answer:
+    """Ask whether to send again what failed."""
+    row = owned(look)
+    _possible(row.can_retry)
+    return _ask(
+        look, row, "retry", "Retry", row.counts["failed"], "that failed, and can be repeated, will be sent again"
+    )
+
+
+def _ask(look: Look, row: JobRow, action: str, label: str, count: int, what: str) -> Answer:
+    context = {"row": row, "action": action, "label": label, "count": count, "what": what}
+    return look.services.pages.page(look, "job_change.html", context)
+
+
+def _possible(holds: bool) -> None:  # noqa: FBT001 - of one argument
+    if not holds:
+        raise TOO_LATE
+
+
+def stop(look: Look) -> Answer:
+    """Stop a job."""
+    return _done(look, lambda job, by: look.services.control.stop(job, look.account, by=by))
+
+
+def resume(look: Look) -> Answer:
+    """Send what a stop kept back."""
+    _active(look)
+    return _done(look, lambda job, by: look.services.control.resume(job, look.account, by=by))
+
+
+def retry(look: Look) -> Answer:
+    """Send again what failed; what may have arrived only if that was chosen."""
+    _active(look)
+    include = {"failed"} | ({MAY_REPEAT} if look.form.get(MAY_REPEAT) else set())
+    return _done(look, lambda job, by: look.services.control.retry(job, look.account, frozenset(include), by=by))
+
+
+def _active(look: Look) -> None:
+    if look.services.accounts.suspended(look.account):
+        raise Refusal(403, "The account is suspended", "It sends nothing until an operator ends the suspension.")
+
+
+def _done(look: Look, change: Callable[[str, str], object]) -> Answer:
+    """Change the job that the path names, in the visitor's name, and show it."""
+    row = owned(look)
+    changed = change(row.job.id, look.who.person.user.actor)
+    if changed is None:
+        raise absent("job")
+    if isinstance(changed, NotNow):
+        raise Refusal(409, "This is not possible now", REASONS.get(changed.code, "Look at the job again."))
+    return redirect(f"{look.home}{look.account}/jobs/{row.job.id}")
+
+
+_JOB: Final = "/console/{account}/jobs/{job}"
+ROUTES: Final = (
+    Screen("GET", f"{_JOB}/stop", "ask to stop", ask_to_stop, Scope.SEND),
+    Screen("GET", f"{_JOB}/resume", "ask to resume", ask_to_resume, Scope.SEND),
+    Screen("GET", f"{_JOB}/retry", "ask to retry", ask_to_retry, Scope.SEND),
+    Screen("POST", f"{_JOB}/stop", "stop", stop, Scope.SEND),
+    Screen("POST", f"{_JOB}/resume", "resume", resume, Scope.SEND),
+    Screen("POST", f"{_JOB}/retry", "retry", retry, Scope.SEND),
+)

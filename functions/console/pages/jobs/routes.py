@@ -1,0 +1,79 @@
+"""Jobs: a list of them, and one with its figures, which renew themselves while it runs."""
+
+from typing import Final
+
+from functions.console import lists
+from functions.console.pages.jobs.view import JobRow, row
+from functions.console.screen import Look, Screen, absent
+from shared.domain.ids import is_id
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import JobState
+from shared.engine.jobs.progress import progress
+from shared.web.http import Answer
+
+STATES: Final = {
+    "open": frozenset(JobState) - {JobState.LOGGED},
+    "ended": frozenset({JobState.LOGGED}),
+    "stopped": frozenset({JobState.STOPPED, JobState.LOGGED}),
+}
+"""Filters of the list, and the states that they let pass."""
+TURNS: Final = 5
+"""Pages of the index that one page with a filter may take; it may be short and still have a next one."""
+
+
+def jobs(look: Look) -> Answer:
+    """Show a page of the account's jobs, newest first."""
+    kind = lists.chosen(look, "kind", lists.KINDS)
+    state = lists.chosen(look, "state", tuple(STATES))
+    found, after = _some(look, (kind,) if kind else lists.KINDS, state, lists.place(look))
+    context = {
+        "rows": [row(job, progress(job, look.services.settings, look.now)) for job in found],
+        "kinds": lists.KINDS,
+        "states": tuple(STATES),
+        "kind": kind,
+        "state": state,
+        "next": lists.cursor(look, after),
+        "first": not look.request.query.get("cursor"),
+    }
+    return look.services.pages.page(look, "jobs.html", context)
+
+
+def _some(look: Look, kinds: tuple[str, ...], state: str, after: str) -> tuple[list[Job], str]:
+    """Return jobs that a filter lets pass, and the place to go on from."""
+    found: list[Job] = []
+    for _ in range(TURNS if state else 1):
+        page, after = look.services.listing.page(look.account, kinds, after=after, limit=lists.PAGE)
+        found += [job for job in page if _passes(job, state)]
+        if not after or len(found) >= lists.PAGE:
+            break
+    return found, after
+
+
+def _passes(job: Job, state: str) -> bool:
+    return not state or (job.state in STATES[state] and (job.stopped or state != "stopped"))
+
+
+def owned(look: Look) -> JobRow:
+    """Return the job that the path names, with live figures.
+
+    Raises:
+        Refusal: there is none, or it is another account's.
+    """
+    name = look.path["job"]
+    control = look.services.records.control(name, look.account) if is_id(name) else None
+    job = control.job if control else None
+    if control is None or job is None or job.account != look.account:
+        raise absent("job")
+    return row(job, look.services.progress.read(job, paused=control.paused))
+
+
+def job(look: Look) -> Answer:
+    """Show a job; with `part=live` only the figures that renew themselves."""
+    template = "job_live.html" if look.request.query.get("part") == "live" else "job.html"
+    return look.services.pages.page(look, template, {"row": owned(look)})
+
+
+ROUTES: Final = (
+    Screen("GET", "/console/{account}/jobs", "jobs", jobs),
+    Screen("GET", "/console/{account}/jobs/{job}", "job", job),
+)

@@ -1,0 +1,94 @@
+"""Jobs as people read them."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from functions.console import charts
+from functions.console.charts import Bar
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import ACTIVE, JobState
+from shared.engine.jobs.progress import Progress
+
+WAITS: Final = {
+    "scheduled": "its time",
+    "paused": "the end of a pause",
+    "credential": "its turn: another campaign has the credential",
+    "breaker": "its providers, which fail at present",
+    "rate": "its turn within the rate",
+    "retry": "its retry, which is being prepared",
+}
+STOPPED_BY: Final = {
+    "user": "by hand",
+    "operator": "by an operator",
+    "bounce_guard": "by the bounce guard: too many messages bounced",
+    "expired": "because it waited for a year",
+    "key_revoked": "because its API key was revoked before it started",
+    "sender_removed": "because its account lost the sender before it started",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """A job, and how far it is.
+
+    Attributes:
+        title: its name, subject or kind: what people know it by.
+        condition: in a word, which is also its badge.
+        waits: for what; empty: for nothing.
+        live: it changes by itself.
+        can_stop: it can be stopped, like `can_resume` and `can_retry`.
+    """
+
+    job: Job
+    how_far: Progress
+    bar: Bar
+    title: str
+    condition: str
+    waits: str
+    stopped_by: str
+    live: bool
+    can_stop: bool
+    can_resume: bool
+    can_retry: bool
+
+    @property
+    def route(self) -> list[tuple[str, str]]:
+        """Credentials and their providers, in the job's order."""
+        return list(zip(self.job.route, self.job.providers, strict=True))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Messages by state; they add up to the total."""
+        return self.how_far.live.counts
+
+
+def row(job: Job, how_far: Progress) -> JobRow:
+    """Return a job as people read it."""
+    counts = how_far.live.counts
+    at_rest = job.state is JobState.LOGGED and not job.owned and job.retry is None
+    return JobRow(
+        job=job,
+        how_far=how_far,
+        bar=charts.bar(counts),
+        title=job.name or job.subject or f"{job.kind} of {job.total:,}",
+        condition=_condition(job, how_far),
+        waits=WAITS.get(how_far.waiting_for or "", ""),
+        stopped_by=STOPPED_BY.get(job.stop_reason, job.stop_reason) if job.stopped else "",
+        live=job.state is not JobState.LOGGED or job.retry is not None or counts["unknown"] + counts["sent"] > 0,
+        can_stop=not job.owned and (job.state in ACTIVE or job.state is JobState.READY or job.retry is not None),
+        can_resume=at_rest and counts["queued"] > 0,
+        can_retry=at_rest and counts["failed"] + counts["unknown"] > 0,
+    )
+
+
+def _condition(job: Job, how_far: Progress) -> str:
+    """Return what a job is doing, in a word."""
+    if job.stopped:
+        return "stopped"
+    if how_far.waiting_for in {"scheduled", "paused"}:
+        return how_far.waiting_for
+    if job.state is JobState.READY:
+        return "waiting"
+    if job.state in ACTIVE:
+        return "sending"
+    return "sent"

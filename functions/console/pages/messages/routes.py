@@ -1,0 +1,100 @@
+"""Messages: those of a job, those to one recipient over all jobs, and one with its timeline."""
+
+from typing import Final
+
+from functions.console import lists
+from functions.console.lists import BAD_PLACE
+from functions.console.pages.jobs.routes import owned
+from functions.console.pages.messages.view import moments
+from functions.console.screen import Look, Screen, absent
+from shared.domain.ids import parse_message_id
+from shared.domain.jobs.states import MessageState
+from shared.domain.recipients import addresses
+from shared.engine.reports.message_log import Filter, Position
+from shared.engine.reports.search import Hit, MessageSearch, SearchPlace
+from shared.web.http import Answer
+
+STATES: Final = tuple(state.value for state in MessageState)
+MAX_RECIPIENT: Final = 400
+"""Characters."""
+
+
+def of_job(look: Look) -> Answer:
+    """Show a page of a job's messages, in the order of its list."""
+    row = owned(look)
+    state = lists.chosen(look, "state", STATES)
+    typed, key = _recipient(look)
+    wanted = Filter(states=frozenset({MessageState(state)} if state else ()), recipient=key)
+    found, after = look.services.logs.lines(row.job, wanted, start=_start(look), limit=lists.PAGE)
+    context = {
+        "row": row,
+        "lines": found,
+        "states": STATES,
+        "state": state,
+        "recipient": typed,
+        "next": lists.cursor(look, f"{after[0]}.{after[1]}" if after else ""),
+    }
+    return look.services.pages.page(look, "job_messages.html", context)
+
+
+def search(look: Look) -> Answer:
+    """Show messages to one recipient over all jobs of the account, newest first."""
+    typed, key = _recipient(look)
+    hits: list[Hit] = []
+    after = ""
+    if key:
+        finder = MessageSearch(look.services.listing, look.services.logs)
+        hits, more = finder.find(look.account, lists.KINDS, key, _search_place(look))
+        after = f"{more.after} {more.skip} {more.chunk} {more.index}" if more else ""
+    context = {"recipient": typed, "hits": hits, "next": lists.cursor(look, after)}
+    return look.services.pages.page(look, "messages.html", context)
+
+
+def message(look: Look) -> Answer:
+    """Show one message and all that happened to it."""
+    row = owned(look)
+    place = parse_message_id(look.path["message"])
+    found = look.services.logs.line(row.job, *place) if place else None
+    if found is None:
+        raise absent("message")
+    return look.services.pages.page(
+        look, "message.html", {"row": row, "line": found, "moments": moments(row.job, found)}
+    )
+
+
+def _recipient(look: Look) -> tuple[str, str]:
+    """Return the recipient that is looked for, as typed and as compared; empty: everybody."""
+    typed = look.request.query.get("recipient", "").strip()[:MAX_RECIPIENT]
+    if not typed:
+        return "", ""
+    parsed = addresses.parse(typed)
+    return typed, parsed.key if isinstance(parsed, addresses.Address) else parsed.text
+
+
+def _start(look: Look) -> Position:
+    found = lists.place(look)
+    if not found:
+        return (0, 0)
+    place = parse_message_id(found)
+    if place is None:
+        raise BAD_PLACE
+    return place
+
+
+def _search_place(look: Look) -> SearchPlace:
+    found = lists.place(look)
+    if not found:
+        return SearchPlace()
+    after, *numbers = found.rsplit(" ", 3)
+    try:
+        skip, chunk, index = map(int, numbers)
+    except ValueError:
+        raise BAD_PLACE from None
+    return SearchPlace(after, skip, chunk, index)
+
+
+ROUTES: Final = (
+    Screen("GET", "/console/{account}/messages", "messages", search),
+    Screen("GET", "/console/{account}/jobs/{job}/messages", "messages of a job", of_job),
+    Screen("GET", "/console/{account}/jobs/{job}/messages/{message}", "message", message),
+)

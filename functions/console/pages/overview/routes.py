@@ -1,0 +1,15 @@
+"""The first page of an account."""
+
+from typing import Final
+
+from functions.console.pages.overview.view import DAYS, overview
+from functions.console.screen import Look, Screen
+from shared.web.http import Answer
+
+
+def show(look: Look) -> Answer:
+    """Show the account at a glance."""
+    return look.services.pages.page(look, "overview.html", {"overview": overview(look), "days": DAYS})
+
+
+ROUTES: Final = (Screen("GET", "/console/{account}", "overview", show),)

@@ -1,0 +1,134 @@
+"""What the first page of an account shows: its flow by day and provider, its credentials, and what is under way."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from functions.console import charts
+from functions.console.charts import Flow
+from functions.console.lists import KINDS
+from functions.console.pages.jobs.view import JobRow, row
+from functions.console.screen import Look
+from shared.contracts import Credential
+from shared.domain.jobs.states import JobState
+from shared.domain.lanes.breaker import BreakerState
+from shared.domain.lanes.state import CredentialState
+from shared.domain.stats import Day
+from shared.engine.jobs.progress import progress
+
+DAYS: Final = 14
+RECENT: Final = 10
+"""Jobs that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialRow:
+    """A credential. `condition`: in a word, which is also its badge."""
+
+    id: str
+    provider: str
+    channel: str
+    rate: float
+    declared: float
+    in_flight: int
+    condition: str
+    reason: str
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRow:
+    """What one provider did in the days shown."""
+
+    name: str
+    tried: int
+    accepted: int
+    delivered: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The page. `sums`: of all days."""
+
+    flow: Flow
+    sums: Mapping[str, int]
+    providers: Sequence[ProviderRow]
+    credentials: Sequence[CredentialRow]
+    jobs: Sequence[JobRow]
+    rate: float
+    """Messages per second at which open jobs go out."""
+
+
+def overview(look: Look) -> Overview:
+    """Return what the page shows."""
+    services = look.services
+    last = datetime.fromtimestamp(look.now / 1000, UTC).date()
+    first = last - timedelta(days=DAYS - 1)
+    found = services.stats.days(look.account, first, last)
+    jobs, _ = services.listing.page(look.account, KINDS, limit=RECENT)
+    control = services.records.control(jobs[0].id, look.account) if jobs else None
+    paused = control is not None and control.paused
+    under_way = {job.id: services.progress.read(job, paused=paused) for job in jobs if job.state is not JobState.LOGGED}
+    rows = [row(job, under_way.get(job.id) or progress(job, services.settings, look.now)) for job in jobs]
+    mine = [c for c in services.settings.credentials if c.open_to(look.account)]
+    states = services.credentials.read([c.id for c in mine]) if mine else {}
+    return Overview(
+        flow=charts.flow(_every_day(found, last) if found else []),
+        sums=_sums([day.amounts for day in found]),
+        providers=_providers(found),
+        credentials=[_credential(c, states[c.id]) for c in mine],
+        jobs=rows,
+        rate=sum(p.rate or 0 for p in under_way.values() if p.waiting_for == "rate"),
+    )
+
+
+def _every_day(found: Sequence[Day], last: date) -> list[tuple[str, Mapping[str, int]]]:
+    """Return the amounts of all days, oldest first; a day without messages has none."""
+    known = {day.day: day.amounts for day in found}
+    days = [last - timedelta(days=i) for i in reversed(range(DAYS))]
+    return [(day.isoformat(), known.get(day, {})) for day in days]
+
+
+def _sums(amounts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    names = ("success", "queued", "failure", "skipped")
+    return {name: sum(some.get(name, 0) for some in amounts) for name in names}
+
+
+def _providers(found: Sequence[Day]) -> list[ProviderRow]:
+    names = sorted({name for day in found for name in day.providers})
+    rows = []
+    for name in names:
+        numbers = [day.providers.get(name, {}) for day in found]
+        tried, accepted, delivered, failed = (
+            sum(n.get(what, 0) for n in numbers) for what in ("tried", "accepted", "delivered", "failed")
+        )
+        rows.append(ProviderRow(name, tried, accepted, delivered, failed))
+    return rows
+
+
+def _credential(credential: Credential, state: CredentialState) -> CredentialRow:
+    rate = state.rate(credential.rate)
+    return CredentialRow(
+        id=credential.id,
+        provider=credential.provider,
+        channel=credential.channel,
+        rate=rate,
+        declared=credential.rate,
+        in_flight=round(state.ahead * rate),
+        condition=_condition(state, rate < credential.rate),
+        reason="" if state.breaker.closed else state.breaker.reason,
+        since=0 if state.breaker.closed else state.breaker.since,
+    )
+
+
+def _condition(state: CredentialState, slowed: bool) -> str:  # noqa: FBT001 - of one caller
+    """Return what a credential is doing, in a word."""
+    if state.switches.paused:
+        return "paused"
+    if state.breaker.state is BreakerState.OPEN:
+        return "avoided"
+    if state.breaker.state is BreakerState.HALF_OPEN:
+        return "tried again"
+    return "slowed" if slowed else "in use"

@@ -1,0 +1,92 @@
+"""Signing in by the deployment's provider of identities, and out. Nothing is stored of those who may not."""
+
+import re
+from typing import Final
+
+from functions.console.screen import Look, Refusal, Screen, redirect
+from shared.contracts.console import OPERATOR
+from shared.domain.people import Identity
+from shared.ports.people import NotSignedIn
+from shared.web.http import Answer
+from shared.web.sessions import digest
+
+_BACK: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,80}(?:/[A-Za-z0-9][A-Za-z0-9_.-]{0,80}){0,6}")
+"""Pages of the console that a sign-in leads back to: never another site, nor a folder above."""
+CANCELLED: Final = Refusal(403, "You did not sign in", "You, or your provider, refused it. You can try again.")
+LATE: Final = Refusal(
+    400,
+    "This sign-in is not yours, or too old",
+    "A sign-in has to end in the browser that began it, within ten minutes.",
+)
+
+
+def ask(look: Look) -> Answer:
+    """Show by whom one signs in."""
+    context = {"provider": look.services.provider, "back": _back(look.request.query.get("back", ""))}
+    return look.services.pages.page(look, "sign_in.html", context)
+
+
+def begin(look: Look) -> Answer:
+    """Send the browser to the provider."""
+    step, cookie = look.services.sessions.step(_back(look.request.query.get("back", "")), look.now)
+    return redirect(look.services.sign_in.address(step.state, step.verifier), cookie)
+
+
+def end(look: Look) -> Answer:
+    """Take the browser back from the provider, and begin a session if the person may have one."""
+    services, query = look.services, look.request.query
+    step = services.sessions.taken(look.request, look.now)
+    if step is None:
+        raise LATE
+    if "code" not in query:
+        raise CANCELLED
+    try:
+        identity = services.sign_in.identity(query["code"], step.verifier)
+    except NotSignedIn as refused:
+        raise Refusal(
+            502, "You could not be signed in", f"{services.provider} did not say who you are ({refused}). Try again."
+        ) from None
+    console = services.console
+    if not _allowed(look, identity):
+        raise Refusal(
+            403,
+            "You may not use this console",
+            f"Ask an operator of this deployment to allow {identity.login}, or one of your organizations.",
+        )
+    operators = console.having(OPERATOR)
+    user = services.people.signed_in(identity, operator=identity.among(operators, operators))
+    session, cookie = services.sessions.begin(user.id, look.now)
+    services.people.begin(session)
+    return redirect(look.home + step.back, cookie, services.sessions.forgotten())
+
+
+def out(look: Look) -> Answer:
+    """End the session."""
+    look.services.people.end(digest(look.who.name))
+    return redirect(f"{look.home}sign-in", look.services.sessions.over())
+
+
+def out_everywhere(look: Look) -> Answer:
+    """End all sessions of the visitor."""
+    look.services.people.end_all(look.who.person.user.id)
+    return redirect(f"{look.home}sign-in", look.services.sessions.over())
+
+
+def _allowed(look: Look, identity: Identity) -> bool:
+    console = look.services.console
+    users, organizations = frozenset(console.users), frozenset(console.organizations)
+    named = frozenset(console.roles)
+    return identity.among(users | named, organizations | named)
+
+
+def _back(asked: str) -> str:
+    return asked if _BACK.fullmatch(asked) else ""
+
+
+ROUTES: Final = (
+    Screen("GET", "/console/sign-in", "sign in", ask, everybody=True),
+    Screen("GET", "/console/begin", "begin a sign-in", begin, everybody=True),
+    Screen("GET", "/console/signed-in", "end a sign-in", end, everybody=True),
+    Screen("POST", "/console/sign-out", "sign out", out),
+    Screen("POST", "/console/sign-out-everywhere", "sign out everywhere", out_everywhere),
+)

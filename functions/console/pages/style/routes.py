@@ -1,0 +1,31 @@
+"""The look of the console on one page: type, colours, spacing and every component, as all pages use them."""
+
+from typing import Final
+
+from functions.console import charts
+from functions.console.screen import Look, Screen
+from shared.domain.jobs.states import JobState, MessageState
+from shared.web.http import Answer
+
+SAMPLE: Final = {"delivered": 1_204, "sent": 310, "queued": 402, "failed": 61, "skipped": 23}
+DAYS: Final = (
+    ("2026-01-01", {"success": 820, "queued": 40, "failure": 12}),
+    ("2026-01-02", {"success": 1_320, "queued": 90, "failure": 30}),
+    ("2026-01-03", {"success": 640, "queued": 20, "failure": 140}),
+    ("2026-01-04", {"success": 1_910, "queued": 310, "failure": 22}),
+)
+
+
+def style(look: Look) -> Answer:
+    """Show the look."""
+    context = {
+        "states": [state.value for state in MessageState],
+        "jobs": [state.value for state in JobState],
+        "bar": charts.bar(SAMPLE),
+        "flow": charts.flow(DAYS),
+        "moment": look.now,
+    }
+    return look.services.pages.page(look, "style.html", context)
+
+
+ROUTES: Final = (Screen("GET", "/console/style", "style", style, everybody=True),)

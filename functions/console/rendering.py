@@ -1,0 +1,100 @@
+"""Pages from templates: escaped, with the headers that let a page do nothing but what it is made for."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from functions.console.assets import Assets
+from functions.console.screen import Look, Refusal
+from shared.domain.accounts import Scope
+from shared.web.http import Answer
+
+TEMPLATES: Final = Path(__file__).with_name("templates")
+HTML: Final = "text/html; charset=utf-8"
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS: Final = {
+    "Content-Security-Policy": POLICY,
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Strict-Transport-Security": "max-age=31536000",
+    "X-Robots-Tag": "noindex, nofollow",
+}
+"""Names of recipients are in addresses of pages: they go to no other site."""
+
+
+class Pages:
+    """Renders templates.
+
+    Args:
+        assets: style and scripts.
+    """
+
+    def __init__(self, assets: Assets) -> None:
+        self._assets = assets
+
+    @cached_property
+    def _templates(self) -> Environment:
+        made = Environment(
+            loader=FileSystemLoader(TEMPLATES),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        made.filters |= {"time": shown_time, "number": shown_number}
+        return made
+
+    def page(self, look: Look, template: str, context: Mapping[str, Any], *, status: int = 200) -> Answer:
+        """Return a page.
+
+        Args:
+            look: the visit.
+            template: its file.
+            context: what it shows, besides what every page has.
+            status: of HTTP.
+        """
+        body = self._templates.get_template(template).render(**self._common(look), **context)
+        answer = Answer(status, body, HEADERS, HTML)
+        return replace(answer, compressed="gzip" in look.request.headers.get("accept-encoding", ""))
+
+    def refused(self, look: Look, found: Refusal) -> Answer:
+        """Return the page of something that is not done."""
+        return self.page(look, "refusal.html", {"title": found.title, "text": found.text}, status=found.status)
+
+    def _common(self, look: Look) -> dict[str, Any]:
+        visitor = look.visitor
+        return {
+            "home": look.home,
+            "asset": lambda name: look.home + self._assets.path(name),
+            "person": visitor.person if visitor else None,
+            "csrf": look.services.sessions.token(visitor.name) if visitor else "",
+            "account": look.path.get("account", "") if look.role else "",
+            "may_send": look.may(Scope.SEND),
+            "now": look.now,
+        }
+
+
+def shown_time(ms: int) -> Markup:
+    """Return a time as HTML: UTC, which a script shows in the viewer's zone. `ms`: Unix milliseconds; 0: never."""
+    if not ms:
+        return Markup("&ndash;")
+    moment = datetime.fromtimestamp(ms / 1000, UTC)
+    exact = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    text = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, text, text)
+
+
+def shown_number(value: float) -> str:
+    """Return a number as people read it: 1,234,567."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"

@@ -1,0 +1,146 @@
+"""What the console's pages are made of: a route as data, one visit, and what is answered instead of a page."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs
+
+from shared.domain.accounts import Scope
+from shared.domain.people import Person, Role, Session
+from shared.web.http import Answer, Request
+
+if TYPE_CHECKING:
+    from functions.console.services import ConsoleServices
+
+TOP: Final = "console"
+"""The first part of every path."""
+FORM: Final = "application/x-www-form-urlencoded"
+MAX_FIELDS: Final = 100
+
+
+@dataclass(eq=False)
+class Refusal(Exception):
+    """Something that a person is told instead of the page.
+
+    Attributes:
+        status: of HTTP.
+        title: of the page.
+        text: what to do, a sentence or two.
+    """
+
+    status: int
+    title: str
+    text: str
+
+
+def absent(what: str) -> Refusal:
+    """Return the refusal of something that is not there, or is another account's."""
+    return Refusal(404, f"There is no such {what}", "Check the address, or look for it in the lists.")
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """Who visits. `name`: the id of the session, which its forms' tokens are made of."""
+
+    name: str
+    session: Session
+    person: Person
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One visit of a page.
+
+    Attributes:
+        request: as it came.
+        services: the console's.
+        path: the path's parameters.
+        visitor: who visits; None on a page for everybody.
+        role: what they may do in the account that the path names.
+        form: fields of a posted form; of a repeated one the last.
+    """
+
+    request: Request
+    services: "ConsoleServices"
+    path: Mapping[str, str]
+    visitor: SignedIn | None = None
+    role: Role | None = None
+    form: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def account(self) -> str:
+        """The account that the path names."""
+        return self.path["account"]
+
+    @property
+    def who(self) -> SignedIn:
+        """Who visits a page that is not for everybody."""
+        if self.visitor is None:
+            raise LookupError("this page is for everybody")
+        return self.visitor
+
+    def may(self, scope: Scope) -> bool:
+        """Tell whether the visitor may do something in the account."""
+        return self.role is not None and scope in self.role.scopes
+
+    @property
+    def home(self) -> str:
+        """The console's address, relative to this page: it works wherever the API's address leads."""
+        return home_of(self.request)
+
+    @property
+    def now(self) -> int:
+        """Unix milliseconds."""
+        return int(self.services.clock.now() * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """One page, or one thing that a page's form does.
+
+    Attributes:
+        method: of HTTP; what is posted has the token of its session.
+        path: template, with parameters in braces; one named `account` is an account that the visitor knows.
+        name: unique; it names the visit in the log.
+        handler: what answers.
+        scope: what the visitor's role must include, in the account of the path.
+        everybody: no session is needed, and no form's token is asked for.
+    """
+
+    method: str
+    path: str
+    name: str
+    handler: Callable[[Look], Answer]
+    scope: Scope = Scope.READ
+    everybody: bool = False
+
+
+def home_of(request: Request) -> str:
+    """Return the console's address relative to that of a request."""
+    depth = len(request.segments) - 1 + request.slash
+    return f"{TOP}/" if depth < 1 else "../" * (depth - 1) or "./"
+
+
+def form_of(request: Request) -> dict[str, str]:
+    """Return the fields of a posted form.
+
+    Raises:
+        Refusal: it is no form.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+        raise Refusal(415, "This is no form", "Use the buttons of the console's own pages.")
+    try:
+        fields = parse_qs(request.body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise Refusal(400, "This form cannot be read", "Go back, and send it again.") from None
+    return {name: values[-1] for name, values in fields.items()}
+
+
+def redirect(to: str, *cookies: str) -> Answer:
+    """Return an answer that sends a browser elsewhere, to read.
+
+    Args:
+        to: an address, relative to the request's or absolute.
+        cookies: values of `Set-Cookie`.
+    """
+    return Answer(303, "", {"Location": to}, "text/plain; charset=utf-8", cookies)

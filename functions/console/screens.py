@@ -1,0 +1,24 @@
+"""All pages of the console. The first that fits is taken: names of pages come before names of accounts."""
+
+from typing import Final
+
+from functions.console import files
+from functions.console.pages.accounts import routes as accounts
+from functions.console.pages.jobs import changes as job_changes
+from functions.console.pages.jobs import routes as jobs
+from functions.console.pages.messages import routes as messages
+from functions.console.pages.overview import routes as overview
+from functions.console.pages.sign_in import routes as sign_in
+from functions.console.pages.style import routes as style
+from functions.console.screen import Screen
+
+ROUTES: Final[tuple[Screen, ...]] = (
+    *files.ROUTES,
+    *style.ROUTES,
+    *sign_in.ROUTES,
+    *accounts.ROUTES,
+    *overview.ROUTES,
+    *jobs.ROUTES,
+    *job_changes.ROUTES,
+    *messages.ROUTES,
+)

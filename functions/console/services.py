@@ -1,0 +1,106 @@
+"""What the console works with, built once per process: the use cases of the API, and its own people."""
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from functions.console.assets import Assets
+from functions.console.rendering import Pages
+from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.accounts.stats import Stats
+from shared.adapters.dynamo.credentials.credentials import CredentialStates
+from shared.adapters.dynamo.listing import Listing
+from shared.bootstrap import Deployment
+from shared.bootstrap.consoling import Consoling
+from shared.contracts import Settings
+from shared.contracts.console import ConsoleSettings
+from shared.engine.jobs.control import JobControl
+from shared.engine.jobs.progress import ProgressReader
+from shared.engine.reports.message_log import MessageLog
+from shared.ports import Clock, Records
+from shared.ports.people import People, SignIn
+from shared.web.sessions import Sessions
+
+PROVIDERS: Final = {"github": "GitHub"}
+"""Names of providers of identities, as people know them."""
+
+
+class PlaceSeal(Protocol):
+    """Seals places in lists, so that no address of a page can be made up."""
+
+    def seal(self, use: str, text: str) -> str:
+        """Return a text sealed for a use."""
+        ...
+
+    def unseal(self, use: str, sealed: str) -> str | None:
+        """Return a text that was sealed for that use; None: it was not."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleServices:
+    """Use cases and reads that pages call."""
+
+    settings: Settings
+    console: ConsoleSettings
+    clock: Clock
+    pages: Pages
+    assets: Assets
+    people: People
+    sign_in: SignIn
+    sessions: Sessions
+    accounts: Accounts
+    records: Records
+    logs: MessageLog
+    listing: Listing
+    stats: Stats
+    credentials: CredentialStates
+    progress: ProgressReader
+    control: JobControl
+    links: PlaceSeal
+    """Seals places in lists."""
+
+    @property
+    def provider(self) -> str:
+        """The name of the provider of identities."""
+        return PROVIDERS[self.console.provider]
+
+
+def build(deployment: Deployment) -> ConsoleServices:
+    """Build the services of a deployment."""
+    client, table, clock = deployment.dynamo.client, deployment.records_table, deployment.clock
+    own = Consoling(deployment)
+    assets = Assets()
+    credentials = CredentialStates(client, deployment.ops_table, clock)
+    return ConsoleServices(
+        settings=deployment.settings,
+        console=own.settings,
+        clock=clock,
+        pages=Pages(assets),
+        assets=assets,
+        people=own.people,
+        sign_in=own.sign_in,
+        sessions=own.sessions,
+        accounts=Accounts(client, table, clock, audit_days=deployment.settings.audit_days, homes=deployment.homes),
+        records=deployment.records,
+        logs=deployment.logs,
+        listing=Listing(client, table, clock),
+        stats=Stats(client, table, clock),
+        credentials=credentials,
+        progress=ProgressReader(
+            records=deployment.records,
+            logs=deployment.logs,
+            breaker_cache=deployment.breaker_cache,
+            credentials=credentials,
+            settings=deployment.settings,
+            clock=clock,
+        ),
+        control=JobControl(
+            records=deployment.records,
+            ledgers=deployment.ledgers,
+            planner=deployment.planner,
+            retrier=deployment.retrier,
+            clock=clock,
+            schedules=deployment.schedules,
+        ),
+        links=own.links,
+    )

@@ -1,0 +1,155 @@
+import html
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from functions.console.assets import OURS, Assets
+from functions.console.handler import respond
+from functions.console.rendering import Pages
+from functions.console.services import ConsoleServices
+from infra.settings import ROOT
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.people.people import DynamoPeople
+from shared.contracts.console import ConsoleSettings
+from shared.domain.people import Identity, Role
+from shared.domain.sealing import Keys
+from shared.ports.people import NotSignedIn
+from shared.web.sessions import Sessions
+from tests.api.conftest import Api, Reply, build_api, event
+from tests.fakes.clock import FakeClock
+
+HTMX = ROOT / "node_modules" / "htmx.org" / "dist"
+SETTINGS = ConsoleSettings(
+    "github", "client", users=("ann", "ben"), organizations=("acme",), roles={"olga": "operator", "keepers": "operator"}
+)
+ANN = Identity("github", "1", "Ann", "Ann Example")
+
+
+class FakeSignIn:
+    """A provider of identities that vouches for whoever is next."""
+
+    def __init__(self) -> None:
+        self.next: Identity | None = ANN
+        self.verifiers: list[str] = []
+
+    def address(self, state: str, verifier: str) -> str:
+        self.verifiers.append(verifier)
+        return f"https://provider.example/authorize?{urlencode({'state': state})}"
+
+    def identity(self, code: str, verifier: str) -> Identity:
+        if self.next is None or code != "good" or verifier not in self.verifiers:
+            raise NotSignedIn("bad_verification_code")
+        return self.next
+
+
+@dataclass
+class Console:
+    """The console over moto, beside an API, and a browser that keeps cookies."""
+
+    api: Api
+    services: ConsoleServices
+    provider: FakeSignIn
+    client: Any
+    people_table: str
+    cookies: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def account(self) -> str:
+        return self.api.account
+
+    def ask(self, method: str, path: str, *, form: Mapping[str, str] | None = None, **more: Any) -> Reply:
+        """Make a request with the browser's cookies, which it keeps up to date."""
+        headers = {"content-type": "application/x-www-form-urlencoded", **more.pop("headers", {})}
+        where, _, query = path.partition("?")
+        body = urlencode(form) if form is not None else None
+        asked = event(method, f"/console{where}", body=body, headers=headers, query=query)
+        asked["cookies"] = [f"{name}={value}" for name, value in self.cookies.items()]
+        got = respond(asked, "request-1", lambda: self.services)
+        for cookie in got.get("cookies", ()):
+            name, _, rest = cookie.partition("=")
+            self.cookies[name] = rest.partition(";")[0]
+        return Reply(got["statusCode"], {k.lower(): v for k, v in got["headers"].items()}, got["body"])
+
+    def get(self, path: str = "", **more: Any) -> Reply:
+        """Open a page."""
+        return self.ask("GET", path, **more)
+
+    def shown(self, path: str = "") -> str:
+        """Open a page of the account that is there, and return its HTML."""
+        got = self.get(f"/{self.account}{path}")
+        assert got.status == 200, got.text
+        return got.text
+
+    def post(self, path: str, **fields: str) -> Reply:
+        """Press a button, with the token of a form of this session."""
+        page = self.get(f"/{self.account}").text or self.get("").text
+        found = re.search(r'name="csrf" value="([^"]+)"', page) or re.search(
+            r'name="csrf" value="([^"]+)"', self.get("").text
+        )
+        assert found is not None
+        return self.ask("POST", path, form={"csrf": html.unescape(found[1]), **fields})
+
+    def begin(self, back: str = "") -> str:
+        """Be sent to the provider; return the state that it repeats."""
+        got = self.get(f"/begin?{urlencode({'back': back})}")
+        assert got.status == 303
+        return parse_qs(urlsplit(got.headers["location"]).query)["state"][0]
+
+    def sign_in(self, identity: Identity | None = ANN, back: str = "") -> Reply:
+        """Sign in as somebody."""
+        self.provider.next = identity
+        return self.get(f"/signed-in?{urlencode({'code': 'good', 'state': self.begin(back)})}")
+
+    def member(self, identity: Identity = ANN, role: Role = Role.ADMIN) -> Reply:
+        """Sign in as a member of the account."""
+        self.services.people.invite("github", identity.login, self.account, role)
+        return self.sign_in(identity)
+
+
+def build_console(client: Any, clock: FakeClock) -> Console:
+    """Return a console with an account and tables of its own."""
+    api = build_api(client, clock)
+    table = api.tables.records.replace("records", "people")
+    client.create_table(
+        TableName=table,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("pk", "sk")],
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    )
+    assets = Assets((OURS, HTMX))
+    provider = FakeSignIn()
+    of = api.services
+    services = ConsoleServices(
+        settings=of.settings,
+        console=SETTINGS,
+        clock=clock,
+        pages=Pages(assets),
+        assets=assets,
+        people=DynamoPeople(Dynamo(client, sleep=clock.sleep), table, clock),
+        sign_in=provider,
+        sessions=Sessions(lambda: Keys("k" * 40, ("p" * 40,))),
+        accounts=of.accounts,
+        records=of.records,
+        logs=of.logs,
+        listing=of.listing,
+        stats=of.stats,
+        credentials=of.credentials,
+        progress=of.progress,
+        control=of.control,
+        links=of.links,
+    )
+    return Console(api, services, provider, client, table)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def console(moto_dynamo: Any, clock: FakeClock) -> Console:
+    return build_console(moto_dynamo, clock)

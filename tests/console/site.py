@@ -1,0 +1,44 @@
+"""The console's pages at an address of this machine, for a browser."""
+
+import base64
+import gzip
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from wsgiref.simple_server import make_server
+
+from functions.console.handler import respond
+from tests.api.conftest import event
+from tests.api.site import PREFIX, Quiet, Threaded
+from tests.console.conftest import Console
+
+
+@contextmanager
+def site(console: Console) -> Iterator[str]:
+    """Serve the console below a path, as the local cloud does; yields the console's address."""
+    lock = threading.Lock()
+
+    def serve(environ: dict[str, Any], start: Callable[[str, list[tuple[str, str]]], object]) -> Iterable[bytes]:
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)).decode()
+        names = {"content-type": "CONTENT_TYPE", "cookie": "HTTP_COOKIE", "hx-request": "HTTP_HX_REQUEST"}
+        names["accept-encoding"] = "HTTP_ACCEPT_ENCODING"
+        headers = {name: environ[key] for name, key in names.items() if environ.get(key)}
+        path = environ["PATH_INFO"].removeprefix(PREFIX)
+        asked = event(environ["REQUEST_METHOD"], path, body=body, headers=headers, query=environ["QUERY_STRING"])
+        with lock:
+            got = respond(asked, "request-1", lambda: console.services)
+        cookies = [("Set-Cookie", cookie) for cookie in got.get("cookies", ())]
+        start(f"{got['statusCode']} X", [*got["headers"].items(), *cookies])
+        return [base64.b64decode(got["body"]) if got["isBase64Encoded"] else got["body"].encode()]
+
+    with make_server("127.0.0.1", 0, serve, server_class=Threaded, handler_class=Quiet) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}{PREFIX}/console"
+        server.shutdown()
+
+
+def unpacked(got: dict[str, Any]) -> tuple[int, str]:
+    """Return how many bytes an answer of the function takes on the wire, and its text."""
+    data = base64.b64decode(got["body"]) if got["isBase64Encoded"] else got["body"].encode()
+    return len(data), (gzip.decompress(data) if got["isBase64Encoded"] else data).decode()

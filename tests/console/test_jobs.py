@@ -1,0 +1,135 @@
+"""Jobs and messages: lists that filter and page, live figures, stop, resume and retry, and timelines."""
+
+import re
+
+from shared.domain.people import Role
+from tests.console.conftest import Console
+
+PEOPLE = tuple(f"p{i}@example.org" for i in range(60))
+
+
+def test_an_account_without_jobs_says_what_to_do_first(console: Console) -> None:
+    console.member()
+    for path in ("", "/jobs"):
+        assert "Nothing was sent yet" in console.shown(path)
+        assert "posthaste send" in console.shown(path)
+    assert "Whose messages?" in console.shown("/messages")
+
+
+def test_somebody_without_an_account_is_told_how_to_get_one(console: Console) -> None:
+    console.sign_in()
+    page = console.get("").text
+    assert "You are not a member of an account yet" in page
+    assert "posthaste member add ACCOUNT Ann" in page
+
+
+def test_the_list_filters_and_pages_through_every_job(console: Console) -> None:
+    jobs = [console.api.accepted((f"a{i}@example.org",)) for i in range(53)]
+    console.member()
+    page = console.shown("/jobs")
+    seen = re.findall(r"/jobs/([0-9a-z]{26})\"", page)
+    more = re.search(r'href="(\?[^"]+)">Next page', page)
+    assert more is not None
+    seen += re.findall(r"/jobs/([0-9a-z]{26})\"", console.shown("/jobs" + more[1].replace("&amp;", "&")))
+    assert seen == sorted(jobs, reverse=True)
+    assert "No such jobs here" in console.shown("/jobs?kind=campaign")
+    assert "No such jobs here" in console.shown("/jobs?state=stopped")
+    assert jobs[-1] in console.shown("/jobs?kind=batch&state=open")
+    assert jobs[-1] in console.shown("/jobs?kind=nonsense")
+
+
+def test_figures_renew_themselves_until_the_job_is_at_rest(console: Console) -> None:
+    job = console.api.accepted(("a@example.org",))
+    console.member()
+    page = console.shown(f"/jobs/{job}")
+    assert "data-live" in page
+    part = console.shown(f"/jobs/{job}?part=live")
+    assert part.lstrip().startswith('<section id="live"')
+    assert "<html" not in part
+    console.api.world.settle()
+    assert re.search(r"state=sent\">1<", console.shown(f"/jobs/{job}?part=live"))
+
+
+def test_a_job_is_stopped_and_resumed_by_hand_and_the_audit_log_says_by_whom(console: Console) -> None:
+    job = console.api.accepted(PEOPLE)
+    console.member(role=Role.SENDER)
+    asked = console.shown(f"/jobs/{job}/stop")
+    assert "Stop this job?" in asked
+    assert "<b>60</b> of 60 messages" in asked
+    assert console.api.call("GET", f"/jobs/{job}").json["state"] == "ENQUEUED", "a question changes nothing"
+    got = console.post(f"/{console.account}/jobs/{job}/stop")
+    assert (got.status, got.headers["location"]) == (303, f"../../../{console.account}/jobs/{job}")
+    assert "Stopped by hand" in console.shown(f"/jobs/{job}")
+    console.api.world.settle()
+    assert "<b>60</b> of 60 messages will be sent" in console.shown(f"/jobs/{job}/resume")
+    assert console.post(f"/{console.account}/jobs/{job}/resume").status == 303
+    console.api.world.settle()
+    counts = console.api.call("GET", f"/jobs/{job}").json["counts"]
+    assert counts["sent"] == 60
+    entries = console.api.call("GET", "/audit").json["items"]
+    assert {e["action"]: e["actor"] for e in entries if e["action"] in {"job.stopped", "job.resumed"}} == {
+        "job.stopped": "user:Ann",
+        "job.resumed": "user:Ann",
+    }
+    late = console.get(f"/{console.account}/jobs/{job}/stop")
+    assert late.status == 409
+    assert "no longer possible" in late.text
+
+
+def test_a_suspended_account_resumes_nothing(console: Console) -> None:
+    job = console.api.accepted(PEOPLE)
+    console.member()
+    console.post(f"/{console.account}/jobs/{job}/stop")
+    console.api.world.settle()
+    console.services.accounts.suspend(console.account)
+    assert console.post(f"/{console.account}/jobs/{job}/resume").status == 403
+
+
+def test_messages_of_a_job_filter_page_and_lead_to_their_timeline(console: Console) -> None:
+    job = console.api.logged(PEOPLE)
+    console.member()
+    page = console.shown(f"/jobs/{job}/messages")
+    assert len(re.findall(r"messages/\d\.\d+\"", page)) == 50
+    more = re.search(r'href="(\?[^"]+)">Next page', page)
+    assert more is not None
+    rest = console.shown(f"/jobs/{job}/messages" + more[1].replace("&amp;", "&"))
+    assert len(re.findall(r"messages/\d\.\d+\"", rest)) == 10
+    assert "p7@example.org" in console.shown(f"/jobs/{job}/messages?recipient=P7@EXAMPLE.org")
+    assert "p8@example.org" not in console.shown(f"/jobs/{job}/messages?recipient=p7@example.org")
+    assert "No such messages" in console.shown(f"/jobs/{job}/messages?state=failed")
+    one = console.shown(f"/jobs/{job}/messages/0.7")
+    assert "p7@example.org" in one
+    assert "taken by Posthaste" in one
+    assert re.search(r"<b>accepted</b> by (one|two), attempt 1", one)
+    for wrong in ("0.99", "2.0", "nonsense"):
+        assert console.get(f"/{console.account}/jobs/{job}/messages/{wrong}").status == 404
+
+
+def test_a_recipient_is_found_in_all_jobs_newest_first(console: Console) -> None:
+    first = console.api.logged(("a@example.org", "b@example.org"), subject="First")
+    console.api.logged(("b@example.org",), subject="Second")
+    third = console.api.logged(("a@example.org",), subject="Third")
+    console.member()
+    page = console.shown("/messages?recipient=A@example.org")
+    assert re.findall(r"jobs/([0-9a-z]{26})/messages/", page) == [third, first]
+    assert "Nothing was found" in console.shown("/messages?recipient=z@example.org")
+
+
+def test_the_overview_adds_up_days_providers_and_credentials(console: Console) -> None:
+    job = console.api.logged(PEOPLE)
+    console.member()
+    page = console.shown("")
+    assert job in page
+    assert "The last 14 days" in page
+    assert "<polygon" in page
+    assert re.findall(r"<th scope=\"row\">(one|two|theirs|texts)<", page) == ["one", "two", "texts"]
+    assert "theirs" not in page, "a credential of others is none of its"
+
+
+def test_numbers_lead_to_what_they_count(console: Console) -> None:
+    job = console.api.logged(PEOPLE)
+    console.member()
+    page = console.shown(f"/jobs/{job}")
+    for target in set(re.findall(r"<dd><a href=\"([^\"]+)\"", page)):
+        path = target.replace("../", "").removeprefix(console.account).replace("&amp;", "&")
+        assert console.get(f"/{console.account}{path}").status == 200

@@ -1,0 +1,130 @@
+"""Signing in and out: who may, what a forged or stale answer does, and how sessions end."""
+
+import pytest
+
+from shared.domain.people import SESSION_MS, Identity, Role
+from shared.web.sessions import COOKIE, SIGNING_IN
+from tests.console.conftest import ANN, Console
+from tests.fakes.clock import FakeClock
+
+STRANGER = Identity("github", "9", "mallory")
+
+
+def stored(console: Console, prefix: str) -> list[str]:
+    items = console.client.scan(TableName=console.people_table)["Items"]
+    return [x["pk"]["S"] for x in items if x["pk"]["S"].startswith(prefix)]
+
+
+def test_a_page_is_seen_after_signing_in_and_leads_back_to_what_was_asked_for(console: Console) -> None:
+    got = console.get(f"/{console.account}/jobs")
+    assert (got.status, got.headers["location"]) == (303, f"../sign-in?back={console.account}/jobs")
+    console.services.people.invite("github", "ANN", console.account, Role.VIEWER)
+    got = console.sign_in(back=f"{console.account}/jobs")
+    assert (got.status, got.headers["location"]) == (303, f"./{console.account}/jobs")
+    assert console.get(f"/{console.account}/jobs").status == 200
+    assert console.get("").headers["location"] == f"console/{console.account}"
+
+
+@pytest.mark.parametrize(
+    "back", ["//evil.example", "https://evil.example", "../../evil", "\\evil", "javascript:a", "a//b"]
+)
+def test_a_sign_in_leads_to_no_other_place(console: Console, back: str) -> None:
+    assert console.sign_in(back=back).headers["location"] == "./"
+
+
+@pytest.mark.parametrize(
+    ("identity", "allowed"),
+    [
+        (ANN, True),
+        (Identity("github", "2", "somebody", organizations=frozenset({"acme"})), True),
+        (Identity("github", "3", "Olga"), True),
+        (Identity("github", "4", "acme"), False),
+        (Identity("github", "5", "somebody", organizations=frozenset({"ann"})), False),
+        (STRANGER, False),
+    ],
+)
+def test_only_who_is_allowed_gets_a_session_and_nothing_is_stored_of_others(
+    console: Console, identity: Identity, *, allowed: bool
+) -> None:
+    got = console.sign_in(identity)
+    assert got.status == (303 if allowed else 403)
+    assert bool(stored(console, "S#")) is allowed
+    assert bool(stored(console, "U#")) is allowed
+    assert bool(console.cookies.get(COOKIE)) is allowed
+
+
+def test_cookies_are_out_of_reach_of_scripts_other_sites_and_plain_connections(console: Console) -> None:
+    console.services.people.invite("github", "ann", console.account, Role.VIEWER)
+    state = console.begin()
+    got = console.services.sessions.begin("user", 0)[1]
+    assert {part.strip() for part in got.split(";")[1:]} == {"Max-Age=43200", "HttpOnly", "SameSite=Lax", "Secure"}
+    console.get(f"/signed-in?code=good&state={state}")
+    (session,) = stored(console, "S#")
+    assert console.cookies[COOKIE] not in session, "the table cannot be used to make cookies"
+
+
+@pytest.mark.parametrize("change", ["state", "cookie", "late", "none"])
+def test_a_sign_in_ends_in_the_browser_that_began_it(console: Console, clock: FakeClock, change: str) -> None:
+    state = console.begin()
+    if change == "state":
+        state = "another"
+    elif change == "cookie":
+        console.cookies[SIGNING_IN] = console.cookies[SIGNING_IN][:-2] + "AA"
+    elif change == "none":
+        console.cookies.clear()
+    else:
+        clock.advance(601)
+    got = console.get(f"/signed-in?code=good&state={state}")
+    assert got.status == 400
+    assert stored(console, "S#") == []
+
+
+def test_a_provider_that_refuses_signs_nobody_in(console: Console) -> None:
+    assert console.sign_in(None).status == 502
+    state = console.begin()
+    got = console.get(f"/signed-in?error=access_denied&state={state}")
+    assert got.status == 403
+    assert "You did not sign in" in got.text
+
+
+@pytest.mark.parametrize("how", ["expired", "ended", "everywhere", "forged", "stolen half"])
+def test_a_session_that_is_over_shows_nothing(console: Console, clock: FakeClock, how: str) -> None:
+    console.member()
+    page = f"/{console.account}"
+    assert console.get(page).status == 200
+    kept = console.cookies[COOKIE]
+    if how == "expired":
+        clock.advance(SESSION_MS / 1000)
+    elif how == "ended":
+        assert console.post("/sign-out").status == 303
+        assert console.cookies[COOKIE] == ""
+        console.cookies[COOKIE] = kept
+    elif how == "everywhere":
+        clock.advance(1)
+        console.post("/sign-out-everywhere")
+        console.cookies[COOKIE] = kept
+    elif how == "forged":
+        console.cookies[COOKIE] = "A" * 60
+    else:
+        console.cookies[COOKIE] = kept[: len(kept) // 2]
+    got = console.get(page)
+    assert (got.status, got.text) == (303, "")
+    live = console.get(page, headers={"hx-request": "true"})
+    assert live.headers["hx-redirect"].startswith("./sign-in"), "what renews itself leads to the sign-in, too"
+
+
+def test_one_person_is_one_user_by_any_login_and_their_role_follows_the_settings(console: Console) -> None:
+    console.sign_in(Identity("github", "7", "ben", organizations=frozenset({"keepers"})))
+    assert console.get("").status == 200
+    assert "· operator" in console.get("").text
+    console.sign_in(Identity("github", "7", "ann"))
+    assert len(stored(console, "I#")) == 1
+    assert "· operator" not in console.get("").text
+
+
+def test_an_invitation_is_for_whoever_first_signs_in_by_that_login(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    ((user, membership),) = console.services.people.members(console.account)
+    assert (user.login, membership.role) == ("Ann", Role.SENDER)
+    console.sign_in(Identity("github", "8", "ANN"))
+    assert len(console.services.people.members(console.account)) == 1, "a login that became another's gives nothing"
