@@ -40,7 +40,7 @@ $(VENV)/.installed: $(VENV)/.created requirements/dev.txt pyproject.toml
 	@touch $@
 
 $(VENV)/.node: $(VENV)/.installed package.json package-lock.json
-	@echo "installing the CDK command line and the API's documentation"
+	@echo "installing the CDK command line and what pages load"
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/npm ci --loglevel=error --no-audit --no-fund --no-update-notifier --no-progress >/dev/null
 	@$(PY) -m tools.page_files
 	@touch $@
@@ -168,6 +168,6 @@ lock: setup ## resolve requirements/*.in anew
 
 clean: ## stop the local cloud and remove everything that can be made again
 	@if [ -x $(PY) ] && [ -d .local ]; then $(PY) -m infra.local down || true; fi
-	rm -rf $(VENV) .local node_modules functions/api/docs/static cdk.out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf $(VENV) .local node_modules functions/api/docs/static functions/console/packages cdk.out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -8,6 +8,7 @@
 | GET, PUT `/_control/{provider}/{credential}/keys` | `{"keys": ["…"]}`: the API keys that are accepted |
 | POST `/_control/{provider}/{credential}/texts` | `{"from": "+1…", "text": "STOP", "to": ""}`: a phone writes a text |
 | POST `/_control/{provider}/{credential}/listener` | give it a port of its own → `{"base_url"}` |
+| GET, PUT `/_control/github` | the OAuth app, see `github.py`: `client_id`, `client_secret`, `callback` |
 | GET, PUT `/_control/relays/{name}` | an SMTP relay, see `relay.py` → its settings and `base_url` |
 | GET `/_control/log` | accepted recipients as JSON lines; `provider, credential, since, cursor, limit` (≤ 10,000) |
 | GET `/_control/calls` | calls, likewise; the header `x-next-cursor` is the `cursor` of the next page |
@@ -33,6 +34,7 @@ from uvicorn import Config
 from simulator.dice import token
 from simulator.faults import Faults
 from simulator.formats.mail import render
+from simulator.github import ROOT, GitHub, GitHubApp
 from simulator.log import INBOX_MESSAGES, Filter
 from simulator.model import RECEIVED, BadRequest, Message, Reply, Writing
 from simulator.page import PAGE, POLICY
@@ -89,6 +91,7 @@ class Control:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._github = GitHub()
         self.config: Config | None = None
         """The server's configuration, known only after the app: for listeners that are made later."""
 
@@ -98,6 +101,8 @@ class Control:
         if not LOCAL_HOSTS.issuperset(hosts):
             return _json({"error": "this is a local service"}, 421)
         try:
+            if scope["path"].startswith(f"/{ROOT}/"):
+                return self._github.serve(scope, body)
             return await self._route(scope["method"], scope["path"], scope["query_string"], body)
         except BadRequest as e:
             return _json({"error": str(e)}, 400)
@@ -117,6 +122,8 @@ class Control:
         match method, "/".join(parts[1:]):
             case "GET", "":
                 return _json(self._overview())
+            case "GET" | "PUT", "github":
+                return self._oauth_app(method, body)
             case "GET", "log":
                 return _lines(*world.log.lines(page.filter(), page.limit))
             case "GET", "calls":
@@ -135,6 +142,12 @@ class Control:
                 await world.reset()
                 return Reply(204)
         return _json({"error": "no such control; see simulator/control.py"}, 404)
+
+    def _oauth_app(self, method: str, body: bytes) -> Reply:
+        """Return the OAuth app of the simulated GitHub, or replace it."""
+        if method == "PUT":
+            self._github.app = GitHubApp.model_validate_json(body or b"{}")
+        return _json(self._github.app.model_dump())
 
     async def _relay(self, method: str, name: str, body: bytes) -> Reply:
         """Return a relay's settings, or replace them."""

@@ -1,4 +1,4 @@
-"""`python -m tools.page_files`: copy what the API's documentation needs out of its package of npm."""
+"""`python -m tools.page_files`: copy what pages load out of packages of npm: for `/docs` and for the console."""
 
 import shutil
 import sys
@@ -6,16 +6,24 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-PACKAGE: Final = ROOT / "node_modules" / "swagger-ui-dist"
-TO: Final = ROOT / "functions" / "api" / "docs" / "static"
-FILES: Final = ("swagger-ui-bundle.js", "swagger-ui-bundle.js.LICENSE.txt", "swagger-ui.css", "LICENSE", "NOTICE")
+PACKAGES: Final = ROOT / "node_modules"
+COPIES: Final = (
+    (
+        PACKAGES / "swagger-ui-dist",
+        ROOT / "functions" / "api" / "docs" / "static",
+        ("swagger-ui-bundle.js", "swagger-ui-bundle.js.LICENSE.txt", "swagger-ui.css", "LICENSE", "NOTICE"),
+    ),
+    (PACKAGES / "htmx.org" / "dist", ROOT / "functions" / "console" / "packages", ("htmx.min.js",)),
+)
+"""From where, to where, and which files."""
 
 
 def main() -> int:
     """Copy the files; return the exit code."""
-    TO.mkdir(exist_ok=True)
-    for name in FILES:
-        shutil.copyfile(PACKAGE / name, TO / name)
+    for package, to, files in COPIES:
+        to.mkdir(exist_ok=True)
+        for name in files:
+            shutil.copyfile(package / name, to / name)
     return 0
 
 

@@ -13,7 +13,7 @@ from shared.domain.jobs.job import Job, OnAmbiguous
 from shared.domain.jobs.states import JobState
 from shared.domain.recipients.suppressions import AnyReach, Reach, Suppression
 from shared.domain.stats import Day
-from shared.engine.jobs.progress import FREE, Progress, Surroundings, WaitingFor, progress
+from shared.engine.jobs.progress import FREE, Headway, JobSurroundings, WaitingFor, progress
 from shared.engine.reports.message_log import LiveCounts
 from shared.web.http import Answer
 
@@ -205,7 +205,7 @@ class Removed(View):
 
 
 def job_view(
-    job: Job, settings: Settings, now_ms: int, live: LiveCounts | None = None, around: Surroundings = FREE
+    job: Job, settings: Settings, now_ms: int, live: LiveCounts | None = None, around: JobSurroundings = FREE
 ) -> JobView:
     """Return a job as clients see it.
 
@@ -219,7 +219,7 @@ def job_view(
     return progress_view(job, progress(job, settings, now_ms, live, around))
 
 
-def progress_view(job: Job, how_far: Progress) -> JobView:
+def progress_view(job: Job, how_far: Headway) -> JobView:
     """Return a job, and how far it is, as clients see it."""
     found = how_far.live
     counts = found.counts

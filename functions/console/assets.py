@@ -3,6 +3,7 @@
 A browser keeps them for a year, since another content has another address.
 """
 
+import gzip
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from typing import Final
 from shared.web.http import Answer
 
 OURS: Final = Path(__file__).with_name("static")
+PACKED: Final = Path(__file__).with_name("packages")
+"""Where `make setup` puts the files of packages."""
 TYPES: Final = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -22,16 +25,17 @@ FOREVER: Final = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file. `digest`: the beginning of its SHA-256, hex."""
+    """A file. `digest`: the beginning of its SHA-256, hex; `zipped`: compressed by gzip."""
 
     name: str
     text: str
     digest: str
+    zipped: bytes
 
     def answer(self, digest: str) -> Answer:
         """Return the file. `digest`: of the address; that of another version is answered, but not kept."""
         keep = {"Cache-Control": FOREVER} if digest == self.digest else {}
-        return Answer(200, self.text, {"X-Robots-Tag": "noindex", **keep}, TYPES[Path(self.name).suffix])
+        return Answer(200, self.text, {"X-Robots-Tag": "noindex", **keep}, TYPES[Path(self.name).suffix], self.zipped)
 
 
 class Assets:
@@ -41,7 +45,7 @@ class Assets:
         folders: where they are; the names of files are unique.
     """
 
-    def __init__(self, folders: Sequence[Path] = (OURS,)) -> None:
+    def __init__(self, folders: Sequence[Path] = (OURS, PACKED)) -> None:
         files = [file for folder in folders for file in sorted(folder.iterdir()) if file.suffix in TYPES]
         self._known = {file.name: _asset(file) for file in files}
 
@@ -56,4 +60,4 @@ class Assets:
 
 def _asset(file: Path) -> Asset:
     data = file.read_bytes()
-    return Asset(file.name, data.decode(), hashlib.sha256(data).hexdigest()[:16])
+    return Asset(file.name, data.decode(), hashlib.sha256(data).hexdigest()[:16], gzip.compress(data, mtime=0))

@@ -1,9 +1,9 @@
 """Style, scripts and pictures, which everybody may have."""
 
-from dataclasses import replace
 from typing import Final
 
-from functions.console.screen import Look, Screen, absent
+from functions.console.call import Look
+from functions.console.screen import PageRoute, absent
 from shared.web.http import Answer
 
 
@@ -12,8 +12,7 @@ def file(look: Look) -> Answer:
     found = look.services.assets.get(look.path["name"])
     if found is None:
         raise absent("file")
-    answer = found.answer(look.path["digest"])
-    return replace(answer, compressed="gzip" in look.request.headers.get("accept-encoding", ""))
+    return found.answer(look.path["digest"])
 
 
-ROUTES: Final = (Screen("GET", "/console/static/{digest}/{name}", "file", file, everybody=True),)
+ROUTES: Final = (PageRoute("GET", "/console/static/{digest}/{name}", "file", file, everybody=True),)

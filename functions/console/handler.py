@@ -10,7 +10,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote
 
-from functions.console.screen import Look, Refusal, Screen, SignedIn, absent, form_of, home_of, redirect
+from functions.console.call import Look
+from functions.console.screen import Denial, PageCall, PageRoute, SignedIn, absent, form_of, home_of, redirect
 from functions.console.screens import ROUTES
 from functions.console.services import ConsoleServices, build
 from functions.early import early
@@ -26,9 +27,9 @@ from shared.web.routing import find
 from shared.web.sessions import FORM_FIELD, digest
 
 logger = logs.lines("console")
-LATER = Refusal(503, "This did not work just now", "Please try again in a moment.")
-FAULT = Refusal(500, "Something went wrong", "It is our fault. If it happens again, tell your operator the time.")
-FORGED = Refusal(
+LATER = Denial(503, "This did not work just now", "Please try again in a moment.")
+FAULT = Denial(500, "Something went wrong", "It is our fault. If it happens again, tell your operator the time.")
+FORGED = Denial(
     403, "This form is not from your session", "Nothing was changed. Open the page again, and repeat what you did."
 )
 
@@ -68,20 +69,20 @@ def respond(event: Mapping[str, Any], request_id: str, using: Callable[[], Conso
         answer = http.problem(Problem("internal_error"), request_id)
     log = logger.error if answer.status >= http.FAULT else logger.info
     log("answered", status=answer.status, **seen)
-    return http.write(answer, request_id)
+    return http.write(answer, request_id, gzip=http.takes_gzip(event))
 
 
 def _answer(request: Request, using: ConsoleServices, seen: dict[str, Any]) -> Answer:
     """Return the answer to a request: a page, also if it is not done."""
-    look = Look(request, using, {})
+    look = PageCall(request, using, {})
     try:
         screen, path = _found(request)
         seen["page"] = screen.name
-        look = Look(request, using, path, form=form_of(request) if request.method == "POST" else {})
+        look = PageCall(request, using, path, form=form_of(request) if request.method == "POST" else {})
         return screen.handler(look if screen.everybody else _known(look, screen, seen))
     except _Unknown:
         return _to_sign_in(request)
-    except Refusal as refusal:
+    except Denial as refusal:
         return using.pages.refused(look, refusal)
     except Retriable as fault:
         seen |= _place(fault)
@@ -95,39 +96,39 @@ class _Unknown(Exception):
     """Nobody is signed in, or no longer."""
 
 
-def _found(request: Request) -> tuple[Screen, dict[str, str]]:
+def _found(request: Request) -> tuple[PageRoute, dict[str, str]]:
     try:
         return find(ROUTES, request)
     except Problem as problem:
         if problem.status == absent("").status:
             raise absent("page") from None
-        raise Refusal(problem.status, "This does not work that way", "Use the console's own pages.") from None
+        raise Denial(problem.status, "This does not work that way", "Use the console's own pages.") from None
 
 
-def _known(look: Look, screen: Screen, seen: dict[str, Any]) -> Look:
+def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
     """Return a visit with its visitor, who may do what is asked; the account has to be one that they know."""
     visitor = _visitor(look)
     seen["user"] = visitor.person.user.id
     seen["about"] = [name for name in look.path.values() if is_id(name)]
     if look.request.method == "POST" and not look.services.sessions.holds(visitor.name, look.form.get(FORM_FIELD, "")):
         raise FORGED
-    known = Look(look.request, look.services, look.path, visitor, None, look.form)
+    known = PageCall(look.request, look.services, look.path, visitor, None, look.form)
     if "account" not in look.path:
         return known
     role = visitor.person.role_in(look.account) if is_account_id(look.account) else None
     if role is None or look.services.accounts.get(look.account) is None:
         raise absent("account")
     seen["account"] = look.account
-    allowed = Look(look.request, look.services, look.path, visitor, role, look.form)
+    allowed = PageCall(look.request, look.services, look.path, visitor, role, look.form)
     if not allowed.may(screen.scope):
-        raise Refusal(403, "You may not do this", f"Your role in this account is {role.value}. Ask an admin of it.")
+        raise Denial(403, "You may not do this", f"Your role in this account is {role.value}. Ask an admin of it.")
     return allowed
 
 
 def _visitor(look: Look) -> SignedIn:
     name = look.services.sessions.name(look.request)
     found = look.services.people.session(digest(name)) if name else None
-    if found is None or not found[0].valid_at(look.now, found[1].user):
+    if found is None or not found[0].valid_at(look.services.now, found[1].user):
         raise _Unknown
     return SignedIn(name, *found)
 

@@ -3,14 +3,15 @@
 import re
 from typing import Final
 
-from functions.console.screen import Look, Refusal
+from functions.console.call import Look
+from functions.console.screen import Denial
 from shared.domain.jobs.job import DIGEST, MAIL, NOTICE
 
 KINDS: Final = ("batch", "campaign", DIGEST, NOTICE, MAIL)
 """Kinds of jobs; each has its own place in the index."""
 PAGE: Final = 50
 _PLACE: Final = re.compile(r"[^\x00-\x1f]{1,400}")
-BAD_PLACE: Final = Refusal(400, "This page of the list is gone", "Begin at the first page.")
+BAD_PLACE: Final = Denial(400, "This page of the list is gone", "Begin at the first page.")
 
 
 def place(look: Look) -> str:

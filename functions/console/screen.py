@@ -2,15 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, Generic, TypeVar
 from urllib.parse import parse_qs
 
 from shared.domain.accounts import Scope
-from shared.domain.people import Person, Role, Session
+from shared.domain.people import Person, Role, WebSession
 from shared.web.http import Answer, Request
-
-if TYPE_CHECKING:
-    from functions.console.services import ConsoleServices
 
 TOP: Final = "console"
 """The first part of every path."""
@@ -19,7 +16,7 @@ MAX_FIELDS: Final = 100
 
 
 @dataclass(eq=False)
-class Refusal(Exception):
+class Denial(Exception):
     """Something that a person is told instead of the page.
 
     Attributes:
@@ -33,9 +30,9 @@ class Refusal(Exception):
     text: str
 
 
-def absent(what: str) -> Refusal:
+def absent(what: str) -> Denial:
     """Return the refusal of something that is not there, or is another account's."""
-    return Refusal(404, f"There is no such {what}", "Check the address, or look for it in the lists.")
+    return Denial(404, f"There is no such {what}", "Check the address, or look for it in the lists.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +40,15 @@ class SignedIn:
     """Who visits. `name`: the id of the session, which its forms' tokens are made of."""
 
     name: str
-    session: Session
+    session: WebSession
     person: Person
 
 
+S = TypeVar("S")
+
+
 @dataclass(frozen=True, slots=True)
-class Look:
+class PageCall(Generic[S]):
     """One visit of a page.
 
     Attributes:
@@ -61,7 +61,7 @@ class Look:
     """
 
     request: Request
-    services: "ConsoleServices"
+    services: S
     path: Mapping[str, str]
     visitor: SignedIn | None = None
     role: Role | None = None
@@ -88,14 +88,9 @@ class Look:
         """The console's address, relative to this page: it works wherever the API's address leads."""
         return home_of(self.request)
 
-    @property
-    def now(self) -> int:
-        """Unix milliseconds."""
-        return int(self.services.clock.now() * 1000)
-
 
 @dataclass(frozen=True, slots=True)
-class Screen:
+class PageRoute:
     """One page, or one thing that a page's form does.
 
     Attributes:
@@ -110,7 +105,7 @@ class Screen:
     method: str
     path: str
     name: str
-    handler: Callable[[Look], Answer]
+    handler: Callable[[PageCall[Any]], Answer]
     scope: Scope = Scope.READ
     everybody: bool = False
 
@@ -125,14 +120,14 @@ def form_of(request: Request) -> dict[str, str]:
     """Return the fields of a posted form.
 
     Raises:
-        Refusal: it is no form.
+        Denial: it is no form.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
-        raise Refusal(415, "This is no form", "Use the buttons of the console's own pages.")
+        raise Denial(415, "This is no form", "Use the buttons of the console's own pages.")
     try:
         fields = parse_qs(request.body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:
-        raise Refusal(400, "This form cannot be read", "Go back, and send it again.") from None
+        raise Denial(400, "This form cannot be read", "Go back, and send it again.") from None
     return {name: values[-1] for name, values in fields.items()}
 
 
@@ -143,4 +138,4 @@ def redirect(to: str, *cookies: str) -> Answer:
         to: an address, relative to the request's or absolute.
         cookies: values of `Set-Cookie`.
     """
-    return Answer(303, "", {"Location": to}, "text/plain; charset=utf-8", cookies)
+    return Answer(303, "", {"Location": to}, "text/plain; charset=utf-8", cookies=cookies)

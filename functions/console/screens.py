@@ -10,9 +10,9 @@ from functions.console.pages.messages import routes as messages
 from functions.console.pages.overview import routes as overview
 from functions.console.pages.sign_in import routes as sign_in
 from functions.console.pages.style import routes as style
-from functions.console.screen import Screen
+from functions.console.screen import PageRoute
 
-ROUTES: Final[tuple[Screen, ...]] = (
+ROUTES: Final[tuple[PageRoute, ...]] = (
     *files.ROUTES,
     *style.ROUTES,
     *sign_in.ROUTES,

@@ -60,6 +60,11 @@ class ConsoleServices:
     """Seals places in lists."""
 
     @property
+    def now(self) -> int:
+        """Unix milliseconds."""
+        return int(self.clock.now() * 1000)
+
+    @property
     def provider(self) -> str:
         """The name of the provider of identities."""
         return PROVIDERS[self.console.provider]

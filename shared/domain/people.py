@@ -99,7 +99,7 @@ class Membership:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class WebSession:
     """A signed-in browser. `digest`: SHA-256 of the session's id, which only the browser has."""
 
     digest: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from shared.domain.people import Identity, Membership, Person, Role, Session, User
+    from shared.domain.people import Identity, Membership, Person, Role, User, WebSession
 
 
 class NotSignedIn(Exception):
@@ -49,11 +49,11 @@ class People(Protocol):
         """
         ...
 
-    def begin(self, session: Session) -> None:
+    def begin(self, session: WebSession) -> None:
         """Store a new session."""
         ...
 
-    def session(self, digest: str) -> tuple[Session, Person] | None:
+    def session(self, digest: str) -> tuple[WebSession, Person] | None:
         """Return a session and its person, consistent; None: there is no such session, or no such user any more."""
         ...
 

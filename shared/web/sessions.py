@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from shared.domain.people import SESSION_MS, Session
+from shared.domain.people import SESSION_MS, WebSession
 from shared.domain.sealing import Keys, seal, unseal
 from shared.domain.times import Millis
 from shared.web.http import Request
@@ -29,7 +29,7 @@ _SEPARATOR: Final = "\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SignInStep:
     """A sign-in that is under way. `back`: the page that was asked for, relative to the console."""
 
     state: str
@@ -49,10 +49,10 @@ class Sessions:
         self._keys = keys
         self._secure = "; Secure" if secure else ""
 
-    def begin(self, user: str, now: Millis) -> tuple[Session, str]:
+    def begin(self, user: str, now: Millis) -> tuple[WebSession, str]:
         """Return a new session, and the cookie that brings it back."""
         name = secrets.token_urlsafe(32)
-        session = Session(digest(name), user, now, now + SESSION_MS)
+        session = WebSession(digest(name), user, now, now + SESSION_MS)
         return session, self._cookie(COOKIE, seal(self._keys(), _USE, name.encode()), SESSION_MS // 1000)
 
     def name(self, request: Request) -> str:
@@ -64,25 +64,25 @@ class Sessions:
         """Return the cookie that ends a session in the browser."""
         return self._cookie(COOKIE, "", 0)
 
-    def step(self, back: str, now: Millis) -> tuple[Step, str]:
+    def step(self, back: str, now: Millis) -> tuple[SignInStep, str]:
         """Return a sign-in that begins, and the cookie that remembers it.
 
         Args:
             back: the page that was asked for.
             now: Unix milliseconds.
         """
-        made = Step(secrets.token_urlsafe(32), secrets.token_urlsafe(48), back)
+        made = SignInStep(secrets.token_urlsafe(32), secrets.token_urlsafe(48), back)
         text = _SEPARATOR.join((str(now // 1000 + SIGN_IN_SECONDS), made.state, made.verifier, back))
         return made, self._cookie(SIGNING_IN, seal(self._keys(), _STEP, text.encode()), SIGN_IN_SECONDS)
 
-    def taken(self, request: Request, now: Millis) -> Step | None:
+    def taken(self, request: Request, now: Millis) -> SignInStep | None:
         """Return the sign-in that a request's `state` completes; None: it is not this browser's, or too late."""
         found = unseal(self._keys(), _STEP, request.cookies.get(SIGNING_IN, ""))
         if found is None:
             return None
         until, state, verifier, back = found.decode().split(_SEPARATOR, 3)
         fits = hmac.compare_digest(state.encode(), request.query.get("state", "").encode())
-        return Step(state, verifier, back) if fits and now < int(until) * 1000 else None
+        return SignInStep(state, verifier, back) if fits and now < int(until) * 1000 else None
 
     def forgotten(self) -> str:
         """Return the cookie that forgets a sign-in."""

@@ -197,7 +197,7 @@ def test_a_job_that_is_not_there_is_not_found(calm: Api, base: str, name: str) -
 def test_a_credential_that_is_no_longer_declared_is_shown_all_the_same(api: Api) -> None:
     job = api.logged()
     less = Settings("test", (Credential("one", "sendgrid", "email", 100),), {"email": ("one",)})
-    object.__setattr__(api.services, "settings", less)
+    api.services.progress._settings = less
     got = api.call("GET", f"/jobs/{job}").json
     assert [r["credential_id"] for r in got["route"]] == ["one", "two"]
     assert got["rate"] == 100

@@ -7,11 +7,10 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from functions.console.assets import OURS, Assets
+from functions.console.assets import Assets
 from functions.console.handler import respond
 from functions.console.rendering import Pages
 from functions.console.services import ConsoleServices
-from infra.settings import ROOT
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.people.people import DynamoPeople
 from shared.contracts.console import ConsoleSettings
@@ -22,7 +21,6 @@ from shared.web.sessions import Sessions
 from tests.api.conftest import Api, Reply, build_api, event
 from tests.fakes.clock import FakeClock
 
-HTMX = ROOT / "node_modules" / "htmx.org" / "dist"
 SETTINGS = ConsoleSettings(
     "github", "client", users=("ann", "ben"), organizations=("acme",), roles={"olga": "operator", "keepers": "operator"}
 )
@@ -120,7 +118,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("pk", "sk")],
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
     )
-    assets = Assets((OURS, HTMX))
+    assets = Assets()
     provider = FakeSignIn()
     of = api.services
     services = ConsoleServices(

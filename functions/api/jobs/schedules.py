@@ -7,7 +7,7 @@ from functions.api.jobs.routes import owned
 from functions.api.requests import Paging
 from functions.api.views import JobPage, JobView, job_view
 from shared.domain.accounts import Scope
-from shared.engine.jobs.progress import Surroundings
+from shared.engine.jobs.progress import JobSurroundings
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.problems import Problem, missing
@@ -35,7 +35,7 @@ def withdraw(call: Call[Nothing, Nothing]) -> Answer:
         raise Problem("already_started")
     live = call.services.logs.counts(job)
     now = now_of(call)
-    return job_view(job, call.services.settings, now, live, Surroundings(paused=control.paused)).answer()
+    return job_view(job, call.services.settings, now, live, JobSurroundings(paused=control.paused)).answer()
 
 
 ROUTES: Final[tuple[AnyRoute, ...]] = (

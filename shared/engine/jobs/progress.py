@@ -27,7 +27,7 @@ class CredentialReader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class JobSurroundings:
     """What keeps a job from going on, besides itself.
 
     Attributes:
@@ -45,12 +45,12 @@ class Surroundings:
     present: Mapping[str, Switches] = field(default_factory=dict)
 
 
-FREE: Final = Surroundings()
+FREE: Final = JobSurroundings()
 """Nothing is known that keeps a job."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class Headway:
     """How far a job is.
 
     Attributes:
@@ -67,8 +67,8 @@ class Progress:
 
 
 def progress(
-    job: Job, settings: Settings, now: Millis, live: LiveCounts | None = None, around: Surroundings = FREE
-) -> Progress:
+    job: Job, settings: Settings, now: Millis, live: LiveCounts | None = None, around: JobSurroundings = FREE
+) -> Headway:
     """Return how far a job is.
 
     Args:
@@ -81,7 +81,7 @@ def progress(
     found = live or _folded(job, now)
     rate = _rate(job, settings, around.present)
     waiting = _waiting(job, found.counts["queued"], now, around)
-    return Progress(found, rate, _eta(job, found.counts, rate, waiting, now + 1000 * around.ahead), waiting)
+    return Headway(found, rate, _eta(job, found.counts, rate, waiting, now + 1000 * around.ahead), waiting)
 
 
 class ProgressReader:
@@ -104,7 +104,7 @@ class ProgressReader:
         self._settings = settings
         self._clock = clock
 
-    def read(self, job: Job, *, paused: bool) -> Progress:
+    def read(self, job: Job, *, paused: bool) -> Headway:
         """Return how far a job is by its ledgers; a large one costs no more than a small one.
 
         Args:
@@ -112,17 +112,17 @@ class ProgressReader:
             paused: whether its account or everything is paused.
         """
         live = self._logs.counts(job)
-        around = Surroundings(paused=paused, held=self._held(job))
+        around = JobSurroundings(paused=paused, held=self._held(job))
         if job.state in ACTIVE:
             around = self._of_route(job, live, paused=paused)
         return progress(job, self._settings, int(self._clock.now() * 1000), live, around)
 
-    def _of_route(self, job: Job, live: LiveCounts, *, paused: bool) -> Surroundings:
+    def _of_route(self, job: Job, live: LiveCounts, *, paused: bool) -> JobSurroundings:
         alone = not any(self._breaker_cache.usable(c, job.route) for c in job.route)
         found = self._credentials.read(job.route)
         present = {c: x.switches for c, x in found.items()}
         waits = live.lanes if live.exact else job.route
-        return Surroundings(
+        return JobSurroundings(
             paused=paused or (bool(waits) and all(present[c].paused for c in waits)),
             left_alone=alone,
             ahead=min(x.ahead for x in found.values()),
@@ -159,7 +159,7 @@ def _rate(job: Job, settings: Settings, present: Mapping[str, Switches]) -> floa
     return min(total, job.rate or total) or None
 
 
-def _waiting(job: Job, queued: int, now: Millis, around: Surroundings) -> WaitingFor | None:
+def _waiting(job: Job, queued: int, now: Millis, around: JobSurroundings) -> WaitingFor | None:
     is_ready, is_active = job.state is JobState.READY, job.state in ACTIVE
     reasons: tuple[tuple[WaitingFor, bool], ...] = (
         ("scheduled", is_ready and job.not_before > now),

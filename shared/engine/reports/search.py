@@ -19,7 +19,15 @@ class JobPages(Protocol):
     def page(
         self, account: str, kinds: Sequence[str], *, tests_only: bool = False, after: str = "", limit: int
     ) -> tuple[list[Job], str]:
-        """Return some jobs, and the place to go on from; empty at the end."""
+        """Return some jobs, and the place to go on from; empty at the end.
+
+        Args:
+            account: whose.
+            kinds: of which kinds.
+            tests_only: those of test keys alone.
+            after: what the page before returned, or empty.
+            limit: at least 1.
+        """
         ...
 
 

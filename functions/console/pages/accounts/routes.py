@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from functions.console.screen import Look, Screen, redirect
+from functions.console.call import Look
+from functions.console.screen import PageRoute, redirect
 from shared.domain.people import Role
 from shared.web.http import Answer
 
@@ -21,4 +22,4 @@ def accounts(look: Look) -> Answer:
     return services.pages.page(look, "accounts.html", {"accounts": known})
 
 
-ROUTES: Final = (Screen("GET", "/console", "accounts", accounts),)
+ROUTES: Final = (PageRoute("GET", "/console", "accounts", accounts),)

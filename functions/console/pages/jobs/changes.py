@@ -3,14 +3,15 @@
 from collections.abc import Callable
 from typing import Final
 
+from functions.console.call import Look
 from functions.console.pages.jobs.routes import owned
 from functions.console.pages.jobs.view import JobRow
-from functions.console.screen import Look, Refusal, Screen, absent, redirect
+from functions.console.screen import Denial, PageRoute, absent, redirect
 from shared.domain.accounts import Scope
 from shared.engine.jobs.control import NotNow
 from shared.web.http import Answer
 
-TOO_LATE: Final = Refusal(
+TOO_LATE: Final = Denial(
     409, "This is no longer possible", "The job has changed since the page was shown. Look at it again."
 )
 REASONS: Final = {
@@ -77,7 +78,7 @@ def retry(look: Look) -> Answer:
 
 def _active(look: Look) -> None:
     if look.services.accounts.suspended(look.account):
-        raise Refusal(403, "The account is suspended", "It sends nothing until an operator ends the suspension.")
+        raise Denial(403, "The account is suspended", "It sends nothing until an operator ends the suspension.")
 
 
 def _done(look: Look, change: Callable[[str, str], object]) -> Answer:
@@ -87,16 +88,16 @@ def _done(look: Look, change: Callable[[str, str], object]) -> Answer:
     if changed is None:
         raise absent("job")
     if isinstance(changed, NotNow):
-        raise Refusal(409, "This is not possible now", REASONS.get(changed.code, "Look at the job again."))
+        raise Denial(409, "This is not possible now", REASONS.get(changed.code, "Look at the job again."))
     return redirect(f"{look.home}{look.account}/jobs/{row.job.id}")
 
 
 _JOB: Final = "/console/{account}/jobs/{job}"
 ROUTES: Final = (
-    Screen("GET", f"{_JOB}/stop", "ask to stop", ask_to_stop, Scope.SEND),
-    Screen("GET", f"{_JOB}/resume", "ask to resume", ask_to_resume, Scope.SEND),
-    Screen("GET", f"{_JOB}/retry", "ask to retry", ask_to_retry, Scope.SEND),
-    Screen("POST", f"{_JOB}/stop", "stop", stop, Scope.SEND),
-    Screen("POST", f"{_JOB}/resume", "resume", resume, Scope.SEND),
-    Screen("POST", f"{_JOB}/retry", "retry", retry, Scope.SEND),
+    PageRoute("GET", f"{_JOB}/stop", "ask to stop", ask_to_stop, Scope.SEND),
+    PageRoute("GET", f"{_JOB}/resume", "ask to resume", ask_to_resume, Scope.SEND),
+    PageRoute("GET", f"{_JOB}/retry", "ask to retry", ask_to_retry, Scope.SEND),
+    PageRoute("POST", f"{_JOB}/stop", "stop", stop, Scope.SEND),
+    PageRoute("POST", f"{_JOB}/resume", "resume", resume, Scope.SEND),
+    PageRoute("POST", f"{_JOB}/retry", "retry", retry, Scope.SEND),
 )

@@ -3,8 +3,9 @@
 from typing import Final
 
 from functions.console import lists
+from functions.console.call import Look
 from functions.console.pages.jobs.view import JobRow, row
-from functions.console.screen import Look, Screen, absent
+from functions.console.screen import PageRoute, absent
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
@@ -27,7 +28,7 @@ def jobs(look: Look) -> Answer:
     state = lists.chosen(look, "state", tuple(STATES))
     found, after = _some(look, (kind,) if kind else lists.KINDS, state, lists.place(look))
     context = {
-        "rows": [row(job, progress(job, look.services.settings, look.now)) for job in found],
+        "rows": [row(job, progress(job, look.services.settings, look.services.now)) for job in found],
         "kinds": lists.KINDS,
         "states": tuple(STATES),
         "kind": kind,
@@ -57,7 +58,7 @@ def owned(look: Look) -> JobRow:
     """Return the job that the path names, with live figures.
 
     Raises:
-        Refusal: there is none, or it is another account's.
+        Denial: there is none, or it is another account's.
     """
     name = look.path["job"]
     control = look.services.records.control(name, look.account) if is_id(name) else None
@@ -74,6 +75,6 @@ def job(look: Look) -> Answer:
 
 
 ROUTES: Final = (
-    Screen("GET", "/console/{account}/jobs", "jobs", jobs),
-    Screen("GET", "/console/{account}/jobs/{job}", "job", job),
+    PageRoute("GET", "/console/{account}/jobs", "jobs", jobs),
+    PageRoute("GET", "/console/{account}/jobs/{job}", "job", job),
 )

@@ -7,7 +7,7 @@ from functions.console import charts
 from functions.console.charts import Bar
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import ACTIVE, JobState
-from shared.engine.jobs.progress import Progress
+from shared.engine.jobs.progress import Headway
 
 WAITS: Final = {
     "scheduled": "its time",
@@ -40,7 +40,7 @@ class JobRow:
     """
 
     job: Job
-    how_far: Progress
+    how_far: Headway
     bar: Bar
     title: str
     condition: str
@@ -62,7 +62,7 @@ class JobRow:
         return self.how_far.live.counts
 
 
-def row(job: Job, how_far: Progress) -> JobRow:
+def row(job: Job, how_far: Headway) -> JobRow:
     """Return a job as people read it."""
     counts = how_far.live.counts
     at_rest = job.state is JobState.LOGGED and not job.owned and job.retry is None
@@ -81,7 +81,7 @@ def row(job: Job, how_far: Progress) -> JobRow:
     )
 
 
-def _condition(job: Job, how_far: Progress) -> str:
+def _condition(job: Job, how_far: Headway) -> str:
     """Return what a job is doing, in a word."""
     if job.stopped:
         return "stopped"

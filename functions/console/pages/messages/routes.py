@@ -3,10 +3,11 @@
 from typing import Final
 
 from functions.console import lists
+from functions.console.call import Look
 from functions.console.lists import BAD_PLACE
 from functions.console.pages.jobs.routes import owned
 from functions.console.pages.messages.view import moments
-from functions.console.screen import Look, Screen, absent
+from functions.console.screen import PageRoute, absent
 from shared.domain.ids import parse_message_id
 from shared.domain.jobs.states import MessageState
 from shared.domain.recipients import addresses
@@ -94,7 +95,7 @@ def _search_place(look: Look) -> SearchPlace:
 
 
 ROUTES: Final = (
-    Screen("GET", "/console/{account}/messages", "messages", search),
-    Screen("GET", "/console/{account}/jobs/{job}/messages", "messages of a job", of_job),
-    Screen("GET", "/console/{account}/jobs/{job}/messages/{message}", "message", message),
+    PageRoute("GET", "/console/{account}/messages", "messages", search),
+    PageRoute("GET", "/console/{account}/jobs/{job}/messages", "messages of a job", of_job),
+    PageRoute("GET", "/console/{account}/jobs/{job}/messages/{message}", "message", message),
 )

@@ -2,8 +2,9 @@
 
 from typing import Final
 
+from functions.console.call import Look
 from functions.console.pages.overview.view import DAYS, overview
-from functions.console.screen import Look, Screen
+from functions.console.screen import PageRoute
 from shared.web.http import Answer
 
 
@@ -12,4 +13,4 @@ def show(look: Look) -> Answer:
     return look.services.pages.page(look, "overview.html", {"overview": overview(look), "days": DAYS})
 
 
-ROUTES: Final = (Screen("GET", "/console/{account}", "overview", show),)
+ROUTES: Final = (PageRoute("GET", "/console/{account}", "overview", show),)

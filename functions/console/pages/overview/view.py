@@ -6,10 +6,10 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from functions.console import charts
+from functions.console.call import Look
 from functions.console.charts import Flow
 from functions.console.lists import KINDS
 from functions.console.pages.jobs.view import JobRow, row
-from functions.console.screen import Look
 from shared.contracts import Credential
 from shared.domain.jobs.states import JobState
 from shared.domain.lanes.breaker import BreakerState
@@ -64,14 +64,14 @@ class Overview:
 def overview(look: Look) -> Overview:
     """Return what the page shows."""
     services = look.services
-    last = datetime.fromtimestamp(look.now / 1000, UTC).date()
+    last = datetime.fromtimestamp(look.services.now / 1000, UTC).date()
     first = last - timedelta(days=DAYS - 1)
     found = services.stats.days(look.account, first, last)
     jobs, _ = services.listing.page(look.account, KINDS, limit=RECENT)
     control = services.records.control(jobs[0].id, look.account) if jobs else None
     paused = control is not None and control.paused
     under_way = {job.id: services.progress.read(job, paused=paused) for job in jobs if job.state is not JobState.LOGGED}
-    rows = [row(job, under_way.get(job.id) or progress(job, services.settings, look.now)) for job in jobs]
+    rows = [row(job, under_way.get(job.id) or progress(job, services.settings, look.services.now)) for job in jobs]
     mine = [c for c in services.settings.credentials if c.open_to(look.account)]
     states = services.credentials.read([c.id for c in mine]) if mine else {}
     return Overview(

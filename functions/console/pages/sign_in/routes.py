@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-from functions.console.screen import Look, Refusal, Screen, redirect
+from functions.console.call import Look
+from functions.console.screen import Denial, PageRoute, redirect
 from shared.contracts.console import OPERATOR
 from shared.domain.people import Identity
 from shared.ports.people import NotSignedIn
@@ -12,8 +13,8 @@ from shared.web.sessions import digest
 
 _BACK: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,80}(?:/[A-Za-z0-9][A-Za-z0-9_.-]{0,80}){0,6}")
 """Pages of the console that a sign-in leads back to: never another site, nor a folder above."""
-CANCELLED: Final = Refusal(403, "You did not sign in", "You, or your provider, refused it. You can try again.")
-LATE: Final = Refusal(
+CANCELLED: Final = Denial(403, "You did not sign in", "You, or your provider, refused it. You can try again.")
+LATE: Final = Denial(
     400,
     "This sign-in is not yours, or too old",
     "A sign-in has to end in the browser that began it, within ten minutes.",
@@ -28,14 +29,14 @@ def ask(look: Look) -> Answer:
 
 def begin(look: Look) -> Answer:
     """Send the browser to the provider."""
-    step, cookie = look.services.sessions.step(_back(look.request.query.get("back", "")), look.now)
+    step, cookie = look.services.sessions.step(_back(look.request.query.get("back", "")), look.services.now)
     return redirect(look.services.sign_in.address(step.state, step.verifier), cookie)
 
 
 def end(look: Look) -> Answer:
     """Take the browser back from the provider, and begin a session if the person may have one."""
     services, query = look.services, look.request.query
-    step = services.sessions.taken(look.request, look.now)
+    step = services.sessions.taken(look.request, look.services.now)
     if step is None:
         raise LATE
     if "code" not in query:
@@ -43,19 +44,19 @@ def end(look: Look) -> Answer:
     try:
         identity = services.sign_in.identity(query["code"], step.verifier)
     except NotSignedIn as refused:
-        raise Refusal(
+        raise Denial(
             502, "You could not be signed in", f"{services.provider} did not say who you are ({refused}). Try again."
         ) from None
     console = services.console
     if not _allowed(look, identity):
-        raise Refusal(
+        raise Denial(
             403,
             "You may not use this console",
             f"Ask an operator of this deployment to allow {identity.login}, or one of your organizations.",
         )
     operators = console.having(OPERATOR)
     user = services.people.signed_in(identity, operator=identity.among(operators, operators))
-    session, cookie = services.sessions.begin(user.id, look.now)
+    session, cookie = services.sessions.begin(user.id, look.services.now)
     services.people.begin(session)
     return redirect(look.home + step.back, cookie, services.sessions.forgotten())
 
@@ -84,9 +85,9 @@ def _back(asked: str) -> str:
 
 
 ROUTES: Final = (
-    Screen("GET", "/console/sign-in", "sign in", ask, everybody=True),
-    Screen("GET", "/console/begin", "begin a sign-in", begin, everybody=True),
-    Screen("GET", "/console/signed-in", "end a sign-in", end, everybody=True),
-    Screen("POST", "/console/sign-out", "sign out", out),
-    Screen("POST", "/console/sign-out-everywhere", "sign out everywhere", out_everywhere),
+    PageRoute("GET", "/console/sign-in", "sign in", ask, everybody=True),
+    PageRoute("GET", "/console/begin", "begin a sign-in", begin, everybody=True),
+    PageRoute("GET", "/console/signed-in", "end a sign-in", end, everybody=True),
+    PageRoute("POST", "/console/sign-out", "sign out", out),
+    PageRoute("POST", "/console/sign-out-everywhere", "sign out everywhere", out_everywhere),
 )

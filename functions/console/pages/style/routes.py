@@ -3,7 +3,8 @@
 from typing import Final
 
 from functions.console import charts
-from functions.console.screen import Look, Screen
+from functions.console.call import Look
+from functions.console.screen import PageRoute
 from shared.domain.jobs.states import JobState, MessageState
 from shared.web.http import Answer
 
@@ -23,9 +24,9 @@ def style(look: Look) -> Answer:
         "jobs": [state.value for state in JobState],
         "bar": charts.bar(SAMPLE),
         "flow": charts.flow(DAYS),
-        "moment": look.now,
+        "moment": look.services.now,
     }
     return look.services.pages.page(look, "style.html", context)
 
 
-ROUTES: Final = (Screen("GET", "/console/style", "style", style, everybody=True),)
+ROUTES: Final = (PageRoute("GET", "/console/style", "style", style, everybody=True),)

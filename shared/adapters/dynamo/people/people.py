@@ -7,7 +7,7 @@ from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.people import keys
 from shared.domain.ids import new_id
-from shared.domain.people import Identity, Membership, Person, Role, Session, User
+from shared.domain.people import Identity, Membership, Person, Role, User, WebSession
 from shared.domain.times import Millis
 from shared.ports import Clock, Retriable
 
@@ -32,7 +32,7 @@ class DynamoPeople:
         self._claim(identity, user)
         return user
 
-    def begin(self, session: Session) -> None:
+    def begin(self, session: WebSession) -> None:
         """Store a new session."""
         item = {
             **keys.session(session.digest),
@@ -43,12 +43,12 @@ class DynamoPeople:
         }
         self._db.call("put_item", TableName=self._table, Item=item)
 
-    def session(self, digest: str) -> tuple[Session, Person] | None:
+    def session(self, digest: str) -> tuple[WebSession, Person] | None:
         """Return a session and its person, consistent; None: there is no such session, or no such user any more."""
         item = self._db.get(self._table, keys.session(digest))
         if item is None:
             return None
-        found = Session(digest, text(item, "user"), number(item, "created_at"), number(item, "expires"))
+        found = WebSession(digest, text(item, "user"), number(item, "created_at"), number(item, "expires"))
         person = self._person(found.user)
         return None if person is None else (found, person)
 
@@ -68,7 +68,14 @@ class DynamoPeople:
         )
 
     def invite(self, provider: str, login: str, account: str, role: Role) -> None:
-        """Make whoever signs in with a login a member of an account; see the port."""
+        """Make whoever signs in with a login a member of an account.
+
+        Args:
+            provider: its name in the settings.
+            login: in any case of letters.
+            account: the account's id.
+            role: what they may do in it.
+        """
         item = {**keys.waiting(provider, login, account), "role": s(role.value), "at": n(self._now())}
         self._db.call("put_item", TableName=self._table, Item=item)
 

@@ -1,0 +1,7 @@
+"""What a page gets: the visit, and the console's services."""
+
+from functions.console.screen import PageCall
+from functions.console.services import ConsoleServices
+
+Look = PageCall[ConsoleServices]
+"""One visit of a page."""

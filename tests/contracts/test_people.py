@@ -1,0 +1,90 @@
+"""Users, memberships and sessions on DynamoDB."""
+
+from typing import Any
+
+import pytest
+
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.people.people import DynamoPeople
+from shared.domain.people import SESSION_MS, Identity, Role, WebSession
+from tests.fakes.clock import FakeClock
+
+ANN = Identity("github", "1", "Ann", "Ann Example")
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def people(moto_dynamo: Any, clock: FakeClock, request: pytest.FixtureRequest) -> DynamoPeople:
+    table = f"people-{abs(hash(request.node.nodeid))}"
+    moto_dynamo.create_table(
+        TableName=table,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("pk", "sk")],
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    )
+    return DynamoPeople(Dynamo(moto_dynamo, sleep=clock.sleep), table, clock)
+
+
+def begun(people: DynamoPeople, user: str, now: int, digest: str = "d") -> WebSession:
+    session = WebSession(digest, user, now, now + SESSION_MS)
+    people.begin(session)
+    return session
+
+
+def test_the_same_identity_is_the_same_user_whatever_its_login(people: DynamoPeople, clock: FakeClock) -> None:
+    first = people.signed_in(ANN, operator=False)
+    clock.advance(60)
+    again = people.signed_in(Identity("github", "1", "Anna", "Anna"), operator=True)
+    assert (again.id, again.login, again.name, again.operator) == (first.id, "Anna", "Anna", True)
+    assert again.created_at == first.created_at
+    assert again.seen_at == first.seen_at + 60_000
+    assert people.signed_in(Identity("github", "2", "Ann"), operator=False).id != first.id
+
+
+def test_two_sign_ins_at_once_make_one_user(people: DynamoPeople, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = people.signed_in(ANN, operator=False)
+    answers = iter([None])
+    known = people._known
+    monkeypatch.setattr(people, "_known", lambda *a, **k: next(answers, known(*a, **k)))
+    assert people.signed_in(ANN, operator=False).id == first.id
+
+
+def test_what_waits_for_a_login_is_claimed_once(people: DynamoPeople) -> None:
+    people.invite("github", "ANN", "acc_1", Role.VIEWER)
+    user = people.signed_in(ANN, operator=False)
+    begun(people, user.id, user.seen_at)
+    found = people.session("d")
+    assert found is not None
+    assert found[1].role_in("acc_1") is Role.VIEWER
+    assert found[1].role_in("acc_2") is None
+    people.signed_in(Identity("github", "2", "ann"), operator=False)
+    assert [(u.id, m.role) for u, m in people.members("acc_1")] == [(user.id, Role.VIEWER)]
+    people.invite("github", "ann", "acc_1", Role.ADMIN)
+    people.signed_in(ANN, operator=False)
+    assert [m.role for _, m in people.members("acc_1")] == [Role.ADMIN], "the last role counts"
+
+
+def test_a_session_ends_alone_or_with_all_others(people: DynamoPeople, clock: FakeClock) -> None:
+    user = people.signed_in(ANN, operator=False)
+    one, other = begun(people, user.id, user.seen_at, "one"), begun(people, user.id, user.seen_at, "other")
+    people.end(one.digest)
+    assert people.session("one") is None
+    assert people.session("nobody's") is None
+    found = people.session("other")
+    assert found is not None
+    assert found[0] == other
+    assert found[0].valid_at(user.seen_at, found[1].user)
+    assert not found[0].valid_at(other.expires, found[1].user)
+    people.end_all(user.id)
+    found = people.session("other")
+    assert found is not None
+    assert not found[0].valid_at(user.seen_at, found[1].user)
+    clock.advance(1)
+    begun(people, user.id, user.seen_at + 1000, "new")
+    found = people.session("new")
+    assert found is not None
+    assert found[0].valid_at(user.seen_at + 1000, found[1].user), "one begins anew"
