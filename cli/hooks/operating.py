@@ -21,8 +21,9 @@ from shared.adapters.hooks import SqsHookHints, StoredHookSecrets
 from shared.adapters.secrets import Secrets
 from shared.contracts import calls_queue_name
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery
+from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import DEPLOYMENT, Endpoint
-from shared.engine.hooks.desk import HookDesk, HookDraft, MadeHook
+from shared.engine.hooks.desk import HookDesk, MadeHook
 from shared.engine.intake.declined import Declined
 from shared.ports import Clock
 from shared.web.problems import CODES, of_validation

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from shared.adapters.secrets import Secrets
 from shared.adapters.sqs import SqsQueue
 from shared.contracts import HookCall, HookChanges, calls_queue_url, hooks_queue_url
 from shared.domain.hooks.kinds import HookPace
@@ -12,6 +11,8 @@ from shared.ports import Clock, MalformedSecret
 
 if TYPE_CHECKING:
     from types_boto3_sqs import SQSClient
+
+    from shared.adapters.secrets import Secrets
 
 LATER: Final[Seconds] = 4
 """Changes for endpoints with batches are gathered for so long."""
@@ -58,7 +59,7 @@ class SqsHookHints:
 class StoredHookSecrets:
     """`ports.HookSecrets` over a secret that is made with the deployment."""
 
-    def __init__(self, secrets: Secrets) -> None:
+    def __init__(self, secrets: "Secrets") -> None:
         self._secrets = secrets
 
     def master(self) -> str:

@@ -255,7 +255,7 @@ class Deployment(Core):
     @cached_property
     def announcer(self) -> "Announcer":
         """What folds announce changes to webhooks by."""
-        from shared.adapters.dynamo.hooks.endpoints import DynamoListeners  # noqa: PLC0415
+        from shared.adapters.dynamo.hooks.listeners import DynamoListeners  # noqa: PLC0415
         from shared.adapters.hooks import SqsHookHints  # noqa: PLC0415
         from shared.engine.outcome.announcer import Announcer  # noqa: PLC0415
 

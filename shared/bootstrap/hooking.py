@@ -5,7 +5,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shared import contracts
-from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints, DynamoListeners
+from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints
+from shared.adapters.dynamo.hooks.listeners import DynamoListeners
 from shared.adapters.dynamo.hooks.queue import DynamoHookQueue
 from shared.adapters.dynamo.hooks.works import DynamoWorks
 from shared.adapters.hooks import SqsHookHints, StoredHookSecrets

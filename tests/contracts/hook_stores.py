@@ -1,6 +1,7 @@
 """The stores of webhooks, in memory and on DynamoDB."""
 
-from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints, DynamoListeners
+from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints
+from shared.adapters.dynamo.hooks.listeners import DynamoListeners
 from shared.adapters.dynamo.hooks.queue import DynamoHookQueue
 from shared.adapters.dynamo.hooks.works import DynamoWorks
 from shared.ports import Endpoints, HookQueue, Listeners, Works

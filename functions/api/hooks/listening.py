@@ -16,8 +16,8 @@ from functions.api.hooks.views import (
 )
 from shared.domain.accounts import Scope
 from shared.domain.hooks.delivery import HookAttempt
+from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import Endpoint
-from shared.engine.hooks.desk import HookDraft
 from shared.web.http import Answer
 from shared.web.problems import missing
 from shared.web.routing import AnyRoute, Nothing, Route

@@ -18,8 +18,8 @@ from functions.api.hooks.views import (
     secret_view,
 )
 from shared.domain.accounts import Scope
+from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import Endpoint
-from shared.engine.hooks.desk import HookDraft
 from shared.web.http import Answer
 from shared.web.problems import missing
 from shared.web.routing import AnyRoute, Nothing, Route

@@ -1,5 +1,6 @@
 """Endpoints and deliveries as clients see them."""
 
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pydantic import Field
@@ -8,8 +9,10 @@ from functions.api.hooks.requests import CHOICE, FORMATS, TOGETHER
 from functions.api.views import Time, View, at, moment
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint, EndpointState, HookFormat
-from shared.domain.hooks.work import HookWork, ReplayOrder
 from shared.domain.namespaces import TEST
+
+if TYPE_CHECKING:
+    from shared.domain.hooks.work import HookWork, ReplayOrder
 
 
 class HookView(View):
@@ -118,7 +121,7 @@ def hook_view(x: Endpoint, now_ms: int) -> HookView:
     return HookView(**_fields(x, now_ms))
 
 
-def details_view(x: Endpoint, work: HookWork, now_ms: int) -> HookDetails:
+def details_view(x: Endpoint, work: "HookWork", now_ms: int) -> HookDetails:
     """Return an endpoint and how it does.
 
     Args:
@@ -167,7 +170,7 @@ def _shown(x: Endpoint) -> str:
     return f"{parts.scheme}://{parts.netloc}/…"
 
 
-def replay_view(x: ReplayOrder) -> ReplayView:
+def replay_view(x: "ReplayOrder") -> ReplayView:
     """Return a replay as it was ordered."""
     return ReplayView(since=moment(x.since), until=moment(x.until), state=x.state, ordered_at=moment(x.at))
 

@@ -12,13 +12,13 @@ from shared.domain.hooks.delivery import (
     HookDelivery,
     again,
 )
+from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import (
     DEPLOYMENT,
     EVERY_KIND,
     MAX_ENDPOINTS,
     DisabledReason,
     Endpoint,
-    HookFormat,
     disabled,
     enabled,
     is_endpoint,
@@ -40,27 +40,6 @@ MINUTE_MS: Final[Millis] = 60_000
 MAX_DESCRIPTION: Final = 200
 """Characters."""
 ENDED: Final = frozenset({DeliveryState.DELIVERED, DeliveryState.FAILED})
-
-
-@dataclass(frozen=True, slots=True)
-class HookDraft:
-    """An endpoint as its owner wrote it; None is what was left out.
-
-    Attributes:
-        url: where events are posted.
-        events: kinds of events, or `*`.
-        description: for people.
-        batch: several events of a kind are posted together.
-        format: of what is posted.
-        disabled: whether nothing is posted.
-    """
-
-    url: str | None = None
-    events: Sequence[str] | None = None
-    description: str | None = None
-    batch: bool | None = None
-    format: HookFormat | None = None
-    disabled: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

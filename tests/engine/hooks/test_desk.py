@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from shared.adapters.dynamo.hooks.endpoints import KEPT
+from shared.adapters.dynamo.hooks.listeners import KEPT
 from shared.domain.audit import EVERYONE, Log
 from shared.domain.hooks.delivery import DeliveryState, HookAttempt, HookDelivery, attempted, ended
+from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import DEPLOYMENT, LISTENER_MS, MAX_ENDPOINTS, Endpoint, EndpointState, HookFormat
 from shared.domain.hooks.signature import secret_of, signed_headers
 from shared.domain.hooks.work import HookWork, ReplayOrder
-from shared.engine.hooks.desk import KNOWN_MS, HookDesk, HookDraft, MadeHook
+from shared.engine.hooks.desk import KNOWN_MS, HookDesk, MadeHook
 from shared.engine.hooks.listening import ListenerDesk
 from shared.engine.intake.declined import Declined
 from tests.fakes.clock import FakeClock

@@ -1,4 +1,7 @@
-"""Endpoints on DynamoDB: an item each, one that lists a namespace's, and one for many namespaces that have some."""
+"""Endpoints on DynamoDB: an item each, one that lists a namespace's, and one for many namespaces that have some.
+
+What reads the last kind has a module of its own: most functions need no more than that.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -10,10 +13,8 @@ from shared.adapters.dynamo.hooks import keys
 from shared.adapters.dynamo.keys import Key
 from shared.domain.audit import Event
 from shared.domain.hooks.endpoint import MAX_ENDPOINTS, Endpoint, HookFormat
-from shared.ports import Clock, Idempotency, Mismatch, Replay, Retriable, Stored
+from shared.ports import Idempotency, Mismatch, Replay, Retriable, Stored
 
-KEPT: Final = 10.0
-"""Seconds for which a process remembers which namespaces have endpoints."""
 _TRIES: Final = 5
 _TEXTS: Final = ("namespace", "url", "description", "reason")
 _NUMBERS: Final = ("created_at", "secret", "former", "former_until", "disabled_at", "polled_at", "version")
@@ -153,33 +154,6 @@ class DynamoEndpoints:
 
     def _noted(self, event: Event | None) -> list[Item]:
         return audit.puts(self._db, self._table, event) if event is not None else []
-
-
-class DynamoListeners:
-    """`ports.Listeners` over the table `records`: eventually consistent, remembered for some seconds.
-
-    Args:
-        dynamo: DynamoDB.
-        records: the name of the table `records`.
-        clock: by which what is remembered grows old.
-    """
-
-    def __init__(self, dynamo: Dynamo, *, records: str, clock: Clock) -> None:
-        self._db = dynamo
-        self._table = records
-        self._clock = clock
-        self._known: dict[str, tuple[float, frozenset[str]]] = {}
-
-    def has(self, namespace: str) -> bool:
-        """Tell whether a namespace has endpoints, disabled ones included."""
-        place = keys.listeners(namespace)
-        name, now = place["pk"]["S"], self._clock.now()
-        known = self._known.get(name)
-        if known is None or known[0] + KEPT <= now:
-            item = self._db.get(self._table, place, consistent=False)
-            found = item["namespaces"]["SS"] if item and "namespaces" in item else ()
-            known = self._known[name] = (now, frozenset(found))
-        return namespace in known[1]
 
 
 def _item(x: Endpoint) -> Item:

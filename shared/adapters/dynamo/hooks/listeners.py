@@ -1,0 +1,37 @@
+"""Which namespaces have endpoints, on DynamoDB: one small item for many namespaces."""
+
+from typing import Final
+
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.hooks import keys
+from shared.ports import Clock
+
+KEPT: Final = 10.0
+"""Seconds for which a process remembers which namespaces have endpoints."""
+
+
+class DynamoListeners:
+    """`ports.Listeners` over the table `records`: eventually consistent, remembered for some seconds.
+
+    Args:
+        dynamo: DynamoDB.
+        records: the name of the table `records`.
+        clock: by which what is remembered grows old.
+    """
+
+    def __init__(self, dynamo: Dynamo, *, records: str, clock: Clock) -> None:
+        self._db = dynamo
+        self._table = records
+        self._clock = clock
+        self._known: dict[str, tuple[float, frozenset[str]]] = {}
+
+    def has(self, namespace: str) -> bool:
+        """Tell whether a namespace has endpoints, disabled ones included."""
+        place = keys.listeners(namespace)
+        name, now = place["pk"]["S"], self._clock.now()
+        known = self._known.get(name)
+        if known is None or known[0] + KEPT <= now:
+            item = self._db.get(self._table, place, consistent=False)
+            found = item["namespaces"]["SS"] if item and "namespaces" in item else ()
+            known = self._known[name] = (now, frozenset(found))
+        return namespace in known[1]
