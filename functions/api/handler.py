@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Final
 
 from functions.api.docs.page import FILES
+from functions.api.doors.routes import FORMS
 from functions.api.operations import ROUTES
 from functions.api.services import ApiServices, build
 from functions.early import early
@@ -57,13 +58,13 @@ def respond(event: Mapping[str, Any], request_id: str, using: Callable[[], ApiSe
         answer = _answer(event, request_id, using, seen)
     except Problem as found:
         seen["code"] = found.code
-        answer = http.problem(found, request_id)
+        answer = _problem(event, found, request_id)
     except Retriable as fault:
         seen |= {"code": "try_again", **_place(fault)}
-        answer = http.problem(Problem("try_again", headers={"Retry-After": "1"}), request_id)
+        answer = _problem(event, Problem("try_again", headers={"Retry-After": "1"}), request_id)
     except Exception as fault:  # noqa: BLE001 - the client gets a 500 with the request's id and nothing else
         seen |= {"code": "internal_error", **_place(fault)}
-        answer = http.problem(Problem("internal_error"), request_id)
+        answer = _problem(event, Problem("internal_error"), request_id)
     log = logger.error if answer.status >= http.FAULT else logger.info
     log("answered", status=answer.status, **seen)
     return http.write(answer, request_id, gzip=http.takes_gzip(event))
@@ -88,6 +89,12 @@ def _answer(
     if is_id(made):
         seen["about"].append(made)
     return answer
+
+
+def _problem(event: Mapping[str, Any], found: Problem, request_id: str) -> Answer:
+    """Return a problem in the form of the path: clients of another service's API read no other."""
+    form = FORMS.get(http.path_of(event).rstrip("/"))
+    return form.answer(found, request_id) if form is not None else http.problem(found, request_id)
 
 
 def _place(fault: BaseException) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from functions.api.operations import ROUTES
 from functions.api.samples.document import add_samples
 from shared.contracts import WEBHOOK_PATH
 from shared.web.problems import CODES, ProblemDetails
-from shared.web.routing import AnyRoute, Nothing, Page, Public, Scheme, parameters
+from shared.web.routing import AnyRoute, Form, Nothing, Page, Public, Scheme, parameters
 
 FILE: Final = Path(__file__).parent / "openapi.json"
 PROJECT: Final = Path(__file__).parents[2] / "pyproject.toml"
@@ -110,7 +110,9 @@ def generate() -> Schema:
 def _schemas() -> tuple[dict[str, Schema], dict[tuple[type[BaseModel], str], Schema]]:
     routes = [r for r in ROUTES if not isinstance(r, Page | Public)]
     inputs = dict.fromkeys([m for r in routes for m in (r.query, r.body) if m is not Nothing])
-    outputs = dict.fromkeys([m for r in routes for m in r.answers.values()] + [ProblemDetails, *MODELS])
+    forms = [r.form.model for r in routes if r.form is not None]
+    answers = [m for r in routes for m in r.answers.values() if m is not Nothing]
+    outputs = dict.fromkeys([*answers, *forms, ProblemDetails, *MODELS])
     wanted: list[Any] = [(m, "validation") for m in inputs] + [(m, "serialization") for m in outputs]
     found, definitions = models_json_schema(wanted, ref_template=_REF)
     refs: Any = found
@@ -130,11 +132,11 @@ def _operation(
                 str(status): {
                     "description": HTTPStatus(status).phrase,
                     "headers": _headers(route, status),
-                    "content": {"application/json": {"schema": refs[model, "serialization"]}},
+                    **_content(model, refs),
                 }
                 for status, model in route.answers.items()
             },
-            **_problems([*_codes(route)], refs[ProblemDetails, "serialization"]),
+            **_problems([*_codes(route)], refs, route.form),
         },
     }
     if tuple(route.schemes) != (Scheme.KEY,):
@@ -191,19 +193,31 @@ def _headers(route: AnyRoute, status: int) -> Schema:
     out: Schema = {
         "Idempotency-Replayed": {"description": "`true` if this is an earlier answer.", "schema": {"type": "string"}}
     }
+    out |= {name: {"description": said, "schema": {"type": "string"}} for name, said in route.headers.items()}
     if status != HTTPStatus.OK:
         out["Location"] = {"description": "The new resource.", "schema": {"type": "string"}}
     return out
 
 
-def _problems(codes: Sequence[str], schema: Schema) -> Schema:
+def _content(model: type[BaseModel], refs: Mapping[tuple[type[BaseModel], str], Schema]) -> Schema:
+    if model is Nothing:
+        return {}  # the answer has no body
+    return {"content": {"application/json": {"schema": refs[model, "serialization"]}}}
+
+
+def _problems(
+    codes: Sequence[str], refs: Mapping[tuple[type[BaseModel], str], Schema], form: Form | None = None
+) -> Schema:
+    status_of = form.status if form is not None else lambda code: CODES[code][0]
+    kind = "application/json" if form is not None else "application/problem+json"
+    schema = refs[form.model if form is not None else ProblemDetails, "serialization"]
     by_status: dict[int, list[str]] = {}
     for code in dict.fromkeys(codes):
-        by_status.setdefault(CODES[code][0], []).append(code)
+        by_status.setdefault(status_of(code), []).append(code)
     return {
         str(status): {
             "description": " · ".join(f"`{code}`: {CODES[code][1]}" for code in some),
-            "content": {"application/problem+json": {"schema": schema}},
+            "content": {kind: {"schema": schema}},
         }
         for status, some in sorted(by_status.items())
     }

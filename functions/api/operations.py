@@ -10,6 +10,7 @@ from functions.api.campaigns import routes as campaigns
 from functions.api.campaigns import sending, trials
 from functions.api.digests import policies as digest_policies
 from functions.api.digests import routes as digests
+from functions.api.doors import routes as doors
 from functions.api.events import routes as events
 from functions.api.hooks import deliveries as hook_deliveries
 from functions.api.hooks import listening as hook_listening
@@ -42,6 +43,7 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *digests.ROUTES,
     *digest_policies.ROUTES,
     *mails.ROUTES,
+    *doors.ROUTES,
     *hook_listening.ROUTES,
     *hooks.ROUTES,
     *hook_deliveries.ROUTES,

@@ -67,6 +67,17 @@ class Query(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
+def header_fault(name: str, text: str) -> str:
+    """Return why a message cannot have a header of its owner's, without a full stop; empty if it can."""
+    if not _HEADER.fullmatch(name):
+        return "A header's name is X- and letters, digits and hyphens"
+    if name.lower().startswith(RESERVED):
+        return "This header instructs a provider and cannot be set"
+    if len(text) > MAX_LINE or not _VALUE.fullmatch(text):
+        return "A header's value is printable ASCII of at most 998 characters"
+    return ""
+
+
 def _base64(data: str) -> str:
     try:
         base64.b64decode(data, validate=True)
@@ -233,14 +244,10 @@ class NewBatch(Input):
             lower = name.lower()
             if lower in UNSUBSCRIPTION:
                 raise ValueError("Ask for `unsubscribe` instead: this header is made for each recipient")
-            if not _HEADER.fullmatch(name):
-                raise ValueError("A header's name is X- and letters, digits and hyphens")
-            if lower.startswith(RESERVED):
-                raise ValueError("This header instructs a provider and cannot be set")
             if lower in seen:
                 raise ValueError("A header is given twice")
-            if len(text) > MAX_LINE or not _VALUE.fullmatch(text):
-                raise ValueError("A header's value is printable ASCII of at most 998 characters")
+            if fault := header_fault(name, text):
+                raise ValueError(fault)
             seen.add(lower)
         return value
 

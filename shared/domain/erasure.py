@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from shared.domain.content.content import Content
+from shared.domain.content.personal import PERSONAL, uncopied_values
 from shared.domain.digests.events import DigestEvent
 from shared.domain.exports import COLUMNS
 from shared.domain.jobs.chunks import Recipient
@@ -31,10 +32,18 @@ def without(recipients: Sequence[Recipient], key: str) -> tuple[tuple[Recipient,
     """
     inside = _mention(key)
     out = tuple(
-        BLANK if key in (r.key, r.address) or (r.skip == INVALID and inside.search(r.address)) else r
+        BLANK if key in (r.key, r.address) or (r.skip == INVALID and inside.search(r.address)) else _alone(r, key)
         for r in recipients
     )
     return out, sum(1 for old, new in zip(recipients, out, strict=True) if old is not new)
+
+
+def _alone(one: Recipient, key: str) -> Recipient:
+    """Return a recipient whose message does not go to an address beside its own; the very one if it does not."""
+    if PERSONAL not in one.values:
+        return one
+    values = uncopied_values(one.values, {key.lower()})
+    return one if values == one.values else replace(one, values=values)
 
 
 def _mention(*keys: str) -> re.Pattern[str]:
@@ -108,6 +117,7 @@ def uncopied(content: Content, keys: Iterable[str]) -> Content:
     return replace(
         content,
         digest=lines,
+        beside=tuple(m for m in content.beside if m.address.lower() not in gone),
         cc=tuple(m for m in content.cc if m.address.lower() not in gone),
         bcc=tuple(m for m in content.bcc if m.address.lower() not in gone),
     )

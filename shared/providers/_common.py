@@ -109,9 +109,14 @@ def spread(
 
 
 def copies(content: Content, to: str) -> Iterator[tuple[str, list[Mailbox]]]:
-    """Return `cc` and `bcc` with their mailboxes, if there are any; each address stands once among to, cc and bcc."""
+    """Return `to`, `cc` and `bcc` with further mailboxes, if there are any; each address stands once among all.
+
+    Args:
+        content: of one recipient.
+        to: the recipient's address, which is not among them.
+    """
     seen = {to.lower()}
-    for role, boxes in (("cc", content.cc), ("bcc", content.bcc)):
+    for role, boxes in (("to", content.beside), ("cc", content.cc), ("bcc", content.bcc)):
         new = []
         for box in boxes:
             if box.address.lower() not in seen:
@@ -123,7 +128,8 @@ def copies(content: Content, to: str) -> Iterator[tuple[str, list[Mailbox]]]:
 
 def in_ascii(content: Content) -> bool:
     """Tell whether all addresses of a content are in ASCII: names may be anything."""
-    boxes = (content.sender, *content.cc, *content.bcc, *((content.reply_to,) if content.reply_to else ()))
+    copies = (*content.beside, *content.cc, *content.bcc)
+    boxes = (content.sender, *copies, *((content.reply_to,) if content.reply_to else ()))
     return all(box.address.isascii() for box in boxes)
 
 
@@ -197,7 +203,8 @@ def own_words(text: str, content: Content, targets: Sequence[Target]) -> str:
         content: the message.
         targets: the call's targets.
     """
-    boxes = [content.sender, *content.cc, *content.bcc, *([content.reply_to] if content.reply_to else [])]
+    copies = (*content.beside, *content.cc, *content.bcc)
+    boxes = [content.sender, *copies, *([content.reply_to] if content.reply_to else [])]
     for box in (*boxes, *(Mailbox(t.recipient.address, t.recipient.display) for t in targets)):
         text = _without_box(box, text)
     if subject := content.subject.strip():

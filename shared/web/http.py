@@ -78,10 +78,7 @@ def read(event: Mapping[str, Any], request_id: str) -> Request:
     """
     headers = {name.lower(): str(value) for name, value in (event.get("headers") or {}).items()}
     context = event.get("requestContext") or {}
-    path = str(event.get("rawPath") or "/")  # decoded by API Gateway, but for %25
-    stage = context.get("stage", "$default")
-    if stage != "$default":
-        path = path.removeprefix(f"/{stage}") or "/"
+    path = path_of(event)
     if REPLACED in path:  # what was no UTF-8
         raise Problem("malformed_request")
     return Request(
@@ -101,6 +98,13 @@ def _cookies(event: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, 
     listed = event.get("cookies") or headers.get("cookie", "").split(";")
     pairs = (str(cookie).partition("=") for cookie in listed)
     return {name.strip(): value.strip() for name, found, value in pairs if found}
+
+
+def path_of(event: Mapping[str, Any]) -> str:
+    """Return the path of an event, without the stage: decoded by API Gateway, but for %25."""
+    path = str(event.get("rawPath") or "/")
+    stage = (event.get("requestContext") or {}).get("stage", "$default")
+    return path if stage == "$default" else path.removeprefix(f"/{stage}") or "/"
 
 
 def _query(raw: str) -> dict[str, str]:

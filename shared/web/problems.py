@@ -154,6 +154,11 @@ class Problem(Exception):
         """The HTTP status of the code."""
         return CODES[self.code][0]
 
+    @property
+    def field_errors(self) -> list[FieldError]:
+        """What is wrong with which fields; empty if the problem is about none."""
+        return [_field_error(e) for e in self.errors or self._default_errors()]
+
     def body(self, request_id: str = "") -> str:
         """Return the JSON body; the request id is shown only for faults of ours."""
         details = ProblemDetails(
@@ -162,7 +167,7 @@ class Problem(Exception):
             status=self.status,
             detail=self.detail or CODES[self.code][1],
             code=self.code,
-            errors=[_field_error(e) for e in self.errors or self._default_errors()] or None,
+            errors=self.field_errors or None,
             request_id=request_id if self.code == "internal_error" else None,
         )
         return details.model_dump_json(exclude_none=True)

@@ -79,6 +79,21 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
+class Form:
+    """Another form of problems than this API's own.
+
+    Attributes:
+        model: of the body.
+        status: code of a problem → HTTP status.
+        answer: makes the answer; takes the request's id, too.
+    """
+
+    model: type[BaseModel]
+    status: Callable[[str], int]
+    answer: Callable[[Problem, str], Answer]
+
+
+@dataclass(frozen=True, slots=True)
 class Route(Generic[Q, B]):
     """One operation.
 
@@ -100,6 +115,8 @@ class Route(Generic[Q, B]):
         tagged: the answer has an ETag, and `If-None-Match` is heeded.
         key_use: what an Idempotency-Key does where it does not bring back the first answer; empty: nothing.
         refusal: the code of every body that is not valid; empty: each kind of fault has its own.
+        form: of its problems; None: this API's own.
+        headers: of its 2xx answers, by name, with what they say.
     """
 
     method: str
@@ -123,6 +140,8 @@ class Route(Generic[Q, B]):
     tagged: bool = False
     refusal: str = ""
     key_use: str = ""
+    form: Form | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def parameters(self) -> list[str]:

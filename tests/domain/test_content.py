@@ -20,10 +20,12 @@ LINES = DigestLines(
 
 
 def test_contents_are_read_as_they_were_written() -> None:
-    for content in (PLAIN, replace(PLAIN, speech=Speech("en", keys=(("9", "stop"),))), replace(PLAIN, digest=LINES)):
+    own = replace(PLAIN, beside=(Mailbox("b@example.org", "B"),), personal=True)
+    spoken = replace(PLAIN, speech=Speech("en", keys=(("9", "stop"),)))
+    for content in (PLAIN, spoken, replace(PLAIN, digest=LINES), own):
         assert unpack(pack(content)) == content
 
 
 def test_a_content_without_calls_and_digests_is_stored_as_before_there_were_any() -> None:
     document = json.loads(zlib.decompress(pack(PLAIN)))
-    assert not {"speech", "digest"} & document.keys()
+    assert not {"speech", "digest", "beside", "personal"} & document.keys()

@@ -28,7 +28,7 @@ WORDS = st.one_of(TEXT, st.builds(lambda a, b, c: a + b + c, TEXT, EVIL, TEXT))
 
 
 def wire(content: Content, to: Mailbox = Mailbox("ann@example.com"), cc: tuple[Mailbox, ...] = ()) -> bytes:  # noqa: B008 - frozen
-    return own(to, cc, REF, content.sender.address, NOW) + common(content)
+    return own((to,), cc, REF, content.sender.address, NOW) + common(content)
 
 
 def read(data: bytes) -> EmailMessage:

@@ -49,7 +49,12 @@ FULL: Final = Content(
         Attachment("logo.png", "image/png", "aWNvbg==", content_id="logo"),
     ),
 )
-COPIED: Final = replace(FULL, cc=(Mailbox("cc@x.example", "Cé"),), bcc=(Mailbox("bcc@x.example"),))
+COPIED: Final = replace(
+    FULL,
+    beside=(Mailbox("to@x.example", "Té"),),
+    cc=(Mailbox("cc@x.example", "Cé"),),
+    bcc=(Mailbox("bcc@x.example"),),
+)
 
 
 @dataclass

@@ -99,7 +99,9 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a job's messages say. `html` and `text`: at least one is there; `cc`, `bcc` only with one recipient.
+    """What a job's messages say. `html` and `text`: at least one is there.
+
+    `beside`, `cc` and `bcc` are only in the content of one recipient.
 
     Attributes:
         merge: subject, `html` and `text` are templates, filled in for each recipient.
@@ -109,6 +111,8 @@ class Content:
         digest: what the messages of a digest are made of; None in all other jobs.
         finished: the message as its author wrote it; then `sender` and `subject` repeat its header, and nothing is made
             of them. None: the message is made of the other fields.
+        beside: further recipients of the message, whom `To` shows after its recipient.
+        personal: recipients have parts of their own, see `shared.domain.content.personal`.
     """
 
     sender: Mailbox
@@ -125,6 +129,13 @@ class Content:
     speech: Speech | None = None
     digest: DigestLines | None = None
     finished: Finished | None = None
+    beside: tuple[Mailbox, ...] = ()
+    personal: bool = False
+
+    @property
+    def copied(self) -> bool:
+        """Whether others get the recipient's message, too."""
+        return bool(self.beside or self.cc or self.bcc)
 
 
 def pack(content: Content) -> bytes:
@@ -137,6 +148,9 @@ def pack(content: Content) -> bytes:
         document["digest"] = {f.name: getattr(content.digest, f.name) for f in fields(content.digest)}
     if content.finished is None:
         del document["finished"]  # likewise before there were mails
+    for name in ("beside", "personal"):
+        if not document[name]:
+            del document[name]  # likewise before recipients had parts of their own
     return zlib.compress(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(), 6)
 
 
@@ -158,6 +172,8 @@ def unpack(data: bytes) -> Content:
         speech=Speech.read(raw.get("speech")),
         digest=_digest(raw.get("digest")),
         finished=Finished(**raw["finished"]) if raw.get("finished") else None,
+        beside=tuple(Mailbox(**m) for m in raw.get("beside", ())),
+        personal=raw.get("personal", False),
     )
 
 

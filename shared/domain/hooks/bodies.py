@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from shared.domain.campaigns.campaign import Upload
+from shared.domain.content.personal import Personal
 from shared.domain.digests.window import DigestWindow
 from shared.domain.ids import message_id
 from shared.domain.jobs.job import Job, public_counts
@@ -26,6 +27,9 @@ MAX_BATCH: Final = 100
 """Events of a batch."""
 BATCH: Final = "batch"
 """The `type` of a batch."""
+
+UNMARKED: Final = Personal()
+"""Of a message that its owner has sent nothing along with."""
 
 HookData = dict[str, Any]
 """What an event says: the `data` of its body."""
@@ -86,7 +90,9 @@ def _envelope(kind: str, at: Millis, data: Any) -> HookData:
 # What each kind says
 
 
-def message_data(job: Job, chunk: int, index: int, byte: int, address: str, error: str = "") -> HookData:
+def message_data(
+    job: Job, chunk: int, index: int, byte: int, address: str, error: str = "", own: Personal = UNMARKED
+) -> HookData:
     """Return what an event of a message says. Only what never changes of the job is in it.
 
     Args:
@@ -96,6 +102,7 @@ def message_data(job: Job, chunk: int, index: int, byte: int, address: str, erro
         byte: the message's cell, as its ledger had it.
         address: the recipient's address.
         error: the code that explains the state; empty for none.
+        own: what its owner has sent along with it.
     """
     return {
         "job_id": job.id,
@@ -109,6 +116,8 @@ def message_data(job: Job, chunk: int, index: int, byte: int, address: str, erro
         "name": job.name or None,
         "campaign_id": job.campaign or None,
         "test": job.test,
+        "tags": list(own.labels),
+        "metadata": dict(own.metadata),
     }
 
 

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final
 
+from shared.domain.content.personal import personal_of
 from shared.domain.hooks.bodies import HookData, HookEvent, batch, mail_data, message_data, single
 from shared.domain.hooks.delivery import Cells, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint, HookFormat
@@ -94,5 +95,6 @@ def _of_cells(kind: HookKind, cells: Cells, job: Job, chunk: Chunk) -> Iterator[
         if kind is HookKind.MAIL_FAILED:
             data = mail_data(job, chunk.number, byte, address, error)
         else:
-            data = message_data(job, chunk.number, index, byte, address, error)
+            own = personal_of(recipient.values)
+            data = message_data(job, chunk.number, index, byte, address, error, own)
         yield HookEvent(name, data)

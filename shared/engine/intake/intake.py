@@ -7,22 +7,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from shared.contracts import Settings
+from shared.contracts import Routing, Settings
 from shared.domain.campaigns.campaign import Campaign, Message
 from shared.domain.campaigns.variants import Variants
 from shared.domain.channels.channel import Channel
+from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
+from shared.domain.content.posting import Posting
 from shared.domain.content.unsubscribe import PATH
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.recipients.addresses import Address, Invalid, parse_many
 from shared.domain.recipients.suppressions import reaches
-from shared.engine.intake import routes
+from shared.engine.intake import posted, routes
 from shared.engine.intake.accept import BatchRequest
 from shared.engine.intake.addresses import MAX_RECIPIENTS, address_of, copies_of, entries, mailbox
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.engine.intake.message import Draft, check_mail, check_subject, check_variants, message_of, sender_in
 from shared.engine.intake.numbers import numbers_of, short_content
+from shared.engine.intake.posted import PostedBy
 from shared.engine.intake.request import SendRequest
 from shared.ports import Clock, Senders, SuppressionList
 
@@ -82,6 +85,25 @@ class Intake:
             by=asked.by,
         )
 
+    @as_value
+    def posted(self, asked: Posting, by: PostedBy, template: Message | None) -> BatchRequest:
+        """Return what the engine accepts of a request in another service's terms; writes nothing.
+
+        Args:
+            asked: the request.
+            by: who posts.
+            template: the stored template that it names; None if it names none.
+        """
+        not_before = posted.begin(asked, self._clock.now())
+        self._check_sender(by.account, posted.box_address(asked.sender), asked.sender.field)
+        route = routes.credentials_for(by.account, None, EMAIL.name, self._settings, test=by.test)
+        messages = posted.read(asked)
+        keys = [a.key for m in messages for a in m.all]
+        codes = self._codes(by.namespace, EMAIL.name, keys, offered=False)
+        made = posted.request_of(asked, by, messages, codes, template)
+        ordered = self._settings.routing.get(EMAIL.name, "") == Routing.ORDERED
+        return replace(made, route=route, ordered=ordered, not_before=not_before)
+
     def _mailed(self, asked: SendRequest) -> "_Accepted":
         check_mail(asked)
         not_before = routes.begin_at(asked.scheduled_at, self._clock.now())
@@ -91,7 +113,8 @@ class Intake:
         found = parse_many(entries("to", asked.to, MAX_RECIPIENTS, "too_many_recipients"))
         copies = copies_of((("cc", asked.cc), ("bcc", asked.bcc)), found.recipients)
         addresses = [*found.recipients, *(a for _, a in copies)]
-        codes = self._codes(asked, [r.key for r in addresses if isinstance(r, Address)])
+        keys = [r.key for r in addresses if isinstance(r, Address)]
+        codes = self._codes(asked.namespace, asked.channel, keys, offered=asked.unsubscribe)
         for field, copy in copies:
             if copy.key in codes:
                 raise invalid(field, "An address in this field is suppressed.")
@@ -105,7 +128,8 @@ class Intake:
         route = routes.route_of(asked, asked.channel, self._settings)
         texts = entries("to", asked.to, MAX_RECIPIENTS, "too_many_recipients")
         found, duplicates = numbers_of(texts, by, asked.region)
-        codes = self._codes(asked, [r.key for r in found if not r.skip])
+        keys = [r.key for r in found if not r.skip]
+        codes = self._codes(asked.namespace, asked.channel, keys, offered=asked.unsubscribe)
         recipients = tuple(replace(r, skip=codes.get(r.key, "")) if not r.skip else r for r in found)
         return _Accepted(route, not_before, content, recipients, duplicates)
 
@@ -195,11 +219,18 @@ class Intake:
         if not check.allowed:
             raise Decline("from_not_allowed", FieldFault(field, "This sender is not on the account's list."))
 
-    def _codes(self, asked: SendRequest, keys: Sequence[str]) -> dict[str, str]:
-        """Return who is not to be sent to, by normalised key, and the code of each; the weightier of two."""
+    def _codes(self, namespace: str, channel: str, keys: Sequence[str], *, offered: bool) -> dict[str, str]:
+        """Return who is not to be sent to, by normalised key, and the code of each; the weightier of two.
+
+        Args:
+            namespace: whose suppressions count.
+            channel: of the messages.
+            keys: normalised addresses or numbers.
+            offered: whether the messages offer an unsubscription.
+        """
         codes: dict[str, str] = {}
-        for reach in reaches(asked.channel, unsubscribable=asked.unsubscribe) if keys else ():
-            stored = self._unwanted.check(asked.namespace, keys, reach=reach)
+        for reach in reaches(channel, unsubscribable=offered) if keys else ():
+            stored = self._unwanted.check(namespace, keys, reach=reach)
             codes = dict.fromkeys(stored, reach.code) | codes
         return codes
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from shared.domain.channels.channel import Channel
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import GROUP, Content
+from shared.domain.content.personal import personal_of, personalised
 from shared.domain.content.plain_text import text_template
 from shared.domain.content.templates import (
     RECIPIENT,
@@ -100,7 +101,8 @@ class Composition:
         except InvalidTemplateError:  # what was stored was checked; its derived text may have become too long
             self.shared = Made(CannotCompose("invalid_template"), 0, 0)
             return
-        if self._links is None and not (self._texts and self._texts.variables):
+        own = content.personal or bool(self._texts and self._texts.variables)
+        if self._links is None and not own:
             self.shared = self._made(content if self._texts is None else self._texts.render(content, {}))
             self.together = True
 
@@ -115,6 +117,8 @@ class Composition:
         if self._groups is not None:
             return self._of_group(self._groups, recipient)
         values = {**recipient.values, RECIPIENT: recipient.address}
+        if self.content.personal:
+            return self._made(self._personal(recipient, values))
         added: tuple[tuple[str, str], ...] = ()
         if self._links is not None:
             try:
@@ -125,6 +129,13 @@ class Composition:
         if self._texts is None:
             return self._made(replace(self.content, headers=(*self.content.headers, *added)))
         return self._made(self._texts.render(self.content, values, added))
+
+    def _personal(self, recipient: Recipient, values: dict[str, str]) -> Content | CannotCompose:
+        """Return the message of a recipient that has parts of its own."""
+        content = self.content if self._texts is None else self._texts.render(self.content, values)
+        if isinstance(content, CannotCompose):
+            return content
+        return self._checked(personalised(content, personal_of(recipient.values)))
 
     def _of_group(self, groups: "Groups", recipient: Recipient) -> Made:
         """Return the message of a recipient's group: the very same object for all of them, unless each has a link."""
@@ -212,6 +223,7 @@ class _Texts:
             attachments=c.attachments,
             unsubscribe=c.unsubscribe,
             speech=c.speech,
+            beside=c.beside,
         )
 
 

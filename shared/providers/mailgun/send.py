@@ -271,7 +271,7 @@ def _own(content: Content, targets: Sequence[Target]) -> list[tuple[str, str]]:
         (target,) = targets
         to = target.recipient.address
         fields = [("to", _mailbox(to, target.recipient.display)), (f"v:{REF_ARG}", target.ref)]
-        if content.cc or content.bcc:
+        if content.copied:
             fields += [(role, _mailbox(b.address, b.display)) for role, boxes in copies(content, to) for b in boxes]
             fields.append((f"v:{TO_ARG}", digest(target.ref, to)))
         return fields

@@ -242,9 +242,11 @@ def _own(content: Content, target: Target) -> bytes:
     to = target.recipient
     mail: dict[str, Any] = {"To": mailbox(to.address, to.display)}
     metadata = {REF_ARG: target.ref}
-    if content.cc or content.bcc:
+    if content.copied:
         for role, boxes in copies(content, to.address):
-            mail[role.capitalize()] = ", ".join(mailbox(b.address, b.display) for b in boxes)
+            name = role.capitalize()
+            first = [mail[name]] if name in mail else []
+            mail[name] = ", ".join([*first, *(mailbox(b.address, b.display) for b in boxes)])
         metadata[TO_ARG] = digest(target.ref, to.address)
     return _json(mail | {"Metadata": metadata})[:-1] + b","
 

@@ -207,8 +207,9 @@ def _own(content: Content, target: Target) -> bytes:
     to = target.recipient
     mail: dict[str, Any] = {"to": [mailbox(to.address, to.display)]}
     tags = {REF_ARG: target.ref}
-    if content.cc or content.bcc:
-        mail |= {role: [mailbox(b.address, b.display) for b in boxes] for role, boxes in copies(content, to.address)}
+    if content.copied:
+        for role, boxes in copies(content, to.address):
+            mail[role] = [*mail.get(role, ()), *(mailbox(b.address, b.display) for b in boxes)]
         tags[TO_ARG] = digest(target.ref, to.address)
     mail["tags"] = [{"name": name, "value": value} for name, value in tags.items()]
     return _json(mail)[:-1] + b","

@@ -185,11 +185,13 @@ class SendGrid:
 def _personalization(content: Content, target: Target, *, alone: bool) -> str:
     to = target.recipient
     who = f'{{"email":{json.dumps(to.address)}' + (f',"name":{json.dumps(to.display)}}}' if to.display else "}")
-    if not alone or not (content.cc or content.bcc):
+    if not alone or not content.copied:
         return f'{{"to":[{who}],"custom_args":{{"{REF_ARG}":"{target.ref}"}}}}'
     args = f'"{REF_ARG}":"{target.ref}","{TO_ARG}":"{digest(target.ref, to.address)}"'
-    roles = "".join([f',"{r}":{json.dumps([_mailbox(b) for b in bs])}' for r, bs in copies(content, to.address)])
-    return f'{{"to":[{who}]{roles},"custom_args":{{{args}}}}}'
+    others = dict(copies(content, to.address))
+    beside = "".join([f",{json.dumps(_mailbox(b))}" for b in others.pop("to", ())])
+    roles = "".join([f',"{r}":{json.dumps([_mailbox(b) for b in bs])}' for r, bs in others.items()])
+    return f'{{"to":[{who}{beside}]{roles},"custom_args":{{{args}}}}}'
 
 
 def _mailbox(box: Mailbox) -> dict[str, str]:

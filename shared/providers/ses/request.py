@@ -77,9 +77,10 @@ def entry(content: Content, target: Target, credential: str) -> bytes:
     to = target.recipient.address
     boxes = {"ToAddresses": [_mailbox(to, target.recipient.display)]}
     named = tags(target.ref, credential)
-    if content.cc or content.bcc:
+    if content.copied:
         for role, found in copies(content, to):
-            boxes[f"{role.title()}Addresses"] = [_mailbox(b.address, b.display) for b in found]
+            name = f"{role.title()}Addresses"
+            boxes[name] = [*boxes.get(name, ()), *(_mailbox(b.address, b.display) for b in found)]
         named.append({"Name": TO_ARG, "Value": digest(target.ref, to)})
     return f'"Destination":{json.dumps(boxes)},"EmailTags":{json.dumps(named)}}}'.encode()
 

@@ -153,7 +153,7 @@ class Ses:
     def per_call_of(self, content: Content) -> int:
         """Return the most recipients in a call with this content; see `ports.Sized`."""
         least = len(content.html) + len(content.text) + sum([len(a.data) for a in content.attachments])
-        if content.cc or content.bcc or least > MAX_INLINE or len(self._bulk(content).body) > MAX_INLINE:
+        if content.copied or least > MAX_INLINE or len(self._bulk(content).body) > MAX_INLINE:
             return 1
         return PER_CALL
 

@@ -55,11 +55,11 @@ def common(content: Content) -> bytes:
     return "".join(headers).encode("utf-8", "replace") + _body(content)
 
 
-def own(to: Mailbox, cc: Iterable[Mailbox], ref: str, sender: str, now: float) -> bytes:
+def own(to: Iterable[Mailbox], cc: Iterable[Mailbox], ref: str, sender: str, now: float) -> bytes:
     """Return the header lines of one mail alone; they come before the common part.
 
     Args:
-        to: the recipient.
+        to: the recipient, and whom else `To` shows.
         cc: who else sees it.
         ref: the attempt's; the Message-ID is made of it, so it is the same whenever this attempt is looked at.
         sender: the address whose domain names the Message-ID.
@@ -67,7 +67,7 @@ def own(to: Mailbox, cc: Iterable[Mailbox], ref: str, sender: str, now: float) -
     """
     date = format_datetime(datetime.fromtimestamp(int(now), tz=UTC))
     lines = [_line("Date", date), _line("Message-ID", message_id(ref, sender)), _line(REF_HEADER, ref)]
-    lines.append(_line("To", mailbox(to)))
+    lines.append(_line("To", ",\r\n ".join(map(mailbox, to))))
     copies = [mailbox(box) for box in cc]
     if copies:
         lines.append(_line("Cc", ",\r\n ".join(copies)))

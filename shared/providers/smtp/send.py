@@ -200,7 +200,7 @@ class SmtpRelay:
             if _ADDRESS.fullmatch(address) is None:
                 return Rejected(code, permanent=True)
         shown = Mailbox(to, target.recipient.display)
-        head = own(shown, roles.get("cc", []), target.ref, sender, self._clock.now())
+        head = own((shown, *roles.get("to", [])), roles.get("cc", []), target.ref, sender, self._clock.now())
         written = "".join([sender, to, *(box.address for box in others)])
         utf8 = not (written.isascii() and (content.reply_to is None or content.reply_to.address.isascii()))
         return Mail(sender, (to, *(box.address for box in others)), (head, shared), utf8)

@@ -1,0 +1,1 @@
+"""Doors of the API that take requests in other services' terms."""

@@ -1,0 +1,141 @@
+"""What one recipient's message has of its own beside its job's content: texts in place of tags, headers, copies.
+
+It is kept with the recipient's values, under a name that no placeholder of a template has. A tag is any text, and what
+comes in its place is data that is not read again: neither is escaped, and other tags in it stay as they are.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Final
+
+from shared.domain.content.content import Content, Mailbox
+
+PERSONAL: Final = "@"
+"""The value of a recipient that holds its `Personal` as JSON."""
+MAX_BYTES: Final = 128 * 1024
+"""Of a recipient's `Personal` as JSON: a chunk holds at least one such recipient."""
+_BREAKS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+"""What a subject cannot have: a run of it in a text that comes in place of a tag becomes a space."""
+_BOXES: Final = ("beside", "cc", "bcc")
+_OWN: Final = ("subject", "headers", "texts", *_BOXES)
+"""What changes the message; tags and metadata only go with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Personal:
+    """A recipient's own parts.
+
+    Attributes:
+        subject: instead of the content's; empty: that one.
+        headers: instead of those of the same name, or more.
+        texts: tag → what comes in its place in subject and bodies.
+        beside: further recipients that `To` shows.
+        labels: the owner's words for the message, which events repeat.
+        metadata: the owner's own data, which events repeat.
+    """
+
+    subject: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    beside: tuple[Mailbox, ...] = ()
+    cc: tuple[Mailbox, ...] = ()
+    bcc: tuple[Mailbox, ...] = ()
+    labels: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the message is another than the content says."""
+        return any(getattr(self, name) for name in _OWN)
+
+    @property
+    def known(self) -> "Personal":
+        """Only what goes with the message, without what changes it."""
+        return Personal(labels=self.labels, metadata=self.metadata)
+
+    def values(self) -> dict[str, str]:
+        """Return the recipient's values that hold it; none if it is empty."""
+        found: dict[str, Any] = {name: [[b.address, b.display] for b in getattr(self, name)] for name in _BOXES}
+        found |= {"subject": self.subject, "headers": self.headers, "texts": dict(self.texts)}
+        found |= {"labels": self.labels, "metadata": dict(self.metadata)}
+        kept = {name: value for name, value in found.items() if value}
+        return {PERSONAL: json.dumps(kept, ensure_ascii=False, separators=(",", ":"))} if kept else {}
+
+
+def personal_of(values: Mapping[str, str]) -> Personal:
+    """Return what a recipient's values hold; empty if they hold none."""
+    stored = values.get(PERSONAL)
+    if stored is None:
+        return Personal()
+    raw = json.loads(stored)
+    return Personal(
+        subject=raw.get("subject", ""),
+        headers=tuple((name, value) for name, value in raw.get("headers", ())),
+        texts=raw.get("texts", {}),
+        labels=tuple(raw.get("labels", ())),
+        metadata=raw.get("metadata", {}),
+        **{name: tuple(Mailbox(*box) for box in raw.get(name, ())) for name in _BOXES},
+    )
+
+
+def personalised(content: Content, own: Personal) -> Content:
+    """Return a content with a recipient's own parts.
+
+    Args:
+        content: the job's, rendered if it has placeholders.
+        own: the recipient's parts.
+    """
+    subject, html, text = own.subject or content.subject, content.html, content.text
+    if own.texts:
+        subject = _filled(subject, {tag: _BREAKS.sub(" ", given) for tag, given in own.texts.items()})
+        html, text = _filled(html, own.texts), _filled(text, own.texts)
+    return replace(
+        content,
+        subject=subject,
+        html=html,
+        text=text,
+        headers=_merged(content.headers, own.headers),
+        beside=(*content.beside, *own.beside),
+        cc=(*content.cc, *own.cc),
+        bcc=(*content.bcc, *own.bcc),
+        personal=False,
+    )
+
+
+def uncopied_values(values: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+    """Return a recipient's values without copies to some addresses.
+
+    Args:
+        values: of a recipient.
+        names: the addresses as they are written, in lower case.
+    """
+    if PERSONAL not in values:
+        return dict(values)
+    own = personal_of(values)
+
+    def left(boxes: Iterable[Mailbox]) -> tuple[Mailbox, ...]:
+        return tuple(b for b in boxes if b.address.lower() not in names)
+
+    own = replace(own, beside=left(own.beside), cc=left(own.cc), bcc=left(own.bcc))
+    rest = {name: value for name, value in values.items() if name != PERSONAL}
+    return {**rest, **own.values()}
+
+
+def _merged(shared: Iterable[tuple[str, str]], own: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return headers of which the recipient's own come in place of those of the same name."""
+    own = tuple(own)
+    mine = {name.lower() for name, _ in own}
+    return (*((name, value) for name, value in shared if name.lower() not in mine), *own)
+
+
+def _filled(text: str, texts: Mapping[str, str]) -> str:
+    return _tags(tuple(sorted(texts, key=len, reverse=True))).sub(lambda found: texts[found[0]], text) if text else text
+
+
+@lru_cache(maxsize=64)
+def _tags(tags: tuple[str, ...]) -> re.Pattern[str]:
+    """Return what finds tags in a text; of several that begin at one place the longest."""
+    return re.compile("|".join(map(re.escape, tags)))

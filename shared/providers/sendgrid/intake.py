@@ -1,0 +1,374 @@
+"""The door for clients of SendGrid: reads `POST /v3/mail/send`, and answers as SendGrid does.
+
+Sources: github.com/twilio/sendgrid-oai (tsg_mail_v3.json, commit dbe0e0d); twilio.com/docs/sendgrid/api-reference/
+mail-send (limits, errors), …/for-developers/sending-email/sandbox-mode and /substitution-tags; sendgrid-python 6.12.5
+and @sendgrid/mail 8.1.6 for what clients really send.
+"""
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from shared.domain.content.content import Attachment
+from shared.domain.content.posting import PostedBox, PostedMessage, Posting
+from shared.providers.doors import Door, DoorFault, DoorRefusal, Uncarried
+from shared.providers.sendgrid.carried import REFUSED
+
+MAX_RECIPIENTS: Final = 1000
+"""Addresses of a request, among all of to, cc and bcc."""
+MAX_ARGS: Final = 10_000
+"""Bytes of the custom arguments of a message."""
+MAX_SUBSTITUTIONS: Final = 50_000
+"""Bytes of the substitutions of a message."""
+MAX_LINE: Final = 998
+"""Characters of a header line: RFC 5322 2.1.1."""
+LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
+TEXT: Final = r"^[^\x00]+$"
+_KINDS: Final = ("text/plain", "text/html")
+
+
+def _base64(data: str) -> str:
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("Not valid base64") from None
+    return data
+
+
+class Given(BaseModel):
+    """A part of a request: unknown fields are refused, and JSON types are taken as they are."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True, defer_build=True)
+
+
+Subject = Annotated[str, Field(min_length=1, max_length=MAX_LINE, pattern=LINE)]
+Plain = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+Args = Annotated[dict[str, Plain], Field(max_length=MAX_ARGS)]
+Headers = Annotated[dict[str, str], Field(max_length=50)]
+
+
+class EmailBox(Given):
+    """An address, with a name if there is one."""
+
+    email: str = Field(min_length=1, max_length=MAX_LINE)
+    name: str | None = Field(None, max_length=MAX_LINE)
+
+
+class Personalization(Given):
+    """One message: all who get it see `to` and `cc`."""
+
+    to: list[EmailBox] = Field(min_length=1, max_length=MAX_RECIPIENTS)
+    cc: list[EmailBox] | None = Field(None, max_length=MAX_RECIPIENTS)
+    bcc: list[EmailBox] | None = Field(None, max_length=MAX_RECIPIENTS)
+    from_: Any = Field(None, alias="from", description=f"Refused. {REFUSED['personalizations.from']}")
+    subject: Subject | None = None
+    headers: Headers | None = None
+    substitutions: dict[Annotated[str, Field(min_length=1)], Plain] | None = Field(
+        None, max_length=10_000, description="Tag → what is put in its place."
+    )
+    dynamic_template_data: dict[str, Any] | None = Field(
+        None, description="For the placeholders of `template_id`: texts, numbers, booleans."
+    )
+    custom_args: Args | None = None
+    send_at: int | None = Field(None, ge=0, description="Unix seconds; the same for all messages.")
+
+
+class MailPart(Given):
+    """A body."""
+
+    type: str = Field(min_length=1, max_length=127, description="`text/plain` or `text/html`.")
+    value: Annotated[str, Field(min_length=1, max_length=2_000_000, pattern=TEXT)]
+
+
+class MailFile(Given):
+    """A file."""
+
+    content: Annotated[
+        str, Field(min_length=1, json_schema_extra={"contentEncoding": "base64"}), AfterValidator(_base64)
+    ]
+    type: str | None = Field(
+        None, max_length=127, pattern=r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$", description="Its media type."
+    )
+    filename: str = Field(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f-\x9f/\\]+$")
+    disposition: Literal["inline", "attachment"] | None = None
+    content_id: str | None = Field(None, max_length=127, pattern=r"^[A-Za-z0-9_.@-]*$")
+
+
+class Switch(BaseModel):
+    """A setting; what else it has is read only where it is enabled, and there it is refused."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, hide_input_in_errors=True, defer_build=True)
+
+    enable: bool | None = None
+
+
+class MailSettings(Given):
+    """How the request is taken. Only `sandbox_mode` may be enabled."""
+
+    sandbox_mode: Switch | None = Field(None, description="The messages are a test.")
+    bypass_list_management: Switch | None = None
+    bypass_spam_management: Switch | None = None
+    bypass_bounce_management: Switch | None = None
+    bypass_unsubscribe_management: Switch | None = None
+    footer: Switch | None = None
+    bcc: Switch | None = None
+    spam_check: Switch | None = None
+
+
+class TrackingSettings(Given):
+    """What is tracked: nothing. None of them may be enabled."""
+
+    click_tracking: Switch | None = None
+    open_tracking: Switch | None = None
+    subscription_tracking: Switch | None = None
+    ganalytics: Switch | None = None
+
+
+class SendGridMail(Given):
+    """A request of SendGrid's Mail Send API, version 3."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "personalizations": [{"to": [{"email": "ben@example.org", "name": "Ben"}]}],
+                    "from": {"email": "news@example.com", "name": "News"},
+                    "subject": "Your order",
+                    "content": [{"type": "text/plain", "value": "It is on its way."}],
+                    "categories": ["orders"],
+                }
+            ]
+        }
+    )
+
+    personalizations: list[Personalization] = Field(min_length=1, max_length=MAX_RECIPIENTS)
+    from_: EmailBox = Field(alias="from")
+    subject: Subject | None = None
+    reply_to: EmailBox | None = None
+    reply_to_list: list[EmailBox] | None = Field(None, max_length=1)
+    content: list[MailPart] | None = Field(None, max_length=2)
+    attachments: list[MailFile] | None = Field(None, max_length=20)
+    template_id: str | None = Field(None, max_length=100, description="Of a template that is stored here.")
+    headers: Headers | None = None
+    categories: list[Annotated[str, Field(min_length=1, max_length=255, pattern=LINE)]] | None = Field(
+        None, max_length=10
+    )
+    custom_args: Args | None = None
+    send_at: int | None = Field(None, ge=0, description="Unix seconds.")
+    sections: Any = Field(None, description=f"Refused. {REFUSED['sections']}")
+    asm: Any = Field(None, description=f"Refused. {REFUSED['asm']}")
+    batch_id: Any = Field(None, description=f"Refused. {REFUSED['batch_id']}")
+    ip_pool_name: Any = Field(None, description=f"Refused. {REFUSED['ip_pool_name']}")
+    mail_settings: MailSettings | None = None
+    tracking_settings: TrackingSettings | None = None
+
+
+class SendGridError(BaseModel):
+    """What is wrong with a request."""
+
+    message: str
+    field: str | None = Field(description="Its path in the request; null if it is about none.")
+    help: str | None = Field(description="Where this API explains it.")
+
+
+class SendGridErrors(BaseModel):
+    """SendGrid's form of errors."""
+
+    errors: list[SendGridError]
+
+
+# Reading
+
+
+def read(mail: SendGridMail) -> Posting:
+    """Return what a request asks for.
+
+    Raises:
+        Uncarried: with all fields that are refused, or with the first other fault.
+    """
+    refused = [DoorFault(where, REFUSED[name]) for where, name in _refused(mail)]
+    if refused:
+        raise Uncarried(*refused)
+    _check_sizes(mail)
+    text, html = _bodies(mail)
+    replies = [mail.reply_to] if mail.reply_to else list(mail.reply_to_list or ())
+    if mail.reply_to and mail.reply_to_list:
+        raise _uncarried("reply_to_list", "Give either `reply_to` or `reply_to_list`.")
+    settings = mail.mail_settings
+    return Posting(
+        sender=_box(mail.from_, "from"),
+        messages=tuple(_message(mail, one, n) for n, one in enumerate(mail.personalizations)),
+        subject=mail.subject or "",
+        html=html,
+        text=text,
+        reply_to=_box(replies[0], "reply_to" if mail.reply_to else "reply_to_list.0") if replies else None,
+        headers=_headers(mail.headers),
+        attachments=tuple(_file(f, n) for n, f in enumerate(mail.attachments or ())),
+        template=mail.template_id or "",
+        labels=tuple(dict.fromkeys(mail.categories or ())),
+        send_at=_send_at(mail),
+        rehearsed=bool(settings and settings.sandbox_mode and settings.sandbox_mode.enable),
+        fields={
+            "subject": "subject",
+            "body": "content",
+            "headers": "headers",
+            "send_at": "send_at",
+            "template": "template_id",
+        },
+    )
+
+
+def _uncarried(field: str, text: str) -> Uncarried:
+    return Uncarried(DoorFault(field, text))
+
+
+def _refused(mail: SendGridMail) -> Iterator[tuple[str, str]]:
+    """Yield the path and the name of each field that is refused."""
+    for name in ("sections", "asm", "batch_id", "ip_pool_name"):
+        if getattr(mail, name) not in (None, "", {}, []):
+            yield name, name
+    for n, one in enumerate(mail.personalizations):
+        if one.from_ is not None:
+            yield f"personalizations.{n}.from", "personalizations.from"
+    for group, name in ((mail.mail_settings, "mail_settings"), (mail.tracking_settings, "tracking_settings")):
+        for setting in type(group).model_fields if group is not None else ():
+            switch = getattr(group, setting)
+            if switch is not None and switch.enable and setting != "sandbox_mode":
+                yield f"{name}.{setting}", f"{name}.{setting}"
+
+
+def _check_sizes(mail: SendGridMail) -> None:
+    """Refuse what SendGrid refuses by its size, too."""
+    found = 0
+    for n, one in enumerate(mail.personalizations):
+        found += sum(len(boxes or ()) for boxes in (one.to, one.cc, one.bcc))
+        if _bytes({**(mail.custom_args or {}), **(one.custom_args or {})}) > MAX_ARGS:
+            raise _uncarried(f"personalizations.{n}.custom_args", f"A message has at most {MAX_ARGS:,} bytes of them.")
+        if _bytes(one.substitutions or {}) > MAX_SUBSTITUTIONS:
+            text = f"A message has at most {MAX_SUBSTITUTIONS:,} bytes of them."
+            raise _uncarried(f"personalizations.{n}.substitutions", text)
+    if found > MAX_RECIPIENTS:
+        raise _uncarried("personalizations", f"A request has at most {MAX_RECIPIENTS:,} addresses in to, cc and bcc.")
+
+
+def _bytes(texts: Mapping[str, str]) -> int:
+    return sum(len(f"{name}{text}".encode("utf-8", "replace")) for name, text in texts.items())
+
+
+def _bodies(mail: SendGridMail) -> tuple[str, str]:
+    """Return the text and the HTML of a request; both empty with a template, which has them."""
+    bodies: dict[str, str] = {}
+    for n, part in enumerate(mail.content or ()):
+        if part.type not in _KINDS:
+            raise _uncarried(f"content.{n}.type", "A body is text/plain or text/html. Attach other files.")
+        if part.type in bodies:
+            raise _uncarried(f"content.{n}.type", "A request has one body of each type.")
+        bodies[part.type] = part.value
+    if mail.template_id and any(body.strip() for body in bodies.values()):
+        raise _uncarried("content", "The bodies are those of the template. Leave `content` out.")
+    text, html = (bodies.get(kind, "") for kind in _KINDS)
+    return ("", "") if mail.template_id else (text, html)
+
+
+def _box(given: EmailBox, where: str) -> PostedBox:
+    return PostedBox(given.email, given.name or "", f"{where}.email")
+
+
+def _headers(given: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    return tuple((given or {}).items())
+
+
+def _message(mail: SendGridMail, one: Personalization, n: int) -> PostedMessage:
+    place = f"personalizations.{n}"
+
+    def boxes(role: str, given: Sequence[EmailBox] | None) -> tuple[PostedBox, ...]:
+        return tuple(_box(box, f"{place}.{role}.{i}") for i, box in enumerate(given or ()))
+
+    if one.dynamic_template_data and not mail.template_id:
+        raise _uncarried(f"{place}.dynamic_template_data", "It needs a `template_id`. Use substitutions without one.")
+    if one.substitutions and mail.template_id:
+        raise _uncarried(f"{place}.substitutions", "Templates here take `dynamic_template_data`.")
+    return PostedMessage(
+        place=place,
+        to=boxes("to", one.to),
+        cc=boxes("cc", one.cc),
+        bcc=boxes("bcc", one.bcc),
+        subject=one.subject or "",
+        headers=_headers(one.headers),
+        texts=one.substitutions or {},
+        values=_values(one.dynamic_template_data or {}, f"{place}.dynamic_template_data"),
+        metadata={**(mail.custom_args or {}), **(one.custom_args or {})},
+    )
+
+
+def _values(given: Mapping[str, Any], where: str) -> dict[str, str]:
+    """Return the values of a template's placeholders, whose names have no case."""
+    found: dict[str, str] = {}
+    for name, value in given.items():
+        if not isinstance(value, str | int | float | None):
+            raise _uncarried(f"{where}.{name}", "A value is a text, a number or a boolean: templates have no loops.")
+        if name.strip().lower() in found:
+            raise _uncarried(f"{where}.{name}", "Two names differ only by spaces or case.")
+        found[name.strip().lower()] = _written(value)
+    return found
+
+
+def _written(value: str | float | None) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _file(given: MailFile, n: int) -> Attachment:
+    inline = given.disposition == "inline"
+    if inline and not given.content_id:
+        raise _uncarried(f"attachments.{n}.content_id", "An inline file needs a `content_id`.")
+    kind = given.type or "application/octet-stream"
+    return Attachment(given.filename, kind, given.content, given.content_id or "" if inline else "")
+
+
+def _send_at(mail: SendGridMail) -> int:
+    """Return when all messages begin, Unix seconds; 0: at once."""
+    times = [one.send_at if one.send_at is not None else mail.send_at or 0 for one in mail.personalizations]
+    for n, at in enumerate(times):
+        if at != times[0]:
+            raise _uncarried(f"personalizations.{n}.send_at", "All messages of a request are sent at the same time.")
+    return times[0]
+
+
+# Answering
+
+
+def _taken(posting: Posting, job: str) -> tuple[int, dict[str, str]]:
+    return (200 if posting.rehearsed else 202), {"X-Message-Id": job}
+
+
+def _status(code: str, status: int) -> int:
+    if code == "from_not_allowed":
+        return 403
+    return 400 if status in (404, 409, 422) and code not in ("not_found", "method_not_allowed") else status
+
+
+def _said(refusal: DoorRefusal) -> str:
+    errors = [SendGridError(message=f.text, field=f.field or None, help=refusal.help) for f in refusal.faults]
+    return SendGridErrors(errors=errors).model_dump_json()
+
+
+DOOR: Final = Door(
+    path="/v3/mail/send",
+    name="sendMailAsSendGrid",
+    tag="Other services",
+    summary="Send as by SendGrid's API",
+    description="Takes the requests of SendGrid's `POST /v3/mail/send`, so that its SDKs work with the address of this "
+    "API and one of its keys. The messages are one job. What cannot be carried is refused with 400 in SendGrid's form.",
+    body=SendGridMail,
+    read=read,
+    taken=_taken,
+    headers={"X-Message-Id": "The ID of the job, for `GET /batches/{id}`. Events of hooks have it as `job_id`."},
+    refusal=SendGridErrors,
+    status=_status,
+    refused=_said,
+)
