@@ -44,9 +44,9 @@ class MessageChange(View):
     name: str | None = Field(description="The job's name.", examples=["Invoices"])
     campaign_id: str | None = Field(examples=[None])
     test: bool = Field(examples=[False])
-    tags: list[str] = Field(description="Of a message that was sent with any.", examples=[["invoices"]])
+    tags: list[str] = Field(description="The owner's words for the message.", examples=[["invoices"]])
     metadata: dict[str, str] = Field(
-        description="What its owner has sent along with the message, as it is.", examples=[{"order": "4711"}]
+        description="The owner's own data that came with the message.", examples=[{"order": "4711"}]
     )
 
 

@@ -151,6 +151,8 @@ def pack(content: Content) -> bytes:
     for name in ("beside", "personal"):
         if not document[name]:
             del document[name]  # likewise before recipients had parts of their own
+    if content.beside or content.personal:
+        document["merged"] = document.pop("merge")  # older senders fail, instead of sending what belongs to no one
     return zlib.compress(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(), 6)
 
 
@@ -167,7 +169,7 @@ def unpack(data: bytes) -> Content:
         bcc=tuple(Mailbox(**m) for m in raw["bcc"]),
         headers=tuple((k, v) for k, v in raw["headers"]),
         attachments=tuple(Attachment(**a) for a in raw["attachments"]),
-        merge=raw["merge"],
+        merge=raw["merged"] if "merged" in raw else raw["merge"],
         unsubscribe=raw["unsubscribe"],
         speech=Speech.read(raw.get("speech")),
         digest=_digest(raw.get("digest")),

@@ -27,7 +27,7 @@ from shared.engine.intake.routes import FUTURE
 MAX_NAME: Final = 100
 """Characters of a job's name."""
 NO_RECIPIENT: Final = "no_recipient"
-"""Why a copy is not sent: nobody is left whom it would be a copy for."""
+"""Why a copy is not sent: no recipient is left whom it would be a copy for."""
 
 
 @dataclass(frozen=True, slots=True)

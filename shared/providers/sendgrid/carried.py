@@ -30,7 +30,7 @@ REFUSED: Final[Mapping[str, str]] = {
     "personalizations.from": "All messages of a request have the same sender. Send one request for each sender.",
     "sections": "Put the texts into the substitutions.",
     "asm": "There are no unsubscribe groups. Send your own List-Unsubscribe header, or use a campaign.",
-    "batch_id": "Scheduled sends are listed by GET /schedules, and cancelled by DELETE /schedules/{id}.",
+    "batch_id": "GET /schedules lists scheduled sends, and DELETE /schedules/{id} cancels one.",
     "ip_pool_name": "There are no IP pools. The deployment's route decides.",
     "mail_settings.bypass_list_management": "Suppressions always count.",
     "mail_settings.bypass_spam_management": "Suppressions always count.",

@@ -67,7 +67,7 @@ class Personalization(Given):
     subject: Subject | None = None
     headers: Headers | None = None
     substitutions: dict[Annotated[str, Field(min_length=1)], Plain] | None = Field(
-        None, max_length=10_000, description="Tag → what is put in its place."
+        None, max_length=10_000, description="Tag → text that replaces it."
     )
     dynamic_template_data: dict[str, Any] | None = Field(
         None, description="For the placeholders of `template_id`: texts, numbers, booleans."
@@ -106,7 +106,7 @@ class Switch(BaseModel):
 
 
 class MailSettings(Given):
-    """How the request is taken. Only `sandbox_mode` may be enabled."""
+    """Settings of the request. Only `sandbox_mode` may be enabled."""
 
     sandbox_mode: Switch | None = Field(None, description="The messages are a test.")
     bypass_list_management: Switch | None = None
@@ -119,7 +119,7 @@ class MailSettings(Given):
 
 
 class TrackingSettings(Given):
-    """What is tracked: nothing. None of them may be enabled."""
+    """Nothing is tracked, so none of them may be enabled."""
 
     click_tracking: Switch | None = None
     open_tracking: Switch | None = None
@@ -167,7 +167,7 @@ class SendGridMail(Given):
 
 
 class SendGridError(BaseModel):
-    """What is wrong with a request."""
+    """A fault of a request."""
 
     message: str
     field: str | None = Field(description="Its path in the request; null if it is about none.")
@@ -363,7 +363,8 @@ DOOR: Final = Door(
     tag="Other services",
     summary="Send as by SendGrid's API",
     description="Takes the requests of SendGrid's `POST /v3/mail/send`, so that its SDKs work with the address of this "
-    "API and one of its keys. The messages are one job. What cannot be carried is refused with 400 in SendGrid's form.",
+    "API and one of its keys. The messages are one job. A request that has anything else is refused with 400 in "
+    "SendGrid's form.",
     body=SendGridMail,
     read=read,
     taken=_taken,
