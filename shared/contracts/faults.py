@@ -58,6 +58,7 @@ OWN: Final = frozenset({"value_error", "assertion_error"})
 PATTERNS: Final[Mapping[str, str]] = {
     r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$": "must be one line, without control characters",
     r"^[^\x00]+$": "must not have a NUL character",
+    r"^[^\x00]*$": "must not have a NUL character",
     r"^[A-Z]{2}$": "must be a country's two capital letters, as in DE",
     r"^([A-Z]{2})?$": "must be a country's two capital letters, as in DE, or empty",
     r"^[a-z_]+\.[a-z_]+$": "must be two words with a dot between them, as in job.stopped",

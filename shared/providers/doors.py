@@ -61,6 +61,7 @@ class Door:
         summary: a line for people; `description`: more of it.
         body: model of the vendor's request.
         read: what a valid body asks for. Raises Uncarried.
+        statuses: of requests that are taken.
         taken: the status and the headers of a request that was taken, by the id of its job.
         headers: of that answer, with what they say.
         refusal: model of the vendor's errors.
@@ -75,6 +76,7 @@ class Door:
     description: str
     body: type[BaseModel]
     read: Callable[[Any], Posting]
+    statuses: tuple[int, ...]
     taken: Callable[[Posting, str], tuple[int, Mapping[str, str]]]
     headers: Mapping[str, str]
     refusal: type[BaseModel]

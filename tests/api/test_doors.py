@@ -267,6 +267,16 @@ def test_a_fault_of_ours_says_nothing_but_the_requests_id(api: Api, monkeypatch:
     assert "ann" not in got.text
 
 
+def test_a_field_that_is_not_there_is_named(api: Api) -> None:
+    got = post(api, {**mail({"to": [TO], "cC": []}), "nonsense": 1})
+    assert got.status == 400
+    named = {
+        ("nonsense", "This field is unknown here."),
+        ("personalizations.0.cC", "This field is unknown here. Did you mean `cc`?"),
+    }
+    assert set(errors(got)) == named
+
+
 def test_below_a_stage_it_is_answered_alike(api: Api) -> None:
     made = event("POST", f"/prod{PATH}", body="{")
     made["requestContext"]["stage"] = "prod"

@@ -127,7 +127,7 @@ def _route(door: Door) -> AnyRoute:
         handler=partial(post, door),
         query=Nothing,
         body=door.body,
-        answers={202: Nothing},
+        answers=dict.fromkeys(door.statuses, Nothing),
         problems=("account_suspended", "from_not_allowed", "no_valid_recipient", "no_route"),
         body_required=True,
         idempotent=True,

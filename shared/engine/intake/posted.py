@@ -151,33 +151,34 @@ def _read(asked: PostedMessage) -> PostedTo:
 
 
 def _content(asked: Posting, template: Message | None) -> Content:
-    sender = mailbox(box_address(asked.sender))
-    reply_to = mailbox(box_address(asked.reply_to)) if asked.reply_to else None
+    shared = Content(
+        sender=mailbox(box_address(asked.sender)),
+        subject=asked.subject or asked.messages[0].subject,
+        html=asked.html,
+        text=asked.text,
+        reply_to=mailbox(box_address(asked.reply_to)) if asked.reply_to else None,
+        headers=asked.headers,
+        attachments=asked.attachments,
+    )
     if template is not None:
-        if UNSUBSCRIBE_URL in variables(template.templates(EMAIL.name)):
-            raise invalid(asked.fields["template"], "The template has an unsubscription link: use a campaign.")
-        return Content(
-            sender=sender,
-            subject=template.subject,
-            html=template.body,
-            text=template.text,
-            reply_to=reply_to or template.reply_to,
-            headers=asked.headers,
-            attachments=asked.attachments,
-            merge=True,
-        )
+        return _of_template(asked, shared, template)
     if not asked.html and not asked.text:
         raise invalid(asked.fields["body"], "A message needs a text or HTML.")
     if not all((m.subject or asked.subject).strip() for m in asked.messages):
         raise invalid(asked.fields["subject"], "A message needs a subject: one for all, or one of its own.")
-    return Content(
-        sender=sender,
-        subject=asked.subject or asked.messages[0].subject,
-        html=asked.html,
-        text=asked.text,
-        reply_to=reply_to,
-        headers=asked.headers,
-        attachments=asked.attachments,
+    return shared
+
+
+def _of_template(asked: Posting, shared: Content, template: Message) -> Content:
+    if UNSUBSCRIBE_URL in variables(template.templates(EMAIL.name)):
+        raise invalid(asked.fields["template"], "The template has an unsubscription link: use a campaign.")
+    return replace(
+        shared,
+        subject=template.subject,
+        html=template.body,
+        text=template.text,
+        reply_to=shared.reply_to or template.reply_to,
+        merge=True,
     )
 
 

@@ -27,6 +27,11 @@ MAX_LINE: Final = 998
 """Characters of a header line: RFC 5322 2.1.1."""
 LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
 TEXT: Final = r"^[^\x00]+$"
+_FIELDS: Final[Mapping[str, str]] = {
+    **{name: name for name in ("subject", "headers", "send_at")},
+    "body": "content",
+    "template": "template_id",
+}
 _KINDS: Final = ("text/plain", "text/html")
 
 
@@ -97,7 +102,7 @@ class MailFile(Given):
     content_id: str | None = Field(None, max_length=127, pattern=r"^[A-Za-z0-9_.@-]*$")
 
 
-class Switch(BaseModel):
+class MailSetting(BaseModel):
     """A setting; what else it has is read only where it is enabled, and there it is refused."""
 
     model_config = ConfigDict(extra="ignore", strict=True, hide_input_in_errors=True, defer_build=True)
@@ -108,23 +113,23 @@ class Switch(BaseModel):
 class MailSettings(Given):
     """Settings of the request. Only `sandbox_mode` may be enabled."""
 
-    sandbox_mode: Switch | None = Field(None, description="The messages are a test.")
-    bypass_list_management: Switch | None = None
-    bypass_spam_management: Switch | None = None
-    bypass_bounce_management: Switch | None = None
-    bypass_unsubscribe_management: Switch | None = None
-    footer: Switch | None = None
-    bcc: Switch | None = None
-    spam_check: Switch | None = None
+    sandbox_mode: MailSetting | None = Field(None, description="The messages are a test.")
+    bypass_list_management: MailSetting | None = None
+    bypass_spam_management: MailSetting | None = None
+    bypass_bounce_management: MailSetting | None = None
+    bypass_unsubscribe_management: MailSetting | None = None
+    footer: MailSetting | None = None
+    bcc: MailSetting | None = None
+    spam_check: MailSetting | None = None
 
 
 class TrackingSettings(Given):
     """Nothing is tracked, so none of them may be enabled."""
 
-    click_tracking: Switch | None = None
-    open_tracking: Switch | None = None
-    subscription_tracking: Switch | None = None
-    ganalytics: Switch | None = None
+    click_tracking: MailSetting | None = None
+    open_tracking: MailSetting | None = None
+    subscription_tracking: MailSetting | None = None
+    ganalytics: MailSetting | None = None
 
 
 class SendGridMail(Given):
@@ -194,30 +199,20 @@ def read(mail: SendGridMail) -> Posting:
         raise Uncarried(*refused)
     _check_sizes(mail)
     text, html = _bodies(mail)
-    replies = [mail.reply_to] if mail.reply_to else list(mail.reply_to_list or ())
-    if mail.reply_to and mail.reply_to_list:
-        raise _uncarried("reply_to_list", "Give either `reply_to` or `reply_to_list`.")
-    settings = mail.mail_settings
     return Posting(
         sender=_box(mail.from_, "from"),
         messages=tuple(_message(mail, one, n) for n, one in enumerate(mail.personalizations)),
         subject=mail.subject or "",
         html=html,
         text=text,
-        reply_to=_box(replies[0], "reply_to" if mail.reply_to else "reply_to_list.0") if replies else None,
+        reply_to=_reply_to(mail),
         headers=_headers(mail.headers),
-        attachments=tuple(_file(f, n) for n, f in enumerate(mail.attachments or ())),
+        attachments=_files(mail),
         template=mail.template_id or "",
         labels=tuple(dict.fromkeys(mail.categories or ())),
         send_at=_send_at(mail),
-        rehearsed=bool(settings and settings.sandbox_mode and settings.sandbox_mode.enable),
-        fields={
-            "subject": "subject",
-            "body": "content",
-            "headers": "headers",
-            "send_at": "send_at",
-            "template": "template_id",
-        },
+        rehearsed=_enabled(mail.mail_settings, "sandbox_mode"),
+        fields=_FIELDS,
     )
 
 
@@ -235,9 +230,22 @@ def _refused(mail: SendGridMail) -> Iterator[tuple[str, str]]:
             yield f"personalizations.{n}.from", "personalizations.from"
     for group, name in ((mail.mail_settings, "mail_settings"), (mail.tracking_settings, "tracking_settings")):
         for setting in type(group).model_fields if group is not None else ():
-            switch = getattr(group, setting)
-            if switch is not None and switch.enable and setting != "sandbox_mode":
-                yield f"{name}.{setting}", f"{name}.{setting}"
+            where = f"{name}.{setting}"
+            if where in REFUSED and _enabled(group, setting):
+                yield where, where
+
+
+def _enabled(group: MailSettings | TrackingSettings | None, name: str) -> bool:
+    setting: MailSetting | None = getattr(group, name, None)
+    return bool(setting and setting.enable)
+
+
+def _reply_to(mail: SendGridMail) -> PostedBox | None:
+    if mail.reply_to and mail.reply_to_list:
+        raise _uncarried("reply_to_list", "Give either `reply_to` or `reply_to_list`.")
+    if mail.reply_to:
+        return _box(mail.reply_to, "reply_to")
+    return next((_box(given, "reply_to_list.0") for given in mail.reply_to_list or ()), None)
 
 
 def _check_sizes(mail: SendGridMail) -> None:
@@ -322,6 +330,10 @@ def _written(value: str | float | None) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _files(mail: SendGridMail) -> tuple[Attachment, ...]:
+    return tuple(_file(given, n) for n, given in enumerate(mail.attachments or ()))
+
+
 def _file(given: MailFile, n: int) -> Attachment:
     inline = given.disposition == "inline"
     if inline and not given.content_id:
@@ -367,6 +379,7 @@ DOOR: Final = Door(
     "SendGrid's form.",
     body=SendGridMail,
     read=read,
+    statuses=(202, 200),
     taken=_taken,
     headers={"X-Message-Id": "The ID of the job, for `GET /batches/{id}`. Events of hooks have it as `job_id`."},
     refusal=SendGridErrors,
