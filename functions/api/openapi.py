@@ -110,13 +110,18 @@ def generate() -> Schema:
 def _schemas() -> tuple[dict[str, Schema], dict[tuple[type[BaseModel], str], Schema]]:
     routes = [r for r in ROUTES if not isinstance(r, Page | Public)]
     inputs = dict.fromkeys([m for r in routes for m in (r.query, r.body) if m is not Nothing])
-    forms = [r.form.model for r in routes if r.form is not None]
-    answers = [m for r in routes for m in r.answers.values() if m is not Nothing]
-    outputs = dict.fromkeys([*answers, *forms, ProblemDetails, *MODELS])
+    outputs = dict.fromkeys([*_outputs(routes), ProblemDetails, *MODELS])
     wanted: list[Any] = [(m, "validation") for m in inputs] + [(m, "serialization") for m in outputs]
     found, definitions = models_json_schema(wanted, ref_template=_REF)
     refs: Any = found
     return dict(definitions["$defs"]), refs
+
+
+def _outputs(routes: Iterable[AnyRoute]) -> Iterable[type[BaseModel]]:
+    for route in routes:
+        yield from (model for model in route.answers.values() if model is not Nothing)
+        if route.form is not None:
+            yield route.form.model
 
 
 def _operation(
@@ -127,17 +132,7 @@ def _operation(
         "tags": [route.tag],
         "summary": route.summary,
         "parameters": [*_path_parameters(route), *_query_parameters(route, schemas, refs)],
-        "responses": {
-            **{
-                str(status): {
-                    "description": HTTPStatus(status).phrase,
-                    "headers": _headers(route, status),
-                    **_content(model, refs),
-                }
-                for status, model in route.answers.items()
-            },
-            **_problems([*_codes(route)], refs, route.form),
-        },
+        "responses": _responses(route, refs),
     }
     if tuple(route.schemes) != (Scheme.KEY,):
         operation["security"] = [{_SCHEMES[scheme]: []} for scheme in route.schemes]
@@ -162,6 +157,20 @@ def _operation(
             }
         )
     return operation
+
+
+def _responses(route: AnyRoute, refs: Mapping[tuple[type[BaseModel], str], Schema]) -> Schema:
+    return {
+        **{
+            str(status): {
+                "description": HTTPStatus(status).phrase,
+                "headers": _headers(route, status),
+                **_content(model, refs),
+            }
+            for status, model in route.answers.items()
+        },
+        **_problems([*_codes(route)], refs, route.form),
+    }
 
 
 def _takes_input(route: AnyRoute) -> bool:

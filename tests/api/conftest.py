@@ -92,7 +92,11 @@ class Reply:
 
     @property
     def code(self) -> str:
-        """The problem's code; checks that it is one, of that status."""
+        """The problem's code; checks that it is one, of that status. A door's own form of it names the code's page."""
+        if self.headers["content-type"] == "application/json" and self.json.keys() == {"errors"}:
+            (page,) = {e["help"] for e in self.json["errors"]}
+            assert self.status >= 400
+            return str(page.removeprefix("/errors#"))
         assert self.headers["content-type"] == "application/problem+json"
         assert self.json["status"] == self.status
         assert self.json["type"] == f"/errors#{self.json['code']}"

@@ -145,8 +145,8 @@ RECIPIENTS: Final = (
         "a batch that offers it asks nobody who has unsubscribed",
         11,
         "shared/engine/intake/intake.py",
-        "for reach in reaches(asked.channel, unsubscribable=asked.unsubscribe) if keys else ():",
-        "for reach in reaches(asked.channel, unsubscribable=False) if keys else ():",
+        "for reach in reaches(channel, unsubscribable=offered) if keys else ():",
+        "for reach in reaches(channel, unsubscribable=False) if keys else ():",
         "tests/api/test_unsubscribed.py::test_a_batch_offers_it_on_request_and_heeds_it_then_alone",
     ),
     Mutant(
