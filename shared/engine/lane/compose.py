@@ -101,10 +101,15 @@ class Composition:
         except InvalidTemplateError:  # what was stored was checked; its derived text may have become too long
             self.shared = Made(CannotCompose("invalid_template"), 0, 0)
             return
-        own = content.personal or bool(self._texts and self._texts.variables)
-        if self._links is None and not own:
-            self.shared = self._made(content if self._texts is None else self._texts.render(content, {}))
-            self.together = True
+        self.shared = self._alike()
+        self.together = self.shared is not None
+
+    def _alike(self) -> Made | None:
+        """Return the message that every recipient gets; None if each has their own."""
+        texts = self._texts
+        if self._links is not None or self.content.personal or (texts is not None and texts.variables):
+            return None
+        return self._made(self.content if texts is None else texts.render(self.content, {}))
 
     def of(self, recipient: Recipient) -> Made:
         """Return a recipient's message; the same whenever it is asked.
