@@ -13,10 +13,10 @@ import typer
 
 from cli.client import ApiClient, path_of
 from cli.errors import Failed, Misused
-from cli.meters import Meter, meter, size_of
 from cli.output import Surroundings, counted, emit, say, table, tell
-from cli.polling import asked
-from cli.transfer import upload
+from cli.progress.meters import Meter, meter, size_of
+from cli.progress.polling import asked
+from cli.progress.transfer import upload
 from shared.domain.exports import guard
 from shared.domain.exports import rows as csv_lines
 

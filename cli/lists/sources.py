@@ -16,7 +16,7 @@ from typing import Final
 from cli.errors import Misused
 from cli.lists.sheets import is_workbook, write_csv
 from cli.output import tell
-from cli.transfer import measured
+from cli.progress.transfer import measured
 from shared.domain.lists.csv_rows import kind_of
 
 BLOCK: Final = 1024 * 1024

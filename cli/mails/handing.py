@@ -12,9 +12,9 @@ from urllib.parse import urlencode
 
 from cli.client import ApiClient, path_of
 from cli.errors import Failed, Misused
-from cli.meters import meter, size_of
 from cli.output import Surroundings
-from cli.transfer import BLOCK, measured, upload
+from cli.progress.meters import meter, size_of
+from cli.progress.transfer import BLOCK, measured, upload
 from shared.domain.mails.message import MAX_BYTES, normalised
 
 MEDIA: Final = "message/rfc822"

@@ -10,8 +10,8 @@ import typer
 from cli.asking import Yes, check_can_ask, confirm
 from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Misused
-from cli.meters import meter
 from cli.output import Json, counted, emit, say, surroundings, table, tell
+from cli.progress.meters import meter
 from shared.contracts import ENV_BUCKET
 from shared.domain.accounts import is_account_id
 from shared.domain.audit import EVERYONE, Act, audited, operator, person

@@ -13,7 +13,6 @@ import typer
 from cli.asking import Yes, check_can_ask, confirm
 from cli.deployment import FORBIDDEN, Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import ExitCode, NotFound
-from cli.meters import meter
 from cli.operating.dead_letters import (
     DEAD,
     Errors,
@@ -26,6 +25,7 @@ from cli.operating.dead_letters import (
 )
 from cli.operating.redrive import HOLD_SECONDS, Again, Redrive, Redriven, Redriver
 from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table, tell
+from cli.progress.meters import meter
 from shared.contracts import EXPRESS_SUFFIX, prefix
 from shared.domain.audit import EVERYONE, Act, audited, operator
 from shared.ports import Clock

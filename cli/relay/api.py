@@ -18,8 +18,8 @@ from cli.client import connections, path_of, retry_after
 from cli.environment import Destination
 from cli.errors import CommandError
 from cli.output import clean
+from cli.progress.transfer import trusted
 from cli.relay.mail import RelayMail
-from cli.transfer import trusted
 from shared.ports import Clock
 
 AT_ONCE: Final = 4_000_000

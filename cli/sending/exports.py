@@ -4,10 +4,10 @@ from pathlib import Path
 
 from cli.client import ApiClient
 from cli.errors import Failed, Misused
-from cli.meters import meter, size_of
 from cli.output import Surroundings, counted, emit, say
-from cli.polling import asked
-from cli.transfer import download
+from cli.progress.meters import meter, size_of
+from cli.progress.polling import asked
+from cli.progress.transfer import download
 
 
 def fetch(api: ApiClient, around: Surroundings, *, path: str, target: Path, json: bool) -> None:

@@ -11,7 +11,7 @@ from cli.asking import Yes, confirm
 from cli.client import connect, path_of
 from cli.errors import Failed, Misused
 from cli.output import Json, counted, emit, emit_or_say, say, surroundings, tables, tell
-from cli.polling import asked
+from cli.progress.polling import asked
 from cli.sending import exports
 from cli.sending.running import how_to_send
 from cli.sending.words import left_of, state_words

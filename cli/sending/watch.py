@@ -17,7 +17,7 @@ from rich.text import Text
 
 from cli.errors import Failed
 from cli.output import clean, counted, emit, say
-from cli.polling import asked
+from cli.progress.polling import asked
 from cli.sending.words import left_of, state_words, waiting_words
 from shared.domain.jobs.states import JobState, MessageState
 from shared.ports import Clock

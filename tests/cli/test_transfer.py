@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cli import transfer
 from cli.errors import Failed, Misused, Unreachable
-from cli.meters import meter, size_of
+from cli.progress import transfer
+from cli.progress.meters import meter, size_of
 from tests.cli.fakes import Answer, FakeApi, FakeClock
 
 DATA = os.urandom(transfer.BLOCK * 2 + 17)
