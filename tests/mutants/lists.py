@@ -121,6 +121,14 @@ LISTS: Final = (
         "tests/domain/test_list_header.py::test_a_list_is_the_same_with_any_separator_in_any_blocks_and_from_any_row",
     ),
     Mutant(
+        "a column of addresses of another name is no value",
+        10,
+        READING,
+        "return header if header[self._at] == RECIPIENT else (*header, ADDRESS)",
+        "return header",
+        "tests/domain/test_list_header.py::test_a_column_of_another_name_is_a_value_too",
+    ),
+    Mutant(
         "of two columns of recipients the first is taken",
         10,
         "shared/domain/lists/header.py",
