@@ -124,15 +124,13 @@ def update(
     json: Json = False,
 ) -> None:
     """Change an endpoint. What no option names stays as it is. --event replaces all events."""
-    if disable and enable:
-        raise Misused("give --disable or --enable, not both")
     options: dict[str, Any] = {
         "url": url or None,
         "events": events or None,
         "description": description,
         "batch": batch,
         "format": form or None,
-        "disabled": True if disable else False if enable else None,
+        "disabled": _is_disabled(disable=disable, enable=enable),
     }
     body = {name: value for name, value in options.items() if value is not None}
     if not body:
@@ -140,6 +138,13 @@ def update(
     with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
         changed = door.change(hook, body)
     emit_or_say(changed, json=json, text=f"{hook} is {_state(changed)}")
+
+
+def _is_disabled(*, disable: bool, enable: bool) -> bool | None:
+    """Return what the options make of an endpoint; None: they leave it as it is."""
+    if disable and enable:
+        raise Misused("give --disable or --enable, not both")
+    return disable if disable or enable else None
 
 
 @app.command()
