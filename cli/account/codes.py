@@ -30,6 +30,7 @@ OURS: Final[Mapping[str, str]] = {
     "invalid_address": "not an address",
     "suppressed": "the address is suppressed: see posthaste suppression show",
     "unsubscribed": "the recipient has unsubscribed",
+    "not_a_guest": "team keys send only to guests of the account: see posthaste guest add",
     "erased": "the person's data were erased while the message waited",
     "attempts_exhausted": "no attempt is left",
     "providers_exhausted": "a provider gave it up, and every other one has tried it",

@@ -12,6 +12,7 @@ from cli.errors import Misused, NotFound
 from cli.output import Json, counted, emit, emit_all, emit_or_say, moment, say, surroundings, table
 from shared.domain.accounts import MAX_NAME, is_account_id
 from shared.domain.audit import has_address, operator
+from shared.domain.namespaces import KeyKind
 
 if TYPE_CHECKING:
     from shared.adapters.dynamo.accounts.accounts import Accounts
@@ -85,6 +86,15 @@ def resolve(accounts: "Accounts", text: str) -> str:
     if len(named) > 1:
         raise Misused(f"{len(named)} accounts have that name: use an id, one of {', '.join(named)}")
     return named[0]
+
+
+def kind_wanted(*, test: bool, team: bool) -> KeyKind:
+    """Return the kind of key that two options choose; Misused if both are given."""
+    if test and team:
+        raise Misused("choose one of --test and --team")
+    if test:
+        return KeyKind.TEST
+    return KeyKind.TEAM if team else KeyKind.LIVE
 
 
 def name_of(text: str) -> str:

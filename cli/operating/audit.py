@@ -11,10 +11,11 @@ import typer
 from cli.client import connect
 from cli.deployment import Aws, Stage, aws_errors, deployment
 from cli.errors import Misused
-from cli.operating.accounts import resolve
+from cli.operating.accounts import kind_wanted, resolve
 from cli.output import Json, emit_all, moment, surroundings, table
 from shared.domain.audit import EVERYONE, Act, Event
-from shared.domain.namespaces import TEST, namespace
+from shared.domain.namespaces import TEST, KeyKind, namespace, namespaces_of, team_space
+from shared.domain.namespaces import owner as owner_of
 from shared.ports import Journal
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def show(
     action: Annotated[str, typer.Option(help="Only entries of this kind, for example job.stopped.")] = "",
     *,
     test: Annotated[bool, typer.Option("--test", help="Show the log of the account's test keys.")] = False,
+    team: Annotated[bool, typer.Option("--team", help="Show the log of the account's team keys.")] = False,
     everything: Annotated[
         bool, typer.Option("--all", help="Show the logs of the deployment and of all accounts together.")
     ] = False,
@@ -49,11 +51,12 @@ def show(
     A key is shown by its name, if it has one and still exists.
     """
     _check_action(action)
-    _check_whose(account, test=test, everything=everything, mine=mine)
+    kind = kind_wanted(test=test, team=team)
+    _check_whose(account, kind, everything=everything, mine=mine)
     if mine:
-        rows = list(islice(_by_the_api(ctx, action, test=test), limit))
+        rows = list(islice(_by_the_api(ctx, action, kind), limit))
     else:
-        rows = _operated(ctx, account, action, limit, stage, aws=aws, test=test, everything=everything)
+        rows = _operated(ctx, account, action, limit, stage, aws=aws, kind=kind, everything=everything)
     if json:
         emit_all(rows)
         return
@@ -71,19 +74,25 @@ def _check_action(action: str) -> None:
         raise Misused(f"no entry is of kind {action}\n{hint}kinds: {', '.join(known)}")
 
 
-def _check_whose(account: str, *, test: bool, everything: bool, mine: bool) -> None:
+def _check_whose(account: str, kind: KeyKind, *, everything: bool, mine: bool) -> None:
     """Refuse options that contradict each other."""
     if bool(account) + everything + mine > 1:
         raise Misused("name an account, or add --all, or --mine")
     if account == EVERYONE:
         raise Misused("the deployment's own log is shown without an account")
-    if test and not (account or mine):
-        raise Misused("--test needs an account")
+    if kind is not KeyKind.LIVE and not (account or mine):
+        raise Misused(f"--{kind.value} needs an account")
 
 
-def _by_the_api(ctx: typer.Context, action: str, *, test: bool) -> Iterator[Row]:
-    """Yield the entries of the account whose key the environment has."""
-    query = {"limit": str(PAGE), "action": action, "test": "true" if test else ""}
+def _by_the_api(ctx: typer.Context, action: str, kind: KeyKind) -> Iterator[Row]:
+    """Yield the entries of the account whose key the environment has.
+
+    Args:
+        ctx: the command's context.
+        action: only entries of this kind; empty for all.
+        kind: of the keys whose log is meant.
+    """
+    query = {"limit": str(PAGE), "action": action, **({kind.value: "true"} if kind is not KeyKind.LIVE else {})}
     for page in connect(ctx).pages("/audit", {name: value for name, value in query.items() if value}):
         yield from page
 
@@ -96,7 +105,7 @@ def _operated(
     stage: str,
     *,
     aws: bool,
-    test: bool,
+    kind: KeyKind,
     everything: bool,
 ) -> list[Row]:
     """Return entries as operators read them, newest first.
@@ -108,14 +117,14 @@ def _operated(
         limit: the most entries.
         stage: the stage's name; empty for the default one.
         aws: whether AWS is meant even if a local cloud is up.
-        test: whether the log of the account's test keys is meant.
+        kind: of the keys whose log is meant.
         everything: whether the logs of all accounts and of the deployment are meant.
     """
     found = deployment(stage, aws=aws)
     clock = surroundings(ctx).clock
     with aws_errors(found.where):
         accounts = found.accounts(clock)
-        owners = _owners(accounts, account, test=test, everything=everything)
+        owners = _owners(accounts, account, kind, everything=everything)
         journal = found.journal(clock)
         logs = [_entries(journal, owner, action, min(PAGE, limit)) for owner in owners]
         newest = list(islice(heapq.merge(*logs, key=lambda event: event.at, reverse=True), limit))
@@ -123,12 +132,21 @@ def _operated(
     return [_row(event, names) for event in newest]
 
 
-def _owners(accounts: "Accounts", account: str, *, test: bool, everything: bool) -> list[str]:
-    """Return whose logs are meant."""
+def _owners(accounts: "Accounts", account: str, kind: KeyKind, *, everything: bool) -> list[str]:
+    """Return whose logs are meant.
+
+    Args:
+        accounts: all accounts.
+        account: an account's id or name; empty for the deployment's own log.
+        kind: of the keys whose log is meant.
+        everything: whether all logs are meant.
+    """
     if everything:
-        known = [x.id for x in accounts.list_accounts()]
-        return [EVERYONE, *(namespace(x, test=kind) for x in known for kind in (False, True))]
-    return [namespace(resolve(accounts, account), test=test) if account else EVERYONE]
+        return [EVERYONE, *(name for x in accounts.list_accounts() for name in namespaces_of(x.id))]
+    if not account:
+        return [EVERYONE]
+    whose = resolve(accounts, account)
+    return [namespace(team_space(whose) if kind is KeyKind.TEAM else whose, test=kind is KeyKind.TEST)]
 
 
 def _entries(journal: Journal, owner: str, action: str, size: int) -> Iterator[Event]:
@@ -155,7 +173,7 @@ def _names(accounts: "Accounts", events: list[Event]) -> Mapping[str, str]:
 
 
 def _account(event: Event) -> str:
-    return event.account.removesuffix(TEST)
+    return owner_of(event.account.removesuffix(TEST))
 
 
 def _row(event: Event, names: Mapping[str, str]) -> Row:

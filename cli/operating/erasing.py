@@ -16,6 +16,7 @@ from shared.contracts import ENV_BUCKET
 from shared.domain.accounts import is_account_id
 from shared.domain.audit import EVERYONE, Act, audited, operator, person
 from shared.domain.channels.lookup import CHANNELS
+from shared.domain.namespaces import owner
 from shared.domain.recipients.reader import RecipientFault
 from shared.ports import Clock
 
@@ -116,7 +117,8 @@ def erase(
             eraser.archived(more)
             shown(1.0, f"{size / 1e6:,.0f} MB")
         report = eraser.report
-        note(Act.ERASED, [*sorted(x for x in report.accounts if is_account_id(x)), EVERYONE], dict(report.erased))
+        owners = sorted(filter(is_account_id, set(map(owner, report.accounts))))
+        note(Act.ERASED, [*owners, EVERYONE], dict(report.erased))
     _show(eraser, dry=dry_run, json=json)
 
 

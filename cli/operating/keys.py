@@ -9,11 +9,12 @@ import typer
 
 from cli.deployment import Aws, Stage
 from cli.errors import Misused, NotFound
-from cli.operating.accounts import Account, name_of, opened, resolve
+from cli.operating.accounts import Account, kind_wanted, name_of, opened, resolve
 from cli.operating.stopping import stop_of_key, working
 from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table, tell
 from shared.domain.accounts import ApiKey, Scope
 from shared.domain.jobs.job import Job
+from shared.domain.namespaces import owner as owner_of
 
 key_app = typer.Typer(help="API keys of an account.", no_args_is_help=True)
 
@@ -32,13 +33,16 @@ def create_key(
     *,
     account: Account,
     test: Annotated[bool, typer.Option("--test", help="A test key: its messages never reach a provider.")] = False,
+    team: Annotated[
+        bool, typer.Option("--team", help="A team key: it sends only to the account's guests (posthaste guest).")
+    ] = False,
     name: Annotated[str, typer.Option(help="For people.")] = "",
     expires: Annotated[
         str, typer.Option(metavar="WHEN", help="30d, 12h, 8w, or a date such as 2027-01-31 (UTC). Default: never.")
     ] = "",
     scope: Annotated[
         list[Scope] | None,
-        typer.Option(help="A scope of the key. Repeatable. Default: all; for a test key, all but admin."),
+        typer.Option(help="A scope of the key. Repeatable. Default: all; for a test or team key, all but admin."),
     ] = None,
     stage: Stage = "",
     aws: Aws = False,
@@ -48,10 +52,11 @@ def create_key(
     clock = surroundings(ctx).clock
     until = _expiry(expires, clock.now())
     title = name_of(name)
+    kind_wanted(test=test, team=team)
     with opened(ctx, stage, aws=aws) as desk:
         owner = resolve(desk.accounts, account)
         secret, key = desk.accounts.create_key(
-            owner, test=test, scopes=scope or None, name=title, expires=until, by=desk.by
+            owner, test=test, team=team, scopes=scope or None, name=title, expires=until, by=desk.by
         )
     if json:
         emit({"key": secret, **_row(key)})
@@ -69,7 +74,7 @@ def list_keys(ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws 
     if json:
         emit_all(rows)
         return
-    shown = [{**row, "kind": "test" if row["test"] else "live", "scopes": ",".join(row["scopes"])} for row in rows]
+    shown = [{**row, "scopes": ",".join(row["scopes"])} for row in rows]
     columns = ("key_id", "kind", "scopes", "created_at", "last_used_at", "expires_at", "name")
     table(columns, shown, empty=f"no keys: make one with `posthaste key create {account}`")
 
@@ -175,7 +180,8 @@ def _note_stopped(names: list[str], job: Job, *, json: bool) -> None:
 def _row(key: ApiKey) -> dict[str, Any]:
     return {
         "key_id": key.id,
-        "account_id": key.account,
+        "account_id": owner_of(key.account),
+        "kind": key.kind.value,
         "test": key.test,
         "name": key.name,
         "scopes": sorted(key.scopes),

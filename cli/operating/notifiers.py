@@ -12,7 +12,7 @@ from cli.deployment import Aws, Stage
 from cli.errors import CommandError, Failed, Misused, NotFound
 from cli.operating.accounts import Desk, opened, resolve
 from cli.output import Json, emit, emit_all, moment, say, surroundings, table, tell
-from shared.domain.namespaces import namespace
+from shared.domain.namespaces import namespaces_of
 from shared.domain.notices.notifier import Contact, Notifier, is_name
 from shared.engine.intake.declined import Declined
 from shared.engine.notices.notifiers import NotifierDesk, NotifierDraft
@@ -167,7 +167,7 @@ def _listed(office: Office, account: str) -> list[Notifier]:
     """Return the notifiers of an account, or of all."""
     accounts = office.desk.accounts
     owners = [resolve(accounts, account)] if account else [x.id for x in accounts.list_accounts()]
-    return [x for owner in owners for test in (False, True) for x in _of(office, namespace(owner, test=test))]
+    return [x for owner in owners for name in namespaces_of(owner) for x in _of(office, name)]
 
 
 def _of(office: Office, whose: str) -> Iterator[Notifier]:

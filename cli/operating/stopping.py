@@ -1,5 +1,6 @@
 """`posthaste job list | stop`: jobs of all accounts, for operators, straight from the deployment's tables."""
 
+import heapq
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from shared.contracts import TEST_CREDENTIAL
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import DIGEST, Job, StopReason
 from shared.domain.jobs.states import JobState
+from shared.domain.namespaces import accounts_of
+from shared.domain.namespaces import owner as owner_of
 from shared.ports import Clock
 
 if TYPE_CHECKING:
@@ -89,7 +92,7 @@ def list_jobs(
 
         def wanted(job: Job) -> bool:
             return (
-                owner in ("", job.account)
+                owner in ("", owner_of(job.account))
                 and key in ("", job.asked_by, job.created_by)
                 and _sent_from(job, sender.lower())
                 and (not status or job.state in status)
@@ -115,12 +118,16 @@ def _first(pages: Iterator[list[Job]], limit: int) -> tuple[list[Job], bool]:
 
 
 def _all_of(work: Work, owner: str, wanted: Callable[[Job], bool]) -> Iterator[list[Job]]:
-    after = ""
-    while True:
-        page, after = work.listing.page(owner, KINDS, after=after, limit=PAGE)
-        yield [job for job in page if wanted(job)]
-        if not after:
-            return
+    def jobs(account: str) -> Iterator[Job]:
+        after = ""
+        while True:
+            page, after = work.listing.page(account, KINDS, after=after, limit=PAGE)
+            yield from page
+            if not after:
+                return
+
+    every = heapq.merge(*map(jobs, accounts_of(owner)), key=lambda job: job.created_at, reverse=True)
+    yield from ([job] for job in every if wanted(job))
 
 
 def _sent_from(job: Job, sender: str) -> bool:
@@ -194,7 +201,7 @@ def stop_of_key(work: Work, owner: str, key_id: str, clock: Clock, tell_of: Call
     """
 
     def wanted(job: Job) -> bool:
-        return job.account == owner and job.asked_by == key_id
+        return owner_of(job.account) == owner and job.asked_by == key_id
 
     stopped = 0
     until = clock.now() + SETTLED_S

@@ -22,7 +22,7 @@ from functions.api.notices import messages
 from functions.api.notices import routes as notices
 from functions.api.notifiers import routes as notifiers
 from functions.api.programs import routes as programs
-from functions.api.recipients import suppressions, texts, unsubscribe
+from functions.api.recipients import guests, suppressions, texts, unsubscribe
 from functions.api.templates import routes as templates
 from functions.api.uploads import routes as uploads
 from shared.web.routing import Operation
@@ -53,6 +53,7 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *programs.ROUTES,
     *stats.ROUTES,
     *suppressions.ROUTES,
+    *guests.ROUTES,
     *texts.ROUTES,
     *unsubscribe.ROUTES,
     *credentials.ROUTES,

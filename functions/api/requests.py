@@ -312,6 +312,13 @@ class AuditQuery(Paging):
         description="Only entries of this kind, for example `job.stopped`.",
     )
     test: bool = Field(False, description="True: entries about test keys. A test key reads only these.")
+    team: bool = Field(False, description="True: entries about team keys. A team key reads only these.")
+
+    @model_validator(mode="after")
+    def _one_log(self) -> Self:
+        if self.test and self.team:
+            raise ValueError("Choose one of `test` and `team`.")
+        return self
 
 
 SCOPES: Final = (

@@ -15,6 +15,7 @@ from shared.adapters.dynamo.credentials.credentials import CredentialStates
 from shared.adapters.dynamo.idempotent_replies import IdempotentReplies
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.notices.logins import Logins
+from shared.adapters.dynamo.recipients.guests import Guests
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.bootstrap import Deployment
 from shared.contracts import Settings
@@ -52,6 +53,7 @@ class ApiServices:
     clock: Clock
     accounts: Accounts
     suppressions: Suppressions
+    guests: Guests
     texts: Texts
     links: Links
     """Knows the links of unsubscriptions."""
@@ -114,6 +116,7 @@ def build(deployment: Deployment) -> ApiServices:
         clock=clock,
         accounts=accounts,
         suppressions=suppressions,
+        guests=Guests(deployment.dynamo, table, clock),
         texts=deployment.texts,
         links=deployment.links,
         visits=visits(deployment.dynamo, table, clock),

@@ -11,6 +11,7 @@ from shared.contracts import Settings
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.job import Job, OnAmbiguous
 from shared.domain.jobs.states import JobState
+from shared.domain.namespaces import KeyKind, kind_of
 from shared.domain.recipients.suppressions import AnyReach, Reach, Suppression
 from shared.domain.stats import Day
 from shared.engine.jobs.progress import FREE, Headway, JobSurroundings, WaitingFor, progress
@@ -91,6 +92,7 @@ class JobView(View):
     from_: str | None = Field(serialization_alias="from")
     subject: str | None = Field(description="Its first 100 characters.")
     test: bool = Field(description="Made with a test key: no provider gets it, and the stats leave it out.")
+    key_kind: KeyKind = Field(description="The kind of key that made it. `team`: it reaches only the account's guests.")
     total: int = Field(description="Messages.")
     duplicates: int
     counts: Counts
@@ -233,6 +235,7 @@ def progress_view(job: Job, how_far: Headway) -> JobView:
         from_=job.sender or None,
         subject=job.subject or None,
         test=job.test,
+        key_kind=kind_of(job.account, test=job.test),
         total=job.total,
         duplicates=job.duplicates,
         counts=Counts(**counts),

@@ -55,6 +55,8 @@ MAIL_ROUTE: Final = "mail"
 
 ANY_CHANNEL: Final = "any"
 """In place of a channel's name: the built-in credential of test keys carries all channels."""
+TEAM_ENDING: Final = "-team"
+"""What the name of an account ends with as which its team keys act; they send through the account's credentials."""
 TEST_CREDENTIAL: Final = "test"
 """The built-in credential of test keys: every deployment has its lane, no setting names it."""
 TEST_RATE: Final = 500

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
-from shared.contracts.names import ANY_CHANNEL, AUDIT_DAYS, FEEDBACK_TIMEOUT, MIN_JOBS_DAYS, TEST_CREDENTIAL, TEST_RATE
+from shared.contracts.names import (
+    ANY_CHANNEL,
+    AUDIT_DAYS,
+    FEEDBACK_TIMEOUT,
+    MIN_JOBS_DAYS,
+    TEAM_ENDING,
+    TEST_CREDENTIAL,
+    TEST_RATE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,7 @@ class Credential:
 
     def open_to(self, account: str) -> bool:
         """Tell whether the account may give this credential something to send."""
-        return not self.retired and ("*" in self.accounts or account in self.accounts)
+        return not self.retired and ("*" in self.accounts or account.removesuffix(TEAM_ENDING) in self.accounts)
 
 
 class Routing(StrEnum):

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.namespaces import namespace
+from shared.domain.namespaces import KeyKind, kind_of, namespace
 from shared.domain.recipients.addresses import Address, parse
 
-_KEY: Final = re.compile(r"ph_(live|test)_[A-Za-z0-9_-]{43}")
+_KEY: Final = re.compile(r"ph_(live|team|test)_[A-Za-z0-9_-]{43}")
 _KEY_ID: Final = re.compile(r"[0-9a-f]{16}")
 _ACCOUNT: Final = re.compile(r"acc_[0-9a-z]{12}")
 _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -31,12 +31,13 @@ class Scope(StrEnum):
 
 ALL_SCOPES: Final = frozenset(Scope)
 TEST_SCOPES: Final = ALL_SCOPES - {Scope.ADMIN}
-"""What a test key may be used for unless more is asked for: it is often handed to programs that are less trusted."""
+"""What a test or team key may be used for unless more is asked for: it is often handed to programs that are less
+trusted."""
 
 
-def default_scopes(*, test: bool) -> frozenset[Scope]:
+def default_scopes(kind: KeyKind) -> frozenset[Scope]:
     """Return the scopes of a key for which none are named."""
-    return TEST_SCOPES if test else ALL_SCOPES
+    return ALL_SCOPES if kind is KeyKind.LIVE else TEST_SCOPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class ApiKey:
 
     Attributes:
         id: the first 16 hexadecimal digits of that hash.
-        account: whose key it is.
+        account: whose key it is; of a team key the account's team space, as which it acts.
         test: a test key's jobs never reach a provider.
         scopes: what it may be used for.
         name: chosen by its owner.
@@ -93,8 +94,13 @@ class ApiKey:
 
     @property
     def namespace(self) -> str:
-        """Where what live and test keys have apart is kept."""
+        """Where what live, team and test keys have apart is kept."""
         return namespace(self.account, test=self.test)
+
+    @property
+    def kind(self) -> KeyKind:
+        """What it may reach."""
+        return kind_of(self.account, test=self.test)
 
     def valid_at(self, now_ms: int) -> bool:
         """Tell whether the key has not expired."""
@@ -111,9 +117,9 @@ def is_account_id(text: str) -> bool:
     return _ACCOUNT.fullmatch(text) is not None
 
 
-def new_key_text(*, test: bool) -> str:
+def new_key_text(kind: KeyKind) -> str:
     """Return a new API key's text: 256 random bits behind a prefix that secret scanners recognise."""
-    return f"ph_{'test' if test else 'live'}_{secrets.token_urlsafe(32)}"
+    return f"ph_{kind.value}_{secrets.token_urlsafe(32)}"
 
 
 def is_key_text(text: str) -> bool:

@@ -64,6 +64,8 @@ class Act(StrEnum):
     TEMPLATE_CREATED = "template.created"
     TEMPLATE_CHANGED = "template.changed"
     TEMPLATE_DELETED = "template.deleted"
+    GUEST_ADDED = "guest.added"
+    GUEST_REMOVED = "guest.removed"
     NOTIFIER_CREATED = "notifier.created"
     NOTIFIER_CHANGED = "notifier.changed"
     NOTIFIER_ROTATED = "notifier.rotated"

@@ -14,7 +14,7 @@ import pytest
 
 from functions.api.openapi import FILE
 from shared.domain.accounts import ALL_SCOPES
-from shared.domain.namespaces import TEST
+from shared.domain.namespaces import TEAM, TEST
 from tests.api.conftest import Api, build_api
 from tests.api.test_apart import BODIES
 from tests.fakes.clock import FakeClock
@@ -34,6 +34,8 @@ class Kind(Enum):
     """It needs no key."""
     NOTIFIER = auto()
     """It takes a notifier's password and no key."""
+    ACCOUNT = auto()
+    """It is about the account as a whole: test keys get nothing of it, team keys read it."""
     SHARED = auto()
     """It shows what the deployment offers, the same to both."""
     OWN = auto()
@@ -70,6 +72,7 @@ TABLE: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("listCampaigns", "listTemplates", "getStats", "listAudit"), Kind.OWN),
     **dict.fromkeys(("listSuppressions", "getSuppression", "putSuppression", "deleteSuppression"), Kind.OWN),
     "listTexts": Kind.OWN,
+    **dict.fromkeys(("listGuests", "getGuest", "putGuest", "deleteGuest"), Kind.ACCOUNT),
     **dict.fromkeys(("listBatches", "listJobs", "listSchedules"), Kind.JOBS),
     **dict.fromkeys(("getBatch", "stopBatch", "retryBatch", "resumeBatch", "exportBatch"), Kind.JOB),
     **dict.fromkeys(("listBatchLogs", "getBatchLog", "deleteSchedule"), Kind.JOB),
@@ -83,7 +86,7 @@ TABLE: Final[Mapping[str, Kind]] = {
 }
 REFUSED: Final = {"createNotifier": 409, "createProgram": 422}
 """Operations that the other kind's things may refuse: a notifier's name is taken, a program's template is not there."""
-KEYED: Final = [name for name, kind in TABLE.items() if kind not in (Kind.OPEN, Kind.NOTIFIER)]
+KEYED: Final = [name for name, kind in TABLE.items() if kind not in (Kind.OPEN, Kind.NOTIFIER, Kind.ACCOUNT)]
 OF_NOTIFIERS: Final = [name for name, kind in TABLE.items() if kind is Kind.NOTIFIER]
 APART: Final = [name for name in KEYED if TABLE[name] in (Kind.SHARED, Kind.OWN, Kind.NAMED)]
 
@@ -136,18 +139,23 @@ class Things:
 
 @dataclass(frozen=True)
 class Both:
-    """An API, keys of both kinds with every scope, and what they have."""
+    """An API, keys of all kinds with every scope, and what they have."""
 
     api: Api
     tester: str
+    member: str
     live: Things
     tests: Things
+    team: Things
 
     def of(self, things: Things) -> dict[str, Any]:
-        """Return the stored items of a kind by their keys; the live ones are all that are not of test keys."""
+        """Return the stored items of a kind by their keys; the live ones are all that are of no other kind."""
         items = {f"{x['pk']} {x['sk']}": x for x in self.api.stored()}
-        of_tests = {place: x for place, x in items.items() if TEST in str(x) or self.tests.in_text(str(x))}
-        return of_tests if things is self.tests else {k: x for k, x in items.items() if k not in of_tests}
+        tests = {place: x for place, x in items.items() if TEST in str(x) or self.tests.in_text(str(x))}
+        team = {place: x for place, x in items.items() if TEAM in str(x) or self.team.in_text(str(x))}
+        if things is self.live:
+            return {k: x for k, x in items.items() if k not in tests and k not in team}
+        return tests if things is self.tests else team
 
 
 def made(api: Api, key: str, address: str) -> Things:
@@ -181,7 +189,9 @@ def both(moto_dynamo: Any) -> Both:
     """Return both kinds with what they have."""
     api = build_api(moto_dynamo, FakeClock())
     tester, _ = api.services.accounts.create_key(api.account, test=True, scopes=ALL_SCOPES)
-    return Both(api, tester, made(api, api.key, "ann@example.org"), made(api, tester, "tess@example.org"))
+    member = api.team_key("tim@example.org", "a@example.org")
+    live, tests = made(api, api.key, "ann@example.org"), made(api, tester, "tess@example.org")
+    return Both(api, tester, member, live, tests, made(api, member, "tim@example.org"))
 
 
 def test_the_table_has_every_operation() -> None:
@@ -208,6 +218,32 @@ def test_a_test_key_neither_sees_nor_changes_what_is_live(both: Both, name: str)
     at(both, name, both.tester, both.live, named=(Kind.NAMED, Kind.JOB))
 
 
+@pytest.mark.promise(13)
+@pytest.mark.parametrize("name", KEYED)
+def test_a_team_key_neither_sees_nor_changes_what_is_live(both: Both, name: str) -> None:
+    at(both, name, both.member, both.live, named=(Kind.NAMED, Kind.JOB))
+
+
+@pytest.mark.promise(13)
+@pytest.mark.parametrize("name", KEYED)
+@pytest.mark.parametrize("kind", ["live", "test"])
+def test_no_other_key_sees_or_changes_what_is_a_team_key_s(both: Both, name: str, kind: str) -> None:
+    key = both.api.key if kind == "live" else both.tester
+    at(both, name, key, both.team, named=(Kind.NAMED, Kind.JOB))
+
+
+@pytest.mark.promise(13)
+@pytest.mark.parametrize("name", [name for name, kind in TABLE.items() if kind is Kind.ACCOUNT])
+def test_what_is_the_account_s_is_changed_by_live_keys_alone(both: Both, name: str) -> None:
+    method, path, _ = OPERATIONS[name]
+    before = both.api.stored()
+    url = path.replace("{address}", "tim@example.org")
+    assert both.api.call(method, url, key=both.tester).code == "live_key_needed"
+    got = both.api.call(method, url, key=both.member)
+    assert got.status == 200 if method == "GET" else got.code == "live_key_needed"
+    assert both.api.stored() == before
+
+
 @pytest.mark.promise(9)
 @pytest.mark.parametrize("name", APART)
 def test_a_live_key_sees_only_jobs_of_test_keys(both: Both, name: str) -> None:
@@ -217,6 +253,9 @@ def test_a_live_key_sees_only_jobs_of_test_keys(both: Both, name: str) -> None:
 def at(both: Both, name: str, key: str, others: Things, *, named: tuple[Kind, ...]) -> None:
     """Call an operation at what others have, of which nothing may be seen or changed; of kinds in `named` it is 404."""
     method, path, _ = OPERATIONS[name]
+    if "{prefix}" in path:  # each test that deletes takes the caller's own
+        put = "PUT", "/digest-policies/{prefix}"
+        assert both.api.call("PUT", "/digest-policies/acme", BODIES[put], key=key).status == 200
     before = both.of(others)
     for url in others.urls(path):
         got = both.api.call(method, url, BODIES.get((method, path)), key=key)

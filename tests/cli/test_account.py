@@ -140,6 +140,23 @@ def test_suppressions_are_listed_shown_added_and_removed(run: Run, api: FakeApi)
     assert run("suppression", "list", "--scope", "everything").code == 2
 
 
+def test_guests_are_added_listed_and_removed(run: Run, api: FakeApi) -> None:
+    api.answers(Answer({"address": "ann@example.org", "created_at": AT}))
+    assert run("guest", "add", "ann@example.org").out == "ann@example.org is a guest: team keys may send to it\n"
+    api.answers(Answer({"items": [{"address": "+15551234567", "created_at": AT}], "next_cursor": None}))
+    assert run("guest", "list").out.splitlines()[1].split() == ["+15551234567", AT]
+    api.answers(Answer({"address": "+15551234567", "removed": True}))
+    assert run("guest", "remove", "+15551234567").out == "+15551234567 is no longer a guest\n"
+    api.answers(Answer({"address": "+15551234567", "removed": False}))
+    assert run("guest", "remove", "+15551234567").out == "+15551234567 was not a guest\n"
+    assert [(a.method, a.path) for a in api.asked] == [
+        ("PUT", "/guests/ann%40example.org"),
+        ("GET", "/guests"),
+        ("DELETE", "/guests/%2B15551234567"),
+        ("DELETE", "/guests/%2B15551234567"),
+    ]
+
+
 def test_an_address_that_is_not_suppressed_is_exit_code_3(run: Run, api: FakeApi) -> None:
     api.answers(problem(404, "not_found", "It is not suppressed.", type="/errors#not_found"))
     assert run("suppression", "show", "ann@example.org").code == 3

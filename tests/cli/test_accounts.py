@@ -84,6 +84,24 @@ def test_a_test_key_has_no_admin_scope_unless_it_is_asked_for(run: Run, account:
     assert asked["scopes"] == ["admin", "send"]
 
 
+def test_a_team_key_acts_for_its_account_without_the_scope_admin(run: Run, account: str) -> None:
+    made = run("key", "create", account, "--team", "--json").json
+    assert made["key"].startswith("ph_team_")
+    assert (made["account_id"], made["kind"], made["test"]) == (account, "team", False)
+    assert made["scopes"] == ["read", "send"]
+    (row,) = [x for x in run("key", "list", account).out.splitlines() if made["key_id"] in x]
+    assert row.split()[1] == "team"
+    heir = run("key", "rotate", account, made["key_id"], "--json").json
+    assert (heir["key"][:8], heir["kind"]) == ("ph_team_", "team")
+    assert run("key", "revoke", account, made["key_id"]).code == 0
+
+
+def test_a_key_is_either_for_tests_or_for_the_team(run: Run, account: str) -> None:
+    done = run("key", "create", account, "--team", "--test")
+    assert (done.code, done.err) == (2, "error: choose one of --test and --team\n")
+    assert run("audit", account, "--team", "--test").code == 2
+
+
 def test_a_key_expires_at_its_set_time(run: Run, account: str) -> None:
     made = run("key", "create", account, "--expires", "30d", "--json").json
     assert made["expires_at"] == "2026-10-21T14:13:20Z"

@@ -167,6 +167,10 @@ class Case:
         assert self.api.call("PUT", "/suppressions/gone@example.org", {}).status == 200
         return ("gone@example.org",)
 
+    def guest(self) -> tuple[str, ...]:
+        assert self.api.call("PUT", "/guests/ann@example.org", {}).status == 200
+        return ("ann@example.org",)
+
     def scheduled(self) -> str:
         body = {**self.api.body(("c@example.org",)), "scheduled_at": self.tomorrow()}
         found: str = self.api.call("POST", "/batches", body).json["job_id"]
@@ -197,6 +201,9 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("batch", "list"): lambda c: c.there(c.api.logged()),
     ("batch", "show"): lambda c: (c.api.logged(),),
     ("message",): lambda c: (f"{c.api.logged()}/0.0",),
+    ("guest", "list"): lambda _: (),
+    ("guest", "add"): lambda _: ("ann@example.org",),
+    ("guest", "remove"): lambda c: c.guest(),
     ("suppression", "list"): lambda _: (),
     ("suppression", "show"): lambda c: c.suppressed(),
     ("suppression", "add"): lambda _: ("gone@example.org",),

@@ -45,6 +45,27 @@ def in_a_day() -> str:
     return (datetime.now(UTC) + timedelta(days=1)).isoformat(timespec="seconds")
 
 
+@pytest.mark.promise(13)
+def test_a_team_key_reaches_only_guests(
+    api: Api, cloud: Cloud, stacks: list[deploy.Stack], cloud_port: int, control: ControlClient, tag: str
+) -> None:
+    guest, other = f"ann+{tag}@example.com", f"eve+{tag}@example.com"
+    found = accounts.describe(stacks, cloud_port)
+    owner = accounts.posthaste(found, cloud_port, "account", "create", f"t{tag}", "--sender", "example.com")
+    live, team = (
+        Api(cloud.api, accounts.posthaste(found, cloud_port, "key", "create", owner["account_id"], *kind)["key"])
+        for kind in ((), ("--team",))
+    )
+    assert team.call("PUT", f"/guests/{other}").body["code"] in ("missing_scope", "live_key_needed")
+    assert live.call("PUT", f"/guests/{guest}").status == 200
+    answer = team.call("POST", "/batches", batch(guest, other))
+    assert (answer.status, answer.body["skipped"]) == (202, 1)
+    job = answer.body["job_id"]
+    assert team.finished(job)["key_kind"] == "team"
+    assert accepted(control, job) == {guest: 1}
+    assert live.call("GET", f"/jobs/{job}").status == 404
+
+
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
 def test_a_batch_goes_out_once_and_its_feedback_comes_back(api: Api, control: ControlClient, tag: str) -> None:

@@ -9,11 +9,11 @@ from shared.domain.campaigns.bounce_guard import ALLOWED, trips
 from shared.domain.ids import Ref
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import COUNT_KEYS
-from shared.domain.recipients.suppressions import AnyReach, Reach
+from shared.domain.recipients.suppressions import Barrier, Reach
 from tests.engine.test_unsubscribed import OFFERING
 from tests.fakes.world import ACCOUNT, World, credential
 
-LEFT: dict[str, AnyReach] = {"r0@example.com": Reach.CAMPAIGNS}
+LEFT: dict[str, Barrier] = {"r0@example.com": Reach.CAMPAIGNS}
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def word(job: Job, kind: str, at: int = 100, index: int = 0, code: str = "", *, 
     return Word(str(Ref(job.id, 0, index, 1)), kind, at, code=code, secondary=secondary)
 
 
-def unwanted(world: World) -> dict[str, AnyReach]:
+def unwanted(world: World) -> dict[str, Barrier]:
     return world.records.suppressed(ACCOUNT, [f"r{i}@example.com" for i in range(3)], tuple(Reach))
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Hold, Switches
+from shared.domain.namespaces import owner
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 from tests.fakes.queues import FakePacer
@@ -25,8 +26,8 @@ class FakeHolds:
 
     def read(self, account: str, lane: str) -> Hold:
         def found() -> Hold:
-            paused = bool(self._records.paused & {"", account}) or self._of(lane).paused
-            return Hold(paused, max(self.resumed.get(place, 0) for place in ("", account, (lane,))))
+            paused = bool(self._records.paused & {"", owner(account)}) or self._of(lane).paused
+            return Hold(paused, max(self.resumed.get(place, 0) for place in ("", owner(account), (lane,))))
 
         return self._tap("holds.read", found)
 

@@ -14,7 +14,7 @@ from shared.domain.jobs.job import Job, RetryRequest, add_figures, stats_of
 from shared.domain.jobs.ledger import BY_KEYS, Ledger
 from shared.domain.jobs.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
 from shared.domain.lanes.breaker import Breaker
-from shared.domain.namespaces import namespace
+from shared.domain.namespaces import namespace, owner
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, Replay, Stored
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.faults import Tap
@@ -109,7 +109,7 @@ class FakeRecords(FakeOpenIndex):
 
     def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
         def found() -> Control:
-            paused = bool(self.paused & {"", account})
+            paused = bool(self.paused & {"", owner(account)})
             latest = dict(self.suppressed_at.get(namespace(account, test=test), {}))
             return Control(self.jobs.get(job), paused, self._breaker(lane), latest)
 
@@ -203,7 +203,7 @@ class FakeRecords(FakeOpenIndex):
                 stored is None
                 or not allowed(stored, job, change, now, reason)
                 or (strict and stored.version != job.version)
-                or (change is Change.GIVE_WAY and job.account not in self.paused)
+                or (change is Change.GIVE_WAY and owner(job.account) not in self.paused)
             ):
                 return Changed(won=False, job=stored)
             held_by = self.holders.change(stored, change)

@@ -4,8 +4,9 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from shared.domain.namespaces import is_team, owner, team_space
 from shared.domain.recipients.addresses import address_hash
-from shared.domain.recipients.suppressions import AnyReach, Reach
+from shared.domain.recipients.suppressions import AnyReach, Barrier, NotAGuest, Reach
 from shared.ports import Recent
 from tests.fakes.faults import Atomic, Tap
 
@@ -26,12 +27,14 @@ class FakeSuppressions:
     Attributes:
         suppressions: (namespace, reach, address key) → why.
         suppressed_at: namespace → when an address was last suppressed, and when one unsubscribed.
+        guests: account → addresses that its team keys may send to.
         recent_page: suppressions since a moment that are returned together.
     """
 
     def __init__(self, lock: AbstractContextManager[object], tap: Tap) -> None:
         self.suppressions: dict[tuple[str, AnyReach, str], Suppression] = {}
         self.suppressed_at: dict[str, dict[Reach, int]] = {}
+        self.guests: dict[str, set[str]] = {}
         self.recent_page = 4000
         self._atomic = Atomic("records", lock, tap)
 
@@ -53,6 +56,11 @@ class FakeSuppressions:
 
         self._atomic("suppress", add)
 
+    def uninvite(self, account: str, key: str, now: int) -> None:
+        """Remove a guest, as the API does. `now`: Unix milliseconds."""
+        self.guests[account].discard(key)
+        self.suppressed_at.setdefault(team_space(account), {})[Reach.ALL] = now
+
     def allow(self, namespace: str, key: str, *, reach: AnyReach = Reach.ALL, reason: str = "") -> bool:
         def take() -> bool:
             known = self.suppressions.get((namespace, reach, key))
@@ -65,11 +73,12 @@ class FakeSuppressions:
 
     def suppressed(
         self, namespace: str, addresses: Collection[str], reaches: Collection[AnyReach] = (Reach.ALL,)
-    ) -> dict[str, AnyReach]:
-        def found() -> dict[str, AnyReach]:
+    ) -> dict[str, Barrier]:
+        def found() -> dict[str, Barrier]:
             wanted = sorted(reaches, key=lambda r: list(Reach).index(r.kind))
             there = [(r, k) for r in wanted for k in addresses if (namespace, r, k) in self.suppressions]
-            return {k: r for r, k in reversed(there)}
+            others = set(addresses) - self.guests.get(owner(namespace), set()) if is_team(namespace) else set()
+            return {**{k: r for r, k in reversed(there)}, **dict.fromkeys(others, NotAGuest())}
 
         return self._atomic("suppressed", found)
 

@@ -43,8 +43,8 @@ ACCOUNTS: Final = (
         "a test key reads the live audit log",
         9,
         "functions/api/account/audit.py",
-        "whose = namespace(call.key.account, test=call.key.test or query.test)",
-        "whose = namespace(call.key.account, test=query.test)",
+        "whose = namespace(account, test=call.key.test or query.test)",
+        "whose = namespace(account, test=query.test)",
         f"{LIVE}::test_a_test_key_reads_only_what_was_done_to_test_keys_things",
     ),
     Mutant(

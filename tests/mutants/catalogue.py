@@ -23,6 +23,7 @@ from tests.mutants.relay import RELAY
 from tests.mutants.runs import RUNS
 from tests.mutants.spool import SPOOL
 from tests.mutants.switches import SWITCHES
+from tests.mutants.team import TEAM
 
 RULES: Final = "shared/domain/jobs/ledger.py"
 SEND: Final = "shared/engine/lane/send.py"
@@ -47,6 +48,7 @@ MUTANTS: Final = (
     *GUARDED,
     *NOTICES,
     *LOSSES,
+    *TEAM,
     *NOTIFIERS,
     # 4: stop means stop
     Mutant(

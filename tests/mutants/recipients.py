@@ -73,8 +73,8 @@ RECIPIENTS: Final = (
         "who has unsubscribed is not looked for before a claim",
         11,
         "shared/engine/lane/send.py",
-        "heeded = heeds(job, lease.composition.content)",
-        'heeded = heeds(job, replace(lease.composition.content, unsubscribe=""))',
+        "heeded, copies = heeds(job, content), copied(content)",
+        'heeded, copies = heeds(job, replace(content, unsubscribe="")), copied(content)',
         "tests/engine/test_unsubscribed.py::test_a_recipient_unsubscribed_after_acceptance_is_skipped_with_the_code",
     ),
     Mutant(

@@ -8,7 +8,7 @@ from functions.api.views import AuditEntry, AuditPage, moment
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import Scope
 from shared.domain.audit import Event
-from shared.domain.namespaces import namespace
+from shared.domain.namespaces import namespace, team_space
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.routing import AnyRoute, Nothing, Route
@@ -24,7 +24,8 @@ def pages(call: Call[AuditQuery, Nothing]) -> Answer:
     """Return a page of the audit log, newest first."""
     query = call.query
     place = cursors.events(call)
-    whose = namespace(call.key.account, test=call.key.test or query.test)
+    account = team_space(call.key.account) if query.team else call.key.account
+    whose = namespace(account, test=call.key.test or query.test)
     found, after = call.services.journal.page(whose, kind=query.action or "", after=place, limit=query.limit)
     return AuditPage(items=[_entry(x) for x in found], next_cursor=cursors.seal(call, after)).answer()
 
@@ -39,7 +40,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         description="The deployment's setting `retention.audit_days` decides how long entries are kept, by default "
         f"{AUDIT_DAYS} days. They name keys, jobs and campaigns by their ids, and never an address. Test "
         "keys read a log of their own: what was done to their jobs, campaigns, suppressions and templates. A live key "
-        "reads that one with `test=true`. With `action` a page may be short, even empty, and still carry a cursor.",
+        "reads that one with `test=true`. So it is with team keys and "
+        "`team=true`. With `action` a page may be short, even empty, and still carry a cursor.",
         scope=Scope.ADMIN,
         handler=pages,
         query=AuditQuery,

@@ -9,6 +9,7 @@ from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Mailbox, Speech
 from shared.domain.content.templates import RECIPIENT, variables
+from shared.domain.namespaces import KeyKind, kind_of
 from shared.domain.notices.notifier import METHODS
 
 
@@ -43,6 +44,7 @@ class CampaignItem(View):
         "the state of its newest job."
     )
     test: bool = Field(description="Made with a test key: seen with test keys only, and no provider gets it.")
+    key_kind: KeyKind = Field(description="The kind of key that made it. `team`: it reaches only the account's guests.")
     credential_id: str
     template_id: str | None = Field(description="The stored template that it was copied from.")
     template_version: int | None
@@ -141,6 +143,7 @@ def _fields(x: Campaign, state: str) -> dict[str, object]:
         "channel": x.channel,
         "state": state,
         "test": x.test,
+        "key_kind": kind_of(x.account, test=x.test),
         "credential_id": x.credential,
         "template_id": x.template or None,
         "template_version": x.template_version or None,

@@ -1,30 +1,16 @@
 """Addresses that an account does not send to, and those that have unsubscribed: two lists of one making."""
 
-from typing import Any, Final
+from typing import Final
 
 from functions.api.call import Call
+from functions.api.recipients.addresses import address_of
 from functions.api.requests import EntryQuery, NewSuppression, SuppressionQuery
 from functions.api.views import Removed, SuppressionPage, SuppressionView, suppression_view
 from shared.domain.accounts import Scope
-from shared.domain.recipients import addresses, reader
 from shared.web import cursors
 from shared.web.http import Answer
-from shared.web.problems import Problem, invalid
+from shared.web.problems import Problem
 from shared.web.routing import AnyRoute, Nothing, Route
-
-
-def _address(call: Call[Any, Any]) -> str:
-    """Return the normalised key of an e-mail address, or of a telephone number with its country code."""
-    text = call.path["address"]
-    if text.startswith("+") and "@" not in text:
-        found = reader.number_reader()(text)
-        if isinstance(found, reader.RecipientFault):
-            raise invalid("address", found.detail)
-        return found[1]
-    parsed = addresses.parse(text)
-    if isinstance(parsed, addresses.Invalid):
-        raise invalid("address", f"Not an address: {parsed.reason}.")
-    return parsed.key
 
 
 def pages(call: Call[SuppressionQuery, Nothing]) -> Answer:
@@ -38,7 +24,7 @@ def pages(call: Call[SuppressionQuery, Nothing]) -> Answer:
 def read(call: Call[EntryQuery, Nothing]) -> Answer:
     """Return one suppression."""
     reach = call.query.reach
-    found = call.services.suppressions.get(call.key.namespace, _address(call), reach=reach)
+    found = call.services.suppressions.get(call.key.namespace, address_of(call), reach=reach)
     if found is None:
         raise Problem("not_found", f"The address is not suppressed in the scope `{call.query.scope.value}`.")
     return suppression_view(found, reach).answer()
@@ -48,13 +34,13 @@ def put(call: Call[EntryQuery, NewSuppression]) -> Answer:
     """Suppress an address."""
     reach = call.query.reach
     store, reason = call.services.suppressions, call.body.reason
-    made = store.put(call.key.namespace, _address(call), reason, reach=reach, by=call.key.id)
+    made = store.put(call.key.namespace, address_of(call), reason, reach=reach, by=call.key.id)
     return suppression_view(made, reach).answer()
 
 
 def delete(call: Call[EntryQuery, Nothing]) -> Answer:
     """Allow an address again."""
-    address = _address(call)
+    address = address_of(call)
     store = call.services.suppressions
     removed = store.delete(call.key.namespace, address, reach=call.query.reach, by=call.key.id)
     return Removed(address=address, removed=removed).answer()

@@ -6,7 +6,7 @@ Table `records` (pk, sk):
 |---|---|
 | a job; its content (if not in its only chunk); one chunk | `J#job / JOB`, `J#job / CONTENT`, `J#job / C#00012` |
 | details of a chunk, windows then feedback | `D#job#00012 / W#epoch#seq`, `F#hash` |
-| an account's control, request bucket | `A#account / CONTROL`, `BUCKET` |
+| an account's control, request bucket, guests | `A#account / CONTROL`, `BUCKET`, `GUESTS` |
 | bucket of an unsubscription link, by method | `A#account#VISITS#sha256[:32]#POST / BUCKET` |
 | bucket of an account's tests of campaigns | `A#account#TRIALS / BUCKET` |
 | when was this API key last used? | `USE#sha256 / KEY` |
@@ -69,6 +69,9 @@ entry of a resume is there for good, since the stream of `records` wakes what wa
 Of its test keys an account has these apart, under `account#TEST` instead of `account`: request bucket, bucket of tests,
 suppressions and unsubscriptions with their logs and marks, templates (in `mine`), and the audit log with events.
 
+Its team keys act as an account of their own, `account-team` instead of `account`. Control, guests and identities are
+those of the account.
+
 `created_at` in an index key is 15 digits of Unix milliseconds, so that text order is time order.
 """
 
@@ -76,6 +79,7 @@ import hashlib
 from typing import Final
 
 from shared.contracts import POST_PREFIX
+from shared.domain.namespaces import owner
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
 
 Key = dict[str, dict[str, str]]
@@ -168,12 +172,17 @@ def account_pk(account: str) -> str:
 
 def account(account_id: str) -> Key:
     """An account's profile."""
-    return key(account_pk(account_id), "PROFILE")
+    return key(account_pk(owner(account_id)), "PROFILE")
 
 
 def account_control(account_id: str) -> Key:
     """Whether an account is paused or suspended."""
-    return key(account_pk(account_id), "CONTROL")
+    return key(account_pk(owner(account_id)), "CONTROL")
+
+
+def guests(account_id: str) -> Key:
+    """Whom the account's team keys may send to."""
+    return key(account_pk(owner(account_id)), "GUESTS")
 
 
 def bucket(namespace: str) -> Key:
@@ -194,7 +203,7 @@ def trials(namespace: str) -> Key:
 
 def sender(account_id: str, value: str) -> Key:
     """One allowed sender: an address or a domain, lower-case."""
-    return key(account_pk(account_id), f"{SENDER_PREFIX}{value}")
+    return key(account_pk(owner(account_id)), f"{SENDER_PREFIX}{value}")
 
 
 def api_key(digest: str) -> Key:
@@ -214,12 +223,12 @@ def moved() -> Key:
 
 def account_key(account_id: str, digest: str) -> Key:
     """The mirror of an API key under its account, for lists."""
-    return key(account_pk(account_id), f"{KEY_PREFIX}{digest[:16]}")
+    return key(account_pk(owner(account_id)), f"{KEY_PREFIX}{digest[:16]}")
 
 
 def heirs(account_id: str, key_id: str) -> Key:
     """Which API keys replaced one of an account's, by its id; it outlives that key."""
-    return key(account_pk(account_id), f"{HEIR_PREFIX}{key_id}")
+    return key(account_pk(owner(account_id)), f"{HEIR_PREFIX}{key_id}")
 
 
 def accounts(account_id: str) -> Key:

@@ -100,7 +100,8 @@ class Job:
         pointed_at: when chunks were last pointed to again, by rule S.6 or E.5 (Unix ms); 0 for a job of one chunk.
         stopped: set by stop, removed by plan; a stopped job is not reopened by feedback.
         guard_off: its owner has overridden the bounce guard.
-        shared: a campaign's job whose credential campaigns shared when it was made: it reserves nothing.
+        shared: a campaign's job that reserves nothing: campaigns shared its credential when it was made, or a team key
+            made it.
         retry: a retry on its way; as long as there is one the job is LOGGED, and open to the sweeper.
         created_by: the actor who made it, as the audit log names them; empty if that is not known.
         resumed_by: the actor who last resumed or retried it, likewise.

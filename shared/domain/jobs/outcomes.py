@@ -102,6 +102,8 @@ UNSUBSCRIBED: Final = "unsubscribed"
 """The same of one who had unsubscribed."""
 STOPPED: Final = "stopped"
 """The same of one who wants no more messages by this channel."""
+NOT_A_GUEST: Final = "not_a_guest"
+"""The same of one to whom team keys do not send."""
 ERASED: Final = "erased"
 """The same of one whose data were erased."""
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from shared.domain.jobs.outcomes import STOPPED, SUPPRESSED, UNSUBSCRIBED
+from shared.domain.jobs.outcomes import NOT_A_GUEST, STOPPED, SUPPRESSED, UNSUBSCRIBED
 
 
 class Reach(StrEnum):
@@ -66,6 +66,20 @@ class DigestsOf:
 
 AnyReach: TypeAlias = Reach | DigestsOf
 """Where an entry is."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotAGuest:
+    """Stops messages of team keys to all whom their account has not on its guest list. It is in the place of a list."""
+
+    @property
+    def code(self) -> str:
+        """The code of a message that is skipped for it."""
+        return NOT_A_GUEST
+
+
+Barrier: TypeAlias = AnyReach | NotAGuest
+"""Why an address gets no message."""
 
 
 def reaches(channel: str, *, unsubscribable: bool, policy: str = "") -> tuple[AnyReach, ...]:

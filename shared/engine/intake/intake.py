@@ -6,6 +6,7 @@ They read and write nothing of a job. What they return is ready to be stored, or
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from shared.contracts import Routing, Settings
 from shared.domain.campaigns.campaign import Campaign, Message
@@ -17,6 +18,7 @@ from shared.domain.content.content import Content
 from shared.domain.content.posting import Posting
 from shared.domain.content.unsubscribe import PATH
 from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.outcomes import NOT_A_GUEST
 from shared.domain.recipients.addresses import Address, Invalid, parse_many
 from shared.domain.recipients.suppressions import reaches
 from shared.engine.intake import posted, routes
@@ -28,6 +30,8 @@ from shared.engine.intake.numbers import numbers_of, short_content
 from shared.engine.intake.posted import PostedBy
 from shared.engine.intake.request import SendRequest
 from shared.ports import Clock, Senders, SuppressionList
+
+NO_GUEST: Final = "Team keys send only to guests of the account. Have an address added: PUT /guests/{address}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ class Intake:
         by = channel_of(asked.channel)
         found = self._numbered(asked, by) if by.numbers else self._mailed(asked)
         if all(r.skip for r in found.recipients):
-            raise Decline("no_valid_recipient", FieldFault("to", "No recipient is left."))
+            raise Decline("no_valid_recipient", FieldFault("to", _left_out({r.skip for r in found.recipients})))
         return BatchRequest(
             account=asked.account,
             test=asked.test,
@@ -117,7 +121,8 @@ class Intake:
         codes = self._codes(asked.namespace, asked.channel, keys, offered=asked.unsubscribe)
         for field, copy in copies:
             if copy.key in codes:
-                raise invalid(field, "An address in this field is suppressed.")
+                said = NO_GUEST if codes[copy.key] == NOT_A_GUEST else "An address in this field is suppressed."
+                raise invalid(field, said)
         recipients = tuple(_recipient(r, codes) for r in found.recipients)
         return _Accepted(route, not_before, self._content(asked, sender, copies), recipients, found.duplicates)
 
@@ -204,6 +209,8 @@ class Intake:
     @as_value
     def wanted(self, campaign: Campaign, identity: str) -> None:
         """Check that a recipient, given as a normalised key, neither is suppressed nor has unsubscribed."""
+        if self._unwanted.strangers(campaign.namespace, [identity]):
+            raise Decline("no_valid_recipient", FieldFault("recipient", NO_GUEST))
         for reach in reaches(campaign.channel, unsubscribable=campaign.unsubscribe):
             if self._unwanted.check(campaign.namespace, [identity], reach=reach):
                 raise Decline("no_valid_recipient", FieldFault("recipient", f"The recipient is {reach.code}."))
@@ -220,7 +227,7 @@ class Intake:
             raise Decline("from_not_allowed", FieldFault(field, "This sender is not on the account's list."))
 
     def _codes(self, namespace: str, channel: str, keys: Sequence[str], *, offered: bool) -> dict[str, str]:
-        """Return who is not to be sent to, by normalised key, and the code of each; the weightier of two.
+        """Return who is not to be sent to, by normalised key, and the code of each; the weightiest of several.
 
         Args:
             namespace: whose suppressions count.
@@ -232,7 +239,7 @@ class Intake:
         for reach in reaches(channel, unsubscribable=offered) if keys else ():
             stored = self._unwanted.check(namespace, keys, reach=reach)
             codes = dict.fromkeys(stored, reach.code) | codes
-        return codes
+        return codes | dict.fromkeys(self._unwanted.strangers(namespace, keys), NOT_A_GUEST)
 
     def _content(self, asked: SendRequest, sender: Address, copies: Sequence[tuple[str, Address]]) -> Content:
         return Content(
@@ -247,6 +254,11 @@ class Intake:
             attachments=asked.attachments,
             unsubscribe=self._address + PATH if asked.unsubscribe else "",
         )
+
+
+def _left_out(codes: set[str]) -> str:
+    """Return why no recipient is left, by the codes of all."""
+    return NO_GUEST if codes == {NOT_A_GUEST} else "No recipient is left."
 
 
 def _recipient(found: Address | Invalid, codes: Mapping[str, str]) -> Recipient:

@@ -14,6 +14,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.switches import Switch
+from shared.domain.namespaces import owner
 from shared.engine.jobs.ledgers import only_ledgers
 from shared.engine.jobs.plan import Planner
 from shared.engine.pool import Pool
@@ -204,4 +205,4 @@ def _tens(bodies: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _held(job: Job, way: Waking) -> bool:
     """Tell whether a job may have been held back by what was resumed."""
-    return way.account in ("", job.account) and (not way.credential or way.credential in job.route)
+    return way.account in ("", owner(job.account)) and (not way.credential or way.credential in job.route)

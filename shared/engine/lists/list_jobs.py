@@ -13,6 +13,7 @@ from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import COUNT_KEYS, JobState
+from shared.domain.namespaces import is_team
 from shared.domain.times import Millis
 
 KIND: Final = "campaign"
@@ -94,7 +95,7 @@ def stand_in(campaign: Campaign, settings: Settings, job_id: str, now: Millis) -
         subject=campaign.message.subject[:100],
         campaign=campaign.id,
         guard_off=campaign.guard_off,
-        shared=settings.credential(campaign.credential).shared,
+        shared=settings.credential(campaign.credential).shared or is_team(campaign.account),
     )
 
 

@@ -9,6 +9,7 @@ from shared.contracts import MAIL_CONTENTS, Settings
 from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Content, Finished, Mailbox
 from shared.domain.ids import new_id
+from shared.domain.jobs.outcomes import NOT_A_GUEST
 from shared.domain.mails.destination import MAX_METADATA
 from shared.domain.mails.mail import LIFE_MS, MAX_DESTINATIONS, MailState, StoredMail, opened
 from shared.domain.mails.message import MAX_BYTES, MessageFacts, MessageRefusal, check, normalised
@@ -302,6 +303,7 @@ class MailDesk:
         keys = [x.address.lower() for x in destinations]
         for reach in reaches(EMAIL.name, unsubscribable=False):
             codes |= dict.fromkeys(self._unwanted.check(mail.namespace, keys, reach=reach), reach.code)
+        codes |= dict.fromkeys(self._unwanted.strangers(mail.namespace, keys), NOT_A_GUEST)
         if len(codes) == len(keys):
             raise Decline("no_valid_recipient", FieldFault("destinations", "No destination is left."))
         return codes

@@ -10,6 +10,7 @@ from typing import Final
 from shared.contracts import Credential, Word
 from shared.domain.jobs.feedback import CHANNEL_WISHES, WordKind
 from shared.domain.jobs.outcomes import STOPPED
+from shared.domain.namespaces import accounts_of
 from shared.domain.recipients.suppressions import BY_CHANNEL
 from shared.domain.texts import MAX_TEXT, ReceivedText, text_id
 from shared.ports import Records, Texts
@@ -45,7 +46,7 @@ def receive(records: Records, texts: Texts, credential: Credential, words: Seque
 
 
 def heed(records: Records, credential: Credential, words: Sequence[Word], now: int) -> int:
-    """Change the lists of the credential's accounts, and return how many numbers were heeded.
+    """Change the lists of the credential's accounts and of their team keys; returns how many numbers were heeded.
 
     A credential of all accounts changes none. The provider refuses the next message to the number, which suppresses it
     for the account that sends that message.
@@ -61,7 +62,7 @@ def heed(records: Records, credential: Credential, words: Sequence[Word], now: i
         return 0
     latest = {w.ref: w.word for w in sorted(words, key=lambda w: w.at) if w.word in _WISHES}
     for number, wish in latest.items():
-        for account in credential.accounts:
+        for account in (space for named in credential.accounts for space in accounts_of(named)):
             if wish == WordKind.STARTED.value:
                 records.allow(account, number, reach=reach, reason=STOPPED)
             else:

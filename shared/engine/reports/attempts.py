@@ -8,13 +8,13 @@ from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
 from shared.domain.jobs.feedback import HARD, SOFT, WordKind
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
-from shared.domain.jobs.outcomes import ERASED, Entry, Kind
+from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST, Entry, Kind
 from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
 from shared.domain.recipients.suppressions import CODES
 
 LOST: Final = "worker_lost"
 """The code of an attempt whose worker was lost, so that nobody knows what came of it."""
-LEFT_OUT: Final = frozenset({*CODES.values(), ERASED})
+LEFT_OUT: Final = frozenset({*CODES.values(), NOT_A_GUEST, ERASED})
 """The codes of who was skipped before a claim."""
 _ERRORS: Final[Mapping[Cell, str | None]] = {
     Cell.WITHDRAWN: "withdrawn",

@@ -13,9 +13,10 @@ from shared.domain.content.content import Content
 from shared.domain.ids import made_at
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.job import Job
-from shared.domain.jobs.outcomes import ERASED
-from shared.domain.recipients.addresses import address_hash
-from shared.domain.recipients.suppressions import AnyReach, Reach, reaches
+from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST
+from shared.domain.namespaces import is_team
+from shared.domain.recipients.addresses import Address, address_hash, parse
+from shared.domain.recipients.suppressions import AnyReach, NotAGuest, Reach, reaches
 from shared.ports import Clock, Records
 
 SLACK_MS: Final = 120_000
@@ -34,6 +35,11 @@ class _Known:
     mark: int
     hashes: set[int] = field(default_factory=set)
     too_many: bool = False
+
+
+def copied(content: Content | None) -> tuple[str, ...]:
+    """Return the addresses to which copies of a content's messages go."""
+    return tuple(x.address for x in (*content.cc, *content.bcc)) if content is not None else ()
 
 
 def heeds(job: Job, content: Content | None) -> tuple[AnyReach, ...]:
@@ -57,6 +63,7 @@ class Suppressed:
         waiting: Sequence[int],
         latest: Mapping[Reach, int],
         reaches: Collection[AnyReach] = (Reach.ALL,),
+        copies: Collection[str] = (),
     ) -> dict[int, str]:
         """Return which of a chunk's waiting recipients are not to be sent to by now, and the code of each.
 
@@ -66,13 +73,36 @@ class Suppressed:
             waiting: indices of recipients.
             latest: when an address was last suppressed, and unsubscribed (Unix ms), as of Control.
             reaches: what the job's messages have to heed.
+            copies: addresses to which copies of the messages go; those of a team key's job must be guests, too.
         """
+        if is_team(job.account):
+            return self._among_guests(job, chunk, waiting, reaches, copies)
         since = _looked(job) - SLACK_MS
         news = [r for r in reaches if latest.get(r.kind, 0) >= since] if waiting else []
         keys = self._suspects(job, {chunk.recipients[i].key for i in waiting}, since, news)
         found = self._records.suppressed(job.namespace, keys, reaches) if keys else {}
         gone = {i: ERASED for i in waiting if chunk.recipients[i].skip == ERASED}
         return gone | {i: found[key].code for i in waiting if (key := chunk.recipients[i].key) in found}
+
+    def _among_guests(
+        self, job: Job, chunk: Chunk, waiting: Sequence[int], reaches: Collection[AnyReach], copies: Collection[str]
+    ) -> dict[int, str]:
+        """Do the same for a job of a team key: all waiting recipients are looked up each time, and so are copies.
+
+        Args:
+            job: as accepted.
+            chunk: its chunk.
+            waiting: indices of recipients.
+            reaches: what the job's messages have to heed.
+            copies: addresses to which copies of the messages go.
+        """
+        by_index = {i: chunk.recipients[i] for i in waiting}
+        others = {found.key if isinstance(found, Address) else text for text in copies for found in [parse(text)]}
+        found = self._records.suppressed(job.namespace, {*(x.key for x in by_index.values()), *others}, reaches)
+        if any(isinstance(found.get(key), NotAGuest) for key in others):
+            return dict.fromkeys(by_index, NOT_A_GUEST)
+        gone = {i: ERASED for i, x in by_index.items() if x.skip == ERASED}
+        return gone | {i: found[x.key].code for i, x in by_index.items() if x.key in found}
 
     def _suspects(self, job: Job, keys: set[str], since: int, news: Sequence[AnyReach]) -> set[str]:
         """Return the addresses that may have been suppressed since a moment; all of them if the log is too long."""

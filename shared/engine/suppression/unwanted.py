@@ -7,6 +7,7 @@ of their own. What comes later is seen by the sender, at claim.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from shared.domain.namespaces import is_team
 from shared.domain.recipients.hashes import WIDTH, Seen
 from shared.domain.recipients.suppressions import AnyReach
 from shared.ports import Records
@@ -32,7 +33,12 @@ class Unwanted:
         self._loaded = False
 
     def suspects(self, marks: bytes) -> Collection[int]:
-        """Return the places of those who are or were suppressed, or share their marks; of all if those are too many."""
+        """Return the places of those who are or were suppressed, or share their marks; of all if those are too many.
+
+        Of team keys' lists all are suspects, since most of them are no guests.
+        """
+        if is_team(self._namespace):
+            return range(len(marks) // WIDTH)
         if not self._loaded:
             self._known, self._loaded = self._load(), True
         return range(len(marks) // WIDTH) if self._known is None else self._known.having(marks)

@@ -35,3 +35,12 @@ class SuppressionList(Protocol):
             reach: the list to look in.
         """
         ...
+
+    def strangers(self, namespace: str, address_keys: Iterable[str]) -> set[str]:
+        """Return the addresses to which the namespace's keys do not send: of team keys all that are no guests.
+
+        Args:
+            namespace: the account, or the namespace of its team or test keys; only team keys have strangers.
+            address_keys: normalised addresses.
+        """
+        ...

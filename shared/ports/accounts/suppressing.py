@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from shared.domain.recipients.suppressions import AnyReach, Reach
+from shared.domain.recipients.suppressions import AnyReach, Barrier, Reach
 from shared.domain.texts import ReceivedText
 from shared.domain.times import Millis
 
@@ -61,11 +61,13 @@ class SuppressionRecords(Protocol):
 
     def suppressed(
         self, namespace: str, addresses: Collection[str], reaches: Collection[AnyReach] = (Reach.ALL,)
-    ) -> dict[str, AnyReach]:
+    ) -> dict[str, Barrier]:
         """Return which addresses are suppressed or have unsubscribed, read consistently. `ALL` wins over other lists.
 
+        In the space of team keys these are also all addresses that are no guests of their account.
+
         Args:
-            namespace: the account, or its test keys' namespace.
+            namespace: the account, or the namespace of its team or test keys.
             addresses: normalised addresses.
             reaches: the lists to look in.
         """

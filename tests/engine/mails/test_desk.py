@@ -10,6 +10,7 @@ from shared.domain.jobs.states import Cell
 from shared.domain.mails.destination import DestinationState, MailDestination
 from shared.domain.mails.mail import LIFE_MS, MailState, StoredMail
 from shared.domain.mails.message import MAX_BYTES
+from shared.domain.namespaces import is_team
 from shared.engine.intake.declined import Declined
 from shared.engine.mails.desk import AskedDestination, AskedMail, MailDesk, MailPlace, RawRules
 from shared.engine.mails.moves import InFlight, MailMoves
@@ -29,6 +30,7 @@ class Rules:
         self.allowed = {"clinic@example.com", SENDER}
         self.suspended_now = False
         self.unwanted: set[str] = set()
+        self.guests: set[str] = set()
 
     def check_sender(self, account: str, address_key: str) -> SenderCheck:
         del account
@@ -41,6 +43,9 @@ class Rules:
     def check(self, namespace: str, address_keys: Iterable[str], *, reach: Any = None) -> set[str]:
         del namespace, reach
         return self.unwanted & set(address_keys)
+
+    def strangers(self, namespace: str, address_keys: Iterable[str]) -> set[str]:
+        return set(address_keys) - self.guests if is_team(namespace) else set()
 
 
 class Door:

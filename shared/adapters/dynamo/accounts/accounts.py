@@ -18,7 +18,7 @@ from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import Account, SenderCheck, new_account_id, sender_of
 from shared.domain.audit import SYSTEM, Act, audited, masked
-from shared.domain.namespaces import namespace
+from shared.domain.namespaces import is_team, namespace, owner
 from shared.ports import Clock
 
 __all__ = ["CACHE", "MAX_CACHED", "TEST_SHARE", "Accounts", "UnknownAccount"]
@@ -202,7 +202,7 @@ class Accounts(ApiKeys):
 
     def list_senders(self, account: str) -> list[str]:
         """Return the account's allowed senders in text order."""
-        found = self._places.walk(keys.account_pk(account), keys.SENDER_PREFIX)
+        found = self._places.walk(keys.account_pk(owner(account)), keys.SENDER_PREFIX)
         return sorted(x["sk"]["S"][len(keys.SENDER_PREFIX) :] for x in found)
 
     def check_sender(self, account: str, address_key: str) -> SenderCheck:
@@ -233,12 +233,12 @@ class Accounts(ApiKeys):
     # Requests
 
     def take(self, account: str, *, test: bool = False) -> float | None:
-        """Take a token for a request of one of the account's live keys, or of its test keys, which have their own.
+        """Take a token for a request of one of the account's live, team or test keys: each kind has its own bucket.
 
         Returns:
             None, or the seconds to wait (see `buckets`).
         """
-        return (self._test_buckets if test else self._buckets).take(account)
+        return (self._test_buckets if test or is_team(account) else self._buckets).take(account)
 
     def _require(self, account: str) -> None:
         if not self._places.find([keys.account(account)])[0]:
@@ -259,7 +259,7 @@ class Accounts(ApiKeys):
 
 
 def _test_bucket(account: str) -> keys.Key:
-    return keys.bucket(namespace(account, test=True))
+    return keys.bucket(account if is_team(account) else namespace(account, test=True))
 
 
 def _domain(sender: str) -> dict[str, str | int]:

@@ -19,6 +19,7 @@ from shared.adapters.dynamo.places import Places
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import ApiKey, Scope, default_scopes, is_key_text, key_digest, new_key_text
 from shared.domain.audit import SYSTEM, Act, Event, audited
+from shared.domain.namespaces import KeyKind, kind_of, team_space
 from shared.ports import Clock, Retriable
 
 CACHE: Final = 30.0
@@ -61,6 +62,7 @@ class ApiKeys:
         account: str,
         *,
         test: bool = False,
+        team: bool = False,
         scopes: Iterable[Scope] | None = None,
         name: str = "",
         expires: int = 0,
@@ -71,6 +73,7 @@ class ApiKeys:
         Args:
             account: whose key.
             test: a `ph_test_…` key, whose jobs never reach a provider.
+            team: a `ph_team_…` key, whose messages reach only the account's guests.
             scopes: what it may be used for; None: `default_scopes`.
             name: for people.
             expires: Unix milliseconds, 0 for never.
@@ -78,10 +81,14 @@ class ApiKeys:
 
         Raises:
             UnknownAccount: there is no such account.
+            ValueError: a key is either for tests or for the team.
         """
-        granted = default_scopes(test=test) if scopes is None else frozenset(scopes)
-        secret, digest, key = self._new(account, granted, name, expires, test=test)
-        told = {"kind": "test" if test else "live", "scopes": " ".join(sorted(key.scopes)), "expires": expires}
+        if test and team:
+            raise ValueError("a key is either for tests or for the team")
+        kind = kind_of(team_space(account) if team else account, test=test)
+        granted = default_scopes(kind) if scopes is None else frozenset(scopes)
+        secret, digest, key = self._new(account, kind, granted, name, expires)
+        told = {"kind": kind.value, "scopes": " ".join(sorted(key.scopes)), "expires": expires}
         event = audited(account, key.created_at, key.id, Act.KEY_CREATED, by, told)
         if not self._together([self._exists(account), *self._puts(digest, key)], event):
             raise UnknownAccount(account)
@@ -181,7 +188,7 @@ class ApiKeys:
         digest, old = found
         ends = min(until, old.expires or until)
         life = now + old.expires - old.created_at if old.expires else 0
-        secret, new_digest, new = self._new(account, old.scopes, old.name, life, test=old.test)
+        secret, new_digest, new = self._new(account, old.kind, old.scopes, old.name, life)
         event = audited(account, now, old.id, Act.KEY_ROTATED, by, {"successor": new.id, "expires": ends})
         actions = [*self._expiry(digest, old, ends), *self._puts(new_digest, new), self._heir(old, new)]
         return (secret, new, replace(old, expires=ends)) if self._together(actions, event) else None
@@ -205,11 +212,12 @@ class ApiKeys:
         return self._together([*({"Delete": {**there, "Key": key}} for key in both), use], event)
 
     def _new(
-        self, account: str, scopes: frozenset[Scope], name: str, expires: int, *, test: bool
+        self, account: str, kind: KeyKind, scopes: frozenset[Scope], name: str, expires: int
     ) -> tuple[str, str, ApiKey]:
-        secret = new_key_text(test=test)
+        secret = new_key_text(kind)
         digest = key_digest(secret)
-        return secret, digest, ApiKey(digest[:16], account, test, scopes, name, self._now(), expires)
+        whose = team_space(account) if kind is KeyKind.TEAM else account
+        return secret, digest, ApiKey(digest[:16], whose, kind is KeyKind.TEST, scopes, name, self._now(), expires)
 
     def _mirrors(self, account: str) -> Iterable[Item]:
         return self._places.walk(keys.account_pk(account), keys.KEY_PREFIX)

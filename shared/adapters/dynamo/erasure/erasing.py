@@ -19,6 +19,7 @@ from shared.adapters.dynamo.erasure.report import Erased, ErasureReport
 from shared.adapters.dynamo.erasure.scanned import SCAN, place_of, token_of, unshown
 from shared.adapters.dynamo.jobs import contents
 from shared.adapters.dynamo.notices.notice_keys import PAYLOAD_PREFIX
+from shared.adapters.dynamo.recipients import guests
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.adapters.s3 import versions
 from shared.adapters.s3.archive_eraser import Archived
@@ -31,7 +32,7 @@ from shared.domain.digests import events
 from shared.domain.erasure import blank, uncopied, uninformed, without
 from shared.domain.jobs import chunks as chunk_codec
 from shared.domain.jobs.chunks import Recipient
-from shared.domain.namespaces import namespace
+from shared.domain.namespaces import accounts_of, namespaces_of
 from shared.domain.recipients.addresses import address_hash
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
 
@@ -86,7 +87,9 @@ class Eraser:
 
     def lists(self, accounts: list[str]) -> None:
         """Replace the address by its hash in suppressions and unsubscriptions, which go on working."""
-        owners = {namespace(account, test=test): account for account in accounts for test in (False, True)}
+        owners = {name: account for account in accounts for name in namespaces_of(account)}
+        for account in guests.erase(self._db, self._table, accounts, self._key, dry=self._dry):
+            self._note("guests removed", account)
         places = {keys.suppression(name, "", reach)["pk"]["S"]: name for name in owners for reach in Reach}
         digest = address_hash(self._key)
         left = Erased.UNSUBSCRIPTIONS
@@ -125,6 +128,7 @@ class Eraser:
 
         The message of a run that is under way is not sent if it still waits: its row is blanked at once.
         """
+        accounts = [name for account in accounts for name in accounts_of(account)]
         for account in DynamoTexts(self._db, records=self._table).erase(accounts, self._key, dry=self._dry):
             self._note(Erased.TEXTS, account)
         for notice in erase_notices(self._db, self._table, accounts, self._key, now=now, dry=self._dry):

@@ -3,8 +3,8 @@
 from collections.abc import Collection
 
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.recipients import suppressions, watermarks
-from shared.domain.recipients.suppressions import AnyReach, Reach, Suppression
+from shared.adapters.dynamo.recipients import guests, suppressions, watermarks
+from shared.domain.recipients.suppressions import AnyReach, Barrier, NotAGuest, Reach, Suppression
 from shared.ports import Recent
 
 
@@ -57,15 +57,18 @@ class SuppressionWrites:
 
     def suppressed(
         self, namespace: str, addresses: Collection[str], reaches: Collection[AnyReach] = (Reach.ALL,)
-    ) -> dict[str, AnyReach]:
-        """Return which addresses are suppressed or have unsubscribed.
+    ) -> dict[str, Barrier]:
+        """Return which addresses are suppressed or have unsubscribed; of team keys also all that are no guests.
 
         Args:
-            namespace: the account, or its test keys' namespace.
+            namespace: the account, or the namespace of its team or test keys.
             addresses: normalised addresses.
             reaches: the lists to look in.
         """
-        return suppressions.among(self._db, self._records, namespace, addresses, reaches)
+        others = guests.strangers(self._db, self._records, namespace, addresses)
+        known = [address for address in addresses if address not in others]
+        found = suppressions.among(self._db, self._records, namespace, known, reaches) if known else {}
+        return {**found, **dict.fromkeys(others, NotAGuest())}
 
     def suppressed_since(self, namespace: str, since: int, *, reach: AnyReach = Reach.ALL) -> Recent:
         """Return the entries of a list's log from a moment on, some thousand at most.

@@ -14,7 +14,7 @@ from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
-from shared.adapters.dynamo.recipients import watermarks
+from shared.adapters.dynamo.recipients import guests, watermarks
 from shared.contracts import AUDIT_DAYS
 from shared.domain.audit import RECIPIENT, SYSTEM, Act, Event, audited, masked, person
 from shared.domain.content.unsubscribe import Unsubscription, undoable
@@ -365,6 +365,15 @@ class Suppressions:
         """
         by_digest = {address_hash(k): k for k in address_keys}
         return {by_digest[x] for x in _entered(self._db, self._table, namespace, reach, by_digest)}
+
+    def strangers(self, namespace: str, address_keys: Iterable[str]) -> set[str]:
+        """Return the addresses to which the keys of a namespace do not send; only team keys have strangers.
+
+        Args:
+            namespace: the account, or the namespace of its team or test keys.
+            address_keys: normalised addresses.
+        """
+        return guests.strangers(self._db, self._table, namespace, set(address_keys))
 
 
 def _event(namespace: str, now: int, address_key: str, act: Act, reach: AnyReach, by: str) -> Event:

@@ -1,0 +1,76 @@
+"""Sabotages of team keys and their guests."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+ATTACKS: Final = "tests/attacks/test_a_team_key_at_strangers.py"
+ENGINE: Final = "tests/engine/test_guests.py"
+STORES: Final = "tests/contracts/test_guests.py"
+
+TEAM: Final = (
+    Mutant(
+        "a claim trusts what was accepted for a team key",
+        13,
+        "shared/engine/suppression/suppressed.py",
+        "if is_team(job.account):",
+        "if is_team(job.id):",
+        f"{ENGINE}::test_only_guests_are_sent_to_whatever_was_accepted",
+    ),
+    Mutant(
+        "copies of a team key's message go to anybody",
+        13,
+        "shared/engine/suppression/suppressed.py",
+        "if any(isinstance(found.get(key), NotAGuest) for key in others):",
+        "if all(isinstance(found.get(key), NotAGuest) for key in by_index):",
+        f"{ENGINE}::test_a_message_with_a_copy_to_a_stranger_is_not_sent[r1@example.com-cc]",
+    ),
+    Mutant(
+        "a team key's list is read like any other",
+        13,
+        "shared/engine/suppression/unwanted.py",
+        "if is_team(self._namespace):",
+        "if not self._namespace:",
+        f"{ENGINE}::test_every_recipient_of_a_team_list_is_looked_up",
+    ),
+    Mutant(
+        "the store knows no strangers",
+        13,
+        "shared/adapters/dynamo/recipients/guests.py",
+        "if not addresses or not is_team(namespace):",
+        "if addresses:",
+        f"{STORES}::test_all_but_guests_are_kept_from_team_keys[dynamo]",
+    ),
+    Mutant(
+        "a team key chooses its own guests",
+        13,
+        "functions/api/recipients/guests.py",
+        "account, address = _account(call, KeyKind.LIVE), address_of(call)\n    added",
+        "account, address = _account(call, *KeyKind), address_of(call)\n    added",
+        f"{ATTACKS}::test_a_team_key_does_not_change_the_guest_list",
+    ),
+    Mutant(
+        "a team key is a live one",
+        13,
+        "shared/adapters/dynamo/accounts/api_keys.py",
+        "whose = team_space(account) if kind is KeyKind.TEAM else account",
+        "whose = account",
+        f"{ATTACKS}::test_a_campaign_s_list_and_its_test_reach_guests_only",
+    ),
+    Mutant(
+        "a pause of the account misses its team keys",
+        13,
+        "shared/adapters/dynamo/keys.py",
+        'return key(account_pk(owner(account_id)), "CONTROL")',
+        'return key(account_pk(account_id), "CONTROL")',
+        f"{STORES}::test_a_pause_of_the_account_holds_what_its_team_keys_made[dynamo]",
+    ),
+    Mutant(
+        "leases do not hear of a guest who is removed",
+        13,
+        "shared/adapters/dynamo/recipients/guests.py",
+        "watermarks.suppressing(self._db, self._table, team_space(account), now)",
+        "watermarks.suppressing(self._db, self._table, account, now)",
+        f"{STORES}::test_leases_look_again_before_a_guest_is_gone",
+    ),
+)
