@@ -35,7 +35,7 @@ from shared.adapters.dynamo.recipients.guests import Guests
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.contracts import Credential
-from shared.domain.accounts import ALL_SCOPES, Scope
+from shared.domain.accounts import Scope
 from shared.engine.digests.add import DigestAdder
 from shared.engine.digests.desk import WindowDesk
 from shared.engine.digests.policies import PolicyDesk
@@ -280,14 +280,6 @@ class Api:
         if "test" not in self.keys:
             self.keys["test"], _ = self.services.accounts.create_key(self.account, test=True)
         return self.keys["test"]
-
-    def team_key(self, *guests: str) -> str:
-        """Return a team key of the account with every scope, after having added guests."""
-        if "team" not in self.keys:
-            self.keys["team"], _ = self.services.accounts.create_key(self.account, team=True, scopes=ALL_SCOPES)
-        for guest in guests:
-            assert self.call("PUT", f"/guests/{guest}").status == 200
-        return self.keys["team"]
 
     def scoped(self, *scopes: Scope) -> str:
         """Return a key with those scopes alone."""

@@ -16,6 +16,7 @@ from shared.domain.accounts import Standing
 from shared.domain.namespaces import team_space
 from shared.domain.recipients.addresses import Address, parse
 from tests.api.conftest import Api, Reply
+from tests.api.team import team_key
 from tests.api.test_digests import put as put_policy
 
 GUEST, EVE = "ann@example.org", "eve@example.net"
@@ -39,7 +40,7 @@ FORMS = [
 
 @pytest.fixture
 def team(api: Api) -> str:
-    return api.team_key(GUEST)
+    return team_key(api, GUEST)
 
 
 def reached(api: Api) -> set[str]:

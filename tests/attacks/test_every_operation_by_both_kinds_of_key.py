@@ -16,6 +16,7 @@ from functions.api.openapi import FILE
 from shared.domain.accounts import ALL_SCOPES
 from shared.domain.namespaces import TEAM, TEST
 from tests.api.conftest import Api, build_api
+from tests.api.team import team_key
 from tests.api.test_apart import BODIES
 from tests.fakes.clock import FakeClock
 
@@ -189,7 +190,7 @@ def both(moto_dynamo: Any) -> Both:
     """Return both kinds with what they have."""
     api = build_api(moto_dynamo, FakeClock())
     tester, _ = api.services.accounts.create_key(api.account, test=True, scopes=ALL_SCOPES)
-    member = api.team_key("tim@example.org", "a@example.org")
+    member = team_key(api, "tim@example.org", "a@example.org")
     live, tests = made(api, api.key, "ann@example.org"), made(api, tester, "tess@example.org")
     return Both(api, tester, member, live, tests, made(api, member, "tim@example.org"))
 

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo.audit import DynamoJournal
+from shared.adapters.dynamo.erasure.erasing import Eraser
 from shared.adapters.dynamo.recipients.guests import Guests
 from shared.domain.audit import person
 from shared.domain.namespaces import namespace, team_space
+from shared.domain.recipients.addresses import address_hash
 from shared.domain.recipients.guests import MAX_GUESTS, Guest
 from shared.domain.recipients.suppressions import NotAGuest, Reach
 from tests.contracts.conftest import ACCOUNT, Parts
@@ -136,3 +138,21 @@ def test_leases_look_again_before_a_guest_is_gone(moto: MotoStores, guests: Gues
         guests.remove(ACCOUNT, ANN)
     assert moto.records.control(parts.job.id, TEAM).suppressed_at[Reach.ALL] == clock.ms
     assert [x.address for x in guests.list(ACCOUNT)] == [ANN]
+
+
+def test_an_erased_person_is_no_guest_any_more(moto: MotoStores, guests: Guests) -> None:
+    for address in (ANN, BEN):
+        guests.add(ACCOUNT, address)
+    for dry, left in ((True, [ANN, BEN]), (False, [BEN])):
+        eraser = Eraser(moto.dynamo, moto.tables.records, lambda: None, "", key=ANN, dry=dry)
+        eraser.lists([ACCOUNT, "acc_000000000002"])
+        assert [x.address for x in guests.list(ACCOUNT)] == left
+        assert (dict(eraser.report.erased), eraser.report.accounts) == ({"guests removed": 1}, {ACCOUNT})
+
+
+def test_an_erasure_hashes_what_team_keys_suppress(moto: MotoStores, clock: FakeClock) -> None:
+    moto.records.suppress(TEAM, ANN, "bounced", clock.ms)
+    eraser = Eraser(moto.dynamo, moto.tables.records, lambda: None, "", key=ANN)
+    eraser.lists([ACCOUNT])
+    assert list(moto.suppressed(TEAM)) == [f"sha256:{address_hash(ANN)}"]
+    assert eraser.report.accounts == {ACCOUNT}

@@ -22,7 +22,7 @@ TEAM: Final = (
         13,
         "shared/engine/suppression/suppressed.py",
         "if any(isinstance(found.get(key), NotAGuest) for key in others):",
-        "if all(isinstance(found.get(key), NotAGuest) for key in by_index):",
+        "if not job:",
         f"{ENGINE}::test_a_message_with_a_copy_to_a_stranger_is_not_sent[r1@example.com-cc]",
     ),
     Mutant(

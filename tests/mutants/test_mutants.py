@@ -13,7 +13,7 @@ from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.run import ROOT, Misfit, judge, mutated
 
-PROMISES = range(1, 13)
+PROMISES = range(1, 14)
 each = pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
 
 

@@ -66,11 +66,7 @@ Table `audit`, to which functions only add:
 The keys of both were in `records` before, and are still written there by operators' tools, for a rollback; the audit
 entry of a resume is there for good, since the stream of `records` wakes what waits.
 
-Of its test keys an account has these apart, under `account#TEST` instead of `account`: request bucket, bucket of tests,
-suppressions and unsubscriptions with their logs and marks, templates (in `mine`), and the audit log with events.
-
-Its team keys act as an account of their own, `account-team` instead of `account`. Control, guests and identities are
-those of the account.
+Test keys have theirs under `account#TEST`, and team keys under `account-team`: see `shared.domain.namespaces`.
 
 `created_at` in an index key is 15 digits of Unix milliseconds, so that text order is time order.
 """
@@ -178,11 +174,6 @@ def account(account_id: str) -> Key:
 def account_control(account_id: str) -> Key:
     """Whether an account is paused or suspended."""
     return key(account_pk(owner(account_id)), "CONTROL")
-
-
-def guests(account_id: str) -> Key:
-    """Whom the account's team keys may send to."""
-    return key(account_pk(owner(account_id)), "GUESTS")
 
 
 def bucket(namespace: str) -> Key:

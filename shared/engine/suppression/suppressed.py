@@ -16,7 +16,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST
 from shared.domain.namespaces import is_team
 from shared.domain.recipients.addresses import Address, address_hash, parse
-from shared.domain.recipients.suppressions import AnyReach, NotAGuest, Reach, reaches
+from shared.domain.recipients.suppressions import AnyReach, Barrier, NotAGuest, Reach, reaches
 from shared.ports import Clock, Records
 
 SLACK_MS: Final = 120_000
@@ -81,8 +81,7 @@ class Suppressed:
         news = [r for r in reaches if latest.get(r.kind, 0) >= since] if waiting else []
         keys = self._suspects(job, {chunk.recipients[i].key for i in waiting}, since, news)
         found = self._records.suppressed(job.namespace, keys, reaches) if keys else {}
-        gone = {i: ERASED for i in waiting if chunk.recipients[i].skip == ERASED}
-        return gone | {i: found[key].code for i in waiting if (key := chunk.recipients[i].key) in found}
+        return _codes(chunk, waiting, found)
 
     def _among_guests(
         self, job: Job, chunk: Chunk, waiting: Sequence[int], reaches: Collection[AnyReach], copies: Collection[str]
@@ -96,13 +95,11 @@ class Suppressed:
             reaches: what the job's messages have to heed.
             copies: addresses to which copies of the messages go.
         """
-        by_index = {i: chunk.recipients[i] for i in waiting}
-        others = {found.key if isinstance(found, Address) else text for text in copies for found in [parse(text)]}
-        found = self._records.suppressed(job.namespace, {*(x.key for x in by_index.values()), *others}, reaches)
+        others = set(map(_key, copies))
+        found = self._records.suppressed(job.namespace, others | {chunk.recipients[i].key for i in waiting}, reaches)
         if any(isinstance(found.get(key), NotAGuest) for key in others):
-            return dict.fromkeys(by_index, NOT_A_GUEST)
-        gone = {i: ERASED for i, x in by_index.items() if x.skip == ERASED}
-        return gone | {i: found[x.key].code for i, x in by_index.items() if x.key in found}
+            return dict.fromkeys(waiting, NOT_A_GUEST)
+        return _codes(chunk, waiting, found)
 
     def _suspects(self, job: Job, keys: set[str], since: int, news: Sequence[AnyReach]) -> set[str]:
         """Return the addresses that may have been suppressed since a moment; all of them if the log is too long."""
@@ -137,6 +134,24 @@ class Suppressed:
 def _looked(job: Job) -> int:
     """Return from when on (Unix ms) nobody has looked: a campaign's list is read, as its id says, before it is sent."""
     return min(job.created_at, made_at(job.id)) if job.campaign else job.created_at
+
+
+def _codes(chunk: Chunk, waiting: Sequence[int], found: Mapping[str, Barrier]) -> dict[int, str]:
+    """Return who of some recipients was erased, or is found by their key, with the code of each.
+
+    Args:
+        chunk: their chunk.
+        waiting: their indices.
+        found: by normalised address.
+    """
+    gone = {i: ERASED for i in waiting if chunk.recipients[i].skip == ERASED}
+    return gone | {i: found[key].code for i in waiting if (key := chunk.recipients[i].key) in found}
+
+
+def _key(text: str) -> str:
+    """Return the normalised address of a copy; a text that is no address is no guest's."""
+    found = parse(text)
+    return found.key if isinstance(found, Address) else text
 
 
 def _short(digest: str) -> int:

@@ -16,8 +16,14 @@ from shared.ports import Clock
 
 
 def read(db: Dynamo, table: str, account: str) -> Mapping[str, int]:
-    """Return an account's guests: normalised address to the moment of its adding (Unix ms), read consistently."""
-    return {address: int(at["N"]) for address, at in _guests(db.get(table, keys.guests(account)) or {}).items()}
+    """Return an account's guests: normalised address to the moment of its adding (Unix ms), read consistently.
+
+    Args:
+        db: the DynamoDB client.
+        table: the name of `records`.
+        account: the account's id, or the name of its team space.
+    """
+    return {address: int(at["N"]) for address, at in _guests(db.get(table, _place(account)) or {}).items()}
 
 
 def strangers(db: Dynamo, table: str, namespace: str, addresses: Collection[str]) -> set[str]:
@@ -45,7 +51,7 @@ def erase(db: Dynamo, table: str, accounts: Iterable[str], address_key: str, *, 
         dry: nothing is changed.
     """
     for account in accounts:
-        while address_key in _guests(item := db.get(table, keys.guests(account)) or {}):
+        while address_key in _guests(item := db.get(table, _place(account)) or {}):
             if dry or _saved(db, _put(table, account, item, _guests(item, {address_key})), []):
                 yield account
                 break
@@ -72,7 +78,7 @@ class Guests:
             by: the actor, for the audit log.
         """
         while True:
-            item = self._db.get(self._table, keys.guests(account)) or {}
+            item = self._db.get(self._table, _place(account)) or {}
             there, now = _guests(item), int(self._clock.now() * 1000)
             if address_key in there:
                 return Guest(address_key, int(there[address_key]["N"]))
@@ -90,7 +96,7 @@ class Guests:
             by: the actor, for the audit log.
         """
         while True:
-            item = self._db.get(self._table, keys.guests(account)) or {}
+            item = self._db.get(self._table, _place(account)) or {}
             if address_key not in _guests(item):
                 return False
             now = int(self._clock.now() * 1000)
@@ -115,6 +121,10 @@ class Guests:
         return _saved(self._db, put, audit.puts(self._db, self._table, entry))
 
 
+def _place(account: str) -> keys.Key:
+    return keys.key(keys.account_pk(owner(account)), "GUESTS")
+
+
 def _guests(item: Item, without: Collection[str] = ()) -> Item:
     there: Item = item.get("guests", {"M": {}})["M"]
     return {address: at for address, at in there.items() if address not in without}
@@ -124,7 +134,7 @@ def _put(table: str, account: str, item: Item, guests: Item) -> Item:
     version = number(item, "version")
     put: Item = {
         "TableName": table,
-        "Item": {**keys.guests(account), "guests": {"M": guests}, "version": n(version + 1)},
+        "Item": {**_place(account), "guests": {"M": guests}, "version": n(version + 1)},
     }
     if not version:
         return {"Put": {**put, "ConditionExpression": "attribute_not_exists(pk)"}}
