@@ -14,7 +14,7 @@ from cli.errors import Misused
 from cli.operating.accounts import kind_wanted, resolve
 from cli.output import Json, emit_all, moment, surroundings, table
 from shared.domain.audit import EVERYONE, Act, Event
-from shared.domain.namespaces import TEST, KeyKind, namespace, namespaces_of, team_space
+from shared.domain.namespaces import TEST, KeyKind, is_team, namespace, namespaces_of, team_space
 from shared.domain.namespaces import owner as owner_of
 from shared.ports import Journal
 
@@ -181,6 +181,7 @@ def _row(event: Event, names: Mapping[str, str]) -> Row:
         "at": moment(event.at),
         "account_id": None if event.account == EVERYONE else _account(event),
         "test": event.account.endswith(TEST),
+        "team": is_team(event.account),
         "action": event.kind,
         "subject": event.id,
         "actor": event.actor,
@@ -191,7 +192,8 @@ def _row(event: Event, names: Mapping[str, str]) -> Row:
 
 def _whose(row: Row) -> str:
     """Return whose log an entry is in, for people."""
-    return f"{row.get('account_id') or 'deployment'}{' (test)' if row.get('test') else ''}"
+    kind = next((f" ({kind})" for kind in ("test", "team") if row.get(kind)), "")
+    return f"{row.get('account_id') or 'deployment'}{kind}"
 
 
 def _actor(row: Row) -> str:
