@@ -6,8 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from cli.client import connect, path_of
-from cli.output import Json, emit_all, table
-from cli.sending.jobs import told
+from cli.output import Json, emit_all, emit_or_say, table
 
 app = typer.Typer(help="Addresses that the account's team keys may send to.", no_args_is_help=True)
 
@@ -29,7 +28,7 @@ def list_guests(ctx: typer.Context, json: Json = False) -> None:
 def add(ctx: typer.Context, address: Address, json: Json = False) -> None:
     """Let team keys send to an address. Needs a live key."""
     found = connect(ctx).put(path_of("guests", address), b"{}", key=secrets.token_urlsafe(24))
-    told(found, json=json, text=f"{found.get('address')} is a guest: team keys may send to it")
+    emit_or_say(found, json=json, text=f"{found.get('address')} is a guest: team keys may send to it")
 
 
 @app.command()
@@ -37,4 +36,4 @@ def remove(ctx: typer.Context, address: Address, json: Json = False) -> None:
     """Stop team keys from sending to an address. Needs a live key."""
     found = connect(ctx).delete(path_of("guests", address))
     words = "is no longer a guest" if found.get("removed") else "was not a guest"
-    told(found, json=json, text=f"{found.get('address')} {words}")
+    emit_or_say(found, json=json, text=f"{found.get('address')} {words}")
