@@ -97,7 +97,7 @@ class Eraser:
         kinds = {Reach.ALL: Erased.SUPPRESSIONS, Reach.CAMPAIGNS: left, Reach.DIGESTS: left}
         for reach, kind in {**dict.fromkeys(Reach, Erased.STOPS), **kinds}.items():
             for item in self._entries(list(owners), digest, reach):
-                if codec.text(item, "address") == _hashed(digest):
+                if codec.text(item, "address") == f"sha256:{digest}":
                     continue
                 name = places[item["pk"]["S"]]
                 self._note(kind, owners[name])
@@ -144,7 +144,7 @@ class Eraser:
             "TableName": self._table,
             "UpdateExpression": "SET address = :hash",
             "ConditionExpression": "attribute_exists(pk)",
-            "ExpressionAttributeValues": {":hash": s(_hashed(digest))},
+            "ExpressionAttributeValues": {":hash": s(f"sha256:{digest}")},
         }
         log = keys.suppression_log(name, number(item, "at"), digest, reach)
         both = keys.suppression(name, digest, reach), log
@@ -398,7 +398,3 @@ def _is_list(name: str, upload: str) -> bool:
     """Tell whether a file is that of a list, or one of its marks: uploads/account/campaign/upload[.marks/…]."""
     parts = name.split("/")
     return len(parts) > 3 and parts[3] in (upload, f"{upload}.marks")  # noqa: PLR2004 - the depth of the name
-
-
-def _hashed(digest: str) -> str:
-    return f"sha256:{digest}"
