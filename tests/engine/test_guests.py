@@ -7,6 +7,8 @@ import pytest
 
 from shared.domain.audit import SYSTEM
 from shared.domain.content.content import Mailbox
+from shared.domain.content.personal import Personal
+from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import Rejected
 from shared.domain.jobs.states import Cell, MessageState
@@ -91,7 +93,7 @@ def test_a_retry_of_a_team_job_reaches_no_one_else(world: World) -> None:
 
 
 @pytest.mark.promise(13)
-@pytest.mark.parametrize("field", ["cc", "bcc"])
+@pytest.mark.parametrize("field", ["beside", "cc", "bcc"])
 @pytest.mark.parametrize("copy", ["r1@example.com", "R1@EXAMPLE.com"])
 def test_a_message_with_a_copy_to_a_stranger_is_not_sent(world: World, field: str, copy: str) -> None:
     changes: dict[str, Any] = {field: (Mailbox(copy),)}
@@ -100,6 +102,20 @@ def test_a_message_with_a_copy_to_a_stranger_is_not_sent(world: World, field: st
     world.settle()
     assert world.oracle.calls == []
     assert world.counts(job.id) == {"skipped": 1}
+
+
+@pytest.mark.promise(13)
+@pytest.mark.parametrize("field", ["beside", "cc", "bcc"])
+def test_a_message_of_its_own_with_a_copy_to_a_stranger_is_not_sent(world: World, field: str) -> None:
+    strange: dict[str, Any] = {field: (Mailbox("r1@example.com"),)}
+    people = [
+        Recipient("r0@example.com", "r0@example.com", values=Personal(**strange).values()),
+        Recipient("r2@example.com", "r2@example.com", values=Personal(subject="Yours").values()),
+    ]
+    job = world.accept(people, account=TEAM, content=replace(CONTENT, personal=True))
+    world.settle()
+    assert sent_to(world) == {"r2@example.com"}
+    assert world.counts(job.id) == {"sent": 1, "skipped": 1}
 
 
 def test_a_copy_to_a_guest_is_sent(world: World) -> None:

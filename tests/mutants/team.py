@@ -21,8 +21,8 @@ TEAM: Final = (
         "copies of a team key's message go to anybody",
         13,
         "shared/engine/suppression/suppressed.py",
-        "if any(isinstance(found.get(key), NotAGuest) for key in others):",
-        "if not job:",
+        "for part in (content, own) for x in",
+        "for part in (own,) for x in",
         f"{ENGINE}::test_a_message_with_a_copy_to_a_stranger_is_not_sent[r1@example.com-cc]",
     ),
     Mutant(

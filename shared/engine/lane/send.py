@@ -30,7 +30,7 @@ from shared.engine.lane.slots import LatencyEstimate, SlotClient, patience
 from shared.engine.lane.start import PointerResult, Starter
 from shared.engine.lane.window import Window
 from shared.engine.pool import Pool, ThreadPool
-from shared.engine.suppression.suppressed import SLACK_MS, Suppressed, copied, heeds
+from shared.engine.suppression.suppressed import SLACK_MS, Suppressed, heeds
 from shared.ports import Clock, Links, Loaded, Provider
 
 MARGIN: Final = 3.0
@@ -326,8 +326,8 @@ class Sender:
         stale = lease.looked_for != latest and now - lease.looked_at >= LOOK_AGAIN
         if lease.suppressed is None or stale:
             waiting, content = lease.ledger.having(Cell.QUEUED), lease.composition.content
-            heeded, copies = heeds(job, content), copied(content)
-            lease.suppressed = self._suppressed.among(job, lease.chunk, waiting, latest, heeded, copies)
+            heeded = heeds(job, content)
+            lease.suppressed = self._suppressed.among(job, lease.chunk, waiting, latest, heeded, content)
             lease.looked_at = now
             # A moment is noted before its entry is stored, so that entries of the last ones may not have shown yet.
             lease.looked_for = {r: at for r, at in latest.items() if at < now * 1000 - SLACK_MS}

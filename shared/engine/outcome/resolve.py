@@ -25,7 +25,7 @@ from shared.engine.lane.compose import CannotCompose, Composition
 from shared.engine.lane.send import MARGIN
 from shared.engine.lane.targets import target
 from shared.engine.outcome.track import Tracker
-from shared.engine.suppression.suppressed import Suppressed, copied, heeds
+from shared.engine.suppression.suppressed import Suppressed, heeds
 from shared.ports import Clock, Control, LedgerStore, Links, Loaded, Pacer, Provider, Records, Resolver
 
 GROUP: Final = 10
@@ -146,8 +146,8 @@ class Resolution:
         if 0 < loaded.chunk.recipients[index].not_after < self._clock.now() * 1000:
             return False  # the wait for a slot was too long
         heeded = heeds(loaded.job, loaded.content)
-        copies = copied(loaded.content)
-        return not self._suppressed.among(loaded.job, loaded.chunk, [index], control.suppressed_at, heeded, copies)
+        latest, content = control.suppressed_at, loaded.content
+        return not self._suppressed.among(loaded.job, loaded.chunk, [index], latest, heeded, content)
 
     def _is_silent(self, finding: Finding, began: Seconds) -> bool:
         """Check whether a provider, asked at `began`, took so long to say nothing that it does not answer."""

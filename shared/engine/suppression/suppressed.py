@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shared.domain.content.content import Content
+from shared.domain.content.personal import Personal, personal_of
 from shared.domain.ids import made_at
-from shared.domain.jobs.chunks import Chunk
+from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST
 from shared.domain.namespaces import is_team
@@ -37,11 +38,6 @@ class _Known:
     too_many: bool = False
 
 
-def copied(content: Content | None) -> tuple[str, ...]:
-    """Return the addresses to which copies of a content's messages go."""
-    return tuple(x.address for x in (*content.cc, *content.bcc)) if content is not None else ()
-
-
 def heeds(job: Job, content: Content | None) -> tuple[AnyReach, ...]:
     """Return the lists that a job's messages heed; of a job without its content any that a campaign heeds."""
     policy = content.digest.policy if content is not None and content.digest is not None else ""
@@ -63,7 +59,7 @@ class Suppressed:
         waiting: Sequence[int],
         latest: Mapping[Reach, int],
         reaches: Collection[AnyReach] = (Reach.ALL,),
-        copies: Collection[str] = (),
+        content: Content | None = None,
     ) -> dict[int, str]:
         """Return which of a chunk's waiting recipients are not to be sent to by now, and the code of each.
 
@@ -73,10 +69,10 @@ class Suppressed:
             waiting: indices of recipients.
             latest: when an address was last suppressed, and unsubscribed (Unix ms), as of Control.
             reaches: what the job's messages have to heed.
-            copies: addresses to which copies of the messages go; those of a team key's job must be guests, too.
+            content: what they say; all who get copies of a team key's messages must be guests.
         """
         if is_team(job.account):
-            return self._among_guests(job, chunk, waiting, reaches, copies)
+            return self._among_guests(job, chunk, waiting, reaches, content)
         since = _looked(job) - SLACK_MS
         news = [r for r in reaches if latest.get(r.kind, 0) >= since] if waiting else []
         keys = self._suspects(job, {chunk.recipients[i].key for i in waiting}, since, news)
@@ -84,22 +80,23 @@ class Suppressed:
         return _codes(chunk, waiting, found)
 
     def _among_guests(
-        self, job: Job, chunk: Chunk, waiting: Sequence[int], reaches: Collection[AnyReach], copies: Collection[str]
+        self, job: Job, chunk: Chunk, waiting: Sequence[int], reaches: Collection[AnyReach], content: Content | None
     ) -> dict[int, str]:
-        """Do the same for a job of a team key: all waiting recipients are looked up each time, and so are copies.
+        """Do the same for a job of a team key: all waiting recipients are looked up each time, with their copies.
 
         Args:
             job: as accepted.
             chunk: its chunk.
             waiting: indices of recipients.
             reaches: what the job's messages have to heed.
-            copies: addresses to which copies of the messages go.
+            content: what they say, and who gets copies.
         """
-        others = set(map(_key, copies))
-        found = self._records.suppressed(job.namespace, others | {chunk.recipients[i].key for i in waiting}, reaches)
-        if any(isinstance(found.get(key), NotAGuest) for key in others):
-            return dict.fromkeys(waiting, NOT_A_GUEST)
-        return _codes(chunk, waiting, found)
+        copies = {i: _copies(chunk.recipients[i], content) for i in waiting}
+        keys = set().union({chunk.recipients[i].key for i in waiting}, *copies.values())
+        found = self._records.suppressed(job.namespace, keys, reaches)
+        strangers = {key for key, barrier in found.items() if isinstance(barrier, NotAGuest)}
+        astray = {i: NOT_A_GUEST for i, others in copies.items() if others & strangers}
+        return _codes(chunk, waiting, found) | astray
 
     def _suspects(self, job: Job, keys: set[str], since: int, news: Sequence[AnyReach]) -> set[str]:
         """Return the addresses that may have been suppressed since a moment; all of them if the log is too long."""
@@ -146,6 +143,14 @@ def _codes(chunk: Chunk, waiting: Sequence[int], found: Mapping[str, Barrier]) -
     """
     gone = {i: ERASED for i in waiting if chunk.recipients[i].skip == ERASED}
     return gone | {i: found[key].code for i in waiting if (key := chunk.recipients[i].key) in found}
+
+
+def _copies(recipient: Recipient, content: Content | None) -> set[str]:
+    """Return the normalised addresses of all who get the message of a recipient beside them."""
+    if content is None:
+        return set()
+    own = personal_of(recipient.values) if content.personal else Personal()
+    return {_key(x.address) for part in (content, own) for x in (*part.beside, *part.cc, *part.bcc)}
 
 
 def _key(text: str) -> str:
