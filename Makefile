@@ -14,12 +14,12 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 	--no-emit-index-url --no-emit-find-links
 
 .PHONY: help setup run demo demo-page up down status test test-unit test-browser test-deployed lint lint-infra english check bench mutants crash chaos kill recovery \
-	campaign-proof link-proof digest-proof mail-proof hooks-proof ingest-proof pace model soak browser screenshots docs openapi samples release wheel lock clean
+	campaign-proof link-proof digest-proof mail-proof hooks-proof ingest-proof pace model soak browser screenshots docs openapi samples release wheel sdks lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-setup: $(VENV)/.installed $(VENV)/.node ## install everything into .venv and node_modules (idempotent)
+setup: $(VENV)/.installed $(VENV)/.node $(VENV)/.sdks ## install everything into .venv and node_modules (idempotent)
 
 # A virtual environment knows its own absolute path; one that was moved or lost its Python is made anew.
 $(VENV)/.created:
@@ -43,6 +43,11 @@ $(VENV)/.node: $(VENV)/.installed package.json package-lock.json
 	@echo "installing the CDK command line and what pages load"
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/npm ci --loglevel=error --no-audit --no-fund --no-update-notifier --no-progress >/dev/null
 	@$(PY) -m tools.page_files
+	@touch $@
+
+$(VENV)/.sdks: $(VENV)/.installed sdks/typescript/package.json sdks/typescript/package-lock.json
+	@echo "installing the generator of the TypeScript SDK"
+	@cd sdks/typescript && PATH="$(CURDIR)/$(VENV)/bin:$$PATH" npm ci --loglevel=error --no-audit --no-fund --no-update-notifier --no-progress >/dev/null
 	@touch $@
 
 run: setup ## start the local cloud, send the example newsletter, and stay up until Ctrl-C
@@ -154,6 +159,9 @@ docs: setup ## build the site of the pages into .local/docs; a broken link or a 
 
 wheel: setup ## build the command without the repository, posthaste-cli, into dist/
 	@$(PY) -m tools.wheel
+
+sdks: setup ## make the SDKs for Python and TypeScript from the OpenAPI document, and build their packages into dist/
+	@$(PY) -m tools.sdks
 
 openapi: setup ## regenerate functions/api/openapi.json and docs/errors.md
 	$(PY) -m functions.api.openapi

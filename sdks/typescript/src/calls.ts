@@ -1,0 +1,216 @@
+// How a call is made: its request, its repeats, its answer.
+import { ApiError, apiError, ConnectionFailedError, type Problem } from "./errors.ts";
+import { VERSION } from "./generated/version.ts";
+import { pause, RETRIES, type RetryPolicy, retryAfter } from "./retries.ts";
+
+/** Options of every call. */
+export interface CallOptions {
+  /** Ends the call, and its repeats. */
+  signal?: AbortSignal;
+}
+
+/** Options of a call that makes something. */
+export interface KeyedOptions extends CallOptions {
+  /** A name of your own for what happened, so that a restart sends nothing twice; by default a random one. */
+  idempotencyKey?: string;
+}
+
+/** How a client is made. Without address and key, it takes POSTHASTE_URL and POSTHASTE_API_KEY of the environment. */
+export interface ClientOptions {
+  /** The API's address. */
+  url?: string;
+  /** The API key. */
+  key?: string;
+  /** A notifier's name and password, in place of a key. */
+  notifier?: { name: string; password: string };
+  /** When a call is made again. */
+  retries?: Partial<RetryPolicy>;
+  /** Seconds that each try may take. */
+  timeout?: number;
+  /** Replaces the network, as in tests. */
+  fetch?: typeof fetch;
+  /** Waits for some seconds; rejects when the signal is aborted. */
+  sleep?: (seconds: number, signal?: AbortSignal) => Promise<void>;
+}
+
+/** A call of one operation. */
+export interface Call {
+  method: string;
+  path: string;
+  query?: Record<string, unknown>;
+  body?: unknown;
+  media?: string;
+  keyed?: boolean;
+}
+
+interface Page<T> {
+  items: T[];
+  next_cursor?: string | null;
+}
+
+const JSON_TYPE = "application/json";
+const SAFE = new Set(["GET", "PUT", "PATCH", "DELETE"]);
+const TIMEOUT = 35;
+
+/** Return an id as one segment of a path. */
+export function place(id: string): string {
+  if (["", ".", ".."].includes(id)) throw new TypeError(`this is not an id: ${JSON.stringify(id)}`);
+  return encodeURIComponent(id);
+}
+
+/** Makes calls. */
+export class Caller {
+  readonly #url: string;
+  readonly #authorization: string;
+  readonly #retries: RetryPolicy;
+  readonly #timeout: number;
+  readonly #fetch: typeof fetch;
+  readonly #sleep: (seconds: number, signal?: AbortSignal) => Promise<void>;
+
+  constructor(options: ClientOptions = {}) {
+    const { url, authorization } = access(options);
+    this.#url = url;
+    this.#authorization = authorization;
+    this.#retries = { ...RETRIES, ...options.retries };
+    this.#timeout = options.timeout ?? TIMEOUT;
+    this.#fetch = options.fetch ?? fetch;
+    this.#sleep = options.sleep ?? sleep;
+  }
+
+  /** Make a call, and again where that does no harm; return the answer's document. */
+  protected async call<T>(call: Call, options: KeyedOptions = {}): Promise<T> {
+    const headers = this.#headers(call, options);
+    const body = bodyOf(call);
+    const repeatable = call.keyed === true || SAFE.has(call.method);
+    for (let made = 1; ; made++) {
+      const found = await this.#once(call, headers, body, options.signal);
+      const answer = found instanceof Response ? found : undefined;
+      const wait = answer && retryAfter(answer.headers, Date.now());
+      const seconds = pause(this.#retries, made, { status: answer?.status, wait, repeatable });
+      if (seconds === undefined) {
+        if (answer) return (await read(answer)) as T;
+        throw new ConnectionFailedError("no answer", headers.get("Idempotency-Key") ?? undefined, found);
+      }
+      await answer?.body?.cancel();
+      await this.#sleep(seconds, options.signal);
+    }
+  }
+
+  /** Yield the items of all pages. */
+  protected async *each<T>(call: Call, options: CallOptions = {}): AsyncGenerator<T> {
+    let cursor: string | null | undefined;
+    do {
+      const page: Page<T> = await this.call({ ...call, query: { ...call.query, cursor } }, options);
+      yield* page.items;
+      cursor = page.next_cursor;
+    } while (cursor);
+  }
+
+  /** Wait for some seconds. */
+  protected pauseFor(seconds: number, signal?: AbortSignal): Promise<void> {
+    return this.#sleep(seconds, signal);
+  }
+
+  /** Send a file to an address that the API gave. */
+  protected transfer(url: string, init: RequestInit): Promise<Response> {
+    return this.#fetch(url, init);
+  }
+
+  #headers(call: Call, options: KeyedOptions): Headers {
+    const headers = new Headers({
+      Authorization: this.#authorization,
+      Accept: `${JSON_TYPE}, application/problem+json`,
+      "User-Agent": `posthaste-typescript/${VERSION}`,
+    });
+    if (call.body !== undefined || call.method === "POST") {
+      headers.set("Content-Type", isRaw(call.body) ? (call.media ?? JSON_TYPE) : JSON_TYPE);
+    }
+    if (call.keyed) headers.set("Idempotency-Key", options.idempotencyKey ?? crypto.randomUUID());
+    return headers;
+  }
+
+  /** Make one try; return its answer, or why there is none. An abort by the caller is thrown. */
+  async #once(call: Call, headers: Headers, body: BodyInit | null, signal?: AbortSignal): Promise<unknown> {
+    const limit = AbortSignal.timeout(this.#timeout * 1000);
+    try {
+      return await this.#fetch(`${this.#url}${call.path}${queryOf(call.query)}`, {
+        method: call.method,
+        headers,
+        body,
+        redirect: "manual",
+        signal: signal ? AbortSignal.any([signal, limit]) : limit,
+      });
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      return error;
+    }
+  }
+}
+
+function isRaw(body: unknown): body is string | Uint8Array<ArrayBuffer> {
+  return typeof body === "string" || body instanceof Uint8Array;
+}
+
+function bodyOf(call: Call): BodyInit | null {
+  if (isRaw(call.body)) return call.body;
+  if (call.body !== undefined) return JSON.stringify(call.body);
+  return call.method === "POST" ? "{}" : null;
+}
+
+function queryOf(query: Record<string, unknown> = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text ? `?${text}` : "";
+}
+
+async function read(answer: Response): Promise<unknown> {
+  const text = await answer.text();
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    found = undefined;
+  }
+  const document = typeof found === "object" && found !== null && !Array.isArray(found) ? found : undefined;
+  if (answer.ok && document) return document;
+  if (answer.status < 400) {
+    throw new ApiError(answer.status, { detail: "the answer is not Posthaste's: check the address" });
+  }
+  throw apiError(answer.status, (document ?? {}) as Problem, retryAfter(answer.headers, Date.now()));
+}
+
+function access(options: ClientOptions): { url: string; authorization: string } {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } }; // browsers have none
+  const env = process?.env ?? {};
+  const none = options.url === undefined && options.key === undefined && options.notifier === undefined;
+  const url = none ? env["POSTHASTE_URL"] : options.url;
+  const key = none ? env["POSTHASTE_API_KEY"] : options.key;
+  if (!url || !(key || options.notifier)) {
+    throw new TypeError("no address or key: give both, or set POSTHASTE_URL and POSTHASTE_API_KEY");
+  }
+  const parts = URL.canParse(url) ? new URL(url) : undefined;
+  if (!parts || !["http:", "https:"].includes(parts.protocol) || parts.username || parts.search || parts.hash) {
+    throw new TypeError("the address must look like https://api.example.com");
+  }
+  if (parts.protocol === "http:" && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(parts.hostname)) {
+    throw new TypeError("the key would travel unencrypted: use https://");
+  }
+  const { notifier } = options;
+  const login = notifier && btoa(`${notifier.name}:${notifier.password}`);
+  return { url: url.replace(/\/+$/, ""), authorization: login ? `Basic ${login}` : `Bearer ${key}` };
+}
+
+function sleep(seconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const ended = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", ended);
+      resolve();
+    }, seconds * 1000);
+    if (signal?.aborted) ended();
+    else signal?.addEventListener("abort", ended, { once: true });
+  });
+}

@@ -1,0 +1,134 @@
+"""The OpenAPI document as the SDKs need it: the operations that a program calls with a key."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+KEY: Final = "Idempotency-Key"
+JSON: Final = "application/json"
+UNTYPED: Final = frozenset({"x-codeSamples", "examples", "example"})
+FURTHER: Final = "additionalProperties"
+PREFIX: Final = "#/components/schemas/"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryParameter:
+    """A parameter of the query; `schema` as in the document."""
+
+    name: str
+    schema: Mapping[str, Any]
+    required: bool
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestBody:
+    """What a request may carry.
+
+    Attributes:
+        model: the schema's name.
+        media: another type that is taken as text or bytes, empty if there is none.
+        required: whether a request must have it.
+    """
+
+    model: str
+    media: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SdkOperation:
+    """One operation.
+
+    Attributes:
+        name: the operation's id, in camel case.
+        summary: one line, for people.
+        path: with parameters in braces, named by `places`.
+        body: None if it takes none.
+        keyed: whether it takes an Idempotency-Key.
+        answer: the schema's name.
+        items: the schema's name of each item, if the answer is a page of a list; else empty.
+    """
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    places: tuple[str, ...]
+    query: tuple[QueryParameter, ...]
+    body: RequestBody | None
+    keyed: bool
+    answer: str
+    items: str
+
+
+def for_types(value: Any) -> Any:
+    """Return a document without what types have no use for: samples, and that objects have no further fields.
+
+    A later version of the API may add fields to its answers.
+    """
+    if isinstance(value, dict):
+        return {k: for_types(v) for k, v in value.items() if k not in UNTYPED and (k, v) != (FURTHER, False)}
+    return [for_types(each) for each in value] if isinstance(value, list) else value
+
+
+def operations(document: Mapping[str, Any]) -> Iterator[SdkOperation]:
+    """Yield the operations that need a key and answer JSON, in their order."""
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            found = _operation(document, path, method, operation)
+            if found is not None:
+                yield found
+
+
+def _operation(
+    document: Mapping[str, Any], path: str, method: str, operation: Mapping[str, Any]
+) -> SdkOperation | None:
+    answer = next(filter(None, map(_model, _good(operation))), "")
+    if operation.get("security") == [] or not answer:
+        return None
+    parameters = operation.get("parameters", [])
+    query = tuple(_query(p) for p in parameters if p["in"] == "query")
+    paged = any(p.name == "cursor" for p in query) and operation["operationId"].startswith("list")
+    return SdkOperation(
+        name=operation["operationId"],
+        method=method.upper(),
+        path=path,
+        summary=operation["summary"],
+        places=tuple(re.findall(r"\{(\w+)\}", path)),
+        query=query,
+        body=_body(operation.get("requestBody")),
+        keyed=any(p["name"] == KEY for p in parameters),
+        answer=answer,
+        items=_items(document, answer) if paged else "",
+    )
+
+
+def _good(operation: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the answers that are no problems."""
+    return (answer for status, answer in operation["responses"].items() if status.startswith("2"))
+
+
+def _model(carrier: Mapping[str, Any]) -> str:
+    """Return the name of the schema that a request or an answer carries as JSON, empty if there is none."""
+    reference = carrier.get("content", {}).get(JSON, {}).get("schema", {}).get("$ref", "")
+    return str(reference).removeprefix(PREFIX)
+
+
+def _query(parameter: Mapping[str, Any]) -> QueryParameter:
+    described = parameter.get("description", "")
+    return QueryParameter(parameter["name"], parameter["schema"], bool(parameter.get("required")), described)
+
+
+def _body(taken: Mapping[str, Any] | None) -> RequestBody | None:
+    if taken is None:
+        return None
+    others = [media for media in taken["content"] if media != JSON]
+    return RequestBody(_model(taken), others[0] if others else "", bool(taken.get("required")))
+
+
+def _items(document: Mapping[str, Any], answer: str) -> str:
+    """Return the name of the schema of a page's items."""
+    items = document["components"]["schemas"][answer]["properties"]["items"]["items"]
+    return str(items["$ref"]).removeprefix(PREFIX)

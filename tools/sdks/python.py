@@ -1,0 +1,118 @@
+"""The methods of the Python SDK: one for each operation, and one for each list that returns an iterator."""
+
+import json
+import keyword
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from tools.sdks.document import PREFIX, QueryParameter, SdkOperation
+
+HEAD: Final = '''"""The operations of the API. Made by `make sdks` from the OpenAPI document: changes here are lost."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Literal
+
+from posthaste_sdk._calls import AsyncCaller, Caller, Request
+from posthaste_sdk._generated import models
+'''
+SCALARS: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
+
+
+def module(operations: Sequence[SdkOperation]) -> str:
+    """Return the text of the module with the methods."""
+    lines = [HEAD]
+    for asynchronous in (False, True):
+        name, base = ("AsyncOperations", "AsyncCaller") if asynchronous else ("Operations", "Caller")
+        lines += ["", f"class {name}({base}):", '    """A method for each operation of the API."""', ""]
+        for each in operations:
+            lines += _method(each, asynchronous=asynchronous)
+            if each.items:
+                lines += _iterator(each, asynchronous=asynchronous)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def codes(known: Mapping[str, tuple[int, str]]) -> str:
+    """Return the text of the module with the codes of errors; `known`: status and text by code."""
+    rows = [f"    {json.dumps(code)},  # {status}" for code, (status, _) in known.items()]
+    head = '"""The codes of errors. Made by `make sdks`: changes here are lost."""\n\nfrom typing import Literal\n'
+    return "\n".join([head, "ErrorCode = Literal[", *rows, "]", ""])
+
+
+def snake(name: str) -> str:
+    """Return a name of words in camel case or with hyphens as Python writes it."""
+    found = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).replace("-", "_").lower()
+    return f"{found}_" if keyword.iskeyword(found) else found
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """Return the type of a parameter."""
+    if "$ref" in schema:
+        return f"models.{schema['$ref'].removeprefix(PREFIX)}"
+    if "enum" in schema:
+        return f"Literal[{', '.join(json.dumps(value) for value in schema['enum'])}]"
+    if schema.get("type") == "array":
+        return f"Sequence[{_type(schema['items'])}]"
+    return SCALARS[schema["type"]]
+
+
+def _arguments(operation: SdkOperation, but: Iterable[str] = ()) -> Iterator[str]:
+    """Yield the parameters of a method, `self` included."""
+    yield "self"
+    yield from (f"{snake(place)}: str" for place in operation.places)
+    body = operation.body
+    if body is not None:
+        kind = f"models.{body.model}" + (" | str | bytes" if body.media else "")
+        yield f"body: {kind}" + ("" if body.required else " | None = None")
+    named = [_argument(p) for p in operation.query if p.name not in but]
+    named += ["idempotency_key: str | None = None"] if operation.keyed else []
+    if named:
+        yield "*"
+        yield from named
+
+
+def _argument(parameter: QueryParameter) -> str:
+    kind = _type(parameter.schema)
+    return f"{snake(parameter.name)}: {kind}" + ("" if parameter.required else " | None = None")
+
+
+def _method(operation: SdkOperation, *, asynchronous: bool) -> Iterator[str]:
+    word, wait = ("async def", "await ") if asynchronous else ("def", "")
+    yield f"    {word} {snake(operation.name)}("
+    yield from (f"        {argument}," for argument in _arguments(operation))
+    yield f"    ) -> models.{operation.answer}:"
+    yield f'        """{_sentence(operation.summary)}"""'
+    yield f"        found: models.{operation.answer} = {wait}self._call("
+    yield f"            {_request(operation)}"
+    yield "        )"
+    yield "        return found"
+    yield ""
+
+
+def _iterator(operation: SdkOperation, *, asynchronous: bool) -> Iterator[str]:
+    kind = "AsyncIterator" if asynchronous else "Iterator"
+    yield f"    def {snake(operation.name).replace('list_', 'iter_', 1)}("
+    yield from (f"        {argument}," for argument in _arguments(operation, but={"cursor"}))
+    yield f"    ) -> {kind}[models.{operation.items}]:"
+    yield f'        """{_sentence(operation.summary)} Pages are fetched as they are needed."""'
+    yield f"        return self._each({_request(operation, but={'cursor'})})"
+    yield ""
+
+
+def _request(operation: SdkOperation, but: Iterable[str] = ()) -> str:
+    """Return the expression that makes the request."""
+    words = [json.dumps(operation.method), json.dumps(operation.path)]
+    if operation.places:
+        words.append(f"places={{{', '.join(f'{json.dumps(p)}: {snake(p)}' for p in operation.places)}}}")
+    asked = [p for p in operation.query if p.name not in but]
+    if asked:
+        words.append(f"query={{{', '.join(f'{json.dumps(p.name)}: {snake(p.name)}' for p in asked)}}}")
+    if operation.body is not None:
+        words.append("body=body")
+        words += [f"media={json.dumps(operation.body.media)}"] if operation.body.media else []
+    words += ["keyed=True", "key=idempotency_key"] if operation.keyed else []
+    return f"Request({', '.join(words)})"
+
+
+def _sentence(summary: str) -> str:
+    return summary.rstrip(".").replace("\\", "\\\\").replace('"', "'") + "."
