@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.ledger import Ledger
-from shared.domain.jobs.states import MAX_ATTEMPTS, OPEN, Cell
+from shared.domain.jobs.states import OPEN, Cell
 from shared.domain.times import Millis
 
 MAX_METADATA: Final = 4_096
@@ -158,8 +158,3 @@ def is_pending(ledger: Ledger) -> bool:
 def fails(ledger: Ledger) -> bool:
     """Tell whether a destination has an end of which the sender of the mail is to be notified."""
     return ledger.cell(0)[0] in _FAILURES
-
-
-def is_spent(ledger: Ledger) -> bool:
-    """Tell whether a destination has used all its attempts."""
-    return ledger.cells[0] >> 4 >= min(ledger.limit, MAX_ATTEMPTS)

@@ -16,8 +16,6 @@ from shared.domain.times import DAY_MS, Millis
 MAX_DESTINATIONS: Final = 1_000
 LIFE_MS: Final = 2 * DAY_MS
 """A mail expires so long after it was made, by default and at the most."""
-OPEN_MS: Final = DAY_MS
-"""So long a mail waits to be committed."""
 KEPT_MS: Final = 30 * DAY_MS
 """A cleaned mail is kept for so long after it expires, at the least."""
 
