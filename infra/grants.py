@@ -6,6 +6,7 @@ from aws_cdk import ArnFormat, Stack
 from aws_cdk.aws_dynamodb import Table
 
 from infra.building.function import Function
+from infra.functions.console import ConsoleConstruct
 from infra.functions.digest import DigestConstruct
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.exports import ExportsConstruct
@@ -94,6 +95,29 @@ class Grants:
         serve.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
         serve.allow("secretsmanager:GetSecretValue", on=[self._link_keys()])
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
+
+    def console(self, console: ConsoleConstruct | None, schedules: SchedulesConstruct) -> None:
+        """Let the console look at what accounts have, move jobs, and keep its people; it writes no identities.
+
+        Args:
+            console: the construct with its function and table; None: there is no console.
+            schedules: the construct with the queue of jobs whose time has come.
+        """
+        if console is None:
+            return
+        serve = console.serve
+        tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
+        serve.allow(*READ, *CHANGE, on=tables)
+        serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
+        serve.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
+        serve.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("ACCOUNTS",))
+        serve.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn])
+        serve.allow(*READ, *CHANGE, "dynamodb:DeleteItem", on=[console.people.table_arn])
+        serve.allow("secretsmanager:GetSecretValue", on=[self._console_key()])
+        serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
+        serve.allow("sqs:SendMessage", on=[schedules.work.queue.queue_arn])
+        self._schedule(serve, schedules)
+        serve.allow("scheduler:DeleteSchedule", on=[self._own_schedules(schedules)])
 
     def webhooks(self, feedback: Feedback, receive: Function) -> None:
         """Let the webhooks' function pass on what providers post."""
@@ -184,14 +208,10 @@ class Grants:
             dispatch: the construct of the planner and the sweeper.
         """
         queue = schedules.work.queue.queue_arn
-        # The emulator judges every schedule as if it were one of the group `default`.
-        group = "default" if self._deployment.local else schedules.name
-        ours = self._stack.format_arn(service="scheduler", resource="schedule", resource_name=f"{group}/*")
         schedules.allow("sqs:SendMessage", on=[queue, schedules.work.dead.queue.queue_arn])
         for function in (serve, due):
-            function.allow("scheduler:CreateSchedule", "scheduler:UpdateSchedule", on=[ours])
-            function.allow("iam:PassRole", on=[schedules.role.role_arn])
-        serve.allow("scheduler:DeleteSchedule", on=[ours])
+            self._schedule(function, schedules)
+        serve.allow("scheduler:DeleteSchedule", on=[self._own_schedules(schedules)])
         for function in (serve, dispatch.plan, dispatch.sweep):
             function.allow("sqs:SendMessage", on=[queue])
         due.allow(*CONSUME, "sqs:SendMessage", on=[queue])
@@ -200,6 +220,16 @@ class Grants:
         due.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
         due.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn])
         due.allow("sqs:SendMessage", on=[self._lanes()])
+
+    def _schedule(self, function: Function, schedules: SchedulesConstruct) -> None:
+        """Let a function have jobs started at their time."""
+        function.allow("scheduler:CreateSchedule", "scheduler:UpdateSchedule", on=[self._own_schedules(schedules)])
+        function.allow("iam:PassRole", on=[schedules.role.role_arn])
+
+    def _own_schedules(self, schedules: SchedulesConstruct) -> str:
+        # The emulator judges every schedule as if it were one of the group `default`.
+        group = "default" if self._deployment.local else schedules.name
+        return self._stack.format_arn(service="scheduler", resource="schedule", resource_name=f"{group}/*")
 
     def exports(self, exports: ExportsConstruct, serve: Function, make: Function) -> None:
         """Let exports be made and downloaded.
@@ -329,6 +359,9 @@ class Grants:
     def _lanes(self) -> str:
         name = contracts.lane_queue_name(self._deployment.stage, "*")
         return self._stack.format_arn(service="sqs", resource=name)
+
+    def _console_key(self) -> str:
+        return self._secret(f"{contracts.console_secret_name(self._deployment.stage)}-??????")
 
     def _link_keys(self) -> str:
         return self._secret(f"{contracts.unsubscribe_secret_name(self._deployment.stage)}-??????")

@@ -8,6 +8,7 @@ from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 from constructs import Construct, IConstruct
 
 from infra.building.function import Function
+from infra.functions.console import ConsoleKey
 from infra.functions.hooks import HookKey
 from infra.functions.lane import LaneConstruct
 from infra.monitoring.dashboard import Monitoring
@@ -47,6 +48,10 @@ HOOK_KEY: Final = {
     "AwsSolutions::AwsSolutions-SMG4": "The secrets of all accounts' endpoints are derived from it: a new one would "
     "have every receiver refuse what is posted. An account rotates its endpoint's own secret.",
 }
+CONSOLE_KEY: Final = {
+    "AwsSolutions::AwsSolutions-SMG4": "It holds what the provider of identities gave, too, which only there can be "
+    "made anew; another key ends all sessions.",
+}
 DEAD: Final = {
     "AwsSolutions::AwsSolutions-SQS3": "This is a dead-letter queue, of a stream or a schedule.",
     "Serverless::Serverless-SQSRedrivePolicy": "This is a dead-letter queue.",
@@ -65,6 +70,7 @@ BY_KIND: Final[dict[type[Construct], dict[str, str]]] = {
     Monitoring: ALARMS,
     LinkKeys: LINK_KEYS,
     HookKey: HOOK_KEY,
+    ConsoleKey: CONSOLE_KEY,
     DeadLetters: DEAD,
     WorkQueue: WORK,
     ExpressQueue: WORK,

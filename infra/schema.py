@@ -155,6 +155,29 @@ class Retention(_Model):
         return value
 
 
+class Allowed(_Model):
+    """Who may sign in to the console: logins, and organizations whose members may."""
+
+    users: list[Annotated[str, Field(min_length=1, max_length=254)]] = []
+    organizations: list[Annotated[str, Field(min_length=1, max_length=254)]] = []
+
+
+class ConsoleFields(_Model):
+    """`console`: who may sign in, and by which provider of identities."""
+
+    provider: Literal["github"] = "github"
+    client_id: Annotated[str, Field(min_length=1, max_length=200)]
+    allowed: Allowed = Field(default_factory=Allowed)
+    roles: dict[str, Literal["operator"]] = Field(default_factory=dict)
+    base_url: str = ""
+
+    @model_validator(mode="after")
+    def _somebody(self) -> Self:
+        if not (self.allowed.users or self.allowed.organizations or self.roles):
+            raise ValueError("console allows nobody: name users or organizations in allowed")
+        return self
+
+
 class Posthaste(_Model):
     """All of `posthaste`."""
 
@@ -168,6 +191,7 @@ class Posthaste(_Model):
     reserved: Literal["auto", "none"] = "auto"
     alarm_email: str = ""
     kms_key_arn: str = ""
+    console: ConsoleFields | None = None
 
     @field_validator("kms_key_arn")
     @classmethod

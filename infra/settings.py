@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 from aws_cdk import RemovalPolicy
 from pydantic import ValidationError
 
-from infra.schema import MAX_BACKUPS, MIN_WORKERS, CredentialFields, Posthaste
+from infra.schema import MAX_BACKUPS, MIN_WORKERS, ConsoleFields, CredentialFields, Posthaste
 from shared import contracts
+from shared.contracts.console import ConsoleSettings
 from shared.contracts.faults import fault
 from shared.providers.needs import Transport, needs_of
 
@@ -60,6 +61,7 @@ class DeploymentSettings:
         backups_days: for which the tables can be restored to any second.
         protect: whether a production stack is protected from being deleted.
         bytecode: whether the functions' code is compiled.
+        console: who may sign in to the console; None: there is no console.
     """
 
     target: DeployTarget
@@ -73,6 +75,7 @@ class DeploymentSettings:
     backups_days: int = MAX_BACKUPS
     protect: bool = True
     bytecode: bool = True
+    console: ConsoleSettings | None = None
 
     @property
     def stage(self) -> str:
@@ -182,9 +185,24 @@ def read(
         backups_days=parsed.retention.backups_days,
         protect=_switch("protect", protect),
         bytecode=_switch("bytecode", bytecode),
+        console=_console(parsed.console, place),
     )
     _check_limits(deployment)
     return deployment
+
+
+def _console(parsed: ConsoleFields | None, place: DeployTarget) -> ConsoleSettings | None:
+    """Return who may sign in to the console; logins and organizations know no case."""
+    if parsed is None:
+        return None
+    return ConsoleSettings(
+        parsed.provider,
+        parsed.client_id,
+        users=tuple(name.lower() for name in parsed.allowed.users),
+        organizations=tuple(name.lower() for name in parsed.allowed.organizations),
+        roles={name.lower(): role for name, role in parsed.roles.items()},
+        base_url=_url("console.base_url", parsed.base_url, place),
+    )
 
 
 def _place(target: str, simulator_url: str) -> DeployTarget:

@@ -19,6 +19,7 @@ from constructs import Construct
 from infra.building import bundling
 from infra.building.function import Function
 from infra.functions.api import Api
+from infra.functions.console import ConsoleConstruct
 from infra.functions.digest import DigestConstruct
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.exports import ExportsConstruct
@@ -122,6 +123,9 @@ class PosthasteStack(Stack):
         hooks = self._hooks(deployment, code, environment, storage)
         grants.hooks(hooks, api.serve, dispatch)
         self._events(deployment, feedback)
+        grants.console(
+            self._console(deployment, code, {**environment, **schedules.environment}, storage, api), schedules
+        )
         if not deployment.local:
             Monitoring(
                 self,
@@ -229,6 +233,31 @@ class PosthasteStack(Stack):
             environment=environment,
             records=storage.records,
             ops=storage.ops,
+        )
+
+    def _console(
+        self, deployment: DeploymentSettings, code: Code, environment: Mapping[str, str], storage: Storage, api: Api
+    ) -> ConsoleConstruct | None:
+        """Create the console; None if the settings have none.
+
+        Args:
+            deployment: what is deployed.
+            code: the common asset.
+            environment: the function's variables.
+            storage: has the table of people.
+            api: whose address the console has.
+        """
+        if deployment.console is None or storage.people is None:
+            return None
+        return ConsoleConstruct(
+            self,
+            "Console",
+            deployment=deployment,
+            settings=deployment.console,
+            code=code,
+            environment=environment,
+            people=storage.people,
+            api=api,
         )
 
     def _environment(

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 
-from infra.local import cloud, digests, newsletter, notices
+from infra.local import cloud, digests, newsletter, notices, sign_in
 from infra.local.cloud import Cloud
 from infra.local.console import LocalCloudError, say, step
 from infra.local.paths import ENV_LOCAL, Paths, paths
@@ -147,6 +147,7 @@ def _with(where: Paths, words: Sequence[str], lanes: Path | None) -> int:
 
 def _show(running: Cloud) -> None:
     say(f"\nAPI        {running.api}")
+    say(f"Console    {running.api}/console (sign in as {sign_in.OPERATOR})")
     say(f"Docs       {running.api}/docs")
     say(f"Inbox      {running.env['SIMULATOR_URL']}/")
     say(f"Settings   {running.paths.env}")

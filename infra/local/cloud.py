@@ -61,7 +61,7 @@ def up(paths: Paths, lanes: Path | None = None, notice_clock: str = "") -> Cloud
         known = read_env(paths.env) if not fresh else {}
         notice_clock = notice_clock if fresh else known.get(NOTICE_CLOCK, "")
         clock = (f"notice_clock={notice_clock}",) if notice_clock else ()
-        more = deploy.more_lanes(lanes, partial(providers.relay, simulator_port))
+        more = deploy.more_lanes(lanes, partial(providers.relay, simulator_port), providers.url(simulator_port))
         context = ("target=local", f"simulator_url={providers.url(simulator_port)}", *clock, *more)
         mark = deploy.fingerprint(context)
         if not deploy.up_to_date(paths, mark):

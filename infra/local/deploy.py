@@ -15,7 +15,7 @@ from typing import Any, Final
 import boto3
 from botocore.exceptions import ClientError
 
-from infra.local import emulator, processes
+from infra.local import emulator, processes, sign_in
 from infra.local.console import LocalCloudError
 from infra.local.paths import ROOT, Paths
 from shared.providers.needs import Transport, needs_of
@@ -56,12 +56,13 @@ def fingerprint(context: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def more_lanes(file: Path | None, relay: Callable[[str], str]) -> list[str]:
-    """Return the context argument that adds the local cloud's credentials for phones, and a file's, to the settings.
+def more_lanes(file: Path | None, relay: Callable[[str], str], simulator: str) -> list[str]:
+    """Return the context argument with the settings of the local cloud: with phones, a file's lanes, and a console.
 
     Args:
         file: a JSON list of credentials; an SMTP relay among them without an address is the simulator's.
         relay: returns the address of the simulator's relay for a credential.
+        simulator: its address, where people sign in to the console.
 
     Raises:
         LocalCloudError: the file holds no list, or cannot be read.
@@ -78,6 +79,7 @@ def more_lanes(file: Path | None, relay: Callable[[str], str]) -> list[str]:
     settings["credentials"] += [*phones, *more]
     for phone in phones:
         settings["routes"].setdefault(phone["channel"], []).append(phone["id"])
+    settings["console"] = sign_in.settings(simulator)
     return [f"posthaste={json.dumps(settings)}"]
 
 

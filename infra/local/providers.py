@@ -2,15 +2,15 @@
 
 import json
 import sys
-from typing import Final
+from typing import Any, Final
 
-from infra.local import emulator, processes
+from infra.local import emulator, processes, sign_in
 from infra.local.accounts import LocalDeployment, posthaste
 from infra.local.console import LocalCloudError
 from infra.local.deploy import client
 from infra.local.paths import Paths
 from infra.local.processes import LOOPBACK, Process
-from shared.contracts import WEBHOOK_PATH, secret_name, topic_name
+from shared.contracts import WEBHOOK_PATH, console_secret_name, secret_name, topic_name
 from shared.providers.needs import Transport, needs_of
 from simulator.client import ControlClient, ControlError
 
@@ -94,6 +94,16 @@ def introduce(deployment: LocalDeployment, cloud_port: int, simulator_port: int)
         except ControlError as error:
             raise LocalCloudError(str(error)) from error
     posthaste(deployment, cloud_port, "credential", "split")
+    _introduce_console(deployment, secrets, control)
+
+
+def _introduce_console(deployment: LocalDeployment, secrets: Any, control: ControlClient) -> None:
+    """Register the console as an OAuth app with the simulator, and put the app's secret into the console's."""
+    name = console_secret_name(deployment.settings.stage)
+    held = json.loads(secrets.get_secret_value(SecretId=name)["SecretString"])
+    document = json.dumps({**held, "client_secret": sign_in.CLIENT_SECRET})
+    secrets.put_secret_value(SecretId=name, SecretString=document)
+    control.json("PUT", "/_control/github", sign_in.app(deployment.api))
 
 
 def _topic(stage: str, name: str, cloud_port: int) -> str:

@@ -61,6 +61,7 @@ class Storage(Construct):
         self.ops = self._table("Ops", deployment, key)
         self.identities = self._table("Identities", deployment, key, stream=False)
         self.audit = self._table("Audit", deployment, key, stream=False)
+        self.people = self._table("People", deployment, key, stream=False) if deployment.console else None
         days = deployment.settings.archive_days
         archive = [LifecycleRule(id="archive", prefix=ARCHIVE, expiration=Duration.days(days))] if days else []
         self.bucket = Bucket(

@@ -58,6 +58,8 @@ def test_a_relay_without_an_address_is_the_simulator_s(tmp_path: Path) -> None:
     elsewhere = "smtp+plain://127.0.0.1:2525"
     lanes = [{"id": "one", **lane}, {"id": "two", **lane, "base_url": elsewhere}, {"id": "three", "provider": "ses"}]
     (tmp_path / "lanes.json").write_text(json.dumps(lanes))
-    (argument,) = deploy.more_lanes(tmp_path / "lanes.json", lambda name: f"smtp+plain://127.0.0.1/{name}")
+    (argument,) = deploy.more_lanes(
+        tmp_path / "lanes.json", lambda name: f"smtp+plain://127.0.0.1/{name}", "http://127.0.0.1:1"
+    )
     found = {x["id"]: x.get("base_url") for x in json.loads(argument.removeprefix("posthaste="))["credentials"]}
     assert (found["one"], found["two"], found["three"]) == ("smtp+plain://127.0.0.1/one", elsewhere, None)

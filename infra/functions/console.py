@@ -1,0 +1,97 @@
+"""The console: its function, the table of its people, and its secret."""
+
+import string
+from collections.abc import Mapping
+from typing import Final
+
+from aws_cdk.aws_apigatewayv2 import HttpMethod
+from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
+from aws_cdk.aws_dynamodb import Table
+from aws_cdk.aws_lambda import Code
+from aws_cdk.aws_secretsmanager import CfnSecret
+from constructs import Construct
+
+from infra.building.function import Function
+from infra.functions.api import SECONDS, Api
+from infra.settings import DeploymentSettings
+from shared import contracts
+from shared.contracts.console import ConsoleSettings
+
+MEMORY_MB: Final = 1024
+KEY_LENGTH: Final = 64
+"""Letters and digits: 380 bits."""
+
+
+class ConsoleConstruct(Construct):
+    """The console's function behind the API's address; only where `cdk.json` has a `console`."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: DeploymentSettings,
+        settings: ConsoleSettings,
+        code: Code,
+        environment: Mapping[str, str],
+        people: Table,
+        api: Api,
+    ) -> None:
+        """Create function, routes and secret.
+
+        Args:
+            scope: the parent.
+            construct_id: the id.
+            deployment: what is deployed.
+            settings: of the console.
+            code: the common asset.
+            environment: the variables that the API has, too.
+            people: the table of users and sessions.
+            api: whose address it has.
+        """
+        super().__init__(scope, construct_id)
+        self.people = people
+        self.serve = Function(
+            self,
+            "Serve",
+            deployment=deployment,
+            code=code,
+            handler=contracts.HANDLERS["console"],
+            service="console",
+            seconds=SECONDS,
+            memory=MEMORY_MB,
+            environment={
+                **environment,
+                contracts.ENV_API_URL: api.http.api_endpoint,
+                contracts.ENV_CONSOLE: settings.dumps(),
+                contracts.ENV_PEOPLE_TABLE: people.table_name,
+            },
+        )
+        integration = HttpLambdaIntegration("Console", self.serve.function)
+        for path in contracts.CONSOLE_PATHS:
+            api.http.add_routes(path=path, methods=[HttpMethod.ANY], integration=integration)
+        self.key = ConsoleKey(self, "Key", deployment=deployment)
+
+
+class ConsoleKey(Construct):
+    """The secret of the console, with a first key that has never been seen.
+
+    CloudFormation makes a key anew whenever these properties change, which ends all sessions and takes away what an
+    operator has added (`client_secret`): they stay as they are.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
+        super().__init__(scope, construct_id)
+        self.secret = CfnSecret(
+            self,
+            "Secret",
+            name=contracts.console_secret_name(deployment.stage),
+            description="Posthaste: what signs the console's cookies; add `client_secret`, and keep the keys",
+            generate_secret_string=CfnSecret.GenerateSecretStringProperty(
+                secret_string_template="{}",  # noqa: S106 - the object that the key is put into
+                generate_string_key="current",
+                password_length=KEY_LENGTH,
+                exclude_characters=string.punctuation + " ",
+            ),
+        )
+        self.secret.apply_removal_policy(deployment.named_removal)

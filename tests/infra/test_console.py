@@ -1,0 +1,100 @@
+"""The console in the stack: its rights, its routes, and that it is not there unless it is asked for."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.lint import synthesise
+from infra.local import sign_in
+from infra.settings import SettingsError
+from shared.contracts import ENV_CONSOLE
+from shared.contracts.console import ConsoleSettings
+from tests.infra.conftest import TABLES, deployment
+from tests.infra.template import Template
+
+CONSOLE: dict[str, Any] = {
+    "client_id": "client",
+    "allowed": {"users": ["Ann"], "organizations": ["Acme"]},
+    "roles": {"Olga": "operator"},
+}
+IDENTITIES = next(name for name, table in TABLES.items() if table == "identities")
+WRITES = {
+    f"dynamodb:{name}Item" for name in ("Put", "Update", "Delete", "BatchWrite", "PartiQLInsert", "PartiQLUpdate")
+}
+
+
+@pytest.fixture(scope="module")
+def with_console(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    where = tmp_path_factory.mktemp("console")
+    synthesise(deployment(console=CONSOLE), where)  # cdk-nag finds nothing that is not explained
+    return Template(json.loads((where / "posthaste-dev.template.json").read_text("utf-8")))
+
+
+def people(template: Template) -> str:
+    (name,) = (x for x in template.of("DynamoDB::Table") if "People" in x)
+    return name
+
+
+def test_the_console_makes_no_account_key_or_sender(with_console: Template) -> None:
+    mine = [s for s in with_console.statements("console") if any(IDENTITIES in r for r in s.resources)]
+    assert mine
+    assert not any(s.actions & WRITES for s in mine)
+    assert [s.partitions for s in mine if "dynamodb:Query" in s.actions] == [("ACCOUNTS",)]
+
+
+def test_only_the_console_knows_its_people_and_its_secret(with_console: Template) -> None:
+    table = people(with_console)
+    for service in with_console.functions():
+        text = json.dumps([sorted(s.resources) for s in with_console.statements(service)])
+        assert (table in text) is (service == "console")
+        assert ("posthaste-dev/console" in text) is (service == "console")
+
+
+def test_the_console_reads_no_file_and_no_other_secret(with_console: Template) -> None:
+    actions = {a for s in with_console.statements("console") for a in s.actions}
+    assert not {a for a in actions if a.startswith("s3:")}
+    secrets = [s for s in with_console.statements("console") if "secretsmanager:GetSecretValue" in s.actions]
+    assert [len(s.resources) for s in secrets] == [1]
+
+
+def test_its_pages_are_behind_the_api_s_address(with_console: Template) -> None:
+    routes = {row["RouteKey"] for row in with_console.of("ApiGatewayV2::Route").values()}
+    assert {"ANY /console", "ANY /console/{proxy+}"} <= routes
+
+
+def test_it_is_told_who_may_sign_in_and_logins_know_no_case(with_console: Template) -> None:
+    variables = with_console.functions()["console"]["Environment"]["Variables"]
+    told = ConsoleSettings.loads(variables[ENV_CONSOLE])
+    assert told == ConsoleSettings("github", "client", ("ann",), ("acme",), {"olga": "operator"})
+    assert told.having("operator") == {"olga"}
+    others = with_console.functions()
+    assert [name for name, row in others.items() if ENV_CONSOLE in row["Environment"]["Variables"]] == ["console"]
+
+
+def test_without_settings_there_is_no_console(aws: Template) -> None:
+    assert "console" not in aws.functions()
+    assert not [x for x in aws.of("DynamoDB::Table") if "People" in x]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"client_id": ""}, "console.client_id"),
+        ({"client_id": "x"}, "console allows nobody"),
+        ({"client_id": "x", "allowed": {"users": ["a"]}, "provider": "other"}, "console.provider"),
+        ({"client_id": "x", "roles": {"a": "king"}}, "console.roles.a"),
+        ({"client_id": "x", "allowed": {"users": ["a"]}, "base_url": "http://example.com"}, "console.base_url"),
+    ],
+)
+def test_wrong_settings_are_one_line(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingsError) as found:
+        deployment(console=wrong)
+    assert said in str(found.value)
+
+
+def test_the_local_cloud_s_console_is_one_that_the_settings_take(tmp_path: Path) -> None:
+    settings = {**sign_in.settings("http://127.0.0.1:9"), "base_url": ""}
+    assert deployment(console=settings).console is not None
+    assert sign_in.app("http://x/y")["callback"] == "http://x/y/console/signed-in"
