@@ -9,6 +9,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from tests.api.conftest import Api, event
 
+AUTHORIZATION = "HTTP_AUTHORIZATION"
 PREFIX = "/below/a/path"
 """Pages must work wherever the API's address leads."""
 
@@ -32,6 +33,7 @@ def pages(api: Api) -> Iterator[str]:
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)).decode()
         path = environ["PATH_INFO"].removeprefix(PREFIX)
         headers = {"content-type": environ.get("CONTENT_TYPE", "")}
+        headers |= {"authorization": environ[AUTHORIZATION]} if AUTHORIZATION in environ else {}
         got = api.handle(event(environ["REQUEST_METHOD"], path, body=body, headers=headers))
         start(f"{got.status} X", list(got.headers.items()))
         return [got.text.encode()]

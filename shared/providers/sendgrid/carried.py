@@ -16,7 +16,7 @@ CARRIED: Final[Mapping[str, str]] = {
     "subject": "The subject of messages that have none of their own.",
     "content": "One part `text/plain`, one part `text/html`, or both.",
     "attachments": "At most 20. `inline` needs a `content_id`.",
-    "template_id": "The ID of a template that is stored here. It has subject and bodies, and a `subject` is not used.",
+    "template_id": "`d-` and the ID of a template that is stored here. `subject` is not used then.",
     "headers": "Names that begin with `X-`, and `List-Unsubscribe` with `List-Unsubscribe-Post`.",
     "categories": "At most 10. They name the batch, and events of hooks repeat them as `tags`.",
     "custom_args": "Events of hooks repeat them as `metadata`.",

@@ -23,6 +23,8 @@ MAX_ARGS: Final = 10_000
 """Bytes of the custom arguments of a message."""
 MAX_SUBSTITUTIONS: Final = 50_000
 """Bytes of the substitutions of a message."""
+DYNAMIC: Final = "d-"
+"""The beginning of the ids of templates with placeholders: @sendgrid/mail drops their values for any other id."""
 MAX_LINE: Final = 998
 """Characters of a header line: RFC 5322 2.1.1."""
 LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
@@ -156,7 +158,9 @@ class SendGridMail(Given):
     reply_to_list: list[EmailBox] | None = Field(None, max_length=1)
     content: list[MailPart] | None = Field(None, max_length=2)
     attachments: list[MailFile] | None = Field(None, max_length=20)
-    template_id: str | None = Field(None, max_length=100, description="Of a template that is stored here.")
+    template_id: str | None = Field(
+        None, max_length=100, description="`d-` and the ID of a template that is stored here."
+    )
     headers: Headers | None = None
     categories: list[Annotated[str, Field(min_length=1, max_length=255, pattern=LINE)]] | None = Field(
         None, max_length=10
@@ -208,7 +212,7 @@ def read(mail: SendGridMail) -> Posting:
         reply_to=_reply_to(mail),
         headers=_headers(mail.headers),
         attachments=_files(mail),
-        template=mail.template_id or "",
+        template=(mail.template_id or "").removeprefix(DYNAMIC),
         labels=tuple(dict.fromkeys(mail.categories or ())),
         send_at=_send_at(mail),
         rehearsed=_enabled(mail.mail_settings, "sandbox_mode"),
