@@ -46,7 +46,7 @@ class Arrivals:
 
         def over() -> bool:
             seen.append(self.api.get(f"/batches/{sent.message}"))
-            return seen[-1]["state"] == "LOGGED"
+            return str(seen[-1]["state"]) == "LOGGED"
 
         assert wait_for(over, SOON, pause=0.2), seen[-1]
         rows = self.rows()
