@@ -112,4 +112,4 @@ def test_both_are_told_what_is_wrong(api: Api, url: str) -> None:
     for sent in (by_python(url, "ph_live_wrong", mail), by_node(url, "ph_live_wrong", node)):
         assert (sent.status, sent.message) == (401, None)
         assert sent.errors is not None
-        assert sent.errors[0]["message"] == "Send a valid API key: Authorization: Bearer ph_live_… or ph_test_…."
+        assert sent.errors[0]["message"].startswith("Send a valid API key: ")

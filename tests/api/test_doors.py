@@ -12,6 +12,7 @@ from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
 from shared.engine.lane.compose import Composition
 from tests.api.conftest import SENDER, Api, Reply, event
+from tests.api.team import team_key
 from tests.fakes.clock import FakeClock
 
 PATH = "/v3/mail/send"
@@ -334,3 +335,13 @@ def test_what_is_a_messages_own_has_a_limit(api: Api) -> None:
     )
     got = post(api, whole)
     assert (got.status, errors(got)[0][0]) == (400, "personalizations.0")
+
+
+def test_a_team_key_sends_to_guests_alone(api: Api) -> None:
+    key = team_key(api, "ann@example.org")
+    boxes = {name: {"email": f"{name}@example.org"} for name in ("ann", "ben", "cleo")}
+    job = taken(api, mail({"to": [boxes["ben"], boxes["ann"]], "cc": [boxes["cleo"]]}), key=key)
+    _, content, recipients = stored(api, job)
+    assert (content.beside, content.cc) == ((), ())
+    skipped = {"ann@example.org": "", "ben@example.org": "not_a_guest", "cleo@example.org": "not_a_guest"}
+    assert {r.address: r.skip for r in recipients} == skipped
