@@ -11,9 +11,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks import clinic, cost, counted, digests, due, finished, hook_delay, hooks, latency, notices, rows, starts
-from benchmarks.machine import REFERENCE_S, calibrate
-from benchmarks.rows import Row
+from benchmarks import latency, starts
+from benchmarks.counting import clinic, cost, counted, digests, due, finished, hook_delay, hooks, notices
+from benchmarks.rig import rows
+from benchmarks.rig.machine import REFERENCE_S, calibrate
+from benchmarks.rig.rows import Row
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / ".local" / "bench.json"

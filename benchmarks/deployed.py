@@ -25,10 +25,10 @@ from typing import Any, Final
 import boto3
 
 import functions  # noqa: F401 - the garbage collector is set as in a function
-from benchmarks.answers import ENVIRONMENT
-from benchmarks.machine import REFERENCE_S, calibrate
+from benchmarks.rig.answers import ENVIRONMENT
+from benchmarks.rig.machine import REFERENCE_S, calibrate
+from benchmarks.rig.world import Context
 from benchmarks.sender import KEY, LATENCY_MS, LEASES, NAME, RATE, WINDOW, request
-from benchmarks.world import Context
 from shared import contracts
 from shared.contracts import Credential, Settings, pointer
 from shared.domain.jobs.job import Job

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import functions  # noqa: F401 - the garbage collector is set as in a function
-from benchmarks.machine import REFERENCE_S, calibrate
+from benchmarks.rig.machine import REFERENCE_S, calibrate
 from benchmarks.start import peak_kb
 from shared.domain.exports import Export
 from shared.domain.jobs import chunks as chunking

@@ -29,9 +29,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 import functions  # noqa: F401 - the garbage collector is set as in a function
-from benchmarks.answers import ENVIRONMENT, Answer, NoBlobs
-from benchmarks.machine import REFERENCE_S, calibrate
-from benchmarks.world import Context
+from benchmarks.rig.answers import ENVIRONMENT, Answer, NoBlobs
+from benchmarks.rig.machine import REFERENCE_S, calibrate
+from benchmarks.rig.world import Context
 from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo import codec

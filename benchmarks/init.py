@@ -20,7 +20,7 @@ from shared import contracts
 NAMES: Final = ("send", "log", "track", "webhooks", "api")
 PROGRAM: Final = """
 import importlib, json, sys, time
-from benchmarks.cases import CASES
+from benchmarks.rig.cases import CASES
 began = time.process_time()
 importlib.import_module(sys.argv[1])
 ready = time.process_time()

@@ -58,7 +58,7 @@ def sender(name: str, ports: dict[str, int]) -> "FinishedSender":
 
 def run(name: str, ports: dict[str, int]) -> dict[str, Any]:
     """Send the mails; returns MB of memory before and at the most, and what was sent."""
-    from benchmarks.cases import CASES  # noqa: PLC0415 - after the environment is set
+    from benchmarks.rig.cases import CASES  # noqa: PLC0415 - after the environment is set
 
     CASES["send"]()
     by = sender(name, ports)

@@ -14,8 +14,8 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from benchmarks import rows
-from benchmarks.rows import Row, named
+from benchmarks.rig import rows
+from benchmarks.rig.rows import Row, named
 from infra.local import cloud as local_cloud
 from infra.local.cloud import Cloud
 from infra.local.newsletter import call

@@ -22,9 +22,9 @@ from typing import Any, Final, TypeVar
 from botocore.awsrequest import AWSResponse
 
 import functions  # noqa: F401 - the garbage collector is set as in a function
-from benchmarks.answers import ENVIRONMENT, Answer, NoBlobs
-from benchmarks.machine import REFERENCE_S, calibrate
-from benchmarks.mail import prose, recipients
+from benchmarks.rig.answers import ENVIRONMENT, Answer, NoBlobs
+from benchmarks.rig.machine import REFERENCE_S, calibrate
+from benchmarks.rig.mail import prose, recipients
 from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo import codec

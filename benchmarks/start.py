@@ -9,7 +9,7 @@ def main() -> None:
     from importlib import import_module  # noqa: PLC0415 - nothing is imported before the clock is read
 
     before = resource.getrusage(resource.RUSAGE_SELF)
-    import_module("benchmarks.cases").CASES[sys.argv[1]]()
+    import_module("benchmarks.rig.cases").CASES[sys.argv[1]]()
     after = resource.getrusage(resource.RUSAGE_SELF)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     print(json.dumps({"cpu_ms": cpu * 1000, "rss_mb": peak_kb() / 1024}))

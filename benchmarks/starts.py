@@ -14,9 +14,9 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from benchmarks import rows
-from benchmarks.cases import CASES
-from benchmarks.rows import Row, named
+from benchmarks.rig import rows
+from benchmarks.rig.cases import CASES
+from benchmarks.rig.rows import Row, named
 from shared import contracts
 from shared.contracts import Credential, Settings
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import functions  # noqa: F401 - the garbage collector is set as in a function
-from benchmarks.answers import ENVIRONMENT, Answer, NoBlobs
-from benchmarks.machine import REFERENCE_S, calibrate
+from benchmarks.rig.answers import ENVIRONMENT, Answer, NoBlobs
+from benchmarks.rig.machine import REFERENCE_S, calibrate
 from benchmarks.start import peak_kb
 from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import finished
-from benchmarks.mail import recipients
-from benchmarks.scenarios import rate_of
-from benchmarks.world import world
+from benchmarks.counting import finished
+from benchmarks.rig.mail import recipients
+from benchmarks.rig.scenarios import rate_of
+from benchmarks.rig.world import world
 from shared.bootstrap.noticing import Noticing
 from shared.contracts import Word
 from shared.domain.jobs import runs

@@ -1,6 +1,6 @@
 """What webhooks add to the cost of a message stays below its goal, and an account without them pays nothing."""
 
-from benchmarks import hook_delay, hooks
+from benchmarks.counting import hook_delay, hooks
 
 
 def test_webhooks_with_batches_add_little_to_a_message() -> None:

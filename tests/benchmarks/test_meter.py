@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from benchmarks.meter import Meter, Unmetered
-from benchmarks.world import TABLES, World, world
+from benchmarks.rig.meter import Meter, Unmetered
+from benchmarks.rig.world import TABLES, World, world
 
 KB = 1024
 

@@ -1,7 +1,7 @@
 """The table of `make bench`: short names, units and goals that a person reads, and how many goals were met."""
 
-from benchmarks import rows
-from benchmarks.rows import Row, named, summary, table
+from benchmarks.rig import rows
+from benchmarks.rig.rows import Row, named, summary, table
 
 METRICS = {value for name, value in vars(rows).items() if name.isupper() and isinstance(value, str)}
 

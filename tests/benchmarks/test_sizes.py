@@ -1,8 +1,8 @@
-"""The rules and worked examples of AWS's documentation (see benchmarks/sizes.py for the pages)."""
+"""The rules and worked examples of AWS's documentation (see benchmarks/rig/sizes.py for the pages)."""
 
 import pytest
 
-from benchmarks.sizes import index_units, item_size, moved_units, read_units, value_size, write_units
+from benchmarks.rig.sizes import index_units, item_size, moved_units, read_units, value_size, write_units
 
 KB = 1024
 

@@ -17,7 +17,7 @@ def count(phase, info):
     counts[info["generation"]] += phase == "start"
 import functions
 gc.callbacks.append(count)
-from benchmarks.cases import CASES
+from benchmarks.rig.cases import CASES
 CASES[sys.argv[1]]()
 print(json.dumps([counts, sorted(sys.modules)]))
 """

@@ -62,7 +62,7 @@ def test_no_more_are_kept_than_fit_a_write_unit(stores: Stores) -> None:
 
 
 def test_the_slots_of_a_credential_with_all_its_hints_take_one_write_unit(moto_dynamo: Any, clock: FakeClock) -> None:
-    from benchmarks.sizes import item_size  # noqa: PLC0415 - one test of this module needs it
+    from benchmarks.rig.sizes import item_size  # noqa: PLC0415 - one test of this module needs it
 
     stores = MotoStores(moto_dynamo, clock)
     for worker in range(MOST):

@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 
 from botocore.exceptions import ClientError
 
-from benchmarks.sizes import TRANSACTION, write_units
+from benchmarks.rig.sizes import TRANSACTION, write_units
 from shared.ports import Clock
 
 UNITS: Final = 1000.0

@@ -20,9 +20,9 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType
 
-from benchmarks.mail import prose
-from benchmarks.meter import RECORDS_INDICES, Meter, Tally
-from benchmarks.sizes import Item
+from benchmarks.rig.mail import prose
+from benchmarks.rig.meter import RECORDS_INDICES, Meter, Tally
+from benchmarks.rig.sizes import Item
 from shared import contracts
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.contracts import Credential, Settings, Word

@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-from benchmarks import rows
-from benchmarks.rows import Row, named
-from benchmarks.world import World, world
+from benchmarks.rig import rows
+from benchmarks.rig.rows import Row, named
+from benchmarks.rig.world import World, world
 from shared.domain.campaigns.campaign import Message, StoredTemplate
 from shared.domain.notices.notifier import Notifier
 

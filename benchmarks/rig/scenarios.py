@@ -5,9 +5,9 @@ import random
 import string
 from typing import Final
 
-from benchmarks.mail import prose, recipients
-from benchmarks.meter import Tally
-from benchmarks.world import ID_BYTES, World
+from benchmarks.rig.mail import prose, recipients
+from benchmarks.rig.meter import Tally
+from benchmarks.rig.world import ID_BYTES, World
 from shared.contracts import Word
 from shared.domain.lanes.pacing import SHARE, pace
 

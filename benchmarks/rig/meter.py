@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Final
 
-from benchmarks.sizes import (
+from benchmarks.rig.sizes import (
     KB,
     TRANSACTION,
     Item,

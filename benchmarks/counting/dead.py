@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 from uuid import uuid4
 
-from benchmarks import rows
-from benchmarks.mail import prose, recipients
-from benchmarks.rows import Row, named
+from benchmarks.rig import rows
+from benchmarks.rig.mail import prose, recipients
+from benchmarks.rig.rows import Row, named
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
 from shared.contracts import Credential, Settings

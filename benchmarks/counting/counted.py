@@ -1,9 +1,10 @@
 """The rows that are counted: the same figures on every machine, so a miss is a defect."""
 
-from benchmarks import cost, dead, rows, sweep
-from benchmarks.rows import Row, named
-from benchmarks.scenarios import batch, lane_of, rate_of, warm, words
-from benchmarks.world import world
+from benchmarks.counting import cost, dead, sweep
+from benchmarks.rig import rows
+from benchmarks.rig.rows import Row, named
+from benchmarks.rig.scenarios import batch, lane_of, rate_of, warm, words
+from benchmarks.rig.world import world
 from shared.contracts import Word
 from shared.domain.lanes.pacing import pace
 from tests.engine.fairness import behind_bulk, shared

@@ -7,8 +7,8 @@ of an index takes 1,000 writes a second.
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from benchmarks import rows
-from benchmarks.rows import Row, named
+from benchmarks.rig import rows
+from benchmarks.rig.rows import Row, named
 from shared.adapters.dynamo.client import BATCH_READ
 from shared.domain.content.content import Content
 from shared.domain.jobs.prepared import PreparedJob

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from benchmarks import rows
-from benchmarks.meter import Tally
-from benchmarks.rows import Row, named
-from benchmarks.world import Wire, World, deployed
+from benchmarks.rig import rows
+from benchmarks.rig.meter import Tally
+from benchmarks.rig.rows import Row, named
+from benchmarks.rig.world import Wire, World, deployed
 from shared.bootstrap.mailing import Mailing
 from shared.contracts import Credential, Settings
 from shared.domain.mails.mail import MailState

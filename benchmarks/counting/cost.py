@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Final
 
-from benchmarks import prices, scenarios
-from benchmarks.meter import Tally
-from benchmarks.world import World, world
+from benchmarks.rig import prices, scenarios
+from benchmarks.rig.meter import Tally
+from benchmarks.rig.world import World, world
 from shared.domain.lanes.pacing import SHARE
 
 MESSAGES: Final = 1000

@@ -8,12 +8,12 @@ from unittest.mock import patch
 
 import boto3
 
-from benchmarks import rows
-from benchmarks.mail import recipients
-from benchmarks.meter import Tally
-from benchmarks.rows import Row, named
-from benchmarks.scenarios import BODY, rate_of, warm, words
-from benchmarks.world import REGION, Context, World, world
+from benchmarks.rig import rows
+from benchmarks.rig.mail import recipients
+from benchmarks.rig.meter import Tally
+from benchmarks.rig.rows import Row, named
+from benchmarks.rig.scenarios import BODY, rate_of, warm, words
+from benchmarks.rig.world import REGION, Context, World, world
 from shared.contracts import HookCall, calls_queue_url, hooks_queue_url, hooks_secret_name
 from shared.domain.hooks.endpoint import Endpoint, new_endpoint_id
 from shared.domain.hooks.kinds import HookKind

@@ -7,8 +7,8 @@ bound by its processor. Not counted: further pages of the index, one for some 4,
 from collections.abc import Sequence
 from dataclasses import replace
 
-from benchmarks import rows
-from benchmarks.rows import Row, named
+from benchmarks.rig import rows
+from benchmarks.rig.rows import Row, named
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.domain.lanes.switches import EVERYTHING

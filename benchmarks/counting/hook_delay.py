@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any, Final
 
-from benchmarks import rows
-from benchmarks.rows import Row, named
+from benchmarks.rig import rows
+from benchmarks.rig.rows import Row, named
 from shared.domain.hooks.delivery import HookDelivery
 from shared.domain.hooks.kinds import HookPace
 from shared.domain.hooks.work import HookWork

@@ -10,9 +10,9 @@ import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from benchmarks import rows
-from benchmarks.rows import Row, named
-from benchmarks.world import World, world
+from benchmarks.rig import rows
+from benchmarks.rig.rows import Row, named
+from benchmarks.rig.world import World, world
 from shared.domain.audit import SYSTEM, audited
 from shared.domain.content.content import Mailbox
 from shared.domain.digests.events import DigestEvent, event_id, raw_size

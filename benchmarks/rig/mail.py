@@ -24,7 +24,7 @@ LAST_NAMES: Final = (
 
 def prose(count: int) -> str:
     """Return `count` bytes of a newsletter's HTML, which compresses as mails do."""
-    text = (Path(__file__).parent.parent / "tests/fixtures/newsletter/newsletter.html").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "tests/fixtures/newsletter/newsletter.html").read_text(encoding="utf-8")
     plain = "".join(c for c in text if c.isascii())
     return (plain * (count // len(plain) + 1))[:count]
 

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final
 
-from benchmarks import rows
-from benchmarks.meter import Tally
-from benchmarks.rows import Row, named
-from benchmarks.scenarios import lane_of
-from benchmarks.world import Wire, World, deployed
+from benchmarks.rig import rows
+from benchmarks.rig.meter import Tally
+from benchmarks.rig.rows import Row, named
+from benchmarks.rig.scenarios import lane_of
+from benchmarks.rig.world import Wire, World, deployed
 from shared.contracts import Credential, Settings, Word
 from shared.domain.audit import SYSTEM, Event
 from shared.domain.campaigns.campaign import Message, StoredTemplate
