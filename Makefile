@@ -167,6 +167,10 @@ openapi: setup ## regenerate functions/api/openapi.json and docs/errors.md
 	$(PY) -m functions.api.openapi
 	$(PY) -m functions.api.error_page
 
+samples: setup ## run the samples of the API's documentation in Go and PHP on a local cloud; needs go and php (curl, Python, TypeScript: make test-deployed)
+	@for tool in go php; do command -v $$tool >/dev/null || { echo "error: make samples needs $$tool" >&2; exit 1; }; done
+	POSTHASTE_LOCAL=.local/samples $(PY) -m infra.local with -- $(PY) -m tests.deployed.samples Go PHP
+
 release: setup ## make VERSION the version of the package, the API and the changelog; prints how to commit and tag it
 	@$(PY) -m tools.release $(VERSION)
 

@@ -92,17 +92,22 @@ def python(call: SampleCall) -> str:
     )
 
 
-def typescript(call: SampleCall) -> str:
-    """Return it as a program for TypeScript, with the runtime's own fetch."""
+def _typescript_headers(call: SampleCall) -> str:
+    """Return the field `headers` of an argument of fetch; empty: there are none."""
     headers = []
     if call.proof is Proof.KEY:
         headers.append(f"Authorization: `Bearer ${{process.env.{API_KEY}}}`")
     if call.proof is Proof.NOTIFIER:
         headers.append(f"Authorization: `Basic ${{btoa(`${{process.env.{NOTIFIER}}}:${{process.env.{LOGIN}}}`)}}`")
     headers += [f'"{name}": "{value}"' for name, value in call.plain_headers.items()]
+    return "headers: {" + "".join(f"\n    {header}," for header in headers) + "\n  }" if headers else ""
+
+
+def typescript(call: SampleCall) -> str:
+    """Return it as a program for TypeScript, with the runtime's own fetch."""
     options = [] if call.method == "GET" else [f'method: "{call.method}"']
-    if headers:
-        options.append("headers: {" + "".join(f"\n    {header}," for header in headers) + "\n  }")
+    if headers := _typescript_headers(call):
+        options.append(headers)
     if call.body is not None:
         options.append(f"body: JSON.stringify({laid_out(call.body, JSON, 1)})")
     if call.form:

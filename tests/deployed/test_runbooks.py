@@ -1,0 +1,100 @@
+"""Every command of the runbooks is run on the local cloud, page by page, with a job and a credential of its own.
+
+What needs AWS itself is marked on the page, with its reason. Before the commands run, each page's placeholders are
+replaced by what the local cloud has.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from infra.local.cloud import Cloud
+from infra.local.processes import wait_for
+from tests.deployed import guides
+from tests.deployed.api import Api
+from tests.deployed.inside import Inside
+from tests.deployed.shell import checkout, typed
+
+pytestmark = pytest.mark.deployed
+
+RUNBOOKS: Final = sorted(file.stem for file in (guides.DOCS / "runbooks").glob("*.md"))
+LANE: Final = "rate-10"
+SHELL: Final = "export STAGE=dev"
+"""How the block of operations.md begins that defines the helpers of the runbooks."""
+QUESTIONS: Final = re.compile(r"^posthaste (?:redrive|batch retry|campaign retry)\b(?!.*--dry-run)")
+"""What asks on a terminal. The test has none."""
+RESTORED: Final = f"posthaste resume --credential {LANE} || true\nposthaste rate reset {LANE} || true\n"
+SECRET: Final = "posthaste credential set "
+"""It asks for secrets, which a test of its own types: tests/cli/test_credentials.py."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """An operator at night: a checkout, and what the placeholders of the pages stand for."""
+
+    folder: Path
+    values: dict[str, str]
+
+    def types(self, commands: str) -> str:
+        """Type commands into a new shell that has the helpers; return what it prints."""
+        (helpers,) = [block for block in guides.local(guides.page("operations")) if block.startswith(SHELL)]
+        path = 'PATH="$PWD/programs:$PWD/.venv/bin:$PATH"\n'
+        name = f"name=$(functions | awk '$1 == \"send-{LANE}\" {{print $2}}')\n"
+        return typed(f". ./.local/env\n{path}{helpers}\n{name}{guides.filled(commands, self.values)}", self.folder)
+
+
+@pytest.fixture(scope="module")
+def shift(
+    cloud: Cloud, api: Api, inside: Inside, aws: Callable[[str], Any], tmp_path_factory: pytest.TempPathFactory
+) -> Shift:
+    """Return a checkout with a finished batch, a campaign, and the ids of a request and of an event source."""
+    folder = checkout(cloud, tmp_path_factory.mktemp("shift"))
+    guides.with_aws(folder)
+    batch = api.post(["runbook@example.com"], LANE)
+    api.finished(batch)
+    said = {"subject": "Hello", "body": "Hello {{ name }}", "from": "news@example.com"}
+    body = {"name": "Runbook", "channel": "email", "credential_id": "campaign-mail", "template": said}
+    campaign = api.call("POST", "/campaigns", body).body["campaign_id"]
+    rows = {"recipients": [{"recipient": "runbook@example.com", "name": "Ann"}]}
+    assert api.call("PUT", f"/campaigns/{campaign}/recipients", rows).status == 202
+    assert wait_for(lambda: api.get(f"/campaigns/{campaign}")["state"] == "ready", 60)
+    api.finished(api.call("POST", f"/campaigns/{campaign}/send", {}).body["job_id"])
+    mapping = inside.functions.list_event_source_mappings(FunctionName=inside.names[LANE])["EventSourceMappings"][0]
+    rule = aws("events").list_rules(NamePrefix="posthaste-")["Rules"][0]["Name"]
+    values = {
+        "CREDENTIAL": LANE,
+        "RATE": "5",
+        "BATCH": batch,
+        "JOB": batch,
+        "CAMPAIGN": campaign,
+        "QUEUE": "due",
+        "THE_ID": api.call("GET", "/jobs").headers["x-request-id"],
+        "UUID": mapping["UUID"],
+        "NAME": rule,
+        "N": "6",
+    }
+    return Shift(folder, values)
+
+
+@pytest.mark.parametrize("name", RUNBOOKS)
+def test_the_commands_of_a_runbook_run(shift: Shift, name: str) -> None:
+    text = guides.page(f"runbooks/{name}")
+    typed_any = False
+    for block in guides.local(text):
+        shift.types("\n".join(agreed(line) for line in block.splitlines()))
+        typed_any = True
+    for span in guides.spans(text):
+        if not span.reason and not span.text.startswith(SECRET):
+            shift.types(agreed(span.text))
+            typed_any = True
+    assert typed_any
+    shift.types(RESTORED)
+
+
+def agreed(command: str) -> str:
+    """Return a command with the answer to its question."""
+    return f"{command} --yes" if QUESTIONS.search(command) else command
