@@ -87,8 +87,8 @@ class Props:
     def _new(self) -> str:
         return f"{self._tag}{next(self._numbers)}"
 
-    def _made(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        answer = self._api.call(method, path, body, **headers)
+    def _made(self, method: str, path: str, body: Any = None) -> Any:
+        answer = self._api.call(method, path, body)
         assert answer.status < 300, (method, path, answer.status, answer.body)
         return answer.body
 
@@ -209,16 +209,17 @@ class Props:
             "delivery_method": "SMS",
             "delivery_date": f"{datetime.now(UTC) + timedelta(days=3):%Y-%m-%d}",
         }
-        login = {"authorization": f"Basic {self.login}"}
-        assert self._clinic.call("PUT", "/messages", [record], **login).status == 200
-        assert wait_for(lambda: self._clinic.call("GET", f"/messages/{name}", **login).status == 200, SOON)
+        assert self._clinic.call("PUT", "/messages", [record], authorization=self._login).status == 200
+        assert wait_for(
+            lambda: self._clinic.call("GET", f"/messages/{name}", authorization=self._login).status == 200, SOON
+        )
         return {f"/messages/{given.NOTICE}": f"/messages/{name}"}
 
     @cached_property
-    def login(self) -> str:
+    def _login(self) -> str:
         """The notifier of the local cloud, for HTTP Basic."""
         name, password = (self._cloud.env[x] for x in ("POSTHASTE_NOTIFIER", "POSTHASTE_NOTIFIER_PASSWORD"))
-        return base64.b64encode(f"{name}:{password}".encode()).decode()
+        return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
 
     def _suppression(self) -> Values:
         address = f"ann+{self._new()}@example.org"

@@ -11,12 +11,12 @@ from infra.local.cloud import Cloud
 from simulator.client import ControlClient
 from tests.deployed.api import Api
 from tests.deployed.sample_props import Props
-from tests.deployed.samples import run, samples
+from tests.deployed.samples import Sample, run, samples
 
 pytestmark = pytest.mark.deployed
 
 HERE: Final = ("curl", "Python", "TypeScript")
-SAMPLES: Final = {sample.operation: [] for sample in samples(HERE)}
+SAMPLES: Final[dict[str, list[Sample]]] = {sample.operation: [] for sample in samples(HERE)}
 for found in samples(HERE):
     SAMPLES[found.operation].append(found)
 
