@@ -27,8 +27,11 @@ SLICE: Final = {HookPace.NOW: 8, HookPace.LATER: 40}
 """Chunks whose changes are handed on, and noted, before the next ones: up to 4,000 deliveries of single events, or 200
 of batches."""
 
-ROUNDS: Final = 5
-"""So often chunks are looked at again because others hand on their changes, too."""
+AT_WORK_MS: Final[Millis] = 3_000
+"""So long it is left to the process that began it to hand on what it has begun."""
+PAUSE: Final[Seconds] = 0.1
+PATIENCE: Final[Seconds] = 10.0
+"""So long chunks are looked at again whose changes others hand on."""
 
 Place = tuple[str, int]
 """A chunk: job and number."""
@@ -137,21 +140,25 @@ class Gatherer:
             Retriable: others hand on these chunks' changes all the time.
         """
         events = deliveries = 0
-        for _ in range(ROUNDS):
+        until = self._clock.now() + PATIENCE
+        while places:
             begun, places = self._begin(places)
             claims = {(x.job, x.chunk): claim for x, claim in begun}
             found, stored = self._hand_on(endpoints, jobs, [x for x, _ in begun], claims)
             events, deliveries = events + found, deliveries + stored
             for claim in claims.values():
                 self._told.finish(claim)
-            if not places:
-                return events, deliveries
-        raise Retriable("changes of messages: others hand them on")
+            if places and not begun:
+                if self._clock.now() > until:
+                    raise Retriable("changes of messages: others hand them on")
+                self._clock.sleep(PAUSE)
+        return events, deliveries
 
     def _begin(self, places: Sequence[Place]) -> tuple[list[tuple[Ledger, ToldCells]], list[Place]]:
         """Note what is handed on of chunks; return their ledgers as of then, with that, and the chunks left for later.
 
-        What another has begun is handed on as it was begun. What has changed since comes after it.
+        What another has just begun is left to it. If it takes long, it is handed on as it was begun: the other may have
+        died. What has changed since comes after it.
         """
         told = self._told.read(places, HookPace.NOW)
         now = self._now()
@@ -161,10 +168,10 @@ class Gatherer:
             was = told.get((x.job, x.chunk)) or ToldCells(x.job, x.chunk, b"", 0, x.ttl)
             if was.cells == x.cells and not was.begun_at:
                 continue
-            claim = self._told.begin(was, x.cells, now)
-            if claim is not None:
+            claim = None if _is_at_work(was, now) else self._told.begin(was, x.cells, now)
+            if claim is not None and (claim.begun_at == now or not _is_at_work(claim, now)):
                 begun.append((replace(x, cells=claim.begun), claim))
-            if claim is None or claim.begun != x.cells:
+            if claim is None or claim.begun != x.cells or claim.begun_at != now:
                 later.append((x.job, x.chunk))
         return begun, later
 
@@ -238,6 +245,11 @@ class Gatherer:
             if len(self._known) > KNOWN_JOBS:
                 self._known.popitem(last=False)
         return {name: job for name, job in found.items() if job.namespace == namespace}
+
+
+def _is_at_work(told: ToldCells, now: Millis) -> bool:
+    """Tell whether another process has just begun to hand on changes."""
+    return bool(told.begun_at) and now - told.begun_at < AT_WORK_MS
 
 
 def _before(told: Mapping[Place, ToldCells], ledger: Ledger) -> bytes:
