@@ -13,6 +13,7 @@ import time
 import urllib.request
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import parse_qs, quote, urlsplit
@@ -20,6 +21,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from infra.local.paths import ROOT
+from tests.certificates import serving, trusting
 
 PIECE: Final = b"x" * 65_536
 GIGABYTE: Final = 1 << 30
@@ -113,8 +115,9 @@ def _answer(writer: asyncio.StreamWriter, status: int, body: bytes, more: str = 
     writer.write(f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\n{more}\r\n".encode() + body)
 
 
-async def _run(port: int) -> None:
-    server = await asyncio.start_server(_Server().serve, "127.0.0.1", port, limit=1 << 20, backlog=1024)
+async def _run(port: int, certificate: str) -> None:
+    tls = serving(Path(certificate)) if certificate else None
+    server = await asyncio.start_server(_Server().serve, "127.0.0.1", port, limit=1 << 20, backlog=1024, ssl=tls)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     async with server:
@@ -156,15 +159,22 @@ class Received:
 
 
 class ReceiverProcess:
-    """The receiver's process. Use as a context manager."""
+    """The receiver's process. Use as a context manager.
 
-    def __init__(self) -> None:
+    Args:
+        certificate: file with certificate and key, for TLS; None: plain HTTP.
+    """
+
+    def __init__(self, certificate: Path | None = None) -> None:
         self.port = 0
+        self._certificate = certificate
         self._process: subprocess.Popen[str] | None = None
         self._rows: list[Received] = []
 
     def __enter__(self) -> Self:
         command = [sys.executable, "-m", "tests.deployed.receiver"]
+        if self._certificate is not None:
+            command += ["--certificate", str(self._certificate)]
         self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         self.port = int(self._process.stdout.readline())
@@ -177,7 +187,7 @@ class ReceiverProcess:
 
     def url(self, path: str) -> str:
         """Return the URL of an endpoint."""
-        return f"http://127.0.0.1:{self.port}{path}"
+        return f"{'https' if self._certificate else 'http'}://127.0.0.1:{self.port}{path}"
 
     def switch(self, path: str, mode: Mode = Mode.OK, seconds: float = 0.0) -> None:
         """Set how an endpoint answers.
@@ -199,7 +209,9 @@ class ReceiverProcess:
         return [x for x in self._rows if not path or x.path == path]
 
     def _call(self, path: str, body: bytes | None = None) -> Any:
-        with urllib.request.urlopen(self.url(path), data=body, timeout=30) as answer:  # noqa: S310 - loopback
+        tls = trusting(self._certificate) if self._certificate else None
+        request = urllib.request.Request(self.url(path), data=body)  # noqa: S310 - loopback
+        with urllib.request.urlopen(request, timeout=30, context=tls) as answer:  # noqa: S310 - loopback
             return json.load(answer)
 
 
@@ -207,7 +219,9 @@ def main() -> None:
     """Serve until the process is killed; the first line of output is the port."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0)
-    asyncio.run(_run(parser.parse_args().port))
+    parser.add_argument("--certificate", default="", help="file with certificate and key: TLS")
+    options = parser.parse_args()
+    asyncio.run(_run(options.port, options.certificate))
 
 
 if __name__ == "__main__":
