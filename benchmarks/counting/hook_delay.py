@@ -1,7 +1,8 @@
 """How soon a change reaches an endpoint without batches while another endpoint hangs, in fake time.
 
 All functions of webhooks run as they are, over stores in memory. What AWS takes is added: for each call, and for
-messages on their way through queues and streams. The processor's time is left out.
+messages on their way through queues and streams, and for the processor, of which a function has the share that its
+memory buys. The processor's times were measured on a whole one, with the real client of DynamoDB and with TLS.
 """
 
 import random
@@ -9,9 +10,11 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any, Final
+from unittest.mock import patch
 
 from benchmarks.rig import rows
 from benchmarks.rig.rows import Row, named
+from infra.functions.hooks import CALL_MB, GATHER_MB
 from shared.domain.hooks.delivery import HookDelivery
 from shared.domain.hooks.kinds import HookPace
 from shared.domain.hooks.work import HookWork
@@ -41,6 +44,12 @@ FOLD: Final[Seconds] = 3 * CALL + SEND
 """What that function does before its hint is sent."""
 ANSWER: Final[Seconds] = 0.050
 HANG: Final[Seconds] = 10.0
+WHOLE_MB: Final = 1769
+"""Buy a whole processor."""
+CPU_POST: Final[Seconds] = 0.0006
+CPU_SETTLE: Final[Seconds] = 0.00015
+CPU_STORE: Final[Seconds] = 0.00007
+"""For each delivery: post it by TLS; read it and store what became of it; store it first."""
 BATCH: Final = 25
 """Items of a call that writes several."""
 WORKERS: Final = 4
@@ -86,7 +95,6 @@ class _Drill:
         self._world = world
         self._clock = world.clock
         self._messages = messages
-        self._queue = _Batches(world.queue, world.clock)
         self._hints = _Hints(world.clock)
         self.arrived: dict[str, Seconds] = {}
 
@@ -94,7 +102,8 @@ class _Drill:
         """Hear of the changes from the stream, and make deliveries."""
         w = self._world
         self._clock.sleep(STREAM + FOLD + QUEUED)
-        adder = HookAdder(queue=self._queue, hints=self._hints, clock=self._clock)
+        queue = _Batches(w.queue, self._clock, _Processor(self._clock, GATHER_MB))
+        adder = HookAdder(queue=queue, hints=self._hints, clock=self._clock)
         outbox = HookOutbox(endpoints=w.endpoints, adder=adder, clock=self._clock)
         gatherer = Gatherer(records=w.records, ledgers=w.ledgers, told=w.told, outbox=outbox, clock=self._clock)
         gatherer.gather(ACCOUNT, [(job, n) for job in w.jobs for n in range(w.job(job).chunks)], HookPace.NOW)
@@ -117,15 +126,16 @@ class _Drill:
                 calls.work(hint.endpoint, apart=apart, stop_at=self._clock.now() + 45)
 
     def _worker(self) -> CallHooks:
+        processor = _Processor(self._clock, CALL_MB)
         poster = HookPoster(
-            client=_Receivers(self._clock, self.arrived),
+            client=_Receivers(self._clock, processor, self.arrived),
             secrets=FakeHookSecrets(),
             body=lambda x, _: x.id.encode(),
             clock=self._clock,
         )
         return CallHooks(
             endpoints=self._world.endpoints,
-            queue=self._queue,
+            queue=_Batches(self._world.queue, self._clock, processor),
             works=FakeWorks(self._world.queue),
             hints=self._hints,
             poster=poster,
@@ -135,16 +145,32 @@ class _Drill:
         )
 
 
+class _Processor:
+    """The processor of one function, which does one thing at a time."""
+
+    def __init__(self, clock: FakeClock, memory: int) -> None:
+        self._clock = clock
+        self._share = memory / WHOLE_MB
+        self._free = 0.0
+
+    def use(self, seconds: Seconds) -> None:
+        """Compute what takes a whole processor so long."""
+        self._free = max(self._free, self._clock.now()) + seconds / self._share
+        self._clock.sleep(self._free - self._clock.now())
+
+
 class _Receivers:
     """One that answers and one that hangs."""
 
-    def __init__(self, clock: FakeClock, arrived: dict[str, Seconds]) -> None:
+    def __init__(self, clock: FakeClock, processor: _Processor, arrived: dict[str, Seconds]) -> None:
         self._clock = clock
+        self._processor = processor
         self._arrived = arrived
 
     def post(self, url: str, *, headers: Mapping[str, str], body: bytes, until: Seconds) -> HookAnswer:
         """Answer, or hang; see `ports.HookClient`."""
         del body, until
+        self._processor.use(CPU_POST)
         if url == DEAD:
             self._clock.sleep(HANG)
             raise HookUnreachable("read_timeout", int(HANG * 1000))
@@ -180,22 +206,31 @@ class _Hints:
 class _Batches:
     """`ports.HookQueue`: what writes many items takes a call for every 25."""
 
-    def __init__(self, queue: FakeHookQueue, clock: FakeClock) -> None:
+    def __init__(self, queue: FakeHookQueue, clock: FakeClock, processor: _Processor) -> None:
         self._queue = queue
         self._clock = clock
+        self._processor = processor
         self.pending: Callable[..., Any] = queue.pending
         self.ended: Callable[..., Any] = queue.ended
         self.get: Callable[..., Any] = queue.get
 
     def add(self, endpoint: str, deliveries: Sequence[HookDelivery], *, wake: Millis) -> HookWork:
         """Store deliveries; see `ports.HookQueue`."""
-        self._more(len(deliveries), 1)
-        return self._queue.add(endpoint, deliveries, wake=wake)
+        self._take(len(deliveries), 1, CPU_STORE * len(deliveries))
+        with patch.object(self._queue.tap, "delay", _at_once):
+            return self._queue.add(endpoint, deliveries, wake=wake)
 
     def settle(self, moves: Sequence[tuple[HookDelivery, HookDelivery]]) -> None:
         """Replace deliveries; see `ports.HookQueue`."""
-        self._more(2 * len(moves), 2)
-        self._queue.settle(moves)
+        self._take(2 * len(moves), 0, CPU_SETTLE * len(moves))
+        with patch.object(self._queue.tap, "delay", _at_once):
+            self._queue.settle(moves)
 
-    def _more(self, items: int, counted: int) -> None:
-        self._clock.sleep(CALL * max(0, ceil(items / BATCH) - counted))
+    def _take(self, items: int, more: int, cpu: Seconds) -> None:
+        """Take the time of writes of items, and of some calls more."""
+        self._processor.use(cpu)
+        self._clock.sleep(CALL * (ceil(items / BATCH) + more))
+
+
+def _at_once() -> None:
+    """Take no time."""

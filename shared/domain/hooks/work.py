@@ -19,7 +19,7 @@ LOOK_MS: Final[Millis] = 60_000
 AT_ONCE: Final = 8
 """Posts of one worker at a time to an endpoint, to begin with."""
 MOST_AT_ONCE: Final = 32
-TAKEN_FOR_ONE_MORE: Final = 10
+TAKEN_FOR_ONE_MORE: Final = 5
 """After so many deliveries taken in a row, a worker makes one post more at a time."""
 OPENS_AFTER: Final = 5
 """Failures in a row that open the breaker."""

@@ -25,11 +25,10 @@ from shared.domain.hooks.endpoint import (
 from shared.domain.hooks.work import LEASE_MS, MOST_AT_ONCE, SHARDS, ReplayOrder
 from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.posting import HookPoster, HookResult
-from shared.engine.hooks.turn import Backlog, HookRun, Turn
+from shared.engine.hooks.turn import Backlog, HookRun, Moves, Turn
 from shared.engine.race import Race, ThreadRace
 from shared.ports import Clock, Endpoints, HookHints, HookQueue, Retriable, Works
 
-Moves = list[tuple[HookDelivery, HookDelivery]]
 PAGE: Final = 48
 """Deliveries that are read at a time."""
 REPLAYED: Final = 100
@@ -103,7 +102,7 @@ class CallHooks:
         work = self._works.acquire(endpoint, secrets.token_hex(8), now=now, until=now + LEASE_MS)
         if work is None:
             return HookRun()
-        pool = self._pool(MOST_AT_ONCE)
+        pool = self._pool(MOST_AT_ONCE + 1)  # one stores results
         turn = Turn(work, work, min(stop_at, now / 1000 + TURN_S), apart, pool)
         try:
             with pool:  # leaving it waits for the posts under way
@@ -159,21 +158,21 @@ class CallHooks:
             endpoint: as read.
             backlog: with the first page.
         """
-        waiting: list[HookDelivery] = []
-        moves = self._begin(turn, endpoint, backlog)
-        while moves or turn.under_way:
-            waiting += self._settled(moves)
-            moves = self._ended(turn, endpoint, backlog)
-            moves += self._begin(turn, endpoint, backlog)
+        turn.moves += self._begin(turn, endpoint, backlog)
+        while turn.moves or turn.under_way or turn.settling:
+            self._settle(turn)
+            turn.moves += self._ended(turn, endpoint, backlog)
+            turn.moves += self._begin(turn, endpoint, backlog)
         if turn.is_starved:
             raise Retriable("webhooks: what is to be posted cannot be read")
-        return None if backlog.stopped or backlog.is_cut else [*waiting, *backlog.left]
+        return None if backlog.stopped or backlog.is_cut else [*backlog.waiting, *backlog.left]
 
-    def _settled(self, moves: Moves) -> list[HookDelivery]:
-        """Store what became of deliveries; return those that wait."""
-        if moves:
-            self._queue.settle(moves)
-        return [new for _, new in moves if new.state is DeliveryState.PENDING]
+    def _settle(self, turn: Turn) -> None:
+        """Begin to store what became of deliveries, while others are under way; one call after the other."""
+        if turn.moves and not turn.settling:
+            moves, turn.moves = turn.moves, []
+            turn.settling = True
+            turn.pool.submit(self._queue.settle, moves)
 
     def _begin(self, turn: Turn, endpoint: Endpoint, backlog: Backlog) -> Moves:
         """Begin as many posts as may be under way, and read on; return what becomes of what waited for too long.
@@ -222,19 +221,20 @@ class CallHooks:
         backlog.left += found
 
     def _ended(self, turn: Turn, endpoint: Endpoint, backlog: Backlog) -> Moves:
-        """Wait for posts to end, if any are under way, and return what is to be stored of each.
+        """Wait for something to end, and return what is to be stored of posts.
 
         Args:
             turn: the lease.
             endpoint: as read.
             backlog: is stopped if the endpoint has changed, or a store fails.
         """
-        if not turn.under_way:
-            return []
-        results: list[HookResult] = [x.result() for x in turn.pool.ended()]
+        ended = [x.result() for x in turn.pool.ended()]
+        results: list[HookResult] = [x for x in ended if x is not None]
+        turn.settling = turn.settling and len(results) == len(ended)
         turn.under_way -= len(results)
         moves = [(x.delivery, turn.judged(x, self._now(), self._draw())) for x in results]
-        if any(isinstance(x.fault, Retriable) for x in results) or self._noted(turn, endpoint, results):
+        backlog.waiting += [new for _, new in moves if new.state is DeliveryState.PENDING]
+        if any(isinstance(x.fault, Retriable) for x in results) or (results and self._noted(turn, endpoint, results)):
             backlog.stopped = True
         return [(old, new) for old, new in moves if new != old]
 

@@ -22,6 +22,7 @@ from shared.engine.hooks.posting import HookResult
 from shared.engine.race import Race
 from shared.ports import Retriable
 
+Moves = list[tuple[HookDelivery, HookDelivery]]
 MARGIN_MS: Final[Millis] = 25_000
 """A lease is renewed when it lasts no longer than this: a look, posts and their results take less."""
 
@@ -50,12 +51,14 @@ class Backlog:
         after: where to read on; empty: all was read.
         post: posts a delivery; None until the first is due.
         stopped: no further post begins, although something may be due.
+        waiting: what was put off.
     """
 
     left: deque[HookDelivery]
     after: str
     post: Callable[[HookDelivery], HookResult] | None = None
     stopped: bool = False
+    waiting: list[HookDelivery] = field(default_factory=list)
 
     @property
     def is_cut(self) -> bool:
@@ -78,6 +81,8 @@ class Turn:
         apart: whether the worker is one of those for endpoints that fail or hang.
         pool: posts side by side.
         under_way: posts whose results are not known.
+        moves: deliveries, and what became of them, that are still to be stored.
+        settling: others are being stored.
         taken: deliveries that the endpoint took since the last one that it refused.
         soon: something was made to wait for a short while.
         faults: why posts were not made.
@@ -90,6 +95,8 @@ class Turn:
     apart: bool
     pool: Race
     under_way: int = 0
+    moves: Moves = field(default_factory=list)
+    settling: bool = False
     taken: int = 0
     soon: bool = False
     faults: list[Exception] = field(default_factory=list)
