@@ -2,8 +2,8 @@
 
 For each pace an item keeps the cells of a chunk as they were when their changes were last handed on. What differs now
 is handed on, then the item is written. A process that dies in between has some changes handed on again: under the same
-ids. Of single events the item also keeps what is being handed on, and since when. So whoever hands an event on says the
-same.
+ids. Of single events the item also keeps what is being handed on, and since when. So an event says the same
+each time.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

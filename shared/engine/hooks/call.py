@@ -36,7 +36,7 @@ REPLAYED: Final = 100
 TURN_S: Final[Seconds] = 5
 """Seconds after which a worker hands a busy endpoint back, so that others have their turn."""
 NEAR_MS: Final[Millis] = 6_500
-"""The first retry is due within this, so a hint is sent whoever made it wait."""
+"""The first retry is due within this, so a hint is always sent."""
 SOON_MS: Final[Millis] = 60_000
 """The walk of every minute makes up for hints that are later than this."""
 TRIES: Final = 5

@@ -129,7 +129,7 @@ class Gatherer:
     def _singly(
         self, endpoints: Sequence[Endpoint], jobs: Mapping[str, Job], places: Sequence[Place]
     ) -> tuple[int, int]:
-        """Hand on changes as events of their own. Whoever hands on the same change says the same.
+        """Hand on changes as events of their own. The same change says the same each time.
 
         Args:
             endpoints: those that do not take batches.

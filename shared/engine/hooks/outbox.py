@@ -120,7 +120,7 @@ def _delivery(
 ) -> HookDelivery:
     """Return a delivery of one event, or of several to an endpoint that takes batches.
 
-    An event has its own id and time, whoever makes its delivery. A batch is another one each time it is made.
+    An event has its own id and time, however often its delivery is made. A batch is another one each time it is made.
     """
     if endpoint.batch:
         name, at = batch_id(endpoint.id, now, (x.id for x in events)), now

@@ -49,7 +49,7 @@ class ToldChanges(Protocol):
         ...
 
     def claim(self, name: str, data: str, ttl: int) -> str:
-        """Store what an event says before it is handed on, so that it says the same whoever hands it on.
+        """Store what an event says before it is handed on, so that it says the same each time.
 
         Args:
             name: the id of the event.
