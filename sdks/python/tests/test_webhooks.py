@@ -86,8 +86,9 @@ def test_an_event_has_its_id_and_a_batch_has_its_events() -> None:
     several = [{"id": "evt_2", **one}, {"id": "evt_3", **one}]
     body = json.dumps({"type": "batch", "timestamp": "2026-11-23T09:00:00Z", "data": several}).encode()
     assert webhook().events(body, signed(body)) == several
-    with pytest.raises(WebhookError, match="no event"):
-        webhook().events(b"[]", signed(b"[]"))
+    for body in (b"[]", b"{}", b'{"type": "batch"}'):
+        with pytest.raises(WebhookError, match="no event"):
+            webhook().events(body, signed(body))
 
 
 @pytest.mark.parametrize("secret", ["", "whsec_", "whsec_ü", "whsec_not base64!"])

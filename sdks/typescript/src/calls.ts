@@ -43,6 +43,13 @@ export interface Call {
   keyed?: boolean;
 }
 
+/** An answer that was read to its end. */
+interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
 interface Page<T> {
   items: T[];
   next_cursor?: string | null;
@@ -84,14 +91,15 @@ export class Caller {
     const repeatable = call.keyed === true || SAFE.has(call.method);
     for (let made = 1; ; made++) {
       const found = await this.#once(call, headers, body, options.signal);
-      const answer = found instanceof Response ? found : undefined;
+      const answer = "lost" in found ? undefined : found;
       const wait = answer && retryAfter(answer.headers, Date.now());
       const seconds = pause(this.#retries, made, { status: answer?.status, wait, repeatable });
       if (seconds === undefined) {
-        if (answer) return (await read(answer)) as T;
-        throw new ConnectionFailedError("no answer", headers.get("Idempotency-Key") ?? undefined, found);
+        if ("lost" in found) {
+          throw new ConnectionFailedError("no answer", headers.get("Idempotency-Key") ?? undefined, found.lost);
+        }
+        return read(found) as T;
       }
-      await answer?.body?.cancel();
       await this.#sleep(seconds, options.signal);
     }
   }
@@ -130,19 +138,25 @@ export class Caller {
   }
 
   /** Make one try; return its answer, or why there is none. An abort by the caller is thrown. */
-  async #once(call: Call, headers: Headers, body: BodyInit | null, signal?: AbortSignal): Promise<unknown> {
+  async #once(
+    call: Call,
+    headers: Headers,
+    body: BodyInit | null,
+    signal?: AbortSignal,
+  ): Promise<Answer | { lost: unknown }> {
     const limit = AbortSignal.timeout(this.#timeout * 1000);
     try {
-      return await this.#fetch(`${this.#url}${call.path}${queryOf(call.query)}`, {
+      const found = await this.#fetch(`${this.#url}${call.path}${queryOf(call.query)}`, {
         method: call.method,
         headers,
         body,
         redirect: "manual",
         signal: signal ? AbortSignal.any([signal, limit]) : limit,
       });
+      return { status: found.status, headers: found.headers, text: await found.text() };
     } catch (error) {
       if (signal?.aborted) throw error;
-      return error;
+      return { lost: error };
     }
   }
 }
@@ -163,16 +177,15 @@ function queryOf(query: Record<string, unknown> = {}): string {
   return text ? `?${text}` : "";
 }
 
-async function read(answer: Response): Promise<unknown> {
-  const text = await answer.text();
+function read(answer: Answer): unknown {
   let found: unknown;
   try {
-    found = JSON.parse(text);
+    found = JSON.parse(answer.text);
   } catch {
     found = undefined;
   }
   const document = typeof found === "object" && found !== null && !Array.isArray(found) ? found : undefined;
-  if (answer.ok && document) return document;
+  if (answer.status >= 200 && answer.status < 300 && document) return document;
   if (answer.status < 400) {
     throw new ApiError(answer.status, { detail: "the answer is not Posthaste's: check the address" });
   }

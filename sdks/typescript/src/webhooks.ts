@@ -62,11 +62,10 @@ export class Webhook {
   /** Check a request and return its events: one, or those of a batch. */
   async events(body: string | Uint8Array, headers: HeadersLike): Promise<WebhookEvent[]> {
     const found = await this.verify(body, headers);
-    if (typeof found !== "object" || found === null || !("type" in found) || !("data" in found)) {
-      throw new WebhookError("the request is no event");
-    }
-    if (found.type === "batch") return found.data as WebhookEvent[];
-    return [{ ...(found as Omit<WebhookEvent, "id">), id: header(headers, "webhook-id") ?? "" }];
+    if (!isEnvelope(found)) throw new WebhookError("the request is no event");
+    const { type, timestamp, data } = found;
+    if (Array.isArray(data)) return data;
+    return [{ id: header(headers, "webhook-id") ?? "", type, timestamp, data }];
   }
 
   /** Whether one of the signatures is of this secret. The platform compares them, in constant time. */
@@ -79,6 +78,17 @@ export class Webhook {
     }
     return false;
   }
+}
+
+/** What a request carries: an event without its id, or a batch of events. */
+interface Envelope {
+  type: string;
+  timestamp: string;
+  data: Record<string, unknown> | WebhookEvent[];
+}
+
+function isEnvelope(found: unknown): found is Envelope {
+  return typeof found === "object" && found !== null && ["type", "timestamp", "data"].every((name) => name in found);
 }
 
 function header(headers: HeadersLike, name: string): string | undefined {

@@ -21,9 +21,11 @@ const URL_ = "https://api.example.com/stage";
 const KEY = "ph_test_secret";
 const MAIL = { from: "a@example.com", to: ["b@example.org"], subject: "S", text: "T" };
 const ACCEPTED = { batch_id: "b1", job_id: "j1" };
-const LOST = new TypeError("fetch failed");
-
 type Step = (() => Response) | Error;
+const LOST = new TypeError("fetch failed");
+const CUT: Step = () =>
+  new Response(new ReadableStream({ start: (body) => body.error(new TypeError("terminated")) }), { status: 202 });
+
 interface Asked {
   url: string;
   init: RequestInit;
@@ -78,7 +80,7 @@ test("a call has address, key, body and an idempotency key of its own", async ()
   assert.equal(new Set(server.keys()).size, 2);
 });
 
-for (const [name, fault] of Object.entries({ 500: problem(500), 503: problem(503), 429: problem(429), lost: LOST })) {
+for (const [name, fault] of Object.entries({ 500: problem(500), 503: problem(503), 429: problem(429), lost: LOST, cut: CUT })) {
   test(`a repeat after ${name} has the same key and bytes`, async () => {
     const server = new Server(fault, fault, good(ACCEPTED, 202));
     assert.deepEqual(await server.client().createBatch(MAIL), ACCEPTED);

@@ -72,7 +72,9 @@ test("an event has its id, and a batch has its events", async () => {
   const several = [{ id: "evt_2", ...one }, { id: "evt_3", ...one }];
   body = JSON.stringify({ type: "batch", timestamp: "2026-11-23T09:00:00Z", data: several });
   assert.deepEqual(await webhook().events(body, signed(body)), several);
-  await assert.rejects(webhook().events("[]", signed("[]")), /no event/);
+  for (const other of ["[]", "{}", '{"type": "batch"}', "null"]) {
+    await assert.rejects(webhook().events(other, signed(other)), /no event/);
+  }
 });
 
 test("what is no secret is refused at once", () => {

@@ -12,6 +12,7 @@ from typing import Any, Final, NotRequired, TypedDict
 from posthaste_sdk.errors import WebhookError
 
 PREFIX: Final = "whsec_"
+FIELDS: Final = frozenset({"type", "timestamp", "data"})
 TOLERANCE: Final = 300
 """Seconds by which the clocks of both sides may differ."""
 
@@ -81,7 +82,7 @@ class Webhook:
             WebhookError: the request is not of this endpoint, was changed, or is too old.
         """
         found = self.verify(body, headers)
-        if not isinstance(found, dict):
+        if not isinstance(found, dict) or not FIELDS <= found.keys():
             raise WebhookError("the request is no event")
         if found.get("type") == "batch":
             return list(found["data"])
