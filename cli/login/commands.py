@@ -37,7 +37,7 @@ def login(
     key = typer.prompt("API key", hide_input=True, err=True) if around.asks else sys.stdin.readline()
     key = str(key).strip()
     if not is_sendable(key) or not is_key_text(key):
-        raise Misused("this is not an API key: one begins with ph_live_ or ph_test_, and is shown once when it is made")
+        raise Misused("this is not an API key: one begins with ph_live_, ph_team_ or ph_test_, and is shown once")
     limited = _checked(ctx, Destination(url, key, KeyOrigin.LOGIN))
     logins = logins_of(os.environ)
     stored = logins.add(url, key, file_only=no_keyring)
@@ -118,5 +118,5 @@ def _id(key: str) -> str:
 
 
 def _mode(key: str) -> str:
-    """Return `live` or `test`, the second word of a key."""
+    """Return `live`, `team` or `test`, the second word of a key."""
     return key.split("_")[1]

@@ -10,6 +10,7 @@ from tests.mutants.gathering import GATHERING
 from tests.mutants.guarded import GUARDED
 from tests.mutants.hooks import HOOKS
 from tests.mutants.lists import LISTS
+from tests.mutants.logins import LOGINS
 from tests.mutants.losses import LOSSES
 from tests.mutants.mails import MAILS
 from tests.mutants.mutant import Mutant
@@ -47,6 +48,7 @@ MUTANTS: Final = (
     *ENDPOINTS,
     *GUARDED,
     *NOTICES,
+    *LOGINS,
     *LOSSES,
     *TEAM,
     *NOTIFIERS,
