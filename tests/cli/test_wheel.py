@@ -19,7 +19,7 @@ from tests.api.conftest import build_api
 from tests.cli.real import RealApi
 from tests.fakes.clock import FakeClock as EngineClock
 from tools import wheel
-from tools.closure import closure
+from tools.closure import closure, imports
 
 OPERATORS = "this is a command of operators, which needs an extra: pipx install --force 'posthaste-cli[operator]'"
 CHECKOUT = "this command needs a checkout of Posthaste"
@@ -112,8 +112,10 @@ def test_the_package_has_only_what_the_command_needs(built: Path) -> None:
 def test_a_cut_module_leaves_with_all_that_only_it_needs() -> None:
     whole, cut = closure(wheel.ROOT, "cli.main"), closure(wheel.ROOT, "cli.main", wheel.CUT)
     left = set(whole) - set(cut)
-    assert {name for name in left if name.split(".")[0] != "simulator"} == {"infra.settings", "infra.schema"}
-    assert not {name for name in cut if name.split(".")[0] == "simulator"}
+    needed = {name for file in cut.values() for name in imports(file)}
+    assert left & needed == set(wheel.CUT), "nothing that stays imports what leaves, but by the names that are cut"
+    assert {"infra.settings", "infra.schema", "simulator.client"} <= left
+    assert {name.split(".")[0] for name in left} <= {"infra", "simulator", "shared"}
 
 
 def test_bounds_end_before_the_version_that_may_break() -> None:
