@@ -82,7 +82,7 @@ class Webhook:
             WebhookError: the request is not of this endpoint, was changed, or is too old.
         """
         found = self.verify(body, headers)
-        if not isinstance(found, dict) or not FIELDS <= found.keys():
+        if not isinstance(found, dict) or not found.keys() >= FIELDS:
             raise WebhookError("the request is no event")
         if found.get("type") == "batch":
             return list(found["data"])
