@@ -174,7 +174,7 @@ class ConsoleFields(_Model):
     @model_validator(mode="after")
     def _somebody(self) -> Self:
         if not (self.allowed.users or self.allowed.organizations or self.roles):
-            raise ValueError("console allows nobody: name users or organizations in allowed")
+            raise ValueError("console: allowed is empty, name users or organizations")
         return self
 
 

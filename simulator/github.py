@@ -51,7 +51,7 @@ class GitHubApp(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     client_id: str = "posthaste"
-    client_secret: str = "simulated"  # noqa: S105 - everybody knows it
+    client_secret: str = "simulated"  # noqa: S105 - no secret
     callback: str = ""
 
 

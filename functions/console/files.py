@@ -1,4 +1,4 @@
-"""Style, scripts and pictures, which everybody may have."""
+"""Style, scripts and pictures, which are public."""
 
 from typing import Final
 
@@ -15,4 +15,4 @@ def file(look: Look) -> Answer:
     return found.answer(look.path["digest"])
 
 
-ROUTES: Final = (PageRoute("GET", "/console/static/{digest}/{name}", "file", file, everybody=True),)
+ROUTES: Final = (PageRoute("GET", "/console/static/{digest}/{name}", "file", file, public=True),)

@@ -79,7 +79,7 @@ def _answer(request: Request, using: ConsoleServices, seen: dict[str, Any]) -> A
         screen, path = _found(request)
         seen["page"] = screen.name
         look = PageCall(request, using, path, form=form_of(request) if request.method == "POST" else {})
-        return screen.handler(look if screen.everybody else _known(look, screen, seen))
+        return screen.handler(look if screen.public else _known(look, screen, seen))
     except _Unknown:
         return _to_sign_in(request)
     except Denial as refusal:
@@ -93,7 +93,7 @@ def _answer(request: Request, using: ConsoleServices, seen: dict[str, Any]) -> A
 
 
 class _Unknown(Exception):
-    """Nobody is signed in, or no longer."""
+    """There is no session, or it has ended."""
 
 
 def _found(request: Request) -> tuple[PageRoute, dict[str, str]]:

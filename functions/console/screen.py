@@ -55,7 +55,7 @@ class PageCall(Generic[S]):
         request: as it came.
         services: the console's.
         path: the path's parameters.
-        visitor: who visits; None on a page for everybody.
+        visitor: who visits; None on a public page.
         role: what they may do in the account that the path names.
         form: fields of a posted form; of a repeated one the last.
     """
@@ -74,9 +74,9 @@ class PageCall(Generic[S]):
 
     @property
     def who(self) -> SignedIn:
-        """Who visits a page that is not for everybody."""
+        """Who visits a page that is not public."""
         if self.visitor is None:
-            raise LookupError("this page is for everybody")
+            raise LookupError("this page is public")
         return self.visitor
 
     def may(self, scope: Scope) -> bool:
@@ -99,7 +99,7 @@ class PageRoute:
         name: unique; it names the visit in the log.
         handler: what answers.
         scope: what the visitor's role must include, in the account of the path.
-        everybody: no session is needed, and no form's token is asked for.
+        public: no session is needed, and no form's token is asked for.
     """
 
     method: str
@@ -107,7 +107,7 @@ class PageRoute:
     name: str
     handler: Callable[[PageCall[Any]], Answer]
     scope: Scope = Scope.READ
-    everybody: bool = False
+    public: bool = False
 
 
 def home_of(request: Request) -> str:

@@ -104,10 +104,10 @@ def test_a_viewer_changes_nothing(console: Console) -> None:
 
 def test_every_page_but_those_of_signing_in_needs_a_session(console: Console) -> None:
     for route in ROUTES:
-        if not route.everybody:
+        if not route.public:
             path = route.path.removeprefix("/console").format(account=console.account, job="0" * 26, message="0.0")
             assert console.ask(route.method, path, form={}).status == 303
-    assert {r.name for r in ROUTES if r.everybody} == {"file", "style", "sign in", "begin a sign-in", "end a sign-in"}
+    assert {r.name for r in ROUTES if r.public} == {"file", "style", "sign in", "begin a sign-in", "end a sign-in"}
 
 
 def test_a_place_of_another_account_s_list_is_refused(console: Console) -> None:

@@ -82,7 +82,7 @@ def test_without_settings_there_is_no_console(aws: Template) -> None:
     ("wrong", "said"),
     [
         ({"client_id": ""}, "console.client_id"),
-        ({"client_id": "x"}, "console allows nobody"),
+        ({"client_id": "x"}, "console: allowed is empty"),
         ({"client_id": "x", "allowed": {"users": ["a"]}, "provider": "other"}, "console.provider"),
         ({"client_id": "x", "roles": {"a": "king"}}, "console.roles.a"),
         ({"client_id": "x", "allowed": {"users": ["a"]}, "base_url": "http://example.com"}, "console.base_url"),

@@ -85,9 +85,9 @@ def _back(asked: str) -> str:
 
 
 ROUTES: Final = (
-    PageRoute("GET", "/console/sign-in", "sign in", ask, everybody=True),
-    PageRoute("GET", "/console/begin", "begin a sign-in", begin, everybody=True),
-    PageRoute("GET", "/console/signed-in", "end a sign-in", end, everybody=True),
+    PageRoute("GET", "/console/sign-in", "sign in", ask, public=True),
+    PageRoute("GET", "/console/begin", "begin a sign-in", begin, public=True),
+    PageRoute("GET", "/console/signed-in", "end a sign-in", end, public=True),
     PageRoute("POST", "/console/sign-out", "sign out", out),
     PageRoute("POST", "/console/sign-out-everywhere", "sign out everywhere", out_everywhere),
 )

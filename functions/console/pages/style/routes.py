@@ -29,4 +29,4 @@ def style(look: Look) -> Answer:
     return look.services.pages.page(look, "style.html", context)
 
 
-ROUTES: Final = (PageRoute("GET", "/console/style", "style", style, everybody=True),)
+ROUTES: Final = (PageRoute("GET", "/console/style", "style", style, public=True),)
