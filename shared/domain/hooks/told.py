@@ -6,7 +6,7 @@ ids. Of single events the item also keeps what is being handed on, and since whe
 each time.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -163,8 +163,3 @@ def needs_details(changes: Iterable[CellChange], wanted: Collection[HookKind]) -
     kinds = {x.kind for x in changes}
     bounced = HookKind.MESSAGE_BOUNCED in kinds and HookKind.MESSAGE_COMPLAINED in wanted
     return bounced or bool(kinds & EXPLAINED & set(wanted))
-
-
-def notes_of(changes: Iterable[CellChange], errors: Mapping[int, str]) -> dict[int, str]:
-    """Return the codes of errors that changes carry, by index. `errors`: of every message that has one."""
-    return {x.index: errors[x.index] for x in changes if errors.get(x.index)}
