@@ -157,6 +157,7 @@ def run(rows: int, channel: str) -> dict[str, float]:
         campaigns=DynamoCampaigns(dynamo, records="records", blobs=NoBlobs()),
         uploads=uploads,
         files=files,
+        multipart=nowhere,
         queue=nowhere,
         settings=Settings("bench", (Credential("main", "sendgrid", channel, 150.0),), {channel: ("main",)}),
         clock=clock,

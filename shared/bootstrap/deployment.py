@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
     from shared.adapters.reports import StreamReports
     from shared.adapters.s3.files import S3Files
+    from shared.adapters.s3.multipart import S3Multipart
     from shared.adapters.sqs import SqsQueue
     from shared.engine.intake.schedules import Schedules
     from shared.engine.jobs.due import Due
@@ -150,6 +151,7 @@ class Deployment(Core):
             campaigns=self.campaigns,
             uploads=self.uploads,
             files=self.files,
+            multipart=self._multipart,
             queue=self._ingest_queue,
             settings=self.settings,
             clock=self.clock,
@@ -215,18 +217,23 @@ class Deployment(Core):
     @cached_property
     def exporter(self) -> "Exporter":
         """Makes exports."""
-        from shared.adapters.s3.files import CONFIG as OF_FILES  # noqa: PLC0415
-        from shared.adapters.s3.multipart import S3Multipart  # noqa: PLC0415
         from shared.engine.reports.export import Exporter  # noqa: PLC0415
 
         return Exporter(
             exports=self._exports,
-            multipart=S3Multipart(lambda: self.aws.client("s3", OF_FILES), self.env[contracts.ENV_BUCKET]),
+            multipart=self._multipart,
             records=self.records,
             logs=self.logs,
             queue=self._export_queue,
             clock=self.clock,
         )
+
+    @cached_property
+    def _multipart(self) -> "S3Multipart":
+        from shared.adapters.s3.files import CONFIG as OF_FILES  # noqa: PLC0415
+        from shared.adapters.s3.multipart import S3Multipart  # noqa: PLC0415
+
+        return S3Multipart(lambda: self.aws.client("s3", OF_FILES), self.env[contracts.ENV_BUCKET])
 
     @cached_property
     def _exports(self) -> "DynamoExports":

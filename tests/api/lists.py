@@ -108,7 +108,8 @@ def build_lists(world: World, stores: MotoStores) -> Lists:
         clock=world.clock,
     )
     desk = ExportDesk(exports=exports, queue=wanted, clock=world.clock)
-    return Lists(files, queue, Ingestion(records=world.records, **intake), services, desk, exporter)
+    ingestion = Ingestion(records=world.records, multipart=FakeMultipart(files), **intake)
+    return Lists(files, queue, ingestion, services, desk, exporter)
 
 
 def as_body(rows: list[dict[str, Any]]) -> str:

@@ -78,7 +78,7 @@ def test_erasure_finds_all_of_a_persons_data_and_only_that(api: Api, bucket: Buc
     campaign = api.campaign()
     upload = api.listed(campaign, {"recipient": PERSON, "name": "Ann"}, {"recipient": "ben@example.org", "name": "B"})
     for name in (
-        *(f"uploads/{api.account}/{campaign}/{upload}{x}" for x in ("", ".marks/00001")),
+        *(f"uploads/{api.account}/{campaign}/{upload}{x}" for x in ("", ".marks/00001", ".csv/1")),
         *(f"exports/{api.account}/{x}/run.csv" for x in (many, alone, other)),
     ):
         bucket.put(name)

@@ -12,6 +12,7 @@ from shared.engine.lists.ingest import Ingestion, IngestResult
 from shared.engine.lists.uploading import Reminder, Uploading
 from tests.fakes.campaigns import FakeCampaigns
 from tests.fakes.clock import FakeClock
+from tests.fakes.exports import FakeMultipart
 from tests.fakes.faults import Tap
 from tests.fakes.files import FakeFiles
 from tests.fakes.queues import FakeQueue
@@ -55,6 +56,7 @@ class Intake:
             campaigns=self.campaigns,
             uploads=self.uploads,
             files=self.files,
+            multipart=FakeMultipart(self.files, self.tap),
             queue=self.queue,
             settings=self.settings,
             clock=self.clock,

@@ -178,6 +178,9 @@ class ReadingOptions(BaseModel):
     strict: bool = Field(
         default=False, description="True: the first invalid row makes the list `failed`. False: it is left out."
     )
+    sheet: Annotated[str, Field(min_length=1, max_length=255)] | None = Field(
+        None, description="Of a workbook: the name of the sheet. Default: the first one that is not hidden."
+    )
 
 
 class ListOptions(ReadingOptions, Query):
@@ -187,6 +190,11 @@ class ListOptions(ReadingOptions, Query):
 class NewUpload(ReadingOptions, Input):
     """How the list that is uploaded is read."""
 
+    content_type: Literal[
+        "text/csv",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "application/vnd.oasis.opendocument.spreadsheet",
+    ] = Field("text/csv", description="The media type that the file is put with: CSV, .xlsx or .ods.")
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
         None, description="The file's SHA-256 in hex. The answer then says whether the same file was sent before."
     )

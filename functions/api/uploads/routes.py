@@ -26,6 +26,11 @@ from shared.web.problems import Problem, invalid, missing
 from shared.web.routing import AnyRoute, Nothing, Route, media_type
 
 CSV: Final = "text/csv"
+WORKBOOKS: Final = (
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.oasis.opendocument.spreadsheet",
+)
+"""Media types of .xlsx and .ods."""
 
 
 def start(call: Call[Nothing, NewUpload]) -> Answer:
@@ -36,7 +41,7 @@ def start(call: Call[Nothing, NewUpload]) -> Answer:
         return before
     rules = replace(_rules(call, campaign, call.body), sha256=call.body.sha256 or "")
     uploading = call.services.campaigns().uploading
-    place = uploading.start(campaign, rules)
+    place = uploading.start(campaign, rules, call.body.content_type)
     if isinstance(place, Refusal):
         raise refused(place)
     answer = PlaceView(
@@ -100,8 +105,8 @@ def put(call: Call[ListOptions, Recipients]) -> Answer:
         _told(uploading.complete(campaign, json.loads(before.body)["upload_id"]), but=Refusal.ALREADY_SENT)
         return before
     rules = _rules(call, campaign, call.query)
-    csv = media_type(call.request) == CSV
-    data = call.request.body if csv else as_csv([_row(i, row) for i, row in enumerate(call.body.recipients)])
+    file = media_type(call.request) in (CSV, *WORKBOOKS)
+    data = call.request.body if file else as_csv([_row(i, row) for i, row in enumerate(call.body.recipients)])
     again: list[Replay] = []
 
     def claim(upload: str) -> str:
@@ -160,6 +165,7 @@ def _rules(call: Call[Any, Any], campaign: Campaign, asked: ReadingOptions) -> L
         drop_duplicates=asked.duplicates == "drop",
         column=asked.recipient_column or "",
         strict=asked.strict,
+        sheet=asked.sheet or "",
     )
 
 
@@ -183,7 +189,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="createUpload",
         tag="Campaigns",
         summary="A place for a list's file",
-        description="Put the file there (CSV, up to 5 GB), then complete the upload.",
+        description="Put the file there, then complete the upload: CSV of up to 5 GB, or a workbook (.xlsx, .ods) of "
+        "up to 150 MB. A workbook is made into CSV before it is read.",
         scope=Scope.SEND,
         handler=start,
         query=Nothing,
@@ -241,7 +248,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="putRecipients",
         tag="Campaigns",
         summary="A small list at once",
-        description="As JSON, or as CSV with `Content-Type: text/csv`; up to 5 MB. It is read like an uploaded one.",
+        description="As JSON, as CSV with `Content-Type: text/csv`, or as a workbook (.xlsx, .ods) with its media "
+        "type; up to 5 MB. It is read like an uploaded one.",
         scope=Scope.SEND,
         handler=put,
         query=ListOptions,
@@ -250,6 +258,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         problems=(*_CLOSED, "empty_file", "already_sent"),
         body_required=True,
         idempotent=True,
-        media=(CSV,),
+        media=(CSV, *WORKBOOKS),
+        bytes_media=WORKBOOKS,
     ),
 )

@@ -202,8 +202,10 @@ class Upload:
     Attributes:
         id: also that of the job that it becomes.
         blob: name of its file in the bucket; `etag` (without quotes) and `size` (bytes) once it is there.
-        region: country whose numbers need no country code; `drop_duplicates`, `column`, `strict` and
-            `sha256` as in `uploads.ListRules`.
+        csv: name of the CSV that was made of its file, a workbook; empty if the file is CSV. `csv_etag` and `csv_size`
+            likewise.
+        region: country whose numbers need no country code; `drop_duplicates`, `column`, `strict`, `sha256` and `sheet`
+            as in `uploads.ListRules`.
         credential: the lane of its ledgers.
         code: of a file that cannot be used, stable; `detail` a sentence.
         columns: names of its columns once it is read.
@@ -231,8 +233,12 @@ class Upload:
     column: str = ""
     strict: bool = False
     sha256: str = ""
+    sheet: str = ""
     etag: str = ""
     size: int = 0
+    csv: str = ""
+    csv_etag: str = ""
+    csv_size: int = 0
     code: str = ""
     detail: str = ""
     columns: tuple[str, ...] = ()
@@ -256,7 +262,13 @@ class Upload:
         """Share of the file that is read, 0 to 1."""
         if self.state in (UploadState.READY, UploadState.SENT):
             return 1.0
-        return min(1.0, self.checkpoint.position.offset / self.size) if self.checkpoint and self.size else 0.0
+        size = self.csv_size or self.size
+        return min(1.0, self.checkpoint.position.offset / size) if self.checkpoint and size else 0.0
+
+    @property
+    def source(self) -> tuple[str, str]:
+        """Name and ETag of the CSV file that is read."""
+        return (self.csv, self.csv_etag) if self.csv else (self.blob, self.etag)
 
     def changed(self, **changes: Any) -> "Upload":
         """Return it with changes, one version on."""

@@ -50,6 +50,7 @@ class ListRules:
         region: ISO 3166 code of the country whose numbers need no country code.
         drop_duplicates: as in `Options`, and so are `column` and `strict`.
         sha256: of the file, hex, as its client says; empty if it says nothing. Only finds the same file again.
+        sheet: of a workbook, by its name; empty for the first one that a user sees.
     """
 
     region: str = ""
@@ -57,6 +58,7 @@ class ListRules:
     column: str = ""
     strict: bool = False
     sha256: str = ""
+    sheet: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,10 @@ from shared.domain.lists.uploads import Options, PackedChunk, UploadStep
 from shared.domain.recipients.hashes import WIDTH
 from shared.domain.recipients.suppressions import reaches
 from shared.domain.times import Millis, Seconds
+from shared.domain.workbooks.bounds import WorkbookError
+from shared.engine.lists.converting import Converter, may_be_workbook
 from shared.engine.suppression.unwanted import Unwanted
-from shared.ports import Campaigns, Clock, FileChanged, Files, Queue, Records, Uploads
+from shared.ports import Campaigns, Clock, FileChanged, Files, Multipart, Queue, Records, Uploads
 
 PIECE: Final = 32_768
 """Marks in one file, 256 KB."""
@@ -88,6 +90,7 @@ class Ingestion:
     campaigns: Campaigns
     uploads: Uploads
     files: Files
+    multipart: Multipart
     queue: Queue
     settings: Settings
     clock: Clock
@@ -162,6 +165,8 @@ class _Lease:
             return self._fail(Code.UNKNOWN_CREDENTIAL)
         try:
             return self._read(options)
+        except WorkbookError as error:
+            return self._fail(error.code, f"The workbook {error.reason}.")
         except FileChanged:
             facts = self._parts.files.facts(held.blob)
             return self._fail(Code.FILE_CHANGED if facts else Code.FILE_MISSING)
@@ -177,7 +182,10 @@ class _Lease:
         marks = self._marks.load(mark.marks) if mark else ()
         rows = Ingest(options, mark, marks, skips=self._skips)
         start = mark.position.offset if mark else 0
-        for block in self._parts.files.read(held.blob, etag=held.etag, start=start):
+        name, etag = held.source
+        for block in self._parts.files.read(name, etag=etag, start=start):
+            if may_be_workbook(self.held, block) and (made := self._made_csv()) is not None:
+                return self._read(options) if made else IngestResult.LOST
             step = rows.feed(block)
             if rows.fault:
                 break
@@ -186,6 +194,18 @@ class _Lease:
             if self._parts.clock.now() > self._stop and not self.held.starts:  # else the next would begin here again
                 return self._hand_over()
         return self._finish(rows)
+
+    def _made_csv(self) -> bool | None:
+        """Have CSV made of a workbook; None if the file is none, False if the lease is lost."""
+        held, parts = self.held, self._parts
+        made = Converter(parts.files, parts.multipart, parts.clock).convert(held, owner=held.owner, stop=self._stop)
+        if made is None:
+            return None
+        saved = held.changed(csv=made.name, csv_etag=made.etag, csv_size=made.size, starts=0)
+        if not parts.uploads.save(held, saved):
+            return False
+        self.held = saved
+        return True
 
     def _finish(self, rows: Ingest) -> IngestResult:
         """End a list that was read to its end, or to a fault."""

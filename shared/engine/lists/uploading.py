@@ -77,19 +77,22 @@ class Uploading:
         self._settings = settings
         self._clock = clock
 
-    def start(self, campaign: Campaign, rules: ListRules = DEFAULTS) -> Place | Refusal:
+    def start(
+        self, campaign: Campaign, rules: ListRules = DEFAULTS, content_type: str = CONTENT_TYPE
+    ) -> Place | Refusal:
         """Give a place for a list's file. Nothing is closed for edits until the file is said to be there.
 
         Args:
             campaign: as read.
             rules: how the list is to be read.
+            content_type: of the file; it is one of the place's headers. What the file is shows in its first bytes.
         """
         refusal = _closed(campaign)
         if refusal is not None:
             return refusal
         upload = self._upload(campaign, rules)
         self._uploads.add(upload)
-        url, headers = self._files.place(upload.blob, content_type=CONTENT_TYPE, seconds=PLACE_SECONDS)
+        url, headers = self._files.place(upload.blob, content_type=content_type, seconds=PLACE_SECONDS)
         return Place(upload, url, headers, upload.created_at + PLACE_SECONDS * 1000)
 
     def sent_before(self, campaign: Campaign, sha256: str) -> Upload | None:
@@ -195,7 +198,7 @@ class Uploading:
 
         Args:
             campaign: as read.
-            data: the list as CSV, see `as_csv`.
+            data: the list as CSV, see `as_csv`, or a workbook.
             rules: how the list is to be read.
             claim: called with the new upload's id; returns the id of the upload to read, another one if an earlier
                 request was the same.
@@ -243,6 +246,7 @@ class Uploading:
             column=rules.column,
             strict=rules.strict,
             sha256=rules.sha256,
+            sheet=rules.sheet,
         )
 
     def _now(self) -> int:

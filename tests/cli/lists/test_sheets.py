@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from cli.errors import Misused
-from cli.lists import ods, sheets
 from cli.lists.sources import as_csv
+from shared.domain.workbooks import bounds
 from tests.cli.fakes import Answer, FakeApi, Run
 from tests.cli.scripts import campaign, job, listed, place, preview, sent
 
@@ -144,7 +144,7 @@ def test_a_workbook_over_a_limit_is_refused(
     rows = [["email"], *([f"person{i}@example.org"] for i in range(9))]
     made = xlsx(folder, S=rows) if kind == "xlsx" else ods_file(folder, table(rows))
     assert rows_of(made) == rows
-    monkeypatch.setattr(sheets, limit, amount)
+    monkeypatch.setattr(bounds, limit, amount)
     with pytest.raises(Misused, match="save it as CSV UTF-8"):
         rows_of(made)
 
@@ -152,8 +152,8 @@ def test_a_workbook_over_a_limit_is_refused(
 def test_a_zip_bomb_is_refused_before_it_is_unpacked(folder: Path) -> None:
     made = xlsx(folder, S=[["email"], ["a@x.org"]])
     with zipfile.ZipFile(made, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("xl/theme/large.xml", b" " * (sheets.MAX_PART + 1))
-    assert made.stat().st_size < sheets.MAX_PART // 100
+        archive.writestr("xl/theme/large.xml", b" " * (bounds.MAX_PART + 1))
+    assert made.stat().st_size < bounds.MAX_PART // 100
     with pytest.raises(Misused, match="unpacks to more"):
         rows_of(made)
 
@@ -164,11 +164,11 @@ def test_repeated_rows_and_cells_of_a_few_bytes_do_not_fill_the_disk(
     cell = '<table:table-cell table:number-columns-repeated="{}"><text:p>x</text:p></table:table-cell>'
     row = '<table:table-row table:number-rows-repeated="{}">{}</table:table-row>'
     row = f'<table:table table:name="S">{row}</table:table>'
-    monkeypatch.setattr(sheets, "MAX_WRITTEN", 10_000)
+    monkeypatch.setattr(bounds, "MAX_WRITTEN", 10_000)
     with pytest.raises(Misused, match="too large"):
         rows_of(ods_file(folder, row.format("999999999", cell.format(64))))
     with pytest.raises(Misused, match="cannot be read"):
-        rows_of(ods_file(folder, row.format("1", cell.format(ods.MAX_CELLS + 1))))
+        rows_of(ods_file(folder, row.format("1", cell.format(bounds.MAX_CELLS + 1))))
     with pytest.raises(Misused, match="cannot be read"):
         rows_of(ods_file(folder, row.format("-1", cell.format(1))))
 

@@ -101,8 +101,8 @@ def lists_pk(namespace: str) -> str:
     return indices.mine_pk(namespace, "lists")
 
 
-_TEXTS: Final = ("region", "column", "sha256", "etag", "code", "detail", "owner")
-_NUMBERS: Final = ("size", "problems", "until", "queued_at", "starts", "finished_at")
+_TEXTS: Final = ("region", "column", "sha256", "sheet", "etag", "csv", "csv_etag", "code", "detail", "owner")
+_NUMBERS: Final = ("size", "csv_size", "problems", "until", "queued_at", "starts", "finished_at")
 
 
 _OPTIONAL_OF_UPLOAD: Final[tuple[tuple[tuple[str, ...], Callable[[Any], Item]], ...]] = (

@@ -395,6 +395,6 @@ class Eraser:
 
 
 def _is_list(name: str, upload: str) -> bool:
-    """Tell whether a file is that of a list, or one of its marks: uploads/account/campaign/upload[.marks/…]."""
+    """Tell whether a file is of a list: uploads/account/campaign/upload[.marks/…|.csv/…]."""
     parts = name.split("/")
-    return len(parts) > 3 and parts[3] in (upload, f"{upload}.marks")  # noqa: PLR2004 - the depth of the name
+    return len(parts) > 3 and parts[3] in (upload, f"{upload}.marks", f"{upload}.csv")  # noqa: PLR2004 - the depth of the name
