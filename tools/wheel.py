@@ -19,7 +19,6 @@ NEEDS: Final = {
     "aiosmtpd": "aiosmtpd",
     "email_validator": "email-validator",
     "keyring": "keyring",
-    "openpyxl": "openpyxl",
     "phonenumbers": "phonenumberslite",
     "pydantic": "pydantic",
     "pydantic_core": "pydantic",

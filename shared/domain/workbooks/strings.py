@@ -38,7 +38,7 @@ def _character(found: re.Match[str]) -> str:
 
 
 class SharedStrings:
-    """Texts by their numbers. To be closed."""
+    """RichText by their numbers. To be closed."""
 
     def __init__(self) -> None:
         self._file = TemporaryFile()  # noqa: SIM115 - closed by `close`
@@ -72,7 +72,7 @@ class SharedStrings:
         self._file.close()
 
 
-class Texts:
+class RichText:
     """Collects the text of an element that has runs, without the phonetic ones."""
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ _NAMES: Final = named("si", "t", "rPh")
 class _Reader:
     def __init__(self, strings: SharedStrings) -> None:
         self._strings = strings
-        self._texts = Texts()
+        self._texts = RichText()
 
     def start(self, name: str, _attributes: dict[str, str]) -> None:
         kind = _NAMES.get(name)

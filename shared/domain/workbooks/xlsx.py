@@ -10,7 +10,7 @@ from shared.domain.workbooks import bounds
 from shared.domain.workbooks.bounds import XLSX, damaged, too_large
 from shared.domain.workbooks.numbers import Shown, number_text, shown_by
 from shared.domain.workbooks.parsing import parsed, read
-from shared.domain.workbooks.strings import SharedStrings, Texts, named, shared_strings, unescaped
+from shared.domain.workbooks.strings import SharedStrings, RichText, named, shared_strings, unescaped
 
 _RELATIONS: Final = "xl/_rels/workbook.xml.rels"
 _HIDDEN: Final = ("hidden", "veryHidden")
@@ -162,7 +162,7 @@ class _Rows:
         self._column = 0
         self._type = ""
         self._style = ""
-        self._inline = Texts()
+        self._inline = RichText()
         self._value: list[str] = []
         self._length = 0
         self._taking = False
