@@ -10,7 +10,7 @@ from shared.domain.workbooks import bounds
 from shared.domain.workbooks.bounds import XLSX, damaged, too_large
 from shared.domain.workbooks.numbers import Shown, number_text, shown_by
 from shared.domain.workbooks.parsing import parsed, read
-from shared.domain.workbooks.strings import SharedStrings, RichText, named, shared_strings, unescaped
+from shared.domain.workbooks.strings import RichText, SharedStrings, named, shared_strings, unescaped
 
 _RELATIONS: Final = "xl/_rels/workbook.xml.rels"
 _HIDDEN: Final = ("hidden", "veryHidden")
