@@ -61,7 +61,16 @@ def parsed(archive: ZipFile, part: str, elements: Elements) -> Iterator[None]:
 
 
 def read(archive: ZipFile, part: str, elements: Elements) -> None:
-    """Give all of a part to what takes its elements; as `parsed`."""
+    """Give all of a part to what takes its elements.
+
+    Args:
+        archive: the workbook.
+        part: the part's name.
+        elements: takes the elements.
+
+    Raises:
+        WorkbookError: as `parsed`.
+    """
     for _ in parsed(archive, part, elements):
         pass
 

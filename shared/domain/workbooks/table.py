@@ -89,10 +89,8 @@ def _csv(rows: Iterable[Sequence[str]]) -> Iterator[str]:
     writer = csv.writer(out)
     width = number = empty = 0
     for row in rows:
-        cells = [_clean(cell) for cell in row]
-        while len(cells) > width and not cells[-1].strip():
-            cells.pop()
-        if not any(cell.strip() for cell in cells):
+        cells = _cells(row, width)
+        if not cells:
             empty += 1
             continue
         number += empty + 1
@@ -101,13 +99,21 @@ def _csv(rows: Iterable[Sequence[str]]) -> Iterator[str]:
         out.write("\r\n" * empty)
         empty = 0
         width = width or len(cells)
-        writer.writerow([*cells, *[""] * (width - len(cells))])
+        writer.writerow(cells + [""] * (width - len(cells)))
         if number % BATCH == 0 or out.tell() > bounds.MAX_TEXT:
             yield out.getvalue()
             out.seek(0)
             out.truncate()
     if out.tell():
         yield out.getvalue()
+
+
+def _cells(row: Sequence[str], width: int) -> list[str]:
+    """Return the cells of a row without empty ones behind the header's last, none if all are empty; `width`: its."""
+    cells = [_clean(cell) for cell in row]
+    while len(cells) > width and not cells[-1].strip():
+        cells.pop()
+    return cells if any(cell.strip() for cell in cells) else []
 
 
 def _clean(cell: str) -> str:

@@ -184,7 +184,7 @@ class _Lease:
         start = mark.position.offset if mark else 0
         name, etag = held.source
         for block in self._parts.files.read(name, etag=etag, start=start):
-            if may_be_workbook(self.held, block) and (made := self._made_csv()) is not None:
+            if (made := self._made_csv(block)) is not None:
                 return self._read(options) if made else IngestResult.LOST
             step = rows.feed(block)
             if rows.fault:
@@ -195,9 +195,11 @@ class _Lease:
                 return self._hand_over()
         return self._finish(rows)
 
-    def _made_csv(self) -> bool | None:
-        """Have CSV made of a workbook; None if the file is none, False if the lease is lost."""
+    def _made_csv(self, block: bytes) -> bool | None:
+        """Have CSV made of a workbook; None if the file is none, False if the lease is lost. `block`: its first one."""
         held, parts = self.held, self._parts
+        if not may_be_workbook(held, block):
+            return None
         made = Converter(parts.files, parts.multipart, parts.clock).convert(held, owner=held.owner, stop=self._stop)
         if made is None:
             return None
