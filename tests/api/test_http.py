@@ -152,13 +152,19 @@ def test_an_event_s_body_has_to_be_what_it_says(api: Api) -> None:
 
 
 def as_gateway(
-    api: Api, raw: bytes, *, path: str = "/batches", kind: str = "application/json", base64: bool = False
+    api: Api,
+    raw: bytes,
+    *,
+    path: str = "/batches",
+    kind: str = "application/json",
+    query: str = "",
+    base64: bool = False,
 ) -> Reply:
     """Post bytes as API Gateway hands them over: text types decoded, with U+FFFD for what is no UTF-8."""
     headers = {"Authorization": f"Bearer {api.key}", "Content-Type": kind, "Content-Length": str(len(raw))}
     text = b64encode(raw).decode() if base64 else raw.decode(errors="replace")
     method = "PUT" if path.endswith("/recipients") else "POST"
-    return api.handle({**event(method, path, headers=headers), "body": text, "isBase64Encoded": base64})
+    return api.handle({**event(method, path, headers=headers, query=query), "body": text, "isBase64Encoded": base64})
 
 
 @pytest.mark.parametrize("base64", [False, True])

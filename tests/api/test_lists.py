@@ -1,14 +1,18 @@
 """Lists as other programs write them: names of columns, separators, and what a strict upload refuses."""
 
+import io
 from typing import Any
 
 import pytest
+from openpyxl import Workbook
 
+from functions.api.uploads.routes import WORKBOOKS
 from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.erasure.erasing import Eraser
 from shared.adapters.dynamo.erasure.scanned import unshown
 from tests.api.conftest import Api
+from tests.api.test_http import as_gateway
 
 CSV = {"Content-Type": "text/csv"}
 
@@ -112,3 +116,43 @@ def test_a_person_is_found_in_a_bad_value(value: str, key: str, gone: bool) -> N
     assert found == gone
     assert campaign_codec.shown(left) == [(2, "erased" if gone else value), (3, "other")]
     assert unshown(left, {key}) == (left, 0)
+
+
+def workbook() -> bytes:
+    """Return a workbook with a person in its second sheet."""
+    book = Workbook()
+    sheet = book.create_sheet("People")
+    sheet.append(["Name", "E-Mail"])
+    sheet.append(["Ann", "a@example.org"])
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def test_a_workbook_is_taken_in_a_request(api: Api) -> None:
+    name = api.campaign()
+    event_path = f"/campaigns/{name}/recipients"
+    got = as_gateway(api, workbook(), path=event_path, query="sheet=People", kind=WORKBOOKS[0], base64=True)
+    assert got.status == 202, got.text
+    api.lists.read()
+    found = api.call("GET", f"/campaigns/{name}/uploads/{got.json['upload_id']}").json
+    assert (found["state"], found["accepted"], found["columns"]) == ("ready", 1, ["name", "e-mail"])
+    assert api.call("GET", f"/campaigns/{name}/preview").json["subject"] == "Hello Ann"
+
+
+def test_a_place_for_a_workbook_is_signed_with_its_media_type(api: Api) -> None:
+    name = api.campaign()
+    body = {"content_type": WORKBOOKS[1], "sheet": "Nobody"}
+    place = api.call("POST", f"/campaigns/{name}/uploads", body).json
+    assert place["headers"] == {"Content-Type": WORKBOOKS[1]}
+    campaign = api.services.campaigns().campaigns.get(name)
+    assert campaign is not None
+    upload = api.services.campaigns().uploads.get(name, place["upload_id"])
+    assert upload is not None
+    api.lists.files.put(upload.blob, workbook())
+    assert api.call("POST", f"/campaigns/{name}/uploads/{upload.id}/complete", {}).status == 202
+    api.lists.read()
+    found = api.call("GET", f"/campaigns/{name}/uploads/{upload.id}").json
+    assert (found["state"], found["code"]) == ("failed", "no_such_sheet")
+    assert found["detail"] == "The workbook has no sheet 'Nobody'; it has Sheet, People."
+    assert api.call("POST", f"/campaigns/{name}/uploads", {"content_type": "application/zip"}).status == 422

@@ -373,9 +373,9 @@ class Eraser:
             self.report.kept.append(f"The list {job_id} is being read and keeps its file: erase again afterwards.")
         else:
             self._remove(prefix, None, lambda name: _is_list(name, job_id))
-            if names and job_id not in self._lists:  # a dry run finds the files again by each of the list's chunks
+            if names:  # a dry run finds the files again by each chunk of the list
                 self._lists.add(job_id)
-                self.report.erased[Erased.LISTS] += 1
+                self.report.erased[Erased.LISTS] = len(self._lists)
         return account
 
     def _drop_export(self, name: str) -> None:
@@ -397,4 +397,4 @@ class Eraser:
 def _is_list(name: str, upload: str) -> bool:
     """Tell whether a file is of a list: uploads/account/campaign/upload[.marks/…|.csv/…]."""
     parts = name.split("/")
-    return len(parts) > 3 and parts[3] in (upload, f"{upload}.marks", f"{upload}.csv")  # noqa: PLR2004 - the depth of the name
+    return parts[3:4] in ([upload], [f"{upload}.marks"], [f"{upload}.csv"])
