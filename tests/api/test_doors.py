@@ -10,7 +10,7 @@ from shared.domain.content.content import Attachment, Content, Mailbox
 from shared.domain.content.personal import personal_of
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
-from shared.engine.lane.compose import Composition
+from shared.engine.lane.compose import CannotCompose, Composition
 from tests.api.conftest import SENDER, Api, Reply, event
 from tests.api.team import team_key
 from tests.fakes.clock import FakeClock
@@ -345,3 +345,29 @@ def test_a_team_key_sends_to_guests_alone(api: Api) -> None:
     assert (content.beside, content.cc) == ((), ())
     skipped = {"ann@example.org": "", "ben@example.org": "not_a_guest", "cleo@example.org": "not_a_guest"}
     assert {r.address: r.skip for r in recipients} == skipped
+
+
+@pytest.mark.parametrize(
+    ("field", "texts", "body"),
+    [
+        ("content", {f"-{n}-": "x" for n in range(201)}, "Hi"),
+        ("content", {"-": "x"}, "-" * 1001),
+        ("personalizations.0", {f"{'-' * 240}{n}": "x" for n in range(200)}, "-" * 4_200),
+        ("personalizations.0", {"-a-": "x" * 49_000}, "-a-" * 300),
+    ],
+)
+@pytest.mark.promise(6)
+def test_substitutions_cannot_keep_a_sender_busy(api: Api, field: str, texts: dict[str, str], body: str) -> None:
+    whole = mail({"to": [TO], "substitutions": texts}, content=[{"type": "text/plain", "value": body}])
+    got = post(api, whole)
+    assert (got.status, errors(got)[0][0]) == (400, field)
+
+
+@pytest.mark.promise(6)
+def test_a_message_that_its_texts_make_too_long_fails_alone(api: Api) -> None:
+    long, short = ({"to": [{"email": f"{n}@x.example"}], "substitutions": {"-a-": "x" * n}} for n in (49_000, 1))
+    job = taken(api, mail(long, short, content=[{"type": "text/plain", "value": "-a-" * 300}]))
+    found, content, recipients = stored(api, job)
+    composed = Composition(found, content)
+    assert composed.of(recipients[0]).content == CannotCompose("message_too_large")
+    assert isinstance(composed.of(recipients[1]).content, Content)

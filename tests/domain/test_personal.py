@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.content.personal import Personal, personal_of, personalised, uncopied_values
+from shared.domain.erasure import without
+from shared.domain.jobs.chunks import Recipient
 
 PLAIN = Content(Mailbox("news@example.com"), "Hello -name-", html="<p>-name-</p>", text="-name-!")
 ANN, BEN = Mailbox("ann@example.org", "Ann"), Mailbox("Ben@example.org")
@@ -73,3 +75,13 @@ def test_what_came_in_place_of_a_tag_is_not_read_again(text: str, texts: dict[st
         out += texts[tag] if tag else text[i]
         i += len(tag) or 1
     assert personalised(replace(PLAIN, text=text), Personal(texts=texts)).text == out
+
+
+def test_a_person_who_got_copies_is_erased_from_each_recipients_own_parts() -> None:
+    values = Personal("Hi", cc=(ANN, BEN), metadata={"order": "7"}).values()
+    cleo = Recipient("cleo@example.org", "cleo@example.org", values=values)
+    dora = Recipient("dora@example.org", "dora@example.org", values={"name": "Dora"})
+    (left, same), found = without((cleo, dora), "ben@example.org")
+    assert (personal_of(left.values).cc, personal_of(left.values).metadata, found) == ((ANN,), {"order": "7"}, 1)
+    assert same is dora
+    assert without((cleo,), "else@example.org") == ((cleo,), 0)

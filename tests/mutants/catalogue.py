@@ -5,6 +5,7 @@ from typing import Final
 from tests.mutants.accounts import ACCOUNTS
 from tests.mutants.campaigns import CAMPAIGNS
 from tests.mutants.digests import DIGESTS
+from tests.mutants.doors import DOORS
 from tests.mutants.endpoints import ENDPOINTS
 from tests.mutants.gathering import GATHERING
 from tests.mutants.guarded import GUARDED
@@ -46,6 +47,7 @@ MUTANTS: Final = (
     *GATHERING,
     *HOOKS,
     *ENDPOINTS,
+    *DOORS,
     *GUARDED,
     *NOTICES,
     *LOGINS,

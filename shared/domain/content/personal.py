@@ -6,7 +6,7 @@ comes in its place is data that is not read again: neither is escaped, and other
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -17,11 +17,17 @@ PERSONAL: Final = "@"
 """The value of a recipient that holds its `Personal` as JSON."""
 MAX_BYTES: Final = 128 * 1024
 """Of a recipient's `Personal` as JSON: a chunk holds at least one such recipient."""
+MAX_FILLED: Final = 10 * 1024 * 1024
+"""Characters of a body with its texts: no provider takes more."""
 _BREAKS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 """What a subject cannot have: a run of it in a text that comes in place of a tag becomes a space."""
 _BOXES: Final = ("beside", "cc", "bcc")
 _OWN: Final = ("subject", "headers", "texts", *_BOXES)
 """What changes the message; tags and metadata only go with it."""
+
+
+class TooLong(ValueError):
+    """A body is longer than MAX_FILLED with its texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,9 @@ def personalised(content: Content, own: Personal) -> Content:
     Args:
         content: the job's, rendered if it has placeholders.
         own: the recipient's parts.
+
+    Raises:
+        TooLong: nothing was filled in.
     """
     subject, html, text = own.subject or content.subject, content.html, content.text
     if own.texts:
@@ -132,10 +141,21 @@ def _merged(shared: Iterable[tuple[str, str]], own: Iterable[tuple[str, str]]) -
 
 
 def _filled(text: str, texts: Mapping[str, str]) -> str:
-    return _tags(tuple(sorted(texts, key=len, reverse=True))).sub(lambda found: texts[found[0]], text) if text else text
+    if not text:
+        return text
+    parts = _parts(text, tuple(sorted(texts, key=len, reverse=True)))
+    found = [texts[part] if n % 2 else part for n, part in enumerate(parts)]
+    if sum(map(len, found)) > MAX_FILLED:
+        raise TooLong
+    return "".join(found)
 
 
-@lru_cache(maxsize=64)
-def _tags(tags: tuple[str, ...]) -> re.Pattern[str]:
-    """Return what finds tags in a text; of several that begin at one place the longest."""
-    return re.compile("|".join(map(re.escape, tags)))
+@lru_cache(maxsize=4)
+def _parts(text: str, tags: tuple[str, ...]) -> Sequence[str]:
+    """Return a text cut at its tags, which are every second part; kept, as most recipients have the same ones.
+
+    Args:
+        text: a subject or a body.
+        tags: the longest first, which wins where several begin.
+    """
+    return re.split(f"({'|'.join(map(re.escape, tags))})", text)

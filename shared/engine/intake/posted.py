@@ -11,7 +11,7 @@ from typing import Final
 from shared.domain.campaigns.campaign import Message
 from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Content, Mailbox
-from shared.domain.content.personal import MAX_BYTES, Personal, personalised
+from shared.domain.content.personal import MAX_BYTES, Personal, TooLong, personalised
 from shared.domain.content.posting import PostedBox, PostedMessage, Posting
 from shared.domain.content.templates import UNSUBSCRIBE_URL, variables
 from shared.domain.jobs.chunks import Recipient
@@ -26,6 +26,12 @@ from shared.engine.intake.routes import FUTURE
 
 MAX_NAME: Final = 100
 """Characters of a job's name."""
+MAX_TAGS: Final = 200
+"""Different tags of a request."""
+MAX_PLACES: Final = 1000
+"""Places of tags in subject and bodies: with what may come in their place, a message stays well within memory."""
+MAX_SEARCH: Final = 200_000_000
+"""Characters of a message's tags, times those of subject and bodies. At worst such a search takes 0.1 s."""
 NO_RECIPIENT: Final = "no_recipient"
 """Why a copy is not sent: no recipient is left whom it would be a copy for."""
 
@@ -103,6 +109,7 @@ def request_of(
         codes: of the addresses that are not to be sent to, by normalised address.
         template: the stored template that the request names; None if it names none.
     """
+    _check_tags(asked)
     content, recipients = _made(asked, messages, codes, _content(asked, template))
     if all(r.skip for r in recipients):
         raise Decline("no_valid_recipient", FieldFault(messages[0].asked.to[0].field, "No recipient is left."))
@@ -192,12 +199,33 @@ def _made(
         left = m.left(codes)
         own = _personal(asked, left, content)
         if single:
-            content, own = personalised(content, own), own.known
+            content, own = _filled(content, own, m.asked.place), own.known
         if left.to:
             recipients.append(_recipient(m.asked, left.to[0], own))
             content = content if not own.differs else replace(content, personal=True)
         recipients += _skipped(m, left, codes, own.known.values())
     return content, tuple(recipients)
+
+
+def _filled(content: Content, own: Personal, place: str) -> Content:
+    try:
+        return personalised(content, own)
+    except TooLong:
+        raise invalid(place, "The message is too long with its texts.") from None
+
+
+def _check_tags(asked: Posting) -> None:
+    """Decline tags that are too many or too long to be looked for in each message: a sender serves all accounts."""
+    whole = (asked.subject, asked.html, asked.text)
+    tags = {tag for m in asked.messages for tag in m.texts}
+    if len(tags) > MAX_TAGS:
+        raise invalid(asked.fields["body"], f"A request has at most {MAX_TAGS} different tags.")
+    if sum(text.count(tag) for tag in tags for text in whole) > MAX_PLACES:
+        raise invalid(asked.fields["body"], f"Subject and bodies have at most {MAX_PLACES:,} places with a tag.")
+    size = sum(map(len, whole))
+    for m in asked.messages:
+        if sum(map(len, m.texts)) * size > MAX_SEARCH:
+            raise invalid(m.place, "The tags are too many or too long for bodies of this length.")
 
 
 def _personal(asked: Posting, left: PostedTo, content: Content) -> Personal:

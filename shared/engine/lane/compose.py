@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from shared.domain.channels.channel import Channel
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import GROUP, Content
-from shared.domain.content.personal import personal_of, personalised
+from shared.domain.content.personal import TooLong, personal_of, personalised
 from shared.domain.content.plain_text import text_template
 from shared.domain.content.templates import (
     RECIPIENT,
@@ -140,7 +140,10 @@ class Composition:
         content = self.content if self._texts is None else self._texts.render(self.content, values)
         if isinstance(content, CannotCompose):
             return content
-        return self._checked(personalised(content, personal_of(recipient.values)))
+        try:
+            return self._checked(personalised(content, personal_of(recipient.values)))
+        except TooLong:
+            return CannotCompose("message_too_large")
 
     def _of_group(self, groups: "Groups", recipient: Recipient) -> Made:
         """Return the message of a recipient's group: the very same object for all of them, unless each has a link."""

@@ -9,7 +9,8 @@ CARRIED: Final[Mapping[str, str]] = {
     "personalizations.to, .cc, .bcc": "At most 1,000 addresses in a request, each once.",
     "personalizations.subject": "Instead of `subject`.",
     "personalizations.headers": "Instead of those of `headers` with the same name, or more.",
-    "personalizations.substitutions": "Put in the place of their tags in subject, text and HTML, as they are.",
+    "personalizations.substitutions": "Put in the place of their tags in subject, text and HTML, as they are. "
+    "A request has at most 200 different tags, in at most 1,000 places.",
     "personalizations.dynamic_template_data": "Texts, numbers and booleans for the placeholders of `template_id`.",
     "personalizations.custom_args": "Events of hooks repeat them as `metadata`, with those of the request.",
     "personalizations.send_at": "The same for all messages of a request.",

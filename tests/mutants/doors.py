@@ -1,0 +1,51 @@
+"""Sabotages of what other services' requests become."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+API: Final = "tests/api/test_doors.py"
+POSTED: Final = "shared/engine/intake/posted.py"
+
+DOORS: Final = (
+    Mutant(
+        "people who are suppressed get copies",
+        11,
+        POSTED,
+        "return tuple(a for a in some if a.key not in codes)",
+        "return tuple(some)",
+        f"{API}::test_who_is_suppressed_is_left_out_and_seen_in_the_log",
+    ),
+    Mutant(
+        "a request for the sandbox is sent",
+        3,
+        "functions/api/doors/routes.py",
+        "test=call.key.test or posting.rehearsed,",
+        "test=call.key.test,",
+        f"{API}::test_the_sandbox_is_a_test",
+    ),
+    Mutant(
+        "an older sender sends all messages alike",
+        3,
+        "shared/domain/content/content.py",
+        'document["merged"] = document.pop("merge")',
+        'document["merged"] = document["merge"]',
+        "tests/domain/test_content.py::test_an_older_sender_fails_on_a_content_of_which_it_would_send_only_a_part",
+    ),
+    Mutant(
+        "texts of any number keep a sender busy",
+        6,
+        POSTED,
+        "sum(map(len, m.texts)) * size > MAX_SEARCH",
+        "sum(map(len, m.texts)) > MAX_SEARCH",
+        f"{API}::test_substitutions_cannot_keep_a_sender_busy",
+    ),
+    Mutant(
+        "a repeated key of another service's client sends again",
+        1,
+        "functions/api/doors/routes.py",
+        "idempotency_key=idempotency_key(call),",
+        'idempotency_key="",',
+        f"{API}::test_a_repeated_key_gets_the_first_answer",
+    ),
+)
