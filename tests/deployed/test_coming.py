@@ -1,5 +1,6 @@
 """Applications that use SendGrid's SDKs, with the address and a key of the deployed stack: what they said arrives."""
 
+import json
 import os
 import re
 import subprocess
@@ -48,7 +49,8 @@ class Arrivals:
             seen.append(self.api.get(f"/batches/{sent.message}"))
             return str(seen[-1]["state"]) == "LOGGED"
 
-        assert wait_for(over, SOON, pause=0.2), seen[-1]
+        ended = wait_for(over, SOON, pause=0.2)
+        assert ended, json.dumps([seen[-1], self.api.get(f"/batches/{sent.message}/logs")])
         rows = self.rows()
         assert len(rows) == count, "each once"
         found = {row["recipient"].partition(".")[0]: row for row in rows}

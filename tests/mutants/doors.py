@@ -30,7 +30,7 @@ DOORS: Final = (
         "shared/domain/content/content.py",
         'document["merged"] = document.pop("merge")',
         'document["merged"] = document["merge"]',
-        "tests/domain/test_content.py::test_an_older_sender_fails_on_a_content_of_which_it_would_send_only_a_part",
+        "tests/domain/test_content.py::test_an_older_sender_fails_on_a_content_of_which_it_would_send_only_a_part[changes0]",
     ),
     Mutant(
         "texts of any number keep a sender busy",
@@ -38,7 +38,7 @@ DOORS: Final = (
         POSTED,
         "sum(map(len, m.texts)) * size > MAX_SEARCH",
         "sum(map(len, m.texts)) > MAX_SEARCH",
-        f"{API}::test_substitutions_cannot_keep_a_sender_busy",
+        f"{API}::test_substitutions_cannot_keep_a_sender_busy[long]",
     ),
     Mutant(
         "a repeated key of another service's client sends again",
