@@ -77,6 +77,7 @@ class Pages:
         visitor = look.visitor
         return {
             "home": look.home,
+            "top": look.top,
             "asset": lambda name: look.home + self._assets.path(name),
             "person": visitor.person if visitor else None,
             "csrf": look.services.sessions.token(visitor.name) if visitor else "",

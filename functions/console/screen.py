@@ -85,8 +85,13 @@ class PageCall(Generic[S]):
 
     @property
     def home(self) -> str:
-        """The console's address, relative to this page: it works wherever the API's address leads."""
+        """The folder of all other pages, relative to this one: it works wherever the API's address leads."""
         return home_of(self.request)
+
+    @property
+    def top(self) -> str:
+        """The first page, relative to this one. It has no slash at its end: API Gateway takes that for another path."""
+        return f"{self.home}../{TOP}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,7 @@ class PageRoute:
 
 
 def home_of(request: Request) -> str:
-    """Return the console's address relative to that of a request."""
+    """Return the folder of the console's pages relative to the address of a request, with a slash at its end."""
     depth = len(request.segments) - 1 + request.slash
     return f"{TOP}/" if depth < 1 else "../" * (depth - 1) or "./"
 

@@ -27,6 +27,8 @@ def test_no_page_may_do_more_than_it_is_made_for(console: Console) -> None:
         assert got.headers["referrer-policy"] == "same-origin"
         assert not re.search(r"<(script|style)>| style=| on[a-z]+=", got.text), "CSP would refuse it"
         assert not re.search(r"(src|href)=\"(https?:)?//", got.text), "everything is of our own origin"
+        ends = re.findall(r"(?:href|action)=\"([^\"]*)\"", got.text)
+        assert not [x for x in ends if x.endswith("/")], "API Gateway has no route for it"
 
 
 def test_what_strangers_write_is_text(console: Console) -> None:

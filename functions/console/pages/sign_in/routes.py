@@ -58,7 +58,7 @@ def end(look: Look) -> Answer:
     user = services.people.signed_in(identity, operator=identity.among(operators, operators))
     session, cookie = services.sessions.begin(user.id, look.services.now)
     services.people.begin(session)
-    return redirect(look.home + step.back, cookie, services.sessions.forgotten())
+    return redirect(look.home + step.back if step.back else look.top, cookie, services.sessions.forgotten())
 
 
 def out(look: Look) -> Answer:
