@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from cli import local
-from cli.account import guests, schedules, stats, suppressions, texts, timeline
+from cli.account import domains, guests, schedules, stats, suppressions, texts, timeline
 from cli.client import installed_version
 from cli.content import programs, updating, versions
 from cli.digests import digests, events
@@ -109,9 +109,10 @@ app = typer.Typer(
     name="posthaste",
     cls=Commands,
     help="Posthaste: deliver mail and texts, each message once. Commands for its clients (login, logout, whoami, "
-    "batch, campaign, message, mail, hook, template, program, text, suppression, guest, schedule, stats, event, "
-    "digest, notifier spool, notifier sync, relay), its operators (account, key, sender, notifier, job, credential, "
-    "audit, erase, pause, resume, rate, queue, redrive, doctor, logs) and a developer's machine (local).",
+    "batch, campaign, message, mail, hook, template, program, text, suppression, domain, guest, schedule, "
+    "stats, event, digest, notifier spool, notifier sync, relay), its operators (account, key, sender, notifier, "
+    "job, credential, audit, erase, pause, resume, rate, queue, redrive, doctor, logs) and a developer's machine "
+    "(local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -130,6 +131,7 @@ app.add_typer(templates.app, name="template")
 app.add_typer(programs.app, name="program")
 app.add_typer(suppressions.app, name="suppression")
 app.add_typer(texts.app, name="text")
+app.add_typer(domains.app, name="domain")
 app.add_typer(guests.app, name="guest")
 app.add_typer(schedules.app, name="schedule")
 app.command("stats")(stats.stats)

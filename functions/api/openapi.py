@@ -43,6 +43,7 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "description": "What batch keys begin with. It is the rest of the path, so it may hold `/`, also at its end.",
         "maxLength": 200,
     },
+    "domain": {"type": "string", "description": "A domain, as in `news.example.com`.", "maxLength": 253},
     "hook_id": {"type": "string", "description": "An endpoint's id.", "maxLength": 100},
     "delivery_id": {"type": "string", "description": "A delivery's id.", "maxLength": 300},
     "mail_id": {"type": "string", "description": "A mail's id.", "maxLength": 100},

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.accounts.buckets import Buckets
+from shared.adapters.dynamo.accounts.claims import DynamoClaims
 from shared.adapters.dynamo.accounts.stats import Stats
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
@@ -21,12 +22,13 @@ from shared.bootstrap import Deployment
 from shared.contracts import Settings
 from shared.engine.intake.accept import Acceptor
 from shared.engine.intake.intake import Intake
+from shared.engine.intake.proven import ProvenSenders
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
 from shared.engine.reports.export import ExportDesk
 from shared.engine.reports.message_log import MessageLog
-from shared.ports import Clock, Files, Journal, Links, Records, Texts
+from shared.ports import Clock, Dns, Files, Journal, Links, Records, Senders, Texts
 
 if TYPE_CHECKING:
     from functions.api.campaigns.services import CampaignServices
@@ -54,6 +56,9 @@ class ApiServices:
     accounts: Accounts
     suppressions: Suppressions
     guests: Guests
+    claims: DynamoClaims
+    dns: Callable[[], Dns]
+    """Look-ups in DNS; made by the first that asks."""
     texts: Texts
     links: Links
     """Knows the links of unsubscriptions."""
@@ -109,6 +114,7 @@ def build(deployment: Deployment) -> ApiServices:
         audit_days=deployment.settings.audit_days,
         homes=deployment.homes,
     )
+    senders = ProvenSenders(granted=accounts, proofs=deployment.proofs, clock=clock)
     suppressions = Suppressions(client, table, clock, audit_days=deployment.settings.audit_days, homes=deployment.homes)
     credentials = CredentialStates(client, deployment.ops_table, clock)
     return ApiServices(
@@ -117,6 +123,8 @@ def build(deployment: Deployment) -> ApiServices:
         accounts=accounts,
         suppressions=suppressions,
         guests=Guests(deployment.dynamo, table, clock),
+        claims=DynamoClaims(deployment.dynamo, table, clock),
+        dns=lambda: deployment.dns,
         texts=deployment.texts,
         links=deployment.links,
         visits=visits(deployment.dynamo, table, clock),
@@ -129,7 +137,7 @@ def build(deployment: Deployment) -> ApiServices:
         records=records,
         intake=Intake(
             settings=deployment.settings,
-            senders=accounts,
+            senders=senders,
             unwanted=suppressions,
             clock=clock,
             address=deployment.address,
@@ -158,8 +166,8 @@ def build(deployment: Deployment) -> ApiServices:
         logins=Logins(deployment.dynamo, table, clock),
         campaigns=cache(lambda: _campaigns(deployment, control)),
         notices=cache(lambda: _notices(deployment)),
-        digests=cache(lambda: _digests(deployment, accounts)),
-        mails=cache(lambda: _mails(deployment, accounts, suppressions)),
+        digests=cache(lambda: _digests(deployment, senders)),
+        mails=cache(lambda: _mails(deployment, senders, suppressions)),
         hooks=cache(lambda: _hooks(deployment)),
     )
 
@@ -188,16 +196,16 @@ def _notices(deployment: Deployment) -> "NoticeServices":
     return build_notices(deployment)
 
 
-def _digests(deployment: Deployment, accounts: Accounts) -> "DigestServices":
+def _digests(deployment: Deployment, senders: Senders) -> "DigestServices":
     from functions.api.digests.services import build as build_digests  # noqa: PLC0415
 
-    return build_digests(deployment, accounts)
+    return build_digests(deployment, senders)
 
 
-def _mails(deployment: Deployment, accounts: Accounts, suppressions: Suppressions) -> "MailServices":
+def _mails(deployment: Deployment, senders: Senders, suppressions: Suppressions) -> "MailServices":
     from functions.api.mails.services import build as build_mails  # noqa: PLC0415
 
-    return build_mails(deployment, accounts, suppressions)
+    return build_mails(deployment, senders, suppressions)
 
 
 def _hooks(deployment: Deployment) -> "HookServices":

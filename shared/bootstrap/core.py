@@ -17,12 +17,14 @@ from shared.contracts import Settings
 from shared.ports import Clock
 
 if TYPE_CHECKING:
+    from shared.adapters.dns import DnsResolver
     from shared.adapters.dynamo.credentials.pacer import DynamoPacer
     from shared.adapters.dynamo.recipients.texts import DynamoTexts
     from shared.adapters.links import SecretLinks
     from shared.adapters.s3.blobs import S3Blobs
     from shared.adapters.secrets import Secrets
     from shared.adapters.sqs import SqsLanes, SqsQueue
+    from shared.engine.intake.proven import Proofs, ProvenStandings
     from shared.engine.lane.breaker_cache import BreakerCache
     from shared.engine.lane.recovery import Recovery
 
@@ -168,6 +170,31 @@ class Core:
         from shared.adapters.links import SecretLinks  # noqa: PLC0415
 
         return SecretLinks(self.secrets)
+
+    @cached_property
+    def proofs(self) -> "Proofs":
+        """Which domains their DNS lets accounts send from."""
+        from shared.adapters.dynamo.accounts.claims import DynamoClaims  # noqa: PLC0415
+        from shared.engine.intake.proven import Proofs  # noqa: PLC0415
+
+        return Proofs(
+            claims=DynamoClaims(self.dynamo, self.records_table, self.clock), dns=lambda: self.dns, clock=self.clock
+        )
+
+    @cached_property
+    def dns(self) -> "DnsResolver":
+        """Look-ups in DNS."""
+        from shared.adapters.dns import DnsResolver  # noqa: PLC0415 - most accounts claim no domain
+
+        return DnsResolver(self.env.get(contracts.ENV_DNS, ""))
+
+    @cached_property
+    def standings(self) -> "ProvenStandings":
+        """The keys and senders of accounts."""
+        from shared.adapters.dynamo.accounts.standings import DynamoStandings  # noqa: PLC0415
+        from shared.engine.intake.proven import ProvenStandings  # noqa: PLC0415
+
+        return ProvenStandings(granted=DynamoStandings(self.dynamo, self.records_table), proofs=self.proofs)
 
     @property
     def address(self) -> str:

@@ -61,14 +61,13 @@ class Deployment(Core):
     @cached_property
     def planner(self) -> "Planner":
         """Starts jobs."""
-        from shared.adapters.dynamo.accounts.standings import DynamoStandings  # noqa: PLC0415
         from shared.engine.jobs.plan import Planner  # noqa: PLC0415
 
         return Planner(
             records=self.records,
             ledgers=self.ledgers,
             lanes=self.lanes,
-            standings=DynamoStandings(self.dynamo, self.records_table),
+            standings=self.standings,
             clock=self.clock,
         )
 

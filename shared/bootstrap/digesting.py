@@ -59,7 +59,6 @@ class Digesting:
     @cached_property
     def maker(self) -> "DigestMaker":
         """Makes closed windows into jobs."""
-        from shared.adapters.dynamo.accounts.standings import DynamoStandings  # noqa: PLC0415
         from shared.adapters.dynamo.digests.jobs import DynamoDigestJobs  # noqa: PLC0415
         from shared.engine.digests.make import DigestMaker, DigestStores  # noqa: PLC0415
         from shared.engine.intake.accept import Acceptor  # noqa: PLC0415
@@ -70,7 +69,7 @@ class Digesting:
             keeping=self.keeping,
             policies=self.policies,
             records=d.records,
-            standings=DynamoStandings(d.dynamo, d.records_table),
+            standings=d.standings,
             jobs=DynamoDigestJobs(d.dynamo, records=d.records_table, ops=d.ops_table, blobs=d.blobs),
         )
         acceptor = Acceptor(

@@ -41,8 +41,8 @@ def is_team(account: str) -> bool:
 
 
 def owner(account: str) -> str:
-    """Return the account of a team space; any other account as it is."""
-    return account.removesuffix(TEAM)
+    """Return the account of a team space or of a namespace; an account as it is."""
+    return account.removesuffix(TEST).removesuffix(TEAM)
 
 
 def kind_of(account: str, *, test: bool) -> KeyKind:

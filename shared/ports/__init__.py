@@ -4,6 +4,7 @@ Every method succeeds, raises `Retriable` (try again later: throttling, a transa
 lost connection) or returns None when another worker was faster.
 """
 
+from shared.ports.accounts.claims import Claims, Dns, DnsUnanswered
 from shared.ports.accounts.senders import Senders, SuppressionList
 from shared.ports.accounts.standings import Standings
 from shared.ports.accounts.suppressing import Recent, SuppressionRecords, Texts
@@ -132,11 +133,14 @@ __all__ = [
     "Breakers",
     "Campaigns",
     "Changed",
+    "Claims",
     "Clock",
     "Control",
     "DigestHints",
     "DigestJobs",
     "DigestPolicies",
+    "Dns",
+    "DnsUnanswered",
     "Endpoints",
     "Exports",
     "Fetching",

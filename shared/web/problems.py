@@ -53,6 +53,9 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "hook_disabled": (409, "The endpoint is disabled. Enable it first."),
     "hook_listens": (409, "The endpoint's events are fetched. Retry a single delivery instead."),
     "replay_running": (409, "A replay of this endpoint is still under way. Wait until it ends."),
+    "not_proven": (409, "DNS does not show the record that proves the domain."),
+    "too_many_domains": (409, "An account claims at most 50 domains. Give one up first."),
+    "granted_sender": (409, "An operator has granted this sender. Ask an operator to remove it."),
     "too_many_guests": (409, "An account has at most 100 guests. Remove one first."),
     "program_exists": (409, "A program has this name already. Replace it with PUT, or choose another name."),
     "too_many_programs": (409, "An account has at most 100 programs."),
@@ -71,7 +74,10 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "too_large": (413, "The body is larger than 5 MB."),
     "unsupported_media_type": (415, "Send the body as application/json."),
     "validation_failed": (422, "The request is well formed, but some of its fields are not valid."),
-    "from_not_allowed": (422, "The account may not send from this address. Ask an operator to allow it."),
+    "from_not_allowed": (
+        422,
+        "The account may not send from this address. Prove its domain, or ask an operator.",
+    ),
     "no_valid_recipient": (
         422,
         "No recipient is left. All are invalid, suppressed, unsubscribed or no guests.",
@@ -94,6 +100,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "rate_limited": (429, "Too many requests. Wait for the time in Retry-After."),
     "too_many_tests": (429, "Too many tests. You can send 20 at once, then one a minute."),
     "internal_error": (500, "An unexpected error occurred. If this continues, report the `request_id`."),
+    "dns_unanswered": (503, "DNS did not answer. Repeat the call."),
     "try_again": (503, "The call could not be completed. Repeat it with the same Idempotency-Key."),
 }
 """Code → (status, detail where the place of the error knows nothing better)."""

@@ -31,9 +31,7 @@ from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
 from shared.adapters.dynamo.notices.programs import DynamoPrograms
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.adapters.dynamo.notices.waiting import DynamoWaiting
-from shared.adapters.dynamo.recipients.guests import Guests
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
-from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
 from shared.engine.digests.add import DigestAdder
@@ -50,9 +48,9 @@ from shared.engine.notices.updates import UpdateReader
 from shared.providers.instructing import INSTRUCTING
 from tests.api.hooks import HookRoom, build_hooks
 from tests.api.lists import Lists, as_body, build_lists
+from tests.api.senders import account_parts, proven
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.digests.windows import FakeDigestHints
-from tests.fakes.links import FakeLinks
 from tests.fakes.mails.files import FakeMailFiles
 from tests.fakes.progress import reader as progress_reader
 from tests.fakes.queues import FakeQueue
@@ -313,6 +311,8 @@ def build_api(client: Any, clock: FakeClock) -> Api:
     accounts = Accounts(client, records, clock, homes=tables.homes)
     suppressions = Suppressions(client, records, clock, homes=tables.alone)
     functions = Dynamo(client, sleep=clock.sleep, homes=tables.alone)
+    parts = account_parts(functions, records, clock)
+    senders = proven(accounts, parts, clock)
     notifiers = DynamoNotifiers(functions, records=records)
     inbox_queue = FakeQueue(clock)
     notices = NoticeServices(
@@ -337,7 +337,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         desk=WindowDesk(windows=windows, hints=hints, clock=clock),
         pages=DynamoWindowPages(functions, records=records),
         policies=policies,
-        policy_desk=PolicyDesk(policies=policies, senders=accounts, settings=world.settings, clock=clock),
+        policy_desk=PolicyDesk(policies=policies, senders=senders, settings=world.settings, clock=clock),
     )
     mail_files = FakeMailFiles()
     mails = DynamoMails(functions, records=records, ops=tables.ops, blobs=made[0].blobs)
@@ -345,7 +345,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         mails=mails,
         files=mail_files,
         queuer=MailQueuer(mails=mails, acceptor=world.acceptor, lanes=world.lanes, clock=clock),
-        senders=accounts,
+        senders=senders,
         unwanted=suppressions,
         settings=world.settings,
         rules=RawRules(lambda name: {"one": 40_000_000, "test": 40_000_000}.get(name, 0), INSTRUCTING),
@@ -359,9 +359,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         clock=clock,
         accounts=accounts,
         suppressions=suppressions,
-        guests=Guests(functions, records, clock),
-        texts=DynamoTexts(functions, records=records),
-        links=FakeLinks(),
+        **parts,
         visits=visits(Dynamo(client, sleep=clock.sleep), records, clock),
         address=ADDRESS,
         journal=made[0].journal,
@@ -370,7 +368,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         answers=IdempotentReplies(client, records, clock),
         credentials=credentials,
         records=world.records,
-        intake=Intake(settings=world.settings, senders=accounts, unwanted=suppressions, clock=clock, address=ADDRESS),
+        intake=Intake(settings=world.settings, senders=senders, unwanted=suppressions, clock=clock, address=ADDRESS),
         acceptor=world.acceptor,
         control=world.control,
         schedules=world.schedules,

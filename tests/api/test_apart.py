@@ -21,7 +21,7 @@ OPERATIONS = [
 ]
 SAID = {"from": "news@example.com", "subject": "x", "body": "x"}
 ENVELOPE = {"mail_from": "news@example.com", "destinations": [{"address": "a@example.org"}]}
-NAMED = ("{id}", "{name}", "{program}", "{window_id}", "{mail_id}", "{hook_id}")
+NAMED = ("{id}", "{name}", "{program}", "{window_id}", "{mail_id}", "{hook_id}", "{domain}")
 """What names a thing of one account."""
 BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/campaigns"): {"name": "x", "channel": "email", "template": SAID},
@@ -49,6 +49,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PATCH", "/hooks/{hook_id}"): {"batch": True},
     ("POST", "/hooks/{hook_id}/replay"): {"since": "2026-11-20T09:00:00Z"},
     ("POST", "/hooks/{hook_id}/pending/{delivery_id}/done"): {"status": 200},
+    ("POST", "/senders"): {"domain": "theirs.example.net"},
     ("POST", "/batches"): {"from": "news@example.com", "to": "a@example.org", "subject": "x", "text": "x"},
 }
 ELSEWHERE = {("/programs", 422), ("/events", 422), ("/digest-policies/{prefix}", 404)}
@@ -76,7 +77,9 @@ class Owned:
         path = path.replace("{message}", "0.0").replace("{address}", "sup@example.org")
         path = path.replace("{upload_id}", self.upload).replace("{name}", "clinic").replace("{program}", "x")
         path = path.replace("{prefix}", "acme").replace("{window_id}", self.window)
-        path = path.replace("{mail_id}", self.mail).replace("{hook_id}", self.hook)
+        path = (
+            path.replace("{mail_id}", self.mail).replace("{hook_id}", self.hook).replace("{domain}", "my.example.org")
+        )
         kind = path.split("/")[1]
         names = {"campaigns": [self.campaign, self.sent], "templates": [self.template]}.get(
             kind, [self.job, self.sent_job]
@@ -89,6 +92,7 @@ def owned(calm: Api) -> Owned:
     """Return what the first account has."""
     calm.call("PUT", "/suppressions/sup@example.org")
     calm.notifier()
+    calm.call("POST", "/senders", {"domain": "my.example.org"})
     job = calm.logged()
     template = calm.call("POST", "/templates", BODIES["POST", "/templates"]).json["template_id"]
     campaign, sent = calm.campaign(), calm.campaign()
@@ -134,7 +138,7 @@ def test_another_account_s_resources_do_not_exist(
             if path == "/v3/mail/send":  # another service's answer has no body
                 assert (got.status, got.text) == (202, "")
                 continue
-            assert "items" not in got.json or got.json["items"] == [] or path in {"/credentials", "/audit"}
+            assert "items" not in got.json or got.json["items"] == [] or path in {"/credentials", "/audit", "/senders"}
     assert [x for x in api.stored() if api.account in str(x)] == before
 
 

@@ -167,6 +167,12 @@ class Case:
         assert self.api.call("PUT", "/suppressions/gone@example.org", {}).status == 200
         return ("gone@example.org",)
 
+    def domain(self) -> tuple[str, ...]:
+        assert self.api.call("POST", "/senders", {"domain": "news.example.net"}).status == 201
+        dns: Any = self.api.services.dns()
+        dns.records["_posthaste.news.example.net"] = [f"posthaste-account={self.account}"]
+        return ("news.example.net",)
+
     def guest(self) -> tuple[str, ...]:
         assert self.api.call("PUT", "/guests/ann@example.org", {}).status == 200
         return ("ann@example.org",)
@@ -201,6 +207,11 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("batch", "list"): lambda c: c.there(c.api.logged()),
     ("batch", "show"): lambda c: (c.api.logged(),),
     ("message",): lambda c: (f"{c.api.logged()}/0.0",),
+    ("domain", "list"): lambda _: (),
+    ("domain", "add"): lambda _: ("news.example.net",),
+    ("domain", "show"): lambda c: c.domain(),
+    ("domain", "verify"): lambda c: c.domain(),
+    ("domain", "remove"): lambda c: c.domain(),
     ("guest", "list"): lambda _: (),
     ("guest", "add"): lambda _: ("ann@example.org",),
     ("guest", "remove"): lambda c: c.guest(),

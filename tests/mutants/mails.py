@@ -128,7 +128,7 @@ _COMMITTED: Final = (
         "the envelope names any sender",
         10,
         _DESK,
-        'self._check_sender(asked.account, sender.key, "mail_from")',
+        'self._check_sender(namespace(asked.account, test=asked.test), sender.key, "mail_from")',
         "self._senders.check_sender(asked.account, sender.key)",
         f"{_TEST_DESK}::test_senders_are_checked_in_envelope_and_header",
     ),

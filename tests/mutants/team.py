@@ -1,4 +1,4 @@
-"""Sabotages of team keys and their guests."""
+"""Sabotages of team keys, their guests, and proofs of domains."""
 
 from typing import Final
 
@@ -8,7 +8,33 @@ ATTACKS: Final = "tests/attacks/test_a_team_key_at_strangers.py"
 ENGINE: Final = "tests/engine/test_guests.py"
 STORES: Final = "tests/contracts/test_guests.py"
 
+PROVEN: Final = "tests/engine/test_proven.py"
+
 TEAM: Final = (
+    Mutant(
+        "a claim grants its domain",
+        9,
+        "shared/engine/intake/proven.py",
+        "holds = proves(self._dns().texts(record_name(domain)), account)",
+        "holds = self._dns().texts(record_name(domain)) is not None",
+        f"{PROVEN}::test_a_claim_alone_grants_nothing",
+    ),
+    Mutant(
+        "a record of another account grants the domain",
+        9,
+        "shared/domain/senders.py",
+        "return any(text.strip() == record_value(account) for text in texts)",
+        'return any(text.startswith("posthaste-account=") for text in texts)',
+        f"{PROVEN}::test_only_a_record_that_names_the_account_grants_it[posthaste-account=acc_000000000002]",
+    ),
+    Mutant(
+        "a proof is believed for ever",
+        9,
+        "shared/engine/intake/proven.py",
+        "if found is not None and now < found + FRESH:",
+        "if found is not None:",
+        f"{PROVEN}::test_a_record_that_is_removed_ends_the_right_in_minutes",
+    ),
     Mutant(
         "a claim trusts what was accepted for a team key",
         13,

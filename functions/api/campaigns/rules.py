@@ -85,7 +85,7 @@ def message_of(call: Call[Any, Any], channel: str, given: Saying, prefix: str = 
     """
     speech = given.speech.speech() if given.speech else None
     draft = Draft(given.body, given.subject, given.text, given.from_, given.reply_to, speech)
-    message = accepted(call.services.intake.message(call.key.account, channel, draft, prefix))
+    message = accepted(call.services.intake.message(call.key.namespace, channel, draft, prefix))
     if not answerable(json.dumps([message.subject, message.body, message.text], ensure_ascii=False)):
         raise invalid(f"{prefix}body", "The template is too large: written as JSON it may have some 2,000,000 bytes.")
     return message
@@ -135,5 +135,5 @@ def chosen(call: Call[Any, Any], channel: str, given: _Chosen) -> StoredTemplate
     if found.channel != channel:
         raise invalid("template_id", f"The template is for another channel than {channel}.")
     if found.message.sender is not None:
-        accepted(call.services.intake.sender(call.key.account, found.message.sender.address, "template_id"))
+        accepted(call.services.intake.sender(call.key.namespace, found.message.sender.address, "template_id"))
     return found

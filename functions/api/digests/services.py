@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from shared import contracts
-from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.digests.pages import DynamoWindowPages
 from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
 from shared.adapters.dynamo.digests.windows import DynamoWindows
@@ -14,6 +13,7 @@ from shared.engine.digests.desk import WindowDesk
 from shared.engine.digests.hints import QueuedHints
 from shared.engine.digests.policies import PolicyDesk
 from shared.engine.pool import ThreadPool
+from shared.ports import Senders
 from shared.ports.digests import DigestPolicies, WindowPages
 
 
@@ -28,8 +28,8 @@ class DigestServices:
     policy_desk: PolicyDesk
 
 
-def build(deployment: Deployment, accounts: Accounts) -> DigestServices:
-    """Build the services of a deployment. `accounts`: with their senders."""
+def build(deployment: Deployment, senders: Senders) -> DigestServices:
+    """Build the services of a deployment. `senders`: who may send as whom."""
     records, clock = deployment.records_table, deployment.clock
     windows = DynamoWindows(deployment.dynamo, records=records)
     policies = DynamoDigestPolicies(deployment.dynamo, records=records)
@@ -40,5 +40,5 @@ def build(deployment: Deployment, accounts: Accounts) -> DigestServices:
         desk=WindowDesk(windows=windows, hints=hints, clock=clock),
         pages=DynamoWindowPages(deployment.dynamo, records=records),
         policies=policies,
-        policy_desk=PolicyDesk(policies=policies, senders=accounts, settings=deployment.settings, clock=clock),
+        policy_desk=PolicyDesk(policies=policies, senders=senders, settings=deployment.settings, clock=clock),
     )

@@ -49,6 +49,7 @@ PATHS: Final[Mapping[str, str]] = {
     "message": "0.0",
     "message_id": NOTICE,
     "prefix": PREFIX,
+    "domain": "news.example.com",
     "hook_id": HOOK,
     "delivery_id": DELIVERY,
     "mail_id": MAIL,
@@ -82,6 +83,7 @@ class SampleInput:
 INPUTS: Final[Mapping[str, SampleInput]] = {
     "changeCampaign": SampleInput({"name": "October, second try"}),
     "putCampaignTemplate": SampleInput(_SAYS),
+    "createSender": SampleInput({"domain": "news.example.com"}),
     "createUpload": SampleInput({"duplicates": "drop"}),
     "completeUpload": SampleInput({}),
     "putRecipients": SampleInput(

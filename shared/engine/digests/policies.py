@@ -154,7 +154,7 @@ class PolicyDesk:
         if draft.sender is None:
             raise invalid("from", f"{by.noun} needs a sender.")
         sender = address_of("from", draft.sender)
-        if not self._senders.check_sender(draft.account, sender.key).allowed:
+        if not self._senders.check_sender(namespace(draft.account, test=draft.test), sender.key).allowed:
             raise Decline("from_not_allowed", FieldFault("from", "This sender is not on the account's list."))
         return mailbox(sender)
 

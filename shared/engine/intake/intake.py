@@ -99,7 +99,7 @@ class Intake:
             template: the stored template that it names; None if it names none.
         """
         not_before = posted.begin(asked, self._clock.now())
-        self._check_sender(by.account, posted.box_address(asked.sender), asked.sender.field)
+        self._check_sender(by.namespace, posted.box_address(asked.sender), asked.sender.field)
         route = routes.credentials_for(by.account, None, EMAIL.name, self._settings, test=by.test)
         messages = posted.read(asked)
         keys = [a.key for m in messages for a in m.all]
@@ -112,7 +112,7 @@ class Intake:
         check_mail(asked)
         not_before = routes.begin_at(asked.scheduled_at, self._clock.now())
         sender = address_of("from", asked.sender)
-        self._check_sender(asked.account, sender, "from")
+        self._check_sender(asked.namespace, sender, "from")
         route = routes.route_of(asked, asked.channel, self._settings)
         found = parse_many(entries("to", asked.to, MAX_RECIPIENTS, "too_many_recipients"))
         copies = copies_of((("cc", asked.cc), ("bcc", asked.bcc)), found.recipients)
@@ -160,7 +160,7 @@ class Intake:
         """Return what a template says.
 
         Args:
-            account: whose senders count.
+            account: the namespace whose senders count.
             channel: its name.
             draft: as the client wrote it.
             prefix: of the fields' names in faults, e.g. `template.`.
@@ -204,7 +204,7 @@ class Intake:
         if channel_of(campaign.channel).names_sender:
             if campaign.message.sender is None:
                 raise Decline("from_missing")
-            self._check_sender(campaign.account, address_of("from", campaign.message.sender.address), "from")
+            self._check_sender(campaign.namespace, address_of("from", campaign.message.sender.address), "from")
 
     @as_value
     def wanted(self, campaign: Campaign, identity: str) -> None:
@@ -224,7 +224,8 @@ class Intake:
         if check.suspended:
             raise Decline("account_suspended")
         if not check.allowed:
-            raise Decline("from_not_allowed", FieldFault(field, "This sender is not on the account's list."))
+            fault = FieldFault(field, "The account may not send from it. Prove its domain, or ask an operator.")
+            raise Decline("from_not_allowed", fault)
 
     def _codes(self, namespace: str, channel: str, keys: Sequence[str], *, offered: bool) -> dict[str, str]:
         """Return who is not to be sent to, by normalised key, and the code of each; the weightiest of several.

@@ -180,7 +180,7 @@ class Planner:
         """
         if not key and not job.sender:
             return None
-        standing = self._standings.read(job.account, key, job.sender)
+        standing = self._standings.read(job.namespace, key, job.sender)
         if standing.key and standing.sender:
             return None
         return StopReason.SENDER_REMOVED if standing.key else StopReason.KEY_REVOKED

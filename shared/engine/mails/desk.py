@@ -14,6 +14,7 @@ from shared.domain.mails.destination import MAX_METADATA
 from shared.domain.mails.mail import LIFE_MS, MAX_DESTINATIONS, MailState, StoredMail, opened
 from shared.domain.mails.message import MAX_BYTES, MessageFacts, MessageRefusal, check, normalised
 from shared.domain.mails.queue import MailSchedule, NewDestination
+from shared.domain.namespaces import namespace
 from shared.domain.recipients.suppressions import reaches
 from shared.domain.times import Millis
 from shared.engine.intake.addresses import address_of
@@ -266,7 +267,7 @@ class MailDesk:
             raise invalid("expires_at", "A mail expires within two days.")
         sender = address_of("mail_from", asked.mail_from) if asked.mail_from else None
         if sender is not None:
-            self._check_sender(asked.account, sender.key, "mail_from")
+            self._check_sender(namespace(asked.account, test=asked.test), sender.key, "mail_from")
         destinations = self._destinations(asked, now, asked.until or now + LIFE_MS)
         mail = opened(
             mail=new_id(now),
@@ -319,7 +320,7 @@ class MailDesk:
                 text = f"The header field {name} instructs a provider."
                 raise Decline("invalid_mail", FieldFault("content", text, "header_not_allowed"))
         for sender in found.senders:
-            self._check_sender(mail.account, address_of("content.from", sender.address).key, "content.from")
+            self._check_sender(mail.namespace, address_of("content.from", sender.address).key, "content.from")
         return found
 
     def _check_sender(self, account: str, key: str, field: str) -> None:

@@ -1,0 +1,72 @@
+"""`posthaste domain …`: domains that the account proves to be its own, and what their DNS says of mail."""
+
+import json as codec
+import secrets
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli.client import connect, path_of
+from cli.output import Json, emit, emit_all, emit_or_say, say, table
+
+app = typer.Typer(help="Domains that the account sends from, proven by DNS.", no_args_is_help=True)
+
+COLUMNS: Final = ("sender", "state", "created_at", "proven_at")
+Domain = Annotated[str, typer.Argument(metavar="DOMAIN", help="A domain, such as news.example.com.")]
+
+
+@app.command("list")
+def list_domains(ctx: typer.Context, json: Json = False) -> None:
+    """List what the account may send from, and its claims."""
+    rows = connect(ctx).get("/senders")["items"]
+    if json:
+        emit_all(rows)
+    else:
+        table(COLUMNS, rows, empty="no senders: claim a domain with `posthaste domain add DOMAIN`")
+
+
+@app.command()
+def add(ctx: typer.Context, domain: Domain, json: Json = False) -> None:
+    """Claim a domain. Shows the DNS record to publish."""
+    body = codec.dumps({"domain": domain}).encode()
+    found = connect(ctx).post("/senders", body, key=secrets.token_urlsafe(24))
+    name = found.get("sender")
+    text = f"publish this record, then run `posthaste domain verify {name}`:\n{_record(found)}"
+    emit_or_say(found, json=json, text=text)
+
+
+@app.command()
+def show(ctx: typer.Context, domain: Domain, json: Json = False) -> None:
+    """Show a domain, and what DNS says of SPF, DKIM and DMARC."""
+    _shown(connect(ctx).get(path_of("senders", domain)), json=json)
+
+
+@app.command()
+def verify(ctx: typer.Context, domain: Domain, json: Json = False) -> None:
+    """Look for the record that proves a domain."""
+    path = path_of("senders", domain, "/verify")
+    _shown(connect(ctx).post(path, b"", key=secrets.token_urlsafe(24)), json=json)
+
+
+@app.command()
+def remove(ctx: typer.Context, domain: Domain, json: Json = False) -> None:
+    """Give up a domain. The account no longer sends from it."""
+    found = connect(ctx).delete(path_of("senders", domain))
+    emit_or_say(found, json=json, text=f"{found.get('domain')} is given up: the account no longer sends from it")
+
+
+def _record(found: dict[str, Any]) -> str:
+    record = found.get("record") or {}
+    return f'{record.get("name")} TXT "{record.get("value")}"'
+
+
+def _shown(found: dict[str, Any], *, json: bool) -> None:
+    if json:
+        emit(found)
+        return
+    say(f"{found.get('sender')}: {found.get('state')}")
+    if found.get("state") == "pending":
+        say(_record(found))
+    for check in found.get("checks", []):
+        words = check.get("advice") or check.get("found") or ""
+        say(f"{check.get('name')}: {check.get('state')}{' - ' if words else ''}{words}")

@@ -1,0 +1,259 @@
+"""Senders: what operators have granted, and domains that the account proves to be its own by a DNS record."""
+
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from functions.api.call import Call
+from functions.api.requests import Input
+from functions.api.views import Time, View, at
+from shared.domain import senders as rules
+from shared.domain.accounts import Scope, sender_of
+from shared.domain.namespaces import KeyKind
+from shared.domain.senders import CheckState, DnsCheck, SenderClaim
+from shared.ports import Dns, DnsUnanswered
+from shared.web.http import Answer
+from shared.web.problems import Problem, invalid, missing
+from shared.web.routing import AnyRoute, Nothing, Route
+
+State = Literal["granted", "proven", "pending"]
+
+
+class NewSender(Input):
+    """A domain that the account claims."""
+
+    domain: str = Field(min_length=3, max_length=253, examples=["news.example.com"])
+
+
+class DnsRecord(View):
+    """A DNS record that the domain's owner publishes."""
+
+    type: Literal["TXT"]
+    name: str
+    value: str
+
+
+class CheckView(View):
+    """What DNS says of one matter."""
+
+    name: str = Field(description="`spf`, `dkim` or `dmarc`.")
+    state: CheckState = Field(description="`unknown`: DNS did not answer.")
+    found: str | None
+    advice: str | None = Field(description="What to do; null if nothing.")
+
+
+class SenderView(View):
+    """An address or a domain that the account sends from."""
+
+    sender: str
+    state: State = Field(
+        description="`granted` by an operator; `proven` by the record; `pending`: only test keys send from it."
+    )
+    record: DnsRecord | None = Field(description="The record that proves the domain; null for what is granted.")
+    created_at: Time | None
+    proven_at: Time | None = Field(description="When the record was last found by a call of `verify`.")
+
+
+class SenderList(View):
+    """All senders of an account."""
+
+    items: list[SenderView]
+    next_cursor: None = Field(None, description="Always null: all senders are in one answer.")
+
+
+class CheckedSender(SenderView):
+    """A sender, with what DNS says of its domain now."""
+
+    checks: list[CheckView]
+
+
+class SenderRemoved(View):
+    """The claim is given up."""
+
+    domain: str
+    removed: Literal[True]
+
+
+def _account(call: Call[Any, Any], *kinds: KeyKind) -> str:
+    if call.key.kind not in kinds:
+        raise Problem("live_key_needed")
+    return call.key.account
+
+
+def _domain(text: str, field: str = "domain") -> str:
+    """Return a domain in the form it is compared; Problem for what is none."""
+    try:
+        found = sender_of(text)
+    except ValueError:
+        raise invalid(field, "Not a domain, such as news.example.com.") from None
+    if "@" in found or "." not in found:
+        raise invalid(field, "Give a domain, such as news.example.com, without an address.")
+    return found
+
+
+def _fields(claim: SenderClaim, account: str) -> dict[str, Any]:
+    record = DnsRecord(type="TXT", name=rules.record_name(claim.domain), value=rules.record_value(account))
+    state: State = "proven" if claim.proven_at else "pending"
+    times = {"created_at": at(claim.created_at), "proven_at": at(claim.proven_at)}
+    return {"sender": claim.domain, "state": state, "record": record, **times}
+
+
+def _granted(sender: str) -> dict[str, Any]:
+    return {"sender": sender, "state": "granted", "record": None, "created_at": None, "proven_at": None}
+
+
+def _check(name: str, look: Callable[[], DnsCheck]) -> CheckView:
+    try:
+        found = look()
+    except DnsUnanswered:
+        found = rules.unanswered(name)
+    return CheckView(name=name, state=found.state, found=found.found or None, advice=found.advice or None)
+
+
+def _checks(dns: Dns, domain: str) -> list[CheckView]:
+    def dmarc() -> DnsCheck:
+        texts = (dns.texts(name) for name in rules.dmarc_names(domain))
+        return rules.dmarc(next((found for found in texts if found), []), domain)
+
+    return [
+        _check("spf", lambda: rules.spf(dns.texts(domain))),
+        _check("dkim", lambda: rules.dkim(exists=dns.exists(f"_domainkey.{domain}"))),
+        _check("dmarc", dmarc),
+    ]
+
+
+def pages(call: Call[Nothing, Nothing]) -> Answer:
+    """Return all senders: granted ones, then claims."""
+    account = _account(call, KeyKind.LIVE, KeyKind.TEAM)
+    granted = call.services.accounts.list_senders(account)
+    claims = [x for x in call.services.claims.list(account) if x.domain not in granted]
+    items = [*map(_granted, granted), *(_fields(x, account) for x in claims)]
+    return SenderList(items=[SenderView(**x) for x in items], next_cursor=None).answer()
+
+
+def read(call: Call[Nothing, Nothing]) -> Answer:
+    """Return a sender with what DNS says now."""
+    account = _account(call, KeyKind.LIVE, KeyKind.TEAM)
+    return _shown(call, account, _domain(call.path["domain"])).answer()
+
+
+def _shown(call: Call[Any, Any], account: str, domain: str) -> CheckedSender:
+    claim = call.services.claims.get(account, domain)
+    if domain in call.services.accounts.list_senders(account):
+        fields = _granted(domain)
+    elif claim is not None:
+        fields = _fields(claim, account)
+    else:
+        raise missing("sender", domain)
+    return CheckedSender(**fields, checks=_checks(call.services.dns(), domain))
+
+
+def create(call: Call[Nothing, NewSender]) -> Answer:
+    """Claim a domain; repeating it changes nothing."""
+    account, domain = _account(call, KeyKind.LIVE), _domain(call.body.domain)
+    claim = call.services.claims.add(account, domain, by=call.key.id)
+    if claim is None:
+        raise Problem("too_many_domains")
+    return SenderView(**_fields(claim, account)).answer(201, {"Location": f"/senders/{domain}"})
+
+
+def verify(call: Call[Nothing, Nothing]) -> Answer:
+    """Look for the record of a claim."""
+    account, domain = _account(call, KeyKind.LIVE), _domain(call.path["domain"])
+    claim = call.services.claims.get(account, domain)
+    if claim is None:
+        raise missing("sender", domain)
+    try:
+        texts = call.services.dns().texts(rules.record_name(domain))
+    except DnsUnanswered:
+        raise Problem("dns_unanswered") from None
+    if not rules.proves(texts, account):
+        record = f"{rules.record_name(domain)} TXT {rules.record_value(account)}"
+        said = f"It has {len(texts)} other TXT records." if texts else "It has no TXT record."
+        raise Problem("not_proven", f"DNS does not show the record {record}. {said} A new record can take an hour.")
+    call.services.claims.prove(account, claim, by=call.key.id)
+    return _shown(call, account, domain).answer()
+
+
+def delete(call: Call[Nothing, Nothing]) -> Answer:
+    """Give up a claim."""
+    account, domain = _account(call, KeyKind.LIVE), _domain(call.path["domain"])
+    if call.services.claims.remove(account, domain, by=call.key.id):
+        return SenderRemoved(domain=domain, removed=True).answer()
+    if domain in call.services.accounts.list_senders(account):
+        raise Problem("granted_sender")
+    raise missing("sender", domain)
+
+
+ROUTES: Final[tuple[AnyRoute, ...]] = (
+    Route(
+        method="GET",
+        path="/senders",
+        name="listSenders",
+        tag="Senders",
+        summary="Addresses and domains that the account sends from",
+        scope=Scope.READ,
+        handler=pages,
+        query=Nothing,
+        body=Nothing,
+        answers={200: SenderList},
+        problems=("live_key_needed",),
+    ),
+    Route(
+        method="POST",
+        path="/senders",
+        name="createSender",
+        tag="Senders",
+        summary="Claim a domain",
+        description="Returns the TXT record to publish. Until DNS shows it, only test keys send from the domain. The "
+        "record stays in place: without it the account may no longer send. Needs a live key.",
+        scope=Scope.ADMIN,
+        handler=create,
+        query=Nothing,
+        body=NewSender,
+        body_required=True,
+        answers={201: SenderView},
+        problems=("too_many_domains", "live_key_needed"),
+    ),
+    Route(
+        method="GET",
+        path="/senders/{domain}",
+        name="getSender",
+        tag="Senders",
+        summary="A domain, with what DNS says of SPF, DKIM and DMARC",
+        scope=Scope.READ,
+        handler=read,
+        query=Nothing,
+        body=Nothing,
+        answers={200: CheckedSender},
+        problems=("not_found", "live_key_needed"),
+    ),
+    Route(
+        method="POST",
+        path="/senders/{domain}/verify",
+        name="verifySender",
+        tag="Senders",
+        summary="Look for the record that proves a domain",
+        description="The account may send from the domain as soon as DNS shows the record, also without this call.",
+        scope=Scope.ADMIN,
+        handler=verify,
+        query=Nothing,
+        body=Nothing,
+        answers={200: CheckedSender},
+        problems=("not_found", "not_proven", "dns_unanswered", "live_key_needed"),
+    ),
+    Route(
+        method="DELETE",
+        path="/senders/{domain}",
+        name="deleteSender",
+        tag="Senders",
+        summary="Give up a domain",
+        scope=Scope.ADMIN,
+        handler=delete,
+        query=Nothing,
+        body=Nothing,
+        answers={200: SenderRemoved},
+        problems=("not_found", "granted_sender", "live_key_needed"),
+    ),
+)

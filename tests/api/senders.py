@@ -1,0 +1,31 @@
+"""What the API under test has of senders, recipients and DNS."""
+
+from typing import Any
+
+from shared.adapters.dynamo.accounts.claims import DynamoClaims
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.recipients.guests import Guests
+from shared.adapters.dynamo.recipients.texts import DynamoTexts
+from shared.engine.intake.proven import Proofs, ProvenSenders
+from shared.ports import Clock, Senders
+from tests.fakes.dns import FakeDns
+from tests.fakes.links import FakeLinks
+
+
+def account_parts(functions: Dynamo, records: str, clock: Clock) -> dict[str, Any]:
+    """Return the services of that name."""
+    dns = FakeDns()
+    return {
+        "guests": Guests(functions, records, clock),
+        "claims": DynamoClaims(functions, records, clock),
+        "dns": lambda: dns,
+        "texts": DynamoTexts(functions, records=records),
+        "links": FakeLinks(),
+    }
+
+
+def proven(granted: Senders, parts: dict[str, Any], clock: Clock) -> Senders:
+    """Return who may send as whom."""
+    return ProvenSenders(
+        granted=granted, proofs=Proofs(claims=parts["claims"], dns=parts["dns"], clock=clock), clock=clock
+    )
