@@ -40,7 +40,7 @@ class CheckView(View):
     name: str = Field(description="`spf`, `dkim` or `dmarc`.")
     state: CheckState = Field(description="`unknown`: DNS did not answer.")
     found: str | None
-    advice: str | None = Field(description="What to do; null if nothing.")
+    advice: str | None = Field(description="The next step, null if there is none.")
 
 
 class SenderView(View):
@@ -48,7 +48,7 @@ class SenderView(View):
 
     sender: str
     state: State = Field(
-        description="`granted` by an operator; `proven` by the record; `pending`: only test keys send from it."
+        description="`granted` by an operator, or `proven` by the record. If `pending`, only test keys send from it."
     )
     record: DnsRecord | None = Field(description="The record that proves the domain; null for what is granted.")
     created_at: Time | None
@@ -221,7 +221,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         path="/senders/{domain}",
         name="getSender",
         tag="Senders",
-        summary="A domain, with what DNS says of SPF, DKIM and DMARC",
+        summary="A domain, with its SPF, DKIM and DMARC",
         scope=Scope.READ,
         handler=read,
         query=Nothing,
