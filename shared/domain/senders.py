@@ -17,7 +17,7 @@ _LABEL: Final = "_posthaste"
 
 
 class CheckState(StrEnum):
-    """What DNS has of a record."""
+    """Whether DNS has a record."""
 
     FOUND = "found"
     MISSING = "missing"
@@ -44,7 +44,7 @@ class SenderClaim:
 
 @dataclass(frozen=True, slots=True)
 class DnsCheck:
-    """What DNS says of one matter.
+    """A finding about the DNS of a domain.
 
     Attributes:
         name: `spf`, `dkim` or `dmarc`.

@@ -35,7 +35,7 @@ class DnsRecord(View):
 
 
 class CheckView(View):
-    """What DNS says of one matter."""
+    """A finding about the DNS of a domain."""
 
     name: str = Field(description="`spf`, `dkim` or `dmarc`.")
     state: CheckState = Field(description="`unknown`: DNS did not answer.")
