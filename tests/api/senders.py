@@ -29,3 +29,10 @@ def proven(granted: Senders, parts: dict[str, Any], clock: Clock) -> Senders:
     return ProvenSenders(
         granted=granted, proofs=Proofs(claims=parts["claims"], dns=parts["dns"], clock=clock), clock=clock
     )
+
+
+def claimed(api: Any) -> tuple[str, ...]:
+    """Return the name of a domain that an API's account claims, and whose DNS names the account."""
+    assert api.call("POST", "/senders", {"domain": "news.example.net"}).status == 201
+    api.services.dns().records["_posthaste.news.example.net"] = [f"posthaste-account={api.account}"]
+    return ("news.example.net",)
