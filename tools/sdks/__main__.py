@@ -80,19 +80,21 @@ def packages(into: Path = ROOT / "dist", work: Path = ROOT / "build" / "posthast
 
     Args:
         into: the folder they are put in.
-        work: a folder for what the npm package is made from.
+        work: a folder for what they are made from, which is emptied first: builds at once do not meet.
     """
     uv = str(Path(sys.executable).with_name("uv"))
     how = ("--offline", "--no-build-isolation", "--python", sys.executable)
-    _run(uv, "build", "-q", *how, "--out-dir", str(into), str(PYTHON))
     shutil.rmtree(work, ignore_errors=True)
-    _run("npx", "tsc", "-p", "tsconfig.build.json", "--outDir", str(work / "dist"), folder=TYPESCRIPT)
+    copy, package = work / "python", work / "typescript"
+    shutil.copytree(PYTHON, copy, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
+    _run(uv, "build", "-q", *how, "--out-dir", str(into), str(copy))
+    _run("npx", "tsc", "-p", "tsconfig.build.json", "--outDir", str(package / "dist"), folder=TYPESCRIPT)
     for name in ("README.md", "LICENSE"):
-        shutil.copy(TYPESCRIPT / name, work)
+        shutil.copy(TYPESCRIPT / name, package)
     facts = json.loads((TYPESCRIPT / "package.json").read_text(encoding="utf-8"))
     kept = {name: value for name, value in facts.items() if name not in {"scripts", "devDependencies"}}
-    (work / "package.json").write_text(json.dumps(kept | {"version": version()}, indent=2), encoding="utf-8")
-    _run("npm", "pack", "--silent", "--pack-destination", str(into), folder=work)
+    (package / "package.json").write_text(json.dumps(kept | {"version": version()}, indent=2), encoding="utf-8")
+    _run("npm", "pack", "--silent", "--pack-destination", str(into), folder=package)
     names = (f"posthaste_sdk-{version()}-py3-none-any.whl", f"posthaste_sdk-{version()}.tar.gz")
     return [into / name for name in (*names, f"posthaste-sdk-{version()}.tgz")]
 
