@@ -23,7 +23,8 @@ from shared.contracts import calls_queue_name
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery
 from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import DEPLOYMENT, Endpoint
-from shared.engine.hooks.desk import HookDesk, MadeHook
+from shared.engine.hooks.desk import HookDesk
+from shared.engine.hooks.made import MadeHook
 from shared.engine.intake.declined import Declined
 from shared.ports import Clock
 from shared.web.problems import CODES, of_validation

@@ -228,3 +228,15 @@ def test_an_endpoint_with_a_url_is_not_fetched_from(api: Api) -> None:
     hook = listening(api)["id"]
     unknown = api.call("POST", f"/hooks/{hook}/pending/1.evt_1/done", {"status": 200}, key=api.test_key())
     assert unknown.code == "not_found"
+
+
+def test_a_repeated_creation_makes_one_endpoint_and_shows_its_secret_again(api: Api) -> None:
+    key = {"idempotency-key": "shop-1"}
+    first = api.call("POST", "/hooks", NEW, headers=key)
+    again = api.call("POST", "/hooks", NEW, headers=key)
+    assert (again.status, again.json) == (201, first.json)
+    assert again.headers["location"] == first.headers["location"]
+    assert again.headers["idempotency-replayed"] == "true"
+    assert len(api.call("GET", "/hooks").json["items"]) == 1
+    other = api.call("POST", "/hooks", {**NEW, "batch": True}, headers=key)
+    assert (other.status, other.json["code"]) == (422, "idempotency_mismatch")

@@ -190,3 +190,9 @@ def test_queues_and_functions_are_those_of_the_contracts(hooks: Template) -> Non
     assert {u.rpartition("/")[2] for u in urls} == QUEUES
     handlers = {service: text(x["Handler"]) for service, x in hooks.functions().items()}
     assert handlers == {x: contracts.HANDLERS[x] for x in ("gather_hooks", "call_hooks")}
+
+
+def test_no_stream_has_more_readers_than_dynamodb_allows(local_hooks: Template) -> None:
+    streams = [json.dumps(x["EventSourceArn"]) for x in local_hooks.of("Lambda::EventSourceMapping").values()]
+    read = ["Records" if "Records" in x else "Ops" for x in streams if "StreamArn" in x]
+    assert sorted(read) == ["Ops", "Ops", "Records", "Records"]

@@ -1,5 +1,6 @@
 """Endpoints of webhooks: created, listed, changed, rotated, deleted."""
 
+import json
 from typing import Any, Final
 
 from functions.api.call import Call, now_of
@@ -20,18 +21,38 @@ from functions.api.hooks.views import (
 from shared.domain.accounts import Scope
 from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import Endpoint
+from shared.ports import Idempotency, Mismatch, Replay
 from shared.web.http import Answer
+from shared.web.idempotency import earlier, record_of, repeated
 from shared.web.problems import missing
 from shared.web.routing import AnyRoute, Nothing, Route
 
 
 def create(call: Call[Nothing, NewHook]) -> Answer:
-    """Create an endpoint; its secret is in this answer only, so no Idempotency-Key repeats it."""
-    body = call.body
+    """Create an endpoint. Its secret is not stored with the request's key: a repeat derives it anew."""
+    before = earlier(call, 201)
+    if before is not None:
+        return _again(call, before)
+    body, now = call.body, now_of(call)
     draft = HookDraft(body.url, tuple(body.events), body.description, batch=body.batch, format=body.format)
-    made = accepted(call.services.hooks().desk.create(call.key.namespace, draft, by=call.key.id))
+
+    def record(made: Endpoint) -> Idempotency | None:
+        return record_of(call, hook_view(made, now).model_dump_json())
+
+    found = call.services.hooks().desk.create_once(call.key.namespace, draft, by=call.key.id, record=record)
+    if isinstance(found, Replay | Mismatch):
+        return _again(call, repeated(found, 201))
+    made = accepted(found)
     where = {"Location": f"/hooks/{made.endpoint.id}"}
-    return secret_view(made.endpoint, made.secret, now_of(call)).answer(201, where)
+    return secret_view(made.endpoint, made.secret, now).answer(201, where)
+
+
+def _again(call: Call[Any, Any], before: Answer) -> Answer:
+    """Return the answer of the request that created an endpoint once more, with its secret."""
+    said = json.loads(before.body)
+    secret = call.services.hooks().desk.repeat(said["id"])
+    headers = {**before.headers, "Location": f"/hooks/{said['id']}"}
+    return HookSecret(**said, secret=secret).answer(201, headers)
 
 
 def every(call: Call[Nothing, Nothing]) -> Answer:
@@ -104,6 +125,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         answers={201: HookSecret},
         problems=("url_not_allowed", "too_many_hooks"),
         body_required=True,
+        idempotent=True,
     ),
     Route(
         method="GET",

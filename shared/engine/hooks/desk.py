@@ -1,7 +1,7 @@
 """Where endpoints are made and changed, and where their deliveries are looked at and made again."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.domain.audit import EVERYONE, Act, audited, masked
@@ -19,6 +19,7 @@ from shared.domain.hooks.endpoint import (
     MAX_ENDPOINTS,
     DisabledReason,
     Endpoint,
+    EndpointState,
     disabled,
     enabled,
     is_endpoint,
@@ -29,8 +30,19 @@ from shared.domain.hooks.kinds import ACCOUNT_KINDS, DEPLOYMENT_KINDS, HookKind,
 from shared.domain.hooks.signature import secret_of
 from shared.domain.hooks.work import LOOK_MS, HookWork, ReplayOrder
 from shared.domain.times import Millis
+from shared.engine.hooks.made import MadeHook, Record, new_hook, no_record
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
-from shared.ports import Clock, Endpoints, HookHints, HookQueue, HookSecrets, Retriable, Works
+from shared.ports import (
+    Clock,
+    Endpoints,
+    HookHints,
+    HookQueue,
+    HookSecrets,
+    Mismatch,
+    Replay,
+    Retriable,
+    Works,
+)
 
 KNOWN_MS: Final[Millis] = 11_000
 """Processes remember for ten seconds that a namespace has no endpoint."""
@@ -39,15 +51,9 @@ TRIES: Final = 5
 MINUTE_MS: Final[Millis] = 60_000
 MAX_DESCRIPTION: Final = 200
 """Characters."""
+FIRST_SECRET: Final = 1
+"""Version of the secret that an endpoint is created with."""
 ENDED: Final = frozenset({DeliveryState.DELIVERED, DeliveryState.FAILED})
-
-
-@dataclass(frozen=True, slots=True)
-class MadeHook:
-    """An endpoint with a new secret, which is shown once."""
-
-    endpoint: Endpoint
-    secret: str
 
 
 class HookDesk:
@@ -86,23 +92,45 @@ class HookDesk:
 
     @as_value
     def create(self, namespace: str, draft: HookDraft, *, by: str) -> MadeHook:
-        """Create an endpoint, and post a `test` event to it.
-
-        That of a namespace's first endpoint is posted when all processes look for its events: what happens after it
-        was answered is not missed.
+        """Create an endpoint, and post a `test` event to it; see `create_once`.
 
         Args:
             namespace: whose it is: of an account's live or test keys, or DEPLOYMENT.
             draft: its settings; URL and events are needed.
             by: the actor.
         """
-        if draft.url is None:
-            raise invalid("url", "An endpoint needs a URL.")
-        made = self._made(namespace, draft, by)
-        proof = self._proof(made.endpoint)
-        wait = KNOWN_MS if len(self._endpoints.of(namespace)) == 1 else 0
-        self._post(made.endpoint, replace(proof, due=proof.due + wait), delay=wait)
-        return made
+        return new_hook(self._created(namespace, draft, by, no_record))
+
+    @as_value
+    def create_once(self, namespace: str, draft: HookDraft, *, by: str, record: Record) -> MadeHook | Replay | Mismatch:
+        """Create an endpoint, unless an earlier request with the same key did, and post a `test` event to it.
+
+        That of a namespace's first endpoint is posted when all processes look for its events: what happens after it
+        was answered is not missed.
+
+        Args:
+            namespace: whose it is.
+            draft: its settings.
+            by: the actor.
+            record: makes the record of the request's idempotency key.
+        """
+        return self._created(namespace, draft, by, record)
+
+    def repeat(self, name: str) -> str:
+        """Return the first secret of an endpoint that a repeated request has created, by its id.
+
+        The process that created it may have died before it asked for the proof: that is done now.
+        """
+        found = self._endpoints.get(name)
+        if found is not None and found.state is EndpointState.PROVING and self._works.get(name) is None:
+            self._ask(found)
+        return secret_of(self._secrets.master(), name, FIRST_SECRET)
+
+    def _ask(self, endpoint: Endpoint) -> None:
+        """Post the first `test` event to an endpoint, when all processes look for its events."""
+        proof = self._proof(endpoint)
+        wait = KNOWN_MS if len(self._endpoints.of(endpoint.namespace)) == 1 else 0
+        self._post(endpoint, replace(proof, due=proof.due + wait), delay=wait)
 
     @as_value
     def listen(self, namespace: str, draft: HookDraft, *, by: str) -> MadeHook:
@@ -113,7 +141,7 @@ class HookDesk:
             draft: its events.
             by: the actor.
         """
-        return self._made(namespace, replace(draft, url=None), by)
+        return new_hook(self._made(namespace, replace(draft, url=None), by, no_record))
 
     def find(self, namespace: str, name: str) -> Endpoint | None:
         """Return an endpoint of a namespace by its id; None if the namespace has none of this id."""
@@ -248,7 +276,15 @@ class HookDesk:
 
     # Parts
 
-    def _made(self, namespace: str, draft: HookDraft, by: str) -> MadeHook:
+    def _created(self, namespace: str, draft: HookDraft, by: str, record: Record) -> MadeHook | Replay | Mismatch:
+        if draft.url is None:
+            raise invalid("url", "An endpoint needs a URL.")
+        made = self._made(namespace, draft, by, record)
+        if isinstance(made, MadeHook):
+            self._ask(made.endpoint)
+        return made
+
+    def _made(self, namespace: str, draft: HookDraft, by: str, record: Record) -> MadeHook | Replay | Mismatch:
         now = self._now()
         listener = draft.url is None
         bare = Endpoint(new_endpoint_id(now), namespace, "", (), now, proven=listener)
@@ -258,8 +294,11 @@ class HookDesk:
         self._make_room(namespace, now)
         data: dict[str, str | int] = {"events": len(made.events), **self._host(made)}
         event = audited(_log(namespace), now, made.id, Act.HOOK_CREATED, by, data)
-        if self._endpoints.create(made, None, event=event) is None:
+        stored = self._endpoints.create(made, record(made), event=event)
+        if stored is None:
             raise Decline("too_many_hooks")
+        if isinstance(stored, Replay | Mismatch):
+            return stored
         return MadeHook(made, self._secret(made))
 
     def _make_room(self, namespace: str, now: Millis) -> None:

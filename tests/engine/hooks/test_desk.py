@@ -12,8 +12,9 @@ from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import DEPLOYMENT, LISTENER_MS, MAX_ENDPOINTS, Endpoint, EndpointState, HookFormat
 from shared.domain.hooks.signature import secret_of, signed_headers
 from shared.domain.hooks.work import HookWork, ReplayOrder
-from shared.engine.hooks.desk import KNOWN_MS, HookDesk, MadeHook
+from shared.engine.hooks.desk import KNOWN_MS, HookDesk
 from shared.engine.hooks.listening import ListenerDesk
+from shared.engine.hooks.made import MadeHook
 from shared.engine.intake.declined import Declined
 from tests.fakes.clock import FakeClock
 from tests.fakes.hooks.endpoints import FakeEndpoints
@@ -352,3 +353,17 @@ def test_a_poll_is_noted_by_the_minute_and_keeps_a_listener(office: Office) -> N
     assert office.desk.every(OURS) == []
     office.listener()
     assert endpoint.id not in office.endpoints.items
+
+
+def test_a_repeated_creation_asks_for_the_proof_that_the_first_did_not_live_to_ask_for() -> None:
+    office = Office()
+    made = office.made()
+    name, asked = made.endpoint.id, len(office.queue.waiting)
+    assert office.desk.repeat(name) == made.secret
+    assert len(office.queue.waiting) == asked
+    office.queue.waiting.clear()
+    office.queue.works.clear()
+    assert office.desk.repeat(name) == made.secret
+    assert [x.kind for x in office.queue.waiting.values()] == ["test"]
+    office.desk.rotate(office.endpoints.items[name], by="key")
+    assert office.desk.repeat(name) == made.secret

@@ -1,0 +1,30 @@
+"""Endpoints as they are created: with their secret, and once for each idempotency key."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from shared.domain.hooks.endpoint import Endpoint
+from shared.ports import Idempotency, Mismatch, Replay
+
+
+@dataclass(frozen=True, slots=True)
+class MadeHook:
+    """An endpoint with a new secret, which is shown once."""
+
+    endpoint: Endpoint
+    secret: str
+
+
+Record = Callable[[Endpoint], Idempotency | None]
+"""Makes the record of a request's idempotency key, with the answer about the endpoint; None without a key."""
+
+
+def no_record(_endpoint: Endpoint) -> None:
+    """Make no record: the request has no key."""
+
+
+def new_hook(made: MadeHook | Replay | Mismatch) -> MadeHook:
+    """Return what was made for a request without a key."""
+    if not isinstance(made, MadeHook):
+        raise TypeError("a request without a key was made before")
+    return made
