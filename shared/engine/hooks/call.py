@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from shared.domain.audit import EVERYONE, SYSTEM, Act, Event, audited
-from shared.domain.hooks.delivery import DeliveryState, HookDelivery, again, is_expired
+from shared.domain.hooks.delivery import HookDelivery, again, is_expired
 from shared.domain.hooks.endpoint import (
     DEPLOYMENT,
     LISTENER_MS,
@@ -233,14 +233,15 @@ class CallHooks:
         turn.settling = turn.settling and len(results) == len(ended)
         turn.under_way -= len(results)
         moves = [(x.delivery, turn.judged(x, self._now(), self._draw())) for x in results]
-        backlog.waiting += [new for _, new in moves if new.state is DeliveryState.PENDING]
-        if any(isinstance(x.fault, Retriable) for x in results) or (results and self._noted(turn, endpoint, results)):
+        if turn.is_starved or self._noted(turn, endpoint, results):
             backlog.stopped = True
-        return [(old, new) for old, new in moves if new != old]
+        return backlog.moved(moves)
 
     def _noted(self, turn: Turn, endpoint: Endpoint, results: Sequence[HookResult]) -> bool:
         """Prove or disable an endpoint by what it answered; return whether it has changed."""
         now = self._now()
+        if not results:
+            return False
         if any(x.gone for x in results):
             self._change(endpoint.id, lambda x: disabled(x, DisabledReason.GONE, now))
         elif turn.work.is_failing(now):

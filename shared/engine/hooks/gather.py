@@ -168,12 +168,27 @@ class Gatherer:
             was = told.get((x.job, x.chunk)) or ToldCells(x.job, x.chunk, b"", 0, x.ttl)
             if was.cells == x.cells and not was.begun_at:
                 continue
-            claim = None if _is_at_work(was, now) else self._told.begin(was, x.cells, now)
-            if claim is not None and (claim.begun_at == now or not _is_at_work(claim, now)):
+            claim = self._claim(was, x, now)
+            if claim is not None:
                 begun.append((replace(x, cells=claim.begun), claim))
-            if claim is None or claim.begun != x.cells or claim.begun_at != now:
+            if claim is None or claim.begun != x.cells:
                 later.append((x.job, x.chunk))
         return begun, later
+
+    def _claim(self, was: ToldCells, ledger: Ledger, now: Millis) -> ToldCells | None:
+        """Return what is to be handed on of a chunk; None: it is left to another for now, or something else was noted.
+
+        Args:
+            was: what was handed on, as read.
+            ledger: as read after that.
+            now: Unix milliseconds.
+        """
+        if _is_at_work(was, now):
+            return None
+        claim = self._told.begin(was, ledger.cells, now)
+        if claim is None or (claim.begun_at != now and _is_at_work(claim, now)):
+            return None
+        return claim
 
     def _hand_on(
         self,

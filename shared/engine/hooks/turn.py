@@ -65,6 +65,11 @@ class Backlog:
         """Whether what waits the shortest may not have been read."""
         return bool(self.after) and not self.left
 
+    def moved(self, moves: Moves) -> Moves:
+        """Note what is put off; return those moves that change something."""
+        self.waiting += [new for _, new in moves if new.state is DeliveryState.PENDING]
+        return [(old, new) for old, new in moves if new != old]
+
     def is_due(self, now: Millis) -> bool:
         """Tell whether something that was read is due."""
         return bool(self.left) and self.left[0].due <= now
