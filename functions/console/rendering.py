@@ -83,6 +83,7 @@ class Pages:
             "csrf": look.services.sessions.token(visitor.name) if visitor else "",
             "account": look.path.get("account", "") if look.role else "",
             "may_send": look.may(Scope.SEND),
+            "may_admin": look.may(Scope.ADMIN),
             "now": look.services.now,
         }
 

@@ -6,6 +6,7 @@ from functions.console import files
 from functions.console.pages.accounts import routes as accounts
 from functions.console.pages.jobs import changes as job_changes
 from functions.console.pages.jobs import routes as jobs
+from functions.console.pages.members import routes as members
 from functions.console.pages.messages import routes as messages
 from functions.console.pages.overview import routes as overview
 from functions.console.pages.sign_in import routes as sign_in
@@ -21,4 +22,5 @@ ROUTES: Final[tuple[PageRoute, ...]] = (
     *jobs.ROUTES,
     *job_changes.ROUTES,
     *messages.ROUTES,
+    *members.ROUTES,
 )

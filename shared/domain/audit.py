@@ -57,6 +57,8 @@ class Act(StrEnum):
     KEY_REVOKED = "key.revoked"
     SENDER_ADDED = "sender.added"
     SENDER_REMOVED = "sender.removed"
+    MEMBER_INVITED = "member.invited"
+    MEMBER_REMOVED = "member.removed"
     UNDONE = "unsubscription.undone"
     SUPPRESSION_ADDED = "suppression.added"
     SUPPRESSION_CHANGED = "suppression.changed"

@@ -65,7 +65,7 @@ class People(Protocol):
         """End all sessions of a user that have begun until now."""
         ...
 
-    def invite(self, provider: str, login: str, account: str, role: Role) -> None:
+    def invite(self, provider: str, login: str, account: str, role: Role, *, by: str = ...) -> None:
         """Make whoever signs in with a login a member of an account; one who has a membership gets the new role.
 
         Args:
@@ -73,6 +73,32 @@ class People(Protocol):
             login: in any case of letters.
             account: the account's id.
             role: what they may do in it.
+            by: the actor, for the audit log.
+        """
+        ...
+
+    def waiting(self, account: str) -> list[tuple[str, Role]]:
+        """Return the logins that are invited to an account and have not signed in since, with their roles."""
+        ...
+
+    def withdraw(self, provider: str, login: str, account: str, *, by: str) -> None:
+        """Take an invitation back.
+
+        Args:
+            provider: its name in the settings.
+            login: in any case of letters.
+            account: the account's id.
+            by: the actor, for the audit log.
+        """
+        ...
+
+    def remove(self, user: str, account: str, *, by: str) -> None:
+        """Take a membership away.
+
+        Args:
+            user: the user's id.
+            account: the account's id.
+            by: the actor, for the audit log.
         """
         ...
 

@@ -127,7 +127,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         clock=clock,
         pages=Pages(assets),
         assets=assets,
-        people=DynamoPeople(Dynamo(client, sleep=clock.sleep), table, clock),
+        people=DynamoPeople(Dynamo(client, sleep=clock.sleep, homes=api.tables.alone), table, clock),
         sign_in=provider,
         sessions=Sessions(lambda: Keys("k" * 40, ("p" * 40,))),
         accounts=of.accounts,

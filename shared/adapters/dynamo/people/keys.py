@@ -5,7 +5,7 @@
 | a user with all memberships | `U#user / PROFILE`, `U#user / M#account` |
 | the user of an identity | `I#provider#subject / USER` |
 | memberships that wait for a first sign-in | `L#provider#login / M#account` |
-| the members of an account | `A#account / U#user` |
+| the members of an account, and logins that are invited | `A#account / U#user`, `A#account / L#provider#login` |
 | a session | `S#sha256 / SESSION` |
 """
 
@@ -15,6 +15,7 @@ from shared.adapters.dynamo.keys import Key, key
 
 MEMBER: Final = "M#"
 USER: Final = "U#"
+LOGIN: Final = "L#"
 
 
 def user_pk(user: str) -> str:
@@ -54,7 +55,7 @@ def identity(provider: str, subject: str) -> Key:
 
 def waiting_pk(provider: str, login: str) -> str:
     """Partition of what waits for somebody's first sign-in; logins know no case."""
-    return f"L#{provider}#{login.lower()}"
+    return f"{LOGIN}{provider}#{login.lower()}"
 
 
 def waiting(provider: str, login: str, account: str) -> Key:
@@ -66,6 +67,17 @@ def waiting(provider: str, login: str, account: str) -> Key:
         account: the account's id.
     """
     return key(waiting_pk(provider, login), f"{MEMBER}{account}")
+
+
+def invited(account: str, provider: str, login: str) -> Key:
+    """The same membership that waits, where the account's are.
+
+    Args:
+        account: the account's id.
+        provider: its name in the settings.
+        login: in any case of letters.
+    """
+    return key(account_pk(account), waiting_pk(provider, login))
 
 
 def session(digest: str) -> Key:

@@ -3,9 +3,11 @@
 A page costs two reads: the session, then its user with all memberships in one query.
 """
 
+from shared.adapters.dynamo.audit import puts
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.people import keys
+from shared.domain.audit import SYSTEM, Act, Event, audited, masked
 from shared.domain.ids import new_id
 from shared.domain.people import Identity, Membership, Person, Role, User, WebSession
 from shared.domain.times import Millis
@@ -67,17 +69,51 @@ class DynamoPeople:
             ExpressionAttributeValues={":now": n(self._now() + 1)},
         )
 
-    def invite(self, provider: str, login: str, account: str, role: Role) -> None:
-        """Make whoever signs in with a login a member of an account.
+    def invite(self, provider: str, login: str, account: str, role: Role, *, by: str = SYSTEM) -> None:
+        """Make whoever signs in with a login a member of an account, with an entry of the audit log.
 
         Args:
             provider: its name in the settings.
             login: in any case of letters.
             account: the account's id.
             role: what they may do in it.
+            by: the actor.
         """
-        item = {**keys.waiting(provider, login, account), "role": s(role.value), "at": n(self._now())}
-        self._db.call("put_item", TableName=self._table, Item=item)
+        now = self._now()
+        fields = {"role": s(role.value), "at": n(now)}
+        places = keys.waiting(provider, login, account), keys.invited(account, provider, login)
+        event = audited(account, now, masked(f"user:{login}"), Act.MEMBER_INVITED, by, {"role": role.value})
+        self._together([self._put({**place, **fields}) for place in places], event)
+
+    def waiting(self, account: str) -> list[tuple[str, Role]]:
+        """Return the logins that are invited to an account and have not signed in since, with their roles."""
+        found = self._db.partition(self._table, keys.account_pk(account), keys.LOGIN)
+        return [(x["sk"]["S"].split("#", 2)[2], Role(text(x, "role"))) for x in found]
+
+    def withdraw(self, provider: str, login: str, account: str, *, by: str) -> None:
+        """Take an invitation back.
+
+        Args:
+            provider: its name in the settings.
+            login: in any case of letters.
+            account: the account's id.
+            by: the actor, for the audit log.
+        """
+        places = keys.waiting(provider, login, account), keys.invited(account, provider, login)
+        event = audited(account, self._now(), masked(f"user:{login}"), Act.MEMBER_REMOVED, by)
+        self._together([self._delete(place) for place in places], event)
+
+    def remove(self, user: str, account: str, *, by: str) -> None:
+        """Take a membership away; the next page that the user asks for knows.
+
+        Args:
+            user: the user's id.
+            account: the account's id.
+            by: the actor, for the audit log.
+        """
+        places = keys.membership(user, account), keys.member(account, user)
+        event = audited(account, self._now(), user, Act.MEMBER_REMOVED, by)
+        self._together([self._delete(place) for place in places], event)
 
     def members(self, account: str) -> list[tuple[User, Membership]]:
         """Return the members of an account, by login."""
@@ -137,8 +173,9 @@ class DynamoPeople:
             key = {"pk": item["pk"], "sk": item["sk"]}
             still = {"TableName": self._table, "Key": key, "ConditionExpression": "attribute_exists(pk)"}
             actions = [
-                {"Put": {"TableName": self._table, "Item": {**keys.membership(user.id, account), **role}}},
-                {"Put": {"TableName": self._table, "Item": {**keys.member(account, user.id), **role}}},
+                self._put({**keys.membership(user.id, account), **role}),
+                self._put({**keys.member(account, user.id), **role}),
+                self._delete(keys.invited(account, identity.provider, identity.login)),
                 {"Delete": still},
             ]
             try:
@@ -159,6 +196,17 @@ class DynamoPeople:
             if x["sk"]["S"].startswith(keys.MEMBER)
         )
         return Person(_user(profile), mine)
+
+    def _put(self, item: Item) -> Item:
+        return {"Put": {"TableName": self._table, "Item": item}}
+
+    def _delete(self, key: Item) -> Item:
+        return {"Delete": {"TableName": self._table, "Key": key}}
+
+    def _together(self, actions: list[Item], event: Event) -> None:
+        """Write changes and their entry of the audit log in one transaction."""
+        entry = puts(self._db, self._table, event)
+        self._db.call("transact_write_items", TransactItems=[*actions, *entry])
 
     def _now(self) -> Millis:
         return int(self._clock.now() * 1000)
