@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from cli import local
 from cli.account import domains, guests, schedules, stats, suppressions, texts, timeline
 from cli.client import installed_version
-from cli.content import programs, updating, versions
+from cli.content import previewing, programs, updating, versions
 from cli.digests import digests, events
 from cli.doctor import doctor
 from cli.errors import CommandError, ExitCode
@@ -121,6 +121,7 @@ app.command("login")(login.login)
 app.command("logout")(login.logout)
 app.command("whoami")(login.whoami)
 app.add_typer(batches.app, name="batch")
+previewing.add_to(campaigns.app, templates.app)
 campaigns.app.command("update")(updating.update)
 app.add_typer(campaigns.app, name="campaign")
 app.add_typer(mails.app, name="mail")

@@ -18,7 +18,7 @@ from cli.output import Json, counted, emit, emit_or_say, say, surroundings, tabl
 from cli.sending import jobs, managing
 from cli.sending.managing import At, CampaignId, Rate
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
-from cli.sending.running import Plan, Runner, show_preview
+from cli.sending.running import Plan, Runner
 from cli.sending.words import left_of
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of
@@ -144,21 +144,6 @@ def watch(ctx: typer.Context, campaign: CampaignId, json: Json = False) -> None:
     if not isinstance(sent, list) or not sent:
         raise Failed("the campaign has sent nothing yet")
     _end(Runner(api, surroundings(ctx), json=json).follow(campaign, str(sent[-1])))
-
-
-@app.command()
-def preview(
-    ctx: typer.Context,
-    campaign: CampaignId,
-    row: Annotated[int, typer.Option(min=1, help="The recipient's position among the accepted rows.")] = 1,
-    json: Json = False,
-) -> None:
-    """Show what a recipient of the list would get."""
-    api = connect(ctx)
-    if json:
-        emit(api.get(_path(campaign, "/preview"), {"row": str(row)}))
-    else:
-        show_preview(api, campaign, row)
 
 
 @app.command()

@@ -200,19 +200,24 @@ class Runner:
             say(text)
 
 
-def show_preview(api: ApiClient, campaign: str, row: int = 1) -> None:
-    """Print what a recipient of a campaign's list would get.
+def show_preview(api: ApiClient, campaign: str, row: int | None = None) -> None:
+    """Print what a recipient of a campaign's list would get, or a message with example values if there is no list.
 
     Args:
         api: the API.
         campaign: the campaign's id.
-        row: the recipient's row in the list, from 1.
+        row: the recipient's row in the list, from 1; None: the first.
     """
-    found = api.get(path_of("campaigns", campaign, "/preview"), {"row": str(row)})
+    found = api.get(path_of("campaigns", campaign, "/preview"), {"row": str(row)} if row else None)
+    show_message(found, f"message {found['row']} of the list" if found.get("row") else "message with example values")
+
+
+def show_message(found: Mapping[str, Any], title: str) -> None:
+    """Print a message that is not sent yet; `title`: what it is."""
     texts = found.get("sms") or {}
     shown = {"to": found.get("recipient"), **{name: found.get(name) for name in ("from", "reply_to", "subject")}}
     shown |= {"segments": texts.get("segments"), "left out": found.get("skip"), "error": found.get("error")}
-    say(f"message {row} of the list:")
+    say(f"{title}:")
     for name, value in shown.items():
         if value:
             say(f"  {name.replace('_', ' ')}: {value}")

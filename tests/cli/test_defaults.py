@@ -243,6 +243,8 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("template", "put"): lambda _: ("mail.html", *MESSAGE),
     ("template", "versions"): lambda c: (c.template(),),
     ("template", "diff"): lambda c: (c.changed(),),
+    ("template", "preview"): lambda c: (c.template(), "--value", "name=Ann"),
+    ("template", "test"): lambda c: (c.template(), "me@example.com"),
     ("template", "delete"): lambda c: (c.template(),),
     ("program", "put"): lambda c: ("course", "--step", f"{c.text()}+28@9-12/SMS"),
     ("program", "list"): lambda c: c.there(c.program()),

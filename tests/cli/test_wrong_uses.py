@@ -15,7 +15,7 @@ STARTS: Final = ELSEWHERE
 WITH_ID: Final = (
     *((kind, verb) for kind in ("batch", "campaign") for verb in ("show", "watch", "logs", "stop", "resume", "retry")),
     *(("campaign", verb) for verb in ("stats", "send", "delete", "preview", "override-bounce-guard")),
-    *(("template", verb) for verb in ("show", "versions", "diff", "delete")),
+    *(("template", verb) for verb in ("show", "versions", "diff", "preview", "delete")),
     *(("program", verb) for verb in ("show", "delete")),
     ("campaign", "update"),
     ("mail", "show"),
