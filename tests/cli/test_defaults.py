@@ -31,14 +31,7 @@ NOTICE: Final = (
     "m1", "--first-name", "Ann", "--phone", "+61491570006", "--template", "t",
     "--method", "SMS", "--date", "2026-12-01",
 )  # fmt: skip
-ELSEWHERE: Final = {
-    ("local", "up"),
-    ("local", "down"),
-    ("local", "status"),
-    ("local", "fail"),
-    ("relay",),
-    ("hook", "listen"),
-}
+ELSEWHERE: Final = {*(("local", x) for x in ("up", "down", "status", "fail")), ("relay",), ("hook", "listen")}
 """Commands that need a local cloud, or run until they are stopped: `tests/deployed`, `tests/cli/relay` and
 `test_local_failing` run them."""
 
