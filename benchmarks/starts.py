@@ -19,6 +19,7 @@ from benchmarks.rig.cases import CASES
 from benchmarks.rig.rows import Row, named
 from shared import contracts
 from shared.contracts import Credential, Settings
+from shared.contracts.console import ConsoleSettings
 
 ROUNDS: Final = 15
 GOALS: Final = {"send": 60, "log": 60, "track": 60, "webhooks": 60, "api": 220}
@@ -56,6 +57,8 @@ def environment() -> dict[str, str]:
         contracts.ENV_RECORDS_TABLE: "records",
         contracts.ENV_OPS_TABLE: "ops",
         contracts.ENV_BUCKET: "bench",
+        contracts.ENV_CONSOLE: ConsoleSettings("github", "bench", ("somebody",)).dumps(),
+        contracts.ENV_PEOPLE_TABLE: "people",
         contracts.ENV_FEEDBACK_QUEUE_URL: "https://sqs.us-east-1.amazonaws.com/123456789012/feedback",
         contracts.ENV_DUE_QUEUE_URL: "https://sqs.us-east-1.amazonaws.com/123456789012/due",
         contracts.ENV_DUE_QUEUE_ARN: "arn:aws:sqs:us-east-1:123456789012:due",

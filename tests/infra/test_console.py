@@ -9,7 +9,7 @@ import pytest
 from infra.lint import synthesise
 from infra.local import sign_in
 from infra.settings import SettingsError
-from shared.contracts import ENV_CONSOLE
+from shared.contracts import ENV_CONSOLE, HANDLERS
 from shared.contracts.console import ConsoleSettings
 from tests.infra.conftest import TABLES, deployment
 from tests.infra.template import Template
@@ -42,6 +42,10 @@ def test_the_console_makes_no_account_key_or_sender(with_console: Template) -> N
     assert mine
     assert not any(s.actions & WRITES for s in mine)
     assert [s.partitions for s in mine if "dynamodb:Query" in s.actions] == [("ACCOUNTS",)]
+
+
+def test_its_function_runs_the_handler_of_the_contract(with_console: Template) -> None:
+    assert with_console.functions()["console"]["Handler"] == HANDLERS["console"]
 
 
 def test_only_the_console_knows_its_people_and_its_secret(with_console: Template) -> None:
