@@ -21,7 +21,7 @@ from tests.fakes.clock import FakeClock as EngineClock
 from tools import wheel
 from tools.closure import closure, imports
 
-OPERATORS = "this is a command of operators, which needs an extra: pipx install --force 'posthaste-cli[operator]'"
+OPERATORS = "this is a command of operators, which needs boto3: pipx inject posthaste-cli boto3"
 CHECKOUT = "this command needs a checkout of Posthaste"
 
 
