@@ -179,7 +179,8 @@ def test_the_shell_completes_commands(user: Path, tmp_path: Path, shell: str) ->
     more = {"_TYPER_COMPLETE_FISH_ACTION": "get-args"} if shell == "fish" else {}
     done = command(user, tmp_path, _POSTHASTE_COMPLETE=f"complete_{shell}", HOME=str(tmp_path), **asked, **more)
     assert {"login", "logout", "logs"} <= set(re.split(r"[^a-z]+", done.stdout))
-    shown = command(user, tmp_path, "--show-completion", shell, HOME=str(tmp_path))
+    named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # not the shell that runs the tests
+    shown = command(user, tmp_path, "--show-completion", shell, HOME=str(tmp_path), **named)
     assert "_POSTHASTE_COMPLETE" in shown.stdout
 
 
