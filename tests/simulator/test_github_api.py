@@ -26,10 +26,26 @@ def github() -> Iterator[Simulator]:
         yield sim
 
 
+OPENED: list[HttpClient] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """Close the connections that a test's clients keep."""
+    yield
+    while OPENED:
+        OPENED.pop().close()
+
+
+def wire() -> HttpClient:
+    """Return a transport that is closed after the test."""
+    OPENED.append(HttpClient(SystemClock()))
+    return OPENED[-1]
+
+
 def sign_in(sim: Simulator, known: str = "s", organizations: tuple[str, ...] = ("posthaste",)) -> GitHubSignIn:
     settings = ConsoleSettings("github", "client", organizations=organizations, base_url=f"{sim.url}/github")
-    clock = SystemClock()
-    return GitHubSignIn(settings, lambda: known, HttpClient(clock), clock)
+    return GitHubSignIn(settings, lambda: known, wire(), SystemClock())
 
 
 def ask(sim: Simulator, method: str, url: str, form: dict[str, str] | None = None, **headers: str) -> Any:
@@ -100,8 +116,7 @@ def test_the_api_wants_a_token_and_a_user_agent(github: Simulator) -> None:
 
 
 def test_a_provider_that_is_away_signs_nobody_in() -> None:
-    clock = SystemClock()
     settings = ConsoleSettings("github", "client", base_url="http://127.0.0.1:9")
-    away = GitHubSignIn(settings, lambda: "s", HttpClient(clock), clock)
+    away = GitHubSignIn(settings, lambda: "s", wire(), SystemClock())
     with pytest.raises(NotSignedIn, match="provider_unavailable"):
         away.identity("code", "v" * 64)
