@@ -4,6 +4,7 @@ from typing import Final
 
 from tests.mutants.accounts import ACCOUNTS
 from tests.mutants.campaigns import CAMPAIGNS
+from tests.mutants.consoles import CONSOLES
 from tests.mutants.digests import DIGESTS
 from tests.mutants.doors import DOORS
 from tests.mutants.endpoints import ENDPOINTS
@@ -220,6 +221,7 @@ MUTANTS: Final = (
     *LISTS,
     *OPERATORS,
     *CAMPAIGNS,
+    *CONSOLES,
     *SWITCHES,
     *ACCOUNTS,
 )

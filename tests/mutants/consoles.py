@@ -1,0 +1,44 @@
+"""Sabotages of the console: who is let in, and what a page may change."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+HANDLER: Final = "functions/console/handler.py"
+SIGN_IN: Final = "functions/console/pages/sign_in/routes.py"
+_TESTS: Final = "tests/console"
+
+CONSOLES: Final = (
+    Mutant(
+        "the console lets everybody in",
+        9,
+        SIGN_IN,
+        "    if not _allowed(look, identity):\n",
+        "    if False:\n",
+        f"{_TESTS}/test_sign_in.py::test_only_who_is_allowed_gets_a_session_and_nothing_is_stored_of_others[identity5-False]",
+    ),
+    Mutant(
+        "a form of another site moves the console",
+        9,
+        HANDLER,
+        'if look.request.method == "POST" and not',
+        "if False and not",
+        f"{_TESTS}/test_security.py::test_a_form_of_another_site_changes_nothing[nonsense]",
+    ),
+    Mutant(
+        "a session of the console never ends",
+        9,
+        HANDLER,
+        "if found is None or not found[0].valid_at(look.services.now, found[1].user):",
+        "if found is None:",
+        f"{_TESTS}/test_sign_in.py::test_a_session_that_is_over_shows_nothing[expired]",
+    ),
+    Mutant(
+        "a viewer of the console changes things",
+        9,
+        HANDLER,
+        "    if not allowed.may(screen.scope):\n",
+        "    if False:\n",
+        f"{_TESTS}/test_security.py::test_a_viewer_changes_nothing",
+    ),
+)
