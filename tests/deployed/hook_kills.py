@@ -74,8 +74,8 @@ class HookKills:
         return (
             f"seed {self.seed}: {self.messages} messages, {self.events} events in {self.requests} requests, "
             f"{self.repeats} repeated; {self.kills} workers killed; p95 of {len(self.waits)} acceptances from the "
-            f"change to the arrival {self.p95:.2f} s while another endpoint hangs; all arrived after {self.seconds:.0f} s; "
-            f"{len(self.wrong)} faults"
+            f"change to the arrival {self.p95:.2f} s while another endpoint hangs; all arrived after "
+            f"{self.seconds:.0f} s; {len(self.wrong)} faults"
         )
 
 

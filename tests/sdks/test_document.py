@@ -41,7 +41,8 @@ def test_an_operation_takes_a_key_where_the_document_says_so(document: Any, know
         asked = document["paths"][operation.path][operation.method.lower()].get("parameters", [])
         assert operation.keyed is any(x["name"] == "Idempotency-Key" for x in asked)
     assert known["createBatch"].keyed
-    assert not known["createHook"].keyed
+    assert known["createHook"].keyed
+    assert not known["createHookListener"].keyed
 
 
 def test_every_list_with_a_cursor_has_an_iterator(known: dict[str, SdkOperation]) -> None:

@@ -160,12 +160,12 @@ def test_a_post_that_takes_no_key_is_repeated_only_if_it_was_not_taken() -> None
     for fault in taken:
         server = Server(fault)
         with pytest.raises((ServerError, ConnectionFailedError)):
-            server.client().create_hook({"url": "https://shop.example.com/", "events": ["*"]})
+            server.client().create_hook_listener({"events": ["*"]})
         assert len(server.asked) == 1
         assert server.keys() == [None]
     for fault in (problem(429), httpx.ConnectError("refused")):
         server = Server(fault, good({"id": "hook_1"}, 201))
-        server.client().create_hook({"url": "https://shop.example.com/", "events": ["*"]})
+        server.client().create_hook_listener({"events": ["*"]})
         assert len(server.asked) == 2
 
 

@@ -125,14 +125,14 @@ test("it gives up after its tries and says what is known", async () => {
 });
 
 test("a POST that takes no key is repeated only if it was refused with 429", async () => {
-  const hook = { url: "https://shop.example.com/", events: ["*" as const] };
+  const listener = { events: ["*" as const] };
   for (const fault of [problem(500), problem(503), LOST]) {
     const server = new Server(fault);
-    await assert.rejects(server.client().createHook(hook));
+    await assert.rejects(server.client().createHookListener(listener));
     assert.deepEqual(server.keys(), [null]);
   }
   const server = new Server(problem(429), good({ id: "hook_1" }, 201));
-  await server.client().createHook(hook);
+  await server.client().createHookListener(listener);
   assert.equal(server.asked.length, 2);
 });
 
