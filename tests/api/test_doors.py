@@ -343,6 +343,10 @@ def test_a_team_key_sends_to_guests_alone(api: Api) -> None:
     job = taken(api, mail({"to": [boxes["ben"], boxes["ann"]], "cc": [boxes["cleo"]]}), key=key)
     _, content, recipients = stored(api, job)
     assert (content.beside, content.cc) == ((), ())
+    rehearsed = post(api, mail(mail_settings={"sandbox_mode": {"enable": True}}), key=key)
+    assert rehearsed.status == 200
+    test = api.world.job(rehearsed.headers["x-message-id"])
+    assert (test.account, test.test) == (api.account, True), "a team space has no tests of its own"
     skipped = {"ann@example.org": "", "ben@example.org": "not_a_guest", "cleo@example.org": "not_a_guest"}
     assert {r.address: r.skip for r in recipients} == skipped
 

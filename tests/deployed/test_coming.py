@@ -49,7 +49,7 @@ class Arrivals:
             seen.append(self.api.get(f"/batches/{sent.message}"))
             return str(seen[-1]["state"]) == "LOGGED"
 
-        ended = wait_for(over, SOON, pause=0.2)
+        ended = wait_for(over, 2 * SOON, pause=0.2)
         assert ended, json.dumps([seen[-1], self.api.get(f"/batches/{sent.message}/logs")])
         rows = self.rows()
         assert len(rows) == count, "each once"
