@@ -93,7 +93,7 @@ def _answer(
 
 def _problem(event: Mapping[str, Any], found: Problem, request_id: str) -> Answer:
     """Return a problem in the form of the path: clients of another service's API read no other."""
-    form = FORMS.get(http.path_of(event).rstrip("/"))
+    form = FORMS.get(http.path_of(event).strip("/"))
     return form.answer(found, request_id) if form is not None else http.problem(found, request_id)
 
 

@@ -278,6 +278,11 @@ def test_a_field_that_is_not_there_is_named(api: Api) -> None:
     assert set(errors(got)) == named
 
 
+@pytest.mark.parametrize("path", [f"/{PATH}", f"{PATH}/"])
+def test_slashes_around_the_path_change_nothing(api: Api, path: str) -> None:
+    assert errors(api.call("POST", path))
+
+
 def test_below_a_stage_it_is_answered_alike(api: Api) -> None:
     made = event("POST", f"/prod{PATH}", body="{")
     made["requestContext"]["stage"] = "prod"

@@ -138,5 +138,5 @@ def _route(door: Door) -> AnyRoute:
 
 
 ROUTES: Final[tuple[AnyRoute, ...]] = tuple(_route(door) for door in doors())
-FORMS: Final[Mapping[str, Form]] = {route.path: route.form for route in ROUTES if route.form is not None}
-"""Path → the form of its problems, whatever the method: also of those that are found before the route is."""
+FORMS: Final[Mapping[str, Form]] = {route.path.strip("/"): route.form for route in ROUTES if route.form is not None}
+"""Path, without slashes at its ends → the form of its problems: also of those that are found before the route is."""
