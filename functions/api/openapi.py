@@ -221,13 +221,12 @@ def _problems(
     status_of = form.status if form is not None else lambda code: CODES[code][0]
     kind = "application/json" if form is not None else "application/problem+json"
     schema = refs[form.model if form is not None else ProblemDetails, "serialization"]
-    between = "\n\n" if form is not None else " · "
     by_status: dict[int, list[str]] = {}
     for code in dict.fromkeys(codes):
         by_status.setdefault(status_of(code), []).append(code)
     return {
         str(status): {
-            "description": between.join(f"`{code}`: {CODES[code][1]}" for code in some),
+            "description": "\n\n".join(f"`{code}`: {CODES[code][1]}" for code in some),
             "content": {kind: {"schema": schema}},
         }
         for status, some in sorted(by_status.items())
