@@ -95,7 +95,7 @@ def fail(
     answer. off: it works again.
     """
     if bool(credential) != (trouble is not None):
-        raise Misused("name a credential and what happens to it, for example: posthaste local fail sendgrid-main 503")
+        raise Misused("name a credential and what happens to it, for example: posthaste local fail CREDENTIAL 503")
     with _simulator() as control:
         known = _providers(control)
         if trouble is None:

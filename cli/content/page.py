@@ -29,8 +29,9 @@ body { margin: 1rem }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; margin: 0 0 1rem }
 dt { opacity: .7 } dd { margin: 0; overflow-wrap: anywhere }
 main { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start }
-figure { margin: 0; max-width: 100% } figcaption { margin-bottom: .3rem; opacity: .7 }
-iframe { display: block; max-width: 100%; height: 80vh; border: 1px solid; border-radius: .5rem; background: #fff }
+figure { margin: 0; max-width: 100%; overflow-x: auto } figcaption { margin-bottom: .3rem; opacity: .7 }
+iframe { display: block; height: 80vh; border: 1px solid; border-radius: .5rem;
+  background: #fff }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid; border-radius: .5rem; padding: 1rem;
   max-width: 60ch; margin: 0; font: 1rem/1.5 ui-monospace, monospace }
 .bad { color: #b00020; font-weight: bold }
@@ -38,7 +39,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid; border-
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class MessagePage:
     """A rendered message.
 
     Attributes:
@@ -58,7 +59,7 @@ class Shown:
     fault: str = ""
 
 
-def page(shown: Shown) -> str:
+def page(shown: MessagePage) -> str:
     """Return the page of a message: HTML that needs nothing else."""
     heads = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in shown.heads if value)
     fault = f'<p class="bad">{escape(shown.fault)}</p>' if shown.fault else ""
@@ -72,7 +73,7 @@ def page(shown: Shown) -> str:
     )
 
 
-def _parts(shown: Shown) -> Iterator[str]:
+def _parts(shown: MessagePage) -> Iterator[str]:
     if shown.html:
         for name, width in (("Phone", PHONE), ("Desktop", DESKTOP)):
             yield _figure(f"{name}, {width} pixels", _frame(shown.html, f"Message on a {name.lower()}", width))
@@ -105,7 +106,7 @@ def _hint(hint: Mapping[str, Any]) -> str:
     return f"{hint['character']!r}" + (f" (instead: {instead!r})" if instead else "")
 
 
-def open_page(shown: Shown, around: Surroundings) -> Path:
+def open_page(shown: MessagePage, around: Surroundings) -> Path:
     """Write a page into a new folder that only you can read, and open it in the browser; return the file.
 
     Without a terminal, or without a browser, the file's place is printed on stderr.

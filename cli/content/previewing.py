@@ -8,12 +8,12 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.client import connect, path_of
-from cli.content.page import Shown, open_page
+from cli.content.page import MessagePage, open_page
 from cli.errors import Failed, Misused
 from cli.options import pairs
 from cli.output import Json, emit, say, surroundings
 from cli.sending.managing import CampaignId
-from cli.sending.running import show_message, show_preview
+from cli.sending.running import SEGMENTS, show_message, show_preview
 from cli.sending.templates import TemplateId
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content import sms
@@ -118,12 +118,12 @@ def _give(ctx: typer.Context, found: Mapping[str, Any], title: str, *, show: boo
         show_message(found, title.lower())
 
 
-def _shown(found: Mapping[str, Any], title: str) -> Shown:
+def _shown(found: Mapping[str, Any], title: str) -> MessagePage:
     heads = [(name, str(found.get(field) or "")) for name, field in HEADS]
     skip, error = found.get("skip"), found.get("error")
     fault = f"It is not sent: {skip or error}" if skip or error else ""
     html, text = (str(found.get(part) or "") for part in ("html", "text"))
-    return Shown(title, heads, html, text, found.get("sms"), fault)
+    return MessagePage(title, heads, html, text, found.get(SEGMENTS), fault)
 
 
 def _rendered(stored: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def _rendered(stored: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, 
         "html": body.render(values) if channel.rich else "",
         "text": rendered,
         "headers": {},
-        "sms": _segments(str(stored.get("channel")), rendered),
+        SEGMENTS: _segments(str(stored.get("channel")), rendered),
     }
 
 

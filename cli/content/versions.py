@@ -15,8 +15,8 @@ from cli.sending.templates import TemplateId
 COLUMNS: Final = ("version", "saved_at", "name")
 LINES: Final = ("name", "from", "reply_to", "subject")
 """Fields of a template that are one line."""
-VARIANTS: Final = (("sms", "text"), ("voice", "say"))
-"""Of notices: the variant, and its field with the text."""
+VARIANT: Final = ("text", "say")
+"""Fields of a variant for notices that hold what it says."""
 
 
 def versions(ctx: typer.Context, template: TemplateId, json: Json = False) -> None:
@@ -68,7 +68,8 @@ def _fields(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _texts(found: Mapping[str, Any]) -> Iterator[str]:
     texts = {name: found.get(name) for name in ("body", "text")}
-    texts |= {kind: (found.get(kind) or {}).get(field) for kind, field in VARIANTS}
+    variants = ((name, value) for name, value in found.items() if isinstance(value, dict))
+    texts |= {name: value.get(field) for name, value in variants for field in VARIANT if field in value}
     for name, text in texts.items():
         for line in str(text or "").splitlines():
             yield f"{name} | {line}"

@@ -26,6 +26,8 @@ from shared.domain.jobs.states import MessageState
 
 LINES: Final = 12
 """Lines of a body that a preview shows."""
+SEGMENTS: Final = "sms"
+"""Field of a preview: how its text is divided."""
 NOT_SENT: Final = (MessageState.FAILED, MessageState.UNKNOWN)
 NO_CAMPAIGN: Final = "the answer does not describe a campaign"
 WORDS: Final = {"stop": "stop it", "leave": "leave it running", "continue": "continue watching"}
@@ -214,7 +216,7 @@ def show_preview(api: ApiClient, campaign: str, row: int | None = None) -> None:
 
 def show_message(found: Mapping[str, Any], title: str) -> None:
     """Print a message that is not sent yet; `title`: what it is."""
-    texts = found.get("sms") or {}
+    texts = found.get(SEGMENTS) or {}
     shown = {"to": found.get("recipient"), **{name: found.get(name) for name in ("from", "reply_to", "subject")}}
     shown |= {"segments": texts.get("segments"), "left out": found.get("skip"), "error": found.get("error")}
     say(f"{title}:")

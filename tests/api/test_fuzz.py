@@ -20,6 +20,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from functions.api.openapi import FILE
+from functions.api.uploads.routes import WORKBOOKS
 from shared.contracts import WEBHOOK_PATH
 from tests.api.conftest import SENDER, Api, event
 
@@ -35,9 +36,9 @@ CHECKS = [
 ]
 
 
-@schemathesis.serializer("message/rfc822")
+@schemathesis.serializer("message/rfc822", *WORKBOOKS)
 def as_it_is(_context: Any, value: Any) -> bytes:
-    """Return a message as a body."""
+    """Return a message or a file as a body."""
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cli.content import page
-from cli.content.page import Shown
+from cli.content.page import MessagePage
 from tests.cli.fakes import Answer, FakeApi, Run
 from tests.cli.scripts import CAMPAIGN, TEMPLATE, campaign, deleted, preview, problem, template
 
@@ -70,7 +70,7 @@ def test_a_message_is_shown_in_two_widths_and_as_text(run: Run, api: FakeApi, br
 
 
 def test_nothing_in_a_page_acts() -> None:
-    text = page.page(Shown(EVIL, [("Subject", EVIL)], EVIL, EVIL, fault=EVIL))
+    text = page.page(MessagePage(EVIL, [("Subject", EVIL)], EVIL, EVIL, fault=EVIL))
     found = elements(text)
     assert {tag for tag, _ in found} <= {
         *("html", "head", "meta", "title", "style", "body", "h1", "p", "dl", "dt", "dd"),
