@@ -39,7 +39,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid; border-
 
 
 @dataclass(frozen=True, slots=True)
-class MessagePage:
+class PreviewedMessage:
     """A rendered message.
 
     Attributes:
@@ -59,7 +59,7 @@ class MessagePage:
     fault: str = ""
 
 
-def page(shown: MessagePage) -> str:
+def page(shown: PreviewedMessage) -> str:
     """Return the page of a message: HTML that needs nothing else."""
     heads = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in shown.heads if value)
     fault = f'<p class="bad">{escape(shown.fault)}</p>' if shown.fault else ""
@@ -73,7 +73,7 @@ def page(shown: MessagePage) -> str:
     )
 
 
-def _parts(shown: MessagePage) -> Iterator[str]:
+def _parts(shown: PreviewedMessage) -> Iterator[str]:
     if shown.html:
         for name, width in (("Phone", PHONE), ("Desktop", DESKTOP)):
             yield _figure(f"{name}, {width} pixels", _frame(shown.html, f"Message on a {name.lower()}", width))
@@ -106,7 +106,7 @@ def _hint(hint: Mapping[str, Any]) -> str:
     return f"{hint['character']!r}" + (f" (instead: {instead!r})" if instead else "")
 
 
-def open_page(shown: MessagePage, around: Surroundings) -> Path:
+def open_page(shown: PreviewedMessage, around: Surroundings) -> Path:
     """Write a page into a new folder that only you can read, and open it in the browser; return the file.
 
     Without a terminal, or without a browser, the file's place is printed on stderr.

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.client import connect, path_of
-from cli.content.page import MessagePage, open_page
+from cli.content.page import PreviewedMessage, open_page
 from cli.errors import Failed, Misused
 from cli.options import pairs
 from cli.output import Json, emit, say, surroundings
@@ -118,12 +118,12 @@ def _give(ctx: typer.Context, found: Mapping[str, Any], title: str, *, show: boo
         show_message(found, title.lower())
 
 
-def _shown(found: Mapping[str, Any], title: str) -> MessagePage:
+def _shown(found: Mapping[str, Any], title: str) -> PreviewedMessage:
     heads = [(name, str(found.get(field) or "")) for name, field in HEADS]
     skip, error = found.get("skip"), found.get("error")
     fault = f"It is not sent: {skip or error}" if skip or error else ""
     html, text = (str(found.get(part) or "") for part in ("html", "text"))
-    return MessagePage(title, heads, html, text, found.get(SEGMENTS), fault)
+    return PreviewedMessage(title, heads, html, text, found.get(SEGMENTS), fault)
 
 
 def _rendered(stored: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.content.page import MessagePage, page
+from cli.content.page import PreviewedMessage, page
 from tests.fakes.browser import ELEMENT, Browser, browsing
 
 pytestmark = pytest.mark.browser
@@ -24,7 +24,7 @@ def test_a_mail_is_shown_in_both_widths_and_cannot_act(browser: Browser, tmp_pat
         '<meta http-equiv="refresh" content="0;url=about:blank"><p id="news">News</p>'
     )
     file = tmp_path / "preview.html"
-    file.write_text(page(MessagePage("Message 1", [("Subject", "<b>Hi</b>")], mail, "News")), encoding="utf-8")
+    file.write_text(page(PreviewedMessage("Message 1", [("Subject", "<b>Hi</b>")], mail, "News")), encoding="utf-8")
     browser.do("POST", "/url", {"url": file.as_uri()})
     browser.shows("Message 1")
     assert browser.text("dd") == "<b>Hi</b>"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cli.content import page
-from cli.content.page import MessagePage
+from cli.content.page import PreviewedMessage
 from tests.cli.fakes import Answer, FakeApi, Run
 from tests.cli.scripts import CAMPAIGN, TEMPLATE, campaign, deleted, preview, problem, template
 
@@ -43,7 +43,7 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.append(url)
         return True
 
-    monkeypatch.setattr(page.webbrowser, "open", opened)
+    monkeypatch.setattr("webbrowser.open", opened)
     return asked
 
 
@@ -70,7 +70,7 @@ def test_a_message_is_shown_in_two_widths_and_as_text(run: Run, api: FakeApi, br
 
 
 def test_nothing_in_a_page_acts() -> None:
-    text = page.page(MessagePage(EVIL, [("Subject", EVIL)], EVIL, EVIL, fault=EVIL))
+    text = page.page(PreviewedMessage(EVIL, [("Subject", EVIL)], EVIL, EVIL, fault=EVIL))
     found = elements(text)
     assert {tag for tag, _ in found} <= {
         *("html", "head", "meta", "title", "style", "body", "h1", "p", "dl", "dt", "dd"),
@@ -92,7 +92,7 @@ def test_where_there_is_no_browser_the_file_is_named(
     monkeypatch: pytest.MonkeyPatch,
     terminal: bool,  # noqa: FBT001 - a parameter
 ) -> None:
-    monkeypatch.setattr(page.webbrowser, "open", lambda _url: False)
+    monkeypatch.setattr("webbrowser.open", lambda _url: False)
     api.answers(preview(row=1))
     done = run("campaign", "preview", CAMPAIGN, "--open", terminal=terminal)
     assert (done.code, file_of(done.err).is_file()) == (0, True)
