@@ -54,6 +54,7 @@ class Gateway:
         length = int(environ.get("CONTENT_LENGTH") or 0)
         headers = {k[5:].replace("_", "-").lower(): v for k, v in environ.items() if k.startswith("HTTP_")}
         headers["content-type"] = environ.get("CONTENT_TYPE", "")
+        headers.pop("accept-encoding", None)  # this client of WSGI decompresses nothing, whatever it accepts
         body = environ["wsgi.input"].read(length)
         what = event(
             environ["REQUEST_METHOD"],
