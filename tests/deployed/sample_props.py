@@ -42,7 +42,10 @@ class Props:
         return {**always, **self._of(name)()}
 
     def clean(self) -> None:
-        """Delete endpoints of this run, of which an account may have 20."""
+        """Delete endpoints and claims of domains, of which an account may have a few."""
+        for sender in self._api.get("/senders")["items"]:
+            if sender["state"] == "pending":
+                self._api.call("DELETE", f"/senders/{sender['sender']}")
         for hook in self._api.get("/hooks")["items"]:
             self._api.call("DELETE", f"/hooks/{hook['id']}")
 
@@ -78,6 +81,10 @@ class Props:
             "getNotifierStats": self._notifier,
             "getMessage": self._notice,
             **dict.fromkeys(("getSuppression", "deleteSuppression"), self._suppression),
+            **dict.fromkeys(("getGuest", "deleteGuest"), self._guest),
+            "createSender": lambda: {given.PATHS["domain"]: f"d{self._new()}.example.net"},
+            **dict.fromkeys(("getSender", "deleteSender"), self._claim),
+            "putGuest": lambda: {given.ADDRESS: f"ann+{self._new()}@example.org"},
             "putSuppression": lambda: {given.ADDRESS: f"ann+{self._new()}@example.org"},
             **dict.fromkeys(("showUnsubscription", "unsubscribe"), self._link),
             "undoUnsubscription": self._left,
@@ -225,6 +232,17 @@ class Props:
         address = f"ann+{self._new()}@example.org"
         self._made("PUT", f"/suppressions/{quote(address, safe='')}", {})
         return {given.ADDRESS: quote(address, safe="@")}
+
+    def _claim(self) -> Values:
+        self.clean()
+        domain = f"d{self._new()}.example.net"
+        self._made("POST", "/senders", {"domain": domain})
+        return {given.PATHS["domain"]: domain}
+
+    def _guest(self) -> Values:
+        address = f"ann+{self._new()}@example.org"
+        self._made("PUT", f"/guests/{quote(address, safe='')}", {})
+        return {given.ADDRESS: address}
 
     def _link(self) -> Values:
         address = f"reader+{self._new()}@example.com"

@@ -68,8 +68,9 @@ def sample_call(
         body,
         known.form,
         {_KEY: given.KEY} if takes_key else {},
-        returns_json=JSON in operation["responses"].get("200", operation["responses"].get("201", {})).get("content", {})
-        or "202" in operation["responses"],
+        returns_json=any(
+            JSON in answer.get("content", {}) for status, answer in operation["responses"].items() if status[0] == "2"
+        ),
     )
 
 
