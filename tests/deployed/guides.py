@@ -5,6 +5,7 @@ before the block or at the end of the line. Everything else has to run on the lo
 """
 
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,14 @@ from typing import Final
 from infra.local.paths import ROOT
 
 DOCS: Final = ROOT / "docs"
+FOLLOWED: Final = frozenset({"rehearse", "first-deploy", "hooks", "relay", "notifier-spool", "notices"})
+"""Pages that tests/deployed/test_guides.py follows."""
+FOLLOWED_ELSEWHERE: Final = frozenset({"tutorial", "mails", "digests-guide", "campaigns"})
+"""Pages that have a test of their own."""
+LOOKED_UP: Final = frozenset({"adding-a-provider", "operations", "deploying", "cli"})
+"""No guides. tests/docs/test_docs.py checks that their commands and options exist."""
+PROGRAMS: Final = 'PATH="$PWD/programs:$PWD/.venv/bin:$PATH"\n'
+"""Typed first in a checkout that has programs."""
 MARK: Final = re.compile(r"<!-- only on AWS: (.+?) -->")
 _PIECE: Final = re.compile(
     r"(?:^<!-- only on AWS: (?P<mark>[^\n]+?) -->\n\n?)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
@@ -62,11 +71,13 @@ def filled(command: str, values: dict[str, str]) -> str:
     return re.sub(r"(?<![$\w{])[A-Z][A-Z_]*(?![\w},])", lambda word: values.get(word[0], word[0]), command)
 
 
-def with_aws(folder: Path) -> None:
-    """Put an `aws` into a checkout that calls the emulator by its shell's environment."""
+def add_programs(folder: Path) -> None:
+    """Put programs into a checkout: an `aws` that calls the emulator, and a `curl` that fails if the answer does."""
     programs = folder / "programs"
     programs.mkdir()
-    (programs / "aws").write_text(
-        f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m tests.deployed.aws_cli "$@"\n', "utf-8"
-    )
-    (programs / "aws").chmod(0o755)
+    for name, command in (
+        ("aws", f'PYTHONPATH="{ROOT}" exec "{sys.executable}" -m tests.deployed.aws_cli'),
+        ("curl", f'exec "{shutil.which("curl")}" --fail-with-body'),
+    ):
+        (programs / name).write_text(f'#!/bin/sh\n{command} "$@"\n', "utf-8")
+        (programs / name).chmod(0o755)

@@ -42,9 +42,8 @@ class Shift:
     def types(self, commands: str) -> str:
         """Type commands into a new shell that has the helpers; return what it prints."""
         (helpers,) = [block for block in guides.local(guides.page("operations")) if block.startswith(SHELL)]
-        path = 'PATH="$PWD/programs:$PWD/.venv/bin:$PATH"\n'
         name = f"name=$(functions | awk '$1 == \"send-{LANE}\" {{print $2}}')\n"
-        return typed(f". ./.local/env\n{path}{helpers}\n{name}{guides.filled(commands, self.values)}", self.folder)
+        return typed(f". ./.local/env\n{guides.PROGRAMS}{helpers}\n{name}{guides.filled(commands, self.values)}", self.folder)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +52,7 @@ def shift(
 ) -> Shift:
     """Return a checkout with a finished batch, a campaign, and the ids of a request and of an event source."""
     folder = checkout(cloud, tmp_path_factory.mktemp("shift"))
-    guides.with_aws(folder)
+    guides.add_programs(folder)
     batch = api.post(["runbook@example.com"], LANE)
     api.finished(batch)
     said = {"subject": "Hello", "body": "Hello {{ name }}", "from": "news@example.com"}

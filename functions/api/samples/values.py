@@ -63,6 +63,8 @@ BY_NAME: Final[Mapping[str, Any]] = {
     "type": "message.failed",
     "version": 1,
     "n": 1,
+    "number": 1,
+    "size": 34,
     "total": 2,
     "queued": 2,
     "missing": [],
@@ -100,6 +102,8 @@ BY_NAME: Final[Mapping[str, Any]] = {
     "character": "“",
 }
 """Name of a field → its value, where the schema of the field takes it."""
+OF_FAULTS: Final = frozenset({"code", "detail", "value"})
+"""Fields that have a value only if something is wrong, where they may be null."""
 _OF_TYPES: Final[Mapping[str, Any]] = {"integer": 0, "number": 0.0, "boolean": False, "string": "…", "null": None}
 _OF_FORMATS: Final[Mapping[str, str]] = {"date-time": given.PAST, "date": given.PAST[:10]}
 _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
@@ -160,7 +164,7 @@ def _of_objects(inner: Any) -> bool:
 def _of_any(either: list[Mapping[str, Any]], schemas: Mapping[str, Mapping[str, Any]], name: str, depth: int) -> Any:
     """Return the example of the first schema that takes the name's value; else null, if that is one of them."""
     for schema in either:
-        if _takes(schema, name):
+        if _takes(schema, name) and name not in OF_FAULTS:
             return BY_NAME[name]
     if any(schema.get("type") == "null" for schema in either):
         return None
