@@ -1,4 +1,5 @@
-"""The hook of mkdocs.yml: the pages at the top of the repository join those of `docs/`, and links lead to the site."""
+"""The hook of mkdocs.yml: the pages at the top of the repository join those of `docs/`, links lead to the site,
+and the reference of the API is made from its document."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -6,16 +7,25 @@ from typing import Any, Final
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
+from tools import reference
 from tools.links import TOP, repository_path, rewritten
 
 ROOT: Final = Path(__file__).parents[1]
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Add the reference to the menu."""
+    reference.add_to(config.nav)
+    return config
+
+
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the pages at the top, and files that a page links to."""
+    for path, text in reference.pages().items():
+        files.append(File.generated(config, path, content=text))
     for top, path in TOP.items():
         files.append(File.generated(config, path, abs_src_path=str(ROOT / top)))
-    pages = [repository_path(file.src_uri) for file in files.documentation_pages()]
+    pages = [repository_path(file.src_uri) for file in files.documentation_pages() if not reference.generated(file.src_uri)]
     more = (rewritten((ROOT / page).read_text("utf-8"), page, ROOT)[1] for page in pages)
     for name in sorted(set().union(*more)):
         files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
