@@ -1,5 +1,7 @@
-"""The hook of mkdocs.yml: the pages at the top of the repository join those of `docs/`, links lead to the site,
-and the reference of the API is made from its document."""
+"""The hook of mkdocs.yml: pages at the top of the repository join those of `docs/`, and links lead to the site.
+
+It also has the reference of the API made from its document.
+"""
 
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +27,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, path, content=text))
     for top, path in TOP.items():
         files.append(File.generated(config, path, abs_src_path=str(ROOT / top)))
-    pages = [repository_path(file.src_uri) for file in files.documentation_pages() if not reference.generated(file.src_uri)]
+    sources = (file.src_uri for file in files.documentation_pages())
+    pages = [repository_path(source) for source in sources if not reference.generated(source)]
     more = (rewritten((ROOT / page).read_text("utf-8"), page, ROOT)[1] for page in pages)
     for name in sorted(set().union(*more)):
         files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))

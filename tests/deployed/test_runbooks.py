@@ -43,7 +43,8 @@ class Shift:
         """Type commands into a new shell that has the helpers; return what it prints."""
         (helpers,) = [block for block in guides.local(guides.page("operations")) if block.startswith(SHELL)]
         name = f"name=$(functions | awk '$1 == \"send-{LANE}\" {{print $2}}')\n"
-        return typed(f". ./.local/env\n{guides.PROGRAMS}{helpers}\n{name}{guides.filled(commands, self.values)}", self.folder)
+        setting = f". ./.local/env\n{guides.PROGRAMS}{helpers}\n{name}"
+        return typed(setting + guides.filled(commands, self.values), self.folder)
 
 
 @pytest.fixture(scope="module")

@@ -64,7 +64,8 @@ def test_commands_are_found_with_their_marks() -> None:
     text = "A\n\n<!-- only on AWS: it needs an account -->\n\n```sh\naws x\n```\n\n```sh\nls\n```\n\n```json\n{}\n```\n"
     assert guides.blocks(text) == [guides.Commands("aws x\n", "it needs an account"), guides.Commands("ls\n", "")]
     assert guides.local(text) == ["ls\n"]
-    line = "Run `posthaste doctor`, or `make up`. `posthaste logs --job JOB` <!-- only on AWS: it needs an account -->\n"
+    line = "Run `posthaste doctor`, or `make up`. "
+    line += "`posthaste logs --job JOB` <!-- only on AWS: it needs an account -->\n"
     assert [x.text for x in guides.spans(line)] == ["posthaste doctor", "posthaste logs --job JOB"]
     assert all(x.reason for x in guides.spans(line))
     assert guides.filled("x --job JOB $JOB [JOB, B] JOBS", {"JOB": "1"}) == "x --job 1 $JOB [JOB, B] JOBS"
