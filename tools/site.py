@@ -17,7 +17,7 @@ ROOT: Final = Path(__file__).parents[1]
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Add the reference to the menu."""
-    reference.add_to(config.nav)
+    reference.add_to(config.nav or [])
     return config
 
 
