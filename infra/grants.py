@@ -86,6 +86,7 @@ class Grants:
         serve.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=tables)
         serve.allow("dynamodb:DeleteItem", on=[self._storage.records.table_arn])
         serve.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
+        serve.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("A#*",))  # senders of one
         serve.allow("dynamodb:PutItem", "dynamodb:Query", on=[self._storage.audit.table_arn])
         serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
         readable = self._storage.objects(UPLOADS, contracts.MAIL_UPLOADS, contracts.CONTENTS, EXPORTS)
