@@ -132,7 +132,7 @@ def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audit
         aws("dynamodb").delete_item(TableName=table, Key=ENTRY)
 
 
-def test_identities_are_read_by_what_people_use_and_by_what_starts_jobs(may: May, deployment: accounts.LocalDeployment) -> None:
+def test_identities_are_read_by_what_people_use_or_starts_jobs(may: May, deployment: accounts.LocalDeployment) -> None:
     table = deployment.environment[ENV_IDENTITIES_TABLE]
     assert may("dynamodb", "get_item", {"TableName": table, "Key": KEY}) == {"api", "console", "digest", *STARTS}
     assert may("dynamodb", "scan", {"TableName": table}) == set()
