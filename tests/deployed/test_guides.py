@@ -27,6 +27,8 @@ from tests.deployed.shell import checkout, typed
 pytestmark = pytest.mark.deployed
 
 SOON: Final = 60
+AGAIN: Final = 150
+"""Seconds until a provider that has failed in every way sends again."""
 LOAD: Final = f". ./.local/env\n{guides.PROGRAMS}"
 """Loads the address and the key, as the pages say."""
 
@@ -38,13 +40,17 @@ def folder(cloud: Cloud, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def works_again(control: ControlClient, folder: Path) -> Iterator[None]:
+def works_again(control: ControlClient, folder: Path, api: Api) -> Iterator[None]:
     yield
     control.faults("sendgrid", "sendgrid-main")
     typed(
         ".venv/bin/posthaste resume --all --yes\n.venv/bin/posthaste rate reset sendgrid-main\n"
         ".venv/bin/posthaste credential close-breaker sendgrid-main --reason 'end of a test' || true\n",
         folder,
+    )
+    job = api.post(["after.the.rehearsal@example.org"], "sendgrid-main")
+    assert wait_for(lambda: api.get(f"/batches/{job}")["state"] == "LOGGED", AGAIN, pause=0.5), api.get(
+        f"/batches/{job}"
     )
 
 
