@@ -19,7 +19,7 @@ def accounts(look: Look) -> Answer:
         known = [(found, role) for found, role in pairs if found is not None]
     if len(known) == 1 and not person.user.operator:
         return redirect(look.home + known[0][0].id)
-    return services.pages.page(look, "accounts.html", {"accounts": known})
+    return services.pages.page(look, "accounts/accounts.html", {"accounts": known})
 
 
 ROUTES: Final = (PageRoute("GET", "/console", "accounts", accounts),)

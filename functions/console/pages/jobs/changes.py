@@ -50,7 +50,7 @@ def ask_to_retry(look: Look) -> Answer:
 
 def _ask(look: Look, row: JobRow, action: str, label: str, count: int, what: str) -> Answer:
     context = {"row": row, "action": action, "label": label, "count": count, "what": what}
-    return look.services.pages.page(look, "job_change.html", context)
+    return look.services.pages.page(look, "jobs/change.html", context)
 
 
 def _possible(holds: bool) -> None:  # noqa: FBT001 - of one argument

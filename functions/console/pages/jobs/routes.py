@@ -36,7 +36,7 @@ def jobs(look: Look) -> Answer:
         "next": lists.cursor(look, after),
         "first": not look.request.query.get("cursor"),
     }
-    return look.services.pages.page(look, "jobs.html", context)
+    return look.services.pages.page(look, "jobs/jobs.html", context)
 
 
 def _some(look: Look, kinds: tuple[str, ...], state: str, after: str) -> tuple[list[Job], str]:
@@ -70,7 +70,7 @@ def owned(look: Look) -> JobRow:
 
 def job(look: Look) -> Answer:
     """Show a job; with `part=live` only the figures that renew themselves."""
-    template = "job_live.html" if look.request.query.get("part") == "live" else "job.html"
+    template = "jobs/live.html" if look.request.query.get("part") == "live" else "jobs/job.html"
     return look.services.pages.page(look, template, {"row": owned(look)})
 
 

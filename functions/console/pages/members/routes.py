@@ -17,7 +17,7 @@ def members(look: Look) -> Answer:
     """Show the account's members, and those who are invited."""
     people = look.services.people
     context = {"members": people.members(look.account), "waiting": people.waiting(look.account), "roles": ROLES}
-    return look.services.pages.page(look, "members.html", {**context, "provider": look.services.provider})
+    return look.services.pages.page(look, "members/members.html", {**context, "provider": look.services.provider})
 
 
 def invite(look: Look) -> Answer:

@@ -35,7 +35,7 @@ def of_job(look: Look) -> Answer:
         "recipient": typed,
         "next": lists.cursor(look, f"{after[0]}.{after[1]}" if after else ""),
     }
-    return look.services.pages.page(look, "job_messages.html", context)
+    return look.services.pages.page(look, "messages/of_job.html", context)
 
 
 def search(look: Look) -> Answer:
@@ -48,7 +48,7 @@ def search(look: Look) -> Answer:
         hits, more = finder.find(look.account, lists.KINDS, key, _search_place(look))
         after = f"{more.after} {more.skip} {more.chunk} {more.index}" if more else ""
     context = {"recipient": typed, "hits": hits, "next": lists.cursor(look, after)}
-    return look.services.pages.page(look, "messages.html", context)
+    return look.services.pages.page(look, "messages/messages.html", context)
 
 
 def message(look: Look) -> Answer:
@@ -59,7 +59,7 @@ def message(look: Look) -> Answer:
     if found is None:
         raise absent("message")
     return look.services.pages.page(
-        look, "message.html", {"row": row, "line": found, "moments": moments(row.job, found)}
+        look, "messages/message.html", {"row": row, "line": found, "moments": moments(row.job, found)}
     )
 
 

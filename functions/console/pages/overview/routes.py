@@ -10,7 +10,7 @@ from shared.web.http import Answer
 
 def show(look: Look) -> Answer:
     """Show the account at a glance."""
-    return look.services.pages.page(look, "overview.html", {"overview": overview(look), "days": DAYS})
+    return look.services.pages.page(look, "overview/overview.html", {"overview": overview(look), "days": DAYS})
 
 
 ROUTES: Final = (PageRoute("GET", "/console/{account}", "overview", show),)

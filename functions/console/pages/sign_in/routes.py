@@ -24,7 +24,7 @@ LATE: Final = Denial(
 def ask(look: Look) -> Answer:
     """Show by whom one signs in."""
     context = {"provider": look.services.provider, "back": _back(look.request.query.get("back", ""))}
-    return look.services.pages.page(look, "sign_in.html", context)
+    return look.services.pages.page(look, "sign_in/sign_in.html", context)
 
 
 def begin(look: Look) -> Answer:

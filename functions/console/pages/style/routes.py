@@ -26,7 +26,7 @@ def style(look: Look) -> Answer:
         "flow": charts.flow(DAYS),
         "moment": look.services.now,
     }
-    return look.services.pages.page(look, "style.html", context)
+    return look.services.pages.page(look, "style/style.html", context)
 
 
 ROUTES: Final = (PageRoute("GET", "/console/style", "style", style, public=True),)
