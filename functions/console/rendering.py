@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from functions.console.assets import Assets
+from functions.console.menu import menu
 from functions.console.screen import Denial, PageCall
 from shared.domain.accounts import Scope
 from shared.web.http import Answer
@@ -82,6 +83,7 @@ class Pages:
             "person": visitor.person if visitor else None,
             "csrf": look.services.sessions.token(visitor.name) if visitor else "",
             "account": look.path.get("account", "") if look.role else "",
+            "menu": menu(look),
             "may_send": look.may(Scope.SEND),
             "may_admin": look.may(Scope.ADMIN),
             "now": look.services.now,
