@@ -298,7 +298,7 @@ def connect(ctx: typer.Context) -> ApiClient:
 
 
 def target_of(ctx: typer.Context) -> Destination:
-    """Return the API that a command is for. A user who is logged in is told when there is also a local cloud here."""
+    """Return the API that a command is for. A line says so if a login wins over a local cloud here."""
     named = str(ctx.find_root().params.get("url") or "")
     target = api_target(named=named)
     if target.origin is KeyOrigin.LOGIN and not named and not os.environ.get(URL) and local_cloud() is not None:

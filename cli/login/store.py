@@ -73,7 +73,7 @@ def logins_of(environ: Mapping[str, str]) -> "StoredLogins":
 
 
 class StoredLogins:
-    """The logins in a file; `file`: None for a user without a home, who has no logins.
+    """The logins in a file; `file`: None if the user has no home, and so no logins.
 
     Every method raises Misused if others can read the file, or if it is none of ours.
     """

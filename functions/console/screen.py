@@ -17,7 +17,7 @@ MAX_FIELDS: Final = 100
 
 @dataclass(eq=False)
 class Denial(Exception):
-    """Something that a person is told instead of the page.
+    """What the console shows instead of the page.
 
     Attributes:
         status: of HTTP.

@@ -66,7 +66,7 @@ class People(Protocol):
         ...
 
     def invite(self, provider: str, login: str, account: str, role: Role, *, by: str = ...) -> None:
-        """Make whoever signs in with a login a member of an account; one who has a membership gets the new role.
+        """Make the person of a login a member of an account, or give the member another role.
 
         Args:
             provider: its name in the settings.

@@ -66,7 +66,7 @@ def _read(door: Door, call: Call[Nothing, Any]) -> Posting:
 def _check_headers(field: str, headers: tuple[tuple[str, str], ...]) -> None:
     """Refuse headers that instruct a provider, or of which readers could not make anything.
 
-    A client may bring its own link of an unsubscription: it is told of no other way to offer one here.
+    A client brings its own link for unsubscribing: the answer names no other way.
     """
     seen: set[str] = set()
     for name, value in headers:

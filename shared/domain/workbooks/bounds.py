@@ -81,7 +81,7 @@ def opened(file: IO[bytes]) -> ZipFile | None:
         raise too_large("has too many parts")
     try:
         archive = ZipFile(file)
-    except (BadZipFile, ValueError, NotImplementedError, OSError):
+    except (BadZipFile, ValueError, RuntimeError, OSError):  # RuntimeError: a form of ZIP that Python does not read
         return None
     names = archive.namelist()
     return archive if XLSX in names or (ODS in names and "mimetype" in names) else None

@@ -55,7 +55,13 @@ def parsed(archive: ZipFile, part: str, elements: Elements) -> Iterator[None]:
         raise damaged(expat.ErrorString(error.code)) from None
     except KeyError:
         raise damaged(f"it has no part {part}") from None
-    except (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+    except (
+        BadZipFile,
+        zlib.error,
+        EOFError,
+        RuntimeError,
+        OSError,
+    ) as error:  # RuntimeError: encrypted
         raise damaged(type(error).__name__) from None
     yield
 

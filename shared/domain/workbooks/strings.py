@@ -6,6 +6,7 @@ Source: ECMA-376 part 1, 18.4 (shared strings) and 22.9.2.19 (escaped characters
 import mmap
 import re
 from array import array
+from contextlib import ExitStack, closing
 from tempfile import TemporaryFile
 from typing import Final
 from zipfile import ZipFile
@@ -147,11 +148,9 @@ def shared_strings(archive: ZipFile, part: str) -> SharedStrings:
     Raises:
         WorkbookError: they are damaged, or too many.
     """
-    strings = SharedStrings()
-    try:
+    with ExitStack() as unless_read:
+        strings = unless_read.enter_context(closing(SharedStrings()))
         if part:
             read(archive, part, _Reader(strings))
-    except BaseException:
-        strings.close()
-        raise
+        unless_read.pop_all()
     return strings

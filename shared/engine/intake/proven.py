@@ -1,7 +1,7 @@
 """Who may send as whom: what operators have granted, and domains whose DNS names the account.
 
 Functions write claims, and claims grant nothing: each use looks into DNS, with a memory of minutes. So a function that
-is taken over cannot make a sender (docs/adr/0080), and whoever removes the record ends its use.
+is taken over cannot make a sender (docs/adr/0080), and to remove the record ends its use.
 """
 
 import threading

@@ -70,7 +70,7 @@ class DynamoPeople:
         )
 
     def invite(self, provider: str, login: str, account: str, role: Role, *, by: str = SYSTEM) -> None:
-        """Make whoever signs in with a login a member of an account, with an entry of the audit log.
+        """Make the person of a login a member of an account, with an entry of the audit log.
 
         Args:
             provider: its name in the settings.
