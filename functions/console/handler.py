@@ -116,10 +116,11 @@ def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
     if "account" not in look.path:
         return known
     role = visitor.person.role_in(look.account) if is_account_id(look.account) else None
-    if role is None or look.services.accounts.get(look.account) is None:
+    account = look.services.accounts.get(look.account) if role else None
+    if role is None or account is None:
         raise absent("account")
     seen["account"] = look.account
-    allowed = PageCall(look.request, look.services, look.path, visitor, role, look.form)
+    allowed = PageCall(look.request, look.services, look.path, visitor, role, look.form, account.name)
     if not allowed.may(screen.scope):
         raise Denial(403, "You may not do this", f"Your role in this account is {role.value}. Ask an admin of it.")
     return allowed

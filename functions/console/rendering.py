@@ -83,6 +83,7 @@ class Pages:
             "person": visitor.person if visitor else None,
             "csrf": look.services.sessions.token(visitor.name) if visitor else "",
             "account": look.path.get("account", "") if look.role else "",
+            "account_name": look.account_name,
             "menu": menu(look),
             "may_send": look.may(Scope.SEND),
             "may_admin": look.may(Scope.ADMIN),

@@ -58,6 +58,7 @@ class PageCall(Generic[S]):
         visitor: who visits; None on a public page.
         role: what they may do in the account that the path names.
         form: fields of a posted form; of a repeated one the last.
+        account_name: of the account that the path names, as people know it.
     """
 
     request: Request
@@ -66,6 +67,7 @@ class PageCall(Generic[S]):
     visitor: SignedIn | None = None
     role: Role | None = None
     form: Mapping[str, str] = field(default_factory=dict)
+    account_name: str = ""
 
     @property
     def account(self) -> str:

@@ -1,4 +1,4 @@
-// Times in the viewer's zone, and figures that renew themselves while somebody looks.
+// Times in the viewer's zone, tables that phones show as cards, and figures that renew themselves while somebody looks.
 "use strict";
 
 const EVERY = 2000;
@@ -10,6 +10,25 @@ function localize(root) {
   }
 }
 
+// Each cell gets the name of its column; roles keep a table a table for screen readers, however it is laid out.
+function label(root) {
+  for (const table of root.querySelectorAll("table")) {
+    const names = Array.from(table.querySelectorAll("thead th"), (th) => th.textContent);
+    table.classList.add("cards");
+    table.setAttribute("role", "table");
+    for (const part of table.querySelectorAll("thead, tbody")) part.setAttribute("role", "rowgroup");
+    for (const th of table.querySelectorAll("thead th")) th.setAttribute("role", "columnheader");
+    for (const row of table.rows) {
+      row.setAttribute("role", "row");
+      for (const cell of row.cells) {
+        if (cell.closest("thead")) continue;
+        cell.setAttribute("role", cell.tagName === "TH" ? "rowheader" : "cell");
+        if (cell.tagName === "TD" && cell.colSpan === 1) cell.dataset.label = names[cell.cellIndex] || "";
+      }
+    }
+  }
+}
+
 function tick() {
   if (document.hidden) return;
   for (const part of document.querySelectorAll("[data-live]")) htmx.trigger(part, "tick");
@@ -17,9 +36,13 @@ function tick() {
 
 document.addEventListener("DOMContentLoaded", () => {
   localize(document);
+  label(document);
   setInterval(tick, EVERY);
 });
-document.addEventListener("htmx:load", (event) => localize(event.detail.elt));
+document.addEventListener("htmx:load", (event) => {
+  localize(event.detail.elt);
+  label(event.detail.elt);
+});
 document.addEventListener("visibilitychange", tick);
 document.addEventListener("htmx:beforeSwap", (event) => {
   if (event.detail.xhr.status >= 400) event.detail.shouldSwap = false;
