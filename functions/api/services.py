@@ -158,7 +158,6 @@ def build(deployment: Deployment) -> ApiServices:
         progress=ProgressReader(
             records=records,
             logs=deployment.logs,
-            breaker_cache=deployment.breaker_cache,
             credentials=credentials,
             settings=deployment.settings,
             clock=clock,

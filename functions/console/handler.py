@@ -106,7 +106,14 @@ def _found(request: Request) -> tuple[PageRoute, dict[str, str]]:
 
 
 def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
-    """Return a visit with its visitor, who may do what is asked; the account has to be one that they know."""
+    """Return a visit with its visitor, who may do what is asked; the account has to be one that they know.
+
+    The account is read while the session is.
+    """
+    if not look.services.sessions.name(look.request):
+        raise _Unknown
+    account = look.path.get("account", "")
+    asked = look.services.reads.submit(look.services.accounts.get, account) if is_account_id(account) else None
     visitor = _visitor(look)
     seen["user"] = visitor.person.user.id
     seen["about"] = [name for name in look.path.values() if is_id(name)]
@@ -115,8 +122,8 @@ def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
     known = PageCall(look.request, look.services, look.path, visitor, None, look.form)
     if "account" not in look.path:
         return known
-    role = visitor.person.role_in(look.account) if is_account_id(look.account) else None
-    account = look.services.accounts.get(look.account) if role else None
+    role = visitor.person.role_in(look.account) if asked else None
+    account = asked.result() if asked and role else None
     if role is None or account is None:
         raise absent("account")
     seen["account"] = look.account

@@ -1,5 +1,6 @@
 """What the console works with, built once per process: the use cases of the API, and its own people."""
 
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -22,6 +23,10 @@ from shared.web.sessions import Sessions
 
 PROVIDERS: Final = {"github": "GitHub"}
 """Names of providers of identities, as people know them."""
+
+
+READS: Final = 12
+"""Reads of pages that are made at once: a page waits for the slowest, not for their sum."""
 
 
 class PlaceSeal(Protocol):
@@ -58,6 +63,8 @@ class ConsoleServices:
     control: JobControl
     links: PlaceSeal
     """Seals places in lists."""
+    reads: Executor
+    """Makes reads side by side. What it runs submits nothing to it, or all of its threads could wait for one."""
 
     @property
     def now(self) -> int:
@@ -94,7 +101,6 @@ def build(deployment: Deployment) -> ConsoleServices:
         progress=ProgressReader(
             records=deployment.records,
             logs=deployment.logs,
-            breaker_cache=deployment.breaker_cache,
             credentials=credentials,
             settings=deployment.settings,
             clock=clock,
@@ -108,4 +114,5 @@ def build(deployment: Deployment) -> ConsoleServices:
             schedules=deployment.schedules,
         ),
         links=own.links,
+        reads=ThreadPoolExecutor(READS, "reads"),
     )

@@ -1,6 +1,7 @@
 import html
 import re
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -139,6 +140,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         progress=of.progress,
         control=of.control,
         links=of.links,
+        reads=ThreadPoolExecutor(4),
     )
     return Console(api, services, provider, client, table)
 

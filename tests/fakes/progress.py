@@ -10,7 +10,6 @@ def reader(world: World, credentials: CredentialStates) -> ProgressReader:
     return ProgressReader(
         records=world.records,
         logs=world.logs,
-        breaker_cache=world.breaker_cache,
         credentials=credentials,
         settings=world.settings,
         clock=world.clock,

@@ -1,8 +1,8 @@
 """How far a job is: its counts, at what rate it goes on, what it waits for, and when it will be through."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from shared.contracts import Settings
 from shared.domain.jobs.job import Job, public_counts
@@ -11,7 +11,6 @@ from shared.domain.jobs.states import ACTIVE, JobState
 from shared.domain.lanes.state import CredentialState
 from shared.domain.lanes.switches import AS_DECLARED, Switches
 from shared.domain.times import Millis, Seconds
-from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.reports.message_log import LiveCounts, MessageLog
 from shared.ports import Clock, Records
 
@@ -92,14 +91,12 @@ class ProgressReader:
         *,
         records: Records,
         logs: MessageLog,
-        breaker_cache: BreakerCache,
         credentials: CredentialReader,
         settings: Settings,
         clock: Clock,
     ) -> None:
         self._records = records
         self._logs = logs
-        self._breaker_cache = breaker_cache
         self._credentials = credentials
         self._settings = settings
         self._clock = clock
@@ -111,29 +108,57 @@ class ProgressReader:
             job: as read.
             paused: whether its account or everything is paused.
         """
-        live = self._logs.counts(job)
-        around = JobSurroundings(paused=paused, held=self._held(job))
-        if job.state in ACTIVE:
-            around = self._of_route(job, live, paused=paused)
-        return progress(job, self._settings, int(self._clock.now() * 1000), live, around)
+        return self.read_all([job], paused=paused)[job.id]
 
-    def _of_route(self, job: Job, live: LiveCounts, *, paused: bool) -> JobSurroundings:
-        alone = not any(self._breaker_cache.usable(c, job.route) for c in job.route)
-        found = self._credentials.read(job.route)
-        present = {c: x.switches for c, x in found.items()}
-        waits = live.lanes if live.exact else job.route
-        return JobSurroundings(
-            paused=paused or (bool(waits) and all(present[c].paused for c in waits)),
-            left_alone=alone,
-            ahead=min(x.ahead for x in found.values()),
-            present=present,
-        )
+    def read_all(
+        self, jobs: Sequence[Job], *, paused: bool, each: Callable[[Callable[[Job], Any], Sequence[Job]], Iterable[Any]] = map
+    ) -> dict[str, Headway]:
+        """Return the same of several jobs of one account, by id: their credentials are read once.
+
+        Args:
+            jobs: as read.
+            paused: whether their account or everything is paused.
+            each: calls a function for every job, side by side or in turn, and returns the results in order.
+        """
+        now = int(self._clock.now() * 1000)
+        wanted = dict.fromkeys(c for job in jobs if job.state in ACTIVE for c in job.route)
+        states = self._credentials.read([*wanted]) if wanted else {}
+        found = each(lambda job: (self._logs.counts(job), self._held(job)), jobs)
+        out = {}
+        for job, (live, held) in zip(jobs, found, strict=True):
+            around = JobSurroundings(paused=paused, held=held)
+            if job.state in ACTIVE:
+                around = _of_route(job, live, {c: states[c] for c in job.route}, now, paused=paused)
+            out[job.id] = progress(job, self._settings, now, live, around)
+        return out
 
     def _held(self, job: Job) -> bool:
         """Tell whether a job that could start waits for its credential, which another campaign holds."""
         if not job.exclusive or job.state is not JobState.READY:
             return False
         return self._records.holder(job.route[0]) not in ("", job.campaign)
+
+
+def _of_route(
+    job: Job, live: LiveCounts, found: Mapping[str, CredentialState], now: Millis, *, paused: bool
+) -> JobSurroundings:
+    """Return what keeps a job that is under way.
+
+    Args:
+        job: as read.
+        live: its counts.
+        found: the states of its route.
+        now: Unix milliseconds.
+        paused: whether its account or everything is paused.
+    """
+    present = {c: x.switches for c, x in found.items()}
+    waits = live.lanes if live.exact else job.route
+    return JobSurroundings(
+        paused=paused or (bool(waits) and all(present[c].paused for c in waits)),
+        left_alone=not any(x.breaker.usable(now) for x in found.values()),
+        ahead=min(x.ahead for x in found.values()),
+        present=present,
+    )
 
 
 def _folded(job: Job, now: Millis) -> LiveCounts:

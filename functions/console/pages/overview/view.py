@@ -20,6 +20,8 @@ from shared.engine.jobs.progress import progress
 DAYS: Final = 14
 RECENT: Final = 10
 """Jobs that are shown."""
+NO_JOB: Final = "0" * 26
+"""Whether an account is paused is read with a job; this one is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +68,18 @@ def overview(look: Look) -> Overview:
     services = look.services
     last = datetime.fromtimestamp(look.services.now / 1000, UTC).date()
     first = last - timedelta(days=DAYS - 1)
-    found = services.stats.days(look.account, first, last)
-    jobs, _ = services.listing.page(look.account, KINDS, limit=RECENT)
-    control = services.records.control(jobs[0].id, look.account) if jobs else None
-    paused = control is not None and control.paused
-    under_way = {job.id: services.progress.read(job, paused=paused) for job in jobs if job.state is not JobState.LOGGED}
-    rows = [row(job, under_way.get(job.id) or progress(job, services.settings, look.services.now)) for job in jobs]
+    reads = services.reads
     mine = [c for c in services.settings.credentials if c.open_to(look.account)]
-    states = services.credentials.read([c.id for c in mine]) if mine else {}
+    asked_days = reads.submit(services.stats.days, look.account, first, last)
+    asked_states = reads.submit(services.credentials.read, [c.id for c in mine]) if mine else None
+    asked_pause = reads.submit(services.records.control, NO_JOB, look.account)
+    jobs, _ = services.listing.page(look.account, KINDS, limit=RECENT)
+    paused = asked_pause.result().paused
+    open_jobs = [job for job in jobs if job.state is not JobState.LOGGED]
+    under_way = services.progress.read_all(open_jobs, paused=paused, each=reads.map)
+    rows = [row(job, under_way.get(job.id) or progress(job, services.settings, services.now)) for job in jobs]
+    found = asked_days.result()
+    states = asked_states.result() if asked_states else {}
     return Overview(
         flow=charts.flow(_every_day(found, last) if found else []),
         sums=_sums([day.amounts for day in found]),
