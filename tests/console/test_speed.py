@@ -7,12 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.codec import n
 from tests.console.conftest import Console
 
 PEOPLE = tuple(f"p{i}@example.org" for i in range(10))
-CALLS = {"": 18, "/jobs": 14, "/messages": 3, "/members": 4}
+CALLS = {"": 19, "/jobs": 14, "/messages": 3, "/members": 6}
 """DynamoDB calls of one visit: page → the most. Ten of a list of jobs are queries of the index, made at once."""
 SECONDS = 0.3
+INDEX_QUERIES = 10
+REFRESH = 6
+"""The session and its person, the account, the job, its credentials, and the ledgers of a small one."""
 
 
 @contextmanager
@@ -40,12 +45,48 @@ def test_pages_keep_to_a_budget_of_calls_and_of_time(console: Console) -> None:
         console.shown(page)
         with counted(console) as calls:
             console.shown(page)
-        print(page, dict(calls))
         assert calls.total() <= most, f"{page}: {dict(calls)}"
         took = []
         for _ in range(5):
             begun = time.perf_counter()
             console.shown(page)
             took.append(time.perf_counter() - begun)
-        print(page, took)
         assert min(took) < SECONDS, page
+
+
+def test_the_queries_of_a_list_of_jobs_are_made_at_once(console: Console) -> None:
+    console.api.accepted(PEOPLE, subject="New")
+    console.member()
+    together = threading.Barrier(INDEX_QUERIES, timeout=30)
+
+    def meet(params: Any, **_: Any) -> None:
+        if b"IndexName" in params["body"]:
+            together.wait()
+
+    events = console.client.meta.events
+    events.register("before-call.dynamodb.Query", meet)
+    try:
+        for page in ("", "/jobs"):
+            assert "New" in console.shown(page), "one query waits for the other nine"
+    finally:
+        events.unregister("before-call.dynamodb.Query", meet)
+
+
+def test_figures_of_a_million_messages_cost_no_more_than_those_of_ten(console: Console) -> None:
+    small, large = console.api.accepted(PEOPLE), console.api.accepted(PEOPLE)
+    console.client.update_item(
+        TableName=console.api.tables.records,
+        Key=keys.job(large),
+        UpdateExpression="SET #total = :messages, chunks = :chunks, counts.queued = :messages",
+        ExpressionAttributeNames={"#total": "total"},
+        ExpressionAttributeValues={":messages": n(1_000_000), ":chunks": n(2_000)},
+    )
+    console.member()
+    cost = {}
+    for job in (small, large):
+        console.shown(f"/jobs/{job}?part=live")
+        with counted(console) as calls:
+            assert "data-live" in console.shown(f"/jobs/{job}?part=live")
+        cost[job] = calls.total()
+    assert "1,000,000" in console.shown(f"/jobs/{large}?part=live")
+    assert cost[large] <= cost[small] <= REFRESH, cost

@@ -111,7 +111,11 @@ class ProgressReader:
         return self.read_all([job], paused=paused)[job.id]
 
     def read_all(
-        self, jobs: Sequence[Job], *, paused: bool, each: Callable[[Callable[[Job], Any], Sequence[Job]], Iterable[Any]] = map
+        self,
+        jobs: Sequence[Job],
+        *,
+        paused: bool,
+        each: Callable[[Callable[[Job], Any], Sequence[Job]], Iterable[Any]] = map,
     ) -> dict[str, Headway]:
         """Return the same of several jobs of one account, by id: their credentials are read once.
 
