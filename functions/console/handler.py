@@ -6,6 +6,7 @@ form or a cookie. Faults are logged as the API's: their kind and place.
 
 import traceback
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from functools import cache
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +18,7 @@ from functions.console.services import ConsoleServices, build
 from functions.early import early
 from shared.adapters import logs
 from shared.bootstrap import Deployment
-from shared.domain.accounts import is_account_id
+from shared.domain.accounts import Account, is_account_id
 from shared.domain.ids import is_id
 from shared.ports import Retriable
 from shared.web import http
@@ -106,14 +107,8 @@ def _found(request: Request) -> tuple[PageRoute, dict[str, str]]:
 
 
 def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
-    """Return a visit with its visitor, who may do what is asked; the account has to be one that they know.
-
-    The account is read while the session is.
-    """
-    if not look.services.sessions.name(look.request):
-        raise _Unknown
-    account = look.path.get("account", "")
-    asked = look.services.reads.submit(look.services.accounts.get, account) if is_account_id(account) else None
+    """Return a visit with its visitor, who may do what is asked; the account has to be one that they know."""
+    asked = _account(look)
     visitor = _visitor(look)
     seen["user"] = visitor.person.user.id
     seen["about"] = [name for name in look.path.values() if is_id(name)]
@@ -122,7 +117,7 @@ def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
     known = PageCall(look.request, look.services, look.path, visitor, None, look.form)
     if "account" not in look.path:
         return known
-    role = visitor.person.role_in(look.account) if asked else None
+    role = visitor.person.role_in(look.account)
     account = asked.result() if asked and role else None
     if role is None or account is None:
         raise absent("account")
@@ -131,6 +126,17 @@ def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
     if not allowed.may(screen.scope):
         raise Denial(403, "You may not do this", f"Your role in this account is {role.value}. Ask an admin of it.")
     return allowed
+
+
+def _account(look: Look) -> Future[Account | None] | None:
+    """Begin to read the account that the path names, while the session is read; None: there cannot be one.
+
+    A cookie that is not ours costs no read.
+    """
+    account = look.path.get("account", "")
+    if not is_account_id(account) or not look.services.sessions.name(look.request):
+        return None
+    return look.services.reads.submit(look.services.accounts.get, account)
 
 
 def _visitor(look: Look) -> SignedIn:

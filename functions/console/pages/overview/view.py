@@ -64,30 +64,33 @@ class Overview:
 
 
 def overview(look: Look) -> Overview:
-    """Return what the page shows."""
+    """Return what the page shows; what can be read at once is."""
     services = look.services
-    last = datetime.fromtimestamp(look.services.now / 1000, UTC).date()
-    first = last - timedelta(days=DAYS - 1)
-    reads = services.reads
+    last = datetime.fromtimestamp(services.now / 1000, UTC).date()
     mine = [c for c in services.settings.credentials if c.open_to(look.account)]
-    asked_days = reads.submit(services.stats.days, look.account, first, last)
-    asked_states = reads.submit(services.credentials.read, [c.id for c in mine]) if mine else None
-    asked_pause = reads.submit(services.records.control, NO_JOB, look.account)
-    jobs, _ = services.listing.page(look.account, KINDS, limit=RECENT)
-    paused = asked_pause.result().paused
-    open_jobs = [job for job in jobs if job.state is not JobState.LOGGED]
-    under_way = services.progress.read_all(open_jobs, paused=paused, each=reads.map)
-    rows = [row(job, under_way.get(job.id) or progress(job, services.settings, services.now)) for job in jobs]
-    found = asked_days.result()
-    states = asked_states.result() if asked_states else {}
+    days = services.reads.submit(services.stats.days, look.account, last - timedelta(days=DAYS - 1), last)
+    states = services.reads.submit(services.credentials.read, [c.id for c in mine])
+    rows, rate = _newest(look)
+    found = days.result()
     return Overview(
         flow=charts.flow(_every_day(found, last) if found else []),
         sums=_sums([day.amounts for day in found]),
         providers=_providers(found),
-        credentials=[_credential(c, states[c.id]) for c in mine],
+        credentials=[_credential(c, states.result()[c.id]) for c in mine],
         jobs=rows,
-        rate=sum(p.rate or 0 for p in under_way.values() if p.waiting_for == "rate"),
+        rate=rate,
     )
+
+
+def _newest(look: Look) -> tuple[list[JobRow], float]:
+    """Return the newest jobs, and the messages per second at which they go out."""
+    services = look.services
+    pause = services.reads.submit(services.records.control, NO_JOB, look.account)
+    jobs, _ = services.listing.page(look.account, KINDS, limit=RECENT)
+    under_way = [job for job in jobs if job.state is not JobState.LOGGED]
+    live = services.progress.read_all(under_way, paused=pause.result().paused, each=services.reads.map)
+    rows = [row(job, live.get(job.id) or progress(job, services.settings, services.now)) for job in jobs]
+    return rows, sum(p.rate or 0 for p in live.values() if p.waiting_for == "rate")
 
 
 def _every_day(found: Sequence[Day], last: date) -> list[tuple[str, Mapping[str, int]]]:
