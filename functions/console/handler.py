@@ -112,8 +112,7 @@ def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
     visitor = _visitor(look)
     seen["user"] = visitor.person.user.id
     seen["about"] = [name for name in look.path.values() if is_id(name)]
-    if look.request.method == "POST" and not look.services.sessions.holds(visitor.name, look.form.get(FORM_FIELD, "")):
-        raise FORGED
+    _refuse_forged(look, visitor)
     known = PageCall(look.request, look.services, look.path, visitor, None, look.form)
     if "account" not in look.path:
         return known
@@ -126,6 +125,12 @@ def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
     if not allowed.may(screen.scope):
         raise Denial(403, "You may not do this", f"Your role in this account is {role.value}. Ask an admin of it.")
     return allowed
+
+
+def _refuse_forged(look: Look, visitor: SignedIn) -> None:
+    """Refuse a form that does not have the token of the visitor's session."""
+    if look.request.method == "POST" and not look.services.sessions.holds(visitor.name, look.form.get(FORM_FIELD, "")):
+        raise FORGED
 
 
 def _account(look: Look) -> Future[Account | None] | None:
