@@ -15,6 +15,7 @@ PEOPLE = tuple(f"p{i}@example.org" for i in range(10))
 CALLS = {"": 19, "/jobs": 14, "/messages": 3, "/members": 6}
 """DynamoDB calls of one visit: page → the most. Ten of a list of jobs are queries of the index, made at once."""
 SECONDS = 0.3
+"""Of a processor, with what the emulated tables take; what else the machine does is not counted."""
 INDEX_QUERIES = 10
 REFRESH = 6
 """The session and its person, the account, the job, its credentials, and the ledgers of a small one."""
@@ -48,9 +49,9 @@ def test_pages_keep_to_a_budget_of_calls_and_of_time(console: Console) -> None:
         assert calls.total() <= most, f"{page}: {dict(calls)}"
         took = []
         for _ in range(5):
-            begun = time.perf_counter()
+            begun = time.process_time()
             console.shown(page)
-            took.append(time.perf_counter() - begun)
+            took.append(time.process_time() - begun)
         assert min(took) < SECONDS, page
 
 
