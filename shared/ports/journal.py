@@ -26,12 +26,15 @@ class Journal(Protocol):
         """
         ...
 
-    def page(self, account: str, *, kind: str = "", after: str = "", limit: int) -> tuple[list[Event], str]:
+    def page(
+        self, account: str, *, kind: str = "", actor: str = "", after: str = "", limit: int
+    ) -> tuple[list[Event], str]:
         """Return entries of an account's audit log, newest first, and the place to go on from, empty at the end.
 
         Args:
             account: whose, or EVERYONE.
             kind: of which kind alone, empty for all; a page may then be short and still have a place to go on from.
+            actor: of whom alone, as `kind`.
             after: what the page before returned, or empty.
             limit: at least 1.
         """

@@ -1,6 +1,7 @@
 """An entry of the audit log and what it tells of are one: neither is there without the other, however often tried."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -62,19 +63,21 @@ def test_a_campaigns_changes_are_stored_with_their_events(stores: Stores, clock:
 
 def test_pages_go_from_the_newest_entry_on(stores: Stores, clock: FakeClock) -> None:
     acts = (Act.JOB_STOPPED, Act.JOB_RESUMED)
-    events = [audited(EVERYONE, clock.ms + i // 2, "x", acts[i % 2], ACTOR, {"n": i}) for i in range(9)]
+    actors = (ACTOR, ACTOR, "user:ann")
+    events = [audited(EVERYONE, clock.ms + i // 2, "x", acts[i % 2], actors[i % 3], {"n": i}) for i in range(9)]
     for event in events:
         stores.journal.write(event)
     stores.journal.write(audited(ACCOUNT, clock.ms, "x", Act.JOB_STOPPED, ACTOR))
-    for kind in ("", Act.JOB_STOPPED, Act.JOB_RETRIED):
+    for kind, actor in product(("", Act.JOB_STOPPED, Act.JOB_RETRIED), ("", "user:ann", "user:ben")):
         found: list[Event] = []
         after = ""
         for _ in range(10):
-            page, after = stores.journal.page(EVERYONE, kind=kind, after=after, limit=2)
+            page, after = stores.journal.page(EVERYONE, kind=kind, actor=actor, after=after, limit=2)
             found += page
             if not after:
                 break
-        wanted = sorted((x for x in events if kind in ("", x.kind)), key=lambda x: (x.at, x.kind), reverse=True)
+        fitting = [x for x in events if kind in ("", x.kind) and actor in ("", x.actor)]
+        wanted = sorted(fitting, key=lambda x: (x.at, x.kind), reverse=True)
         assert found == wanted
         assert after == ""
 

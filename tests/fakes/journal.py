@@ -27,14 +27,17 @@ class FakeJournal:
 
         yield from self._tap("journal.since", found)
 
-    def page(self, account: str, *, kind: str = "", after: str = "", limit: int) -> tuple[list[Event], str]:
+    def page(
+        self, account: str, *, kind: str = "", actor: str = "", after: str = "", limit: int
+    ) -> tuple[list[Event], str]:
         def found() -> tuple[list[Event], str]:
             places = sorted((k for k in self.items if k[:2] == (account, Log.AUDIT)), key=lambda k: k[2:], reverse=True)
             by_place = {
                 f"{at:015d}#{name}#{what}": self.items[account, log, at, name, what]
                 for account, log, at, name, what in places
             }
-            wanted = [p for p, x in by_place.items() if (not after or p < after) and kind in ("", x.kind)]
+            fits = [p for p, x in by_place.items() if kind in ("", x.kind) and actor in ("", x.actor)]
+            wanted = [p for p in fits if not after or p < after]
             return [by_place[p] for p in wanted[:limit]], wanted[limit - 1] if len(wanted) > limit else ""
 
         return self._tap("journal.page", found)

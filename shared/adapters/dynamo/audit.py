@@ -89,12 +89,15 @@ class DynamoJournal:
                 yield _event(account, item)
             last = _place(item)
 
-    def page(self, account: str, *, kind: str = "", after: str = "", limit: int) -> tuple[list[Event], str]:
+    def page(
+        self, account: str, *, kind: str = "", actor: str = "", after: str = "", limit: int
+    ) -> tuple[list[Event], str]:
         """Return entries of an account's audit log, newest first, and the place of the next page.
 
         Args:
             account: the account's id, or EVERYONE.
             kind: only entries of this kind; empty for all.
+            actor: only entries of this actor; empty for all.
             after: the place that an earlier page returned; empty for the start.
             limit: the most entries to return.
         """
@@ -104,13 +107,14 @@ class DynamoJournal:
             "ScanIndexForward": False,
             "ConsistentRead": True,
         }
+        wanted_of = {name: value for name, value in (("kind", kind), ("actor", actor)) if value}
         found: list[Item] = []
-        for _ in range(PAGES if kind else 1):
+        for _ in range(PAGES if wanted_of else 1):
             if after:
                 query["KeyConditionExpression"] = "pk = :pk AND sk < :after"
                 query["ExpressionAttributeValues"][":after"] = s(after)
-            items, after = self._examined({**query, "Limit": EXAMINED if kind else limit})
-            wanted = _of_kind(items, kind)[: limit - len(found)]
+            items, after = self._examined({**query, "Limit": EXAMINED if wanted_of else limit})
+            wanted = _having(items, wanted_of)[: limit - len(found)]
             found += wanted
             if len(found) == limit:
                 more = wanted[-1] is not items[-1] or after
@@ -158,6 +162,6 @@ def _event(account: str, item: Item) -> Event:
     )
 
 
-def _of_kind(items: Sequence[Item], kind: str) -> list[Item]:
-    """Return the entries of a kind; all of them if it is empty."""
-    return [item for item in items if not kind or text(item, "kind") == kind]
+def _having(items: Sequence[Item], wanted: Mapping[str, str]) -> list[Item]:
+    """Return the entries whose attributes are those; all of them if none is named."""
+    return [item for item in items if all(text(item, name) == value for name, value in wanted.items())]
