@@ -1,14 +1,19 @@
-"""What lists of the console share: kinds of jobs, and places to go on from, sealed for their account."""
+"""What lists of the console share: kinds of jobs and keys, filters, and places to go on from, sealed for an account."""
 
 import re
+from dataclasses import dataclass
 from typing import Final
+from urllib.parse import urlencode
 
 from functions.console.call import Look
 from functions.console.screen import Denial
 from shared.domain.jobs.job import DIGEST, MAIL, NOTICE
+from shared.domain.namespaces import KeyKind, namespace, team_space
 
 KINDS: Final = ("batch", "campaign", DIGEST, NOTICE, MAIL)
 """Kinds of jobs; each has its own place in the index."""
+KEYS: Final = tuple(kind.value for kind in KeyKind)
+"""Kinds of keys, for each of which an account keeps lists of its own."""
 PAGE: Final = 50
 _PLACE: Final = re.compile(r"[^\x00-\x1f]{1,400}")
 BAD_PLACE: Final = Denial(400, "This page of the list is gone", "Begin at the first page.")
@@ -42,5 +47,58 @@ def chosen(look: Look, name: str, among: tuple[str, ...]) -> str:
     return found if found in among else ""
 
 
+def typed(look: Look, name: str, most: int = 400) -> str:
+    """Return what was typed into a filter, without blanks around it.
+
+    Args:
+        look: the visit.
+        name: of the filter.
+        most: characters.
+    """
+    return look.request.query.get(name, "").strip()[:most]
+
+
+def kind_of_keys(look: Look) -> str:
+    """Return the kind of keys whose list is asked for, by a filter or by a form; that of live keys by default."""
+    found = look.form.get("keys") or look.request.query.get("keys", "")
+    return found if found in KEYS else KeyKind.LIVE.value
+
+
+def space(look: Look) -> str:
+    """Return the namespace whose list is asked for."""
+    kind = kind_of_keys(look)
+    account = team_space(look.account) if kind == KeyKind.TEAM else look.account
+    return namespace(account, test=kind == KeyKind.TEST)
+
+
+@dataclass(frozen=True, slots=True)
+class ListPages:
+    """Where else a list can be read: queries of addresses, each empty where there is nothing to go to.
+
+    Attributes:
+        first: of its first page.
+        next: of its next page.
+    """
+
+    first: str
+    next: str
+
+
+def paging(look: Look, after: str, **filters: str) -> ListPages:
+    """Return the pages around the one that is shown.
+
+    Args:
+        look: the visit.
+        after: the place to go on from; empty at the end.
+        filters: what the list is narrowed to, by name; an empty one is left out.
+    """
+    kept = {name: value for name, value in filters.items() if value}
+    first = urlencode(kept) or "all="
+    return ListPages(
+        first=f"?{first}" if look.request.query.get("cursor") else "",
+        next=f"?{urlencode({**kept, 'cursor': cursor(look, after)})}" if after else "",
+    )
+
+
 def _use(look: Look) -> str:
-    return f"posthaste console cursor 1 {look.account}"
+    return f"posthaste console cursor 1 {look.path.get('account', '*')}"

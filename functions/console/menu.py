@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from functions.console.screen import PageCall
+from shared.domain.accounts import Scope
 
 ACCOUNT: Final = "{account}"
 
@@ -16,11 +17,13 @@ class Section:
     Attributes:
         label: as people read it; its pages' templates set it as `section`.
         path: below the console; `{account}` is the account that is shown.
+        scope: what the visitor's role must include in the account.
         operators: only operators see it.
     """
 
     label: str
     path: str
+    scope: Scope = Scope.READ
     operators: bool = False
 
 
@@ -33,7 +36,14 @@ MENU: Final[tuple[tuple[str, tuple[Section, ...]], ...]] = (
             Section("Messages", f"{ACCOUNT}/messages"),
         ),
     ),
-    ("Account", (Section("Members", f"{ACCOUNT}/members"),)),
+    (
+        "Account",
+        (
+            Section("Suppressions", f"{ACCOUNT}/suppressions"),
+            Section("Members", f"{ACCOUNT}/members"),
+            Section("Audit log", f"{ACCOUNT}/audit", Scope.ADMIN),
+        ),
+    ),
 )
 """Groups of sections, in their order. A page that lists something has a line here."""
 
@@ -59,16 +69,22 @@ def menu(look: PageCall[Any]) -> list[Group]:
     if look.visitor is None:
         return []
     account = look.path.get("account", "") if look.role else ""
-    operator = look.visitor.person.user.operator
     shown = [
         Group(
             label,
             [
                 Entry(s.label, s.path.replace(ACCOUNT, account))
                 for s in sections
-                if (account or ACCOUNT not in s.path) and (operator or not s.operators)
+                if _visible(look, s)
             ],
         )
         for label, sections in MENU
     ]
     return [group for group in shown if group.entries]
+
+
+def _visible(look: PageCall[Any], section: Section) -> bool:
+    """Tell whether a visitor may see a section."""
+    if section.operators:
+        return look.who.person.user.operator
+    return ACCOUNT not in section.path or look.may(section.scope)

@@ -4,6 +4,7 @@ from typing import Final
 
 from functions.console import files
 from functions.console.pages.accounts import routes as accounts
+from functions.console.pages.audit import routes as audit
 from functions.console.pages.jobs import changes as job_changes
 from functions.console.pages.jobs import routes as jobs
 from functions.console.pages.members import routes as members
@@ -11,6 +12,7 @@ from functions.console.pages.messages import routes as messages
 from functions.console.pages.overview import routes as overview
 from functions.console.pages.sign_in import routes as sign_in
 from functions.console.pages.style import routes as style
+from functions.console.pages.suppressions import routes as suppressions
 from functions.console.screen import PageRoute
 
 ROUTES: Final[tuple[PageRoute, ...]] = (
@@ -23,4 +25,6 @@ ROUTES: Final[tuple[PageRoute, ...]] = (
     *job_changes.ROUTES,
     *messages.ROUTES,
     *members.ROUTES,
+    *suppressions.ROUTES,
+    *audit.ROUTES,
 )

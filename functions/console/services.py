@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from functions.console.assets import Assets
+from functions.console.desks import Desks, build_desks
 from functions.console.rendering import Pages
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.accounts.stats import Stats
@@ -61,6 +62,8 @@ class ConsoleServices:
     credentials: CredentialStates
     progress: ProgressReader
     control: JobControl
+    desks: Desks
+    """What the other lists are read from and changed by."""
     links: PlaceSeal
     """Seals places in lists."""
     reads: Executor
@@ -113,6 +116,7 @@ def build(deployment: Deployment) -> ConsoleServices:
             clock=clock,
             schedules=deployment.schedules,
         ),
+        desks=build_desks(deployment),
         links=own.links,
         reads=ThreadPoolExecutor(READS, "reads"),
     )

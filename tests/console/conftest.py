@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from functions.console.assets import Assets
+from functions.console.desks import Desks
 from functions.console.handler import respond
 from functions.console.rendering import Pages
 from functions.console.services import ConsoleServices
@@ -139,6 +140,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         credentials=of.credentials,
         progress=of.progress,
         control=of.control,
+        desks=Desks(suppressions=of.suppressions, journal=of.journal),
         links=of.links,
         reads=ThreadPoolExecutor(4),
     )

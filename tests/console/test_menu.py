@@ -7,7 +7,7 @@ import pytest
 from functions.console import menu
 from functions.console.menu import MENU, Section
 from functions.console.screens import ROUTES
-from shared.domain.people import Identity
+from shared.domain.people import Identity, Role
 from tests.console.conftest import Console
 
 SECTIONS = [section for _, sections in MENU for section in sections]
@@ -26,6 +26,13 @@ def test_a_page_says_which_section_it_belongs_to(console: Console) -> None:
             page = console.shown(section.path.removeprefix(menu.ACCOUNT))
             current = re.findall(r'aria-current="page">([^<]+)</a>', page)
             assert current == [section.label] * 2, "once for phones, once beside the page"
+
+
+def test_what_a_role_may_not_read_is_not_in_its_menu(console: Console) -> None:
+    console.member(role=Role.VIEWER)
+    shown = console.shown()
+    assert ">Suppressions<" in shown
+    assert ">Audit log<" not in shown
 
 
 def test_operators_pages_are_in_the_menu_of_operators_alone(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,17 @@
 """The console in the stack: its rights, its routes, and that it is not there unless it is asked for."""
 
 import json
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from infra.grants import SUPPRESSED
 from infra.lint import synthesise
 from infra.local import sign_in
 from infra.settings import SettingsError
+from shared.adapters.dynamo.keys import LISTS
 from shared.contracts import ENV_CONSOLE, HANDLERS
 from shared.contracts.console import ConsoleSettings
 from tests.infra.conftest import TABLES, deployment
@@ -61,6 +64,17 @@ def test_the_console_reads_no_file_and_no_other_secret(with_console: Template) -
     assert not {a for a in actions if a.startswith("s3:")}
     secrets = [s for s in with_console.statements("console") if "secretsmanager:GetSecretValue" in s.actions]
     assert [len(s.resources) for s in secrets] == [1]
+
+
+def test_the_console_lifts_suppressions_and_deletes_nothing_else(with_console: Template) -> None:
+    deleting = [s for s in with_console.statements("console") if "dynamodb:DeleteItem" in s.actions]
+    assert [s.partitions for s in deleting] == [SUPPRESSED, ()]
+    assert deleting[1].resources == {f"<{people(with_console)}.Arn>"}
+    for reach, name in LISTS.items():
+        for ending in (name, f"{name}LOG"):
+            assert any(fnmatchcase(f"A#acc_0123456789ab#{ending}", p) for p in SUPPRESSED), reach
+    for other in ("A#acc_0123456789ab", "A#acc_0123456789ab#AUDIT", "K#0", "J#0", "A#acc_0123456789ab#STATS"):
+        assert not any(fnmatchcase(other, p) for p in SUPPRESSED)
 
 
 def test_its_pages_are_behind_the_api_s_address(with_console: Template) -> None:

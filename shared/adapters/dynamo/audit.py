@@ -107,14 +107,14 @@ class DynamoJournal:
             "ScanIndexForward": False,
             "ConsistentRead": True,
         }
-        wanted_of = {name: value for name, value in (("kind", kind), ("actor", actor)) if value}
+        narrowed = any((kind, actor))
         found: list[Item] = []
-        for _ in range(PAGES if wanted_of else 1):
+        for _ in range(PAGES if narrowed else 1):
             if after:
                 query["KeyConditionExpression"] = "pk = :pk AND sk < :after"
                 query["ExpressionAttributeValues"][":after"] = s(after)
-            items, after = self._examined({**query, "Limit": EXAMINED if wanted_of else limit})
-            wanted = _having(items, wanted_of)[: limit - len(found)]
+            items, after = self._examined({**query, "Limit": EXAMINED if narrowed else limit})
+            wanted = _having(items, kind=kind, actor=actor)[: limit - len(found)]
             found += wanted
             if len(found) == limit:
                 more = wanted[-1] is not items[-1] or after
@@ -162,6 +162,6 @@ def _event(account: str, item: Item) -> Event:
     )
 
 
-def _having(items: Sequence[Item], wanted: Mapping[str, str]) -> list[Item]:
-    """Return the entries whose attributes are those; all of them if none is named."""
-    return [item for item in items if all(text(item, name) == value for name, value in wanted.items())]
+def _having(items: Sequence[Item], **wanted: str) -> list[Item]:
+    """Return the entries whose attributes are those; an empty one is every."""
+    return [item for item in items if all(value in ("", text(item, name)) for name, value in wanted.items())]

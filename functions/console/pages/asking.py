@@ -1,0 +1,37 @@
+"""One page that asks before something is changed, with the number of what it is about; its button does it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from functions.console.call import Look
+from shared.web.http import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked.
+
+    Attributes:
+        section: of the menu.
+        title: the question itself.
+        count: of what the change is about.
+        what: the rest of the sentence that begins with the count.
+        label: of the button.
+        back: address of the page that it came from, below the account.
+        fields: what the form holds besides, by name.
+        danger: it takes something away.
+    """
+
+    section: str
+    title: str
+    count: int
+    what: str
+    label: str
+    back: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+    danger: bool = True
+
+
+def ask(look: Look, question: Question) -> Answer:
+    """Ask; what is posted goes to the address of the page itself."""
+    return look.services.pages.page(look, "ask.html", {"question": question})

@@ -1,0 +1,72 @@
+"""The audit log of an account: who did what and when, newest first."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from functions.console import lists
+from functions.console.call import Look
+from functions.console.screen import PageRoute
+from shared.domain.accounts import Scope
+from shared.domain.audit import Act, Event
+from shared.domain.ids import is_id
+from shared.web.http import Answer
+
+ACTIONS: Final = tuple(act.value for act in Act)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """An entry. `job`: whether it is about a job, or about something that lives with one."""
+
+    event: Event
+    job: bool
+
+    @property
+    def data(self) -> Mapping[str, str | int]:
+        """More about it."""
+        return self.event.data
+
+
+def audit(look: Look) -> Answer:
+    """Show a page of the log."""
+    action, actor = lists.chosen(look, "action", ACTIONS), lists.typed(look, "actor", 200)
+    since, until = _day(lists.typed(look, "since")), _day(lists.typed(look, "until"))
+    keys = lists.kind_of_keys(look)
+    begin = lists.place(look) or (f"{_ms(until + timedelta(days=1)):015d}" if until else "")
+    journal = look.services.desks.journal
+    found, after = journal.page(lists.space(look), kind=action, actor=actor, after=begin, limit=lists.PAGE)
+    if since is not None and found and found[-1].at < _ms(since):
+        found, after = [x for x in found if x.at >= _ms(since)], ""
+    filters = {"action": action, "actor": actor, "since": _text(since), "until": _text(until)}
+    context = {
+        "rows": [AuditRow(x, x.kind.startswith("job.") and is_id(x.id)) for x in found],
+        "actions": ACTIONS,
+        "filters": filters,
+        "narrowed": any(filters.values()),
+        "keys": keys,
+        "kinds": lists.KEYS,
+        "paging": lists.paging(look, after, **filters, keys=keys),
+    }
+    return look.services.pages.page(look, "audit/audit.html", context)
+
+
+def _day(text: str) -> date | None:
+    """Return a day, as a browser's field for one gives it; None: none was chosen."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _ms(day: date) -> int:
+    """Return the beginning of a day in UTC, Unix milliseconds."""
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
+
+
+def _text(day: date | None) -> str:
+    return day.isoformat() if day is not None else ""
+
+
+ROUTES: Final = (PageRoute("GET", "/console/{account}/audit", "audit log", audit, Scope.ADMIN),)

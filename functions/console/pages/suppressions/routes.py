@@ -1,0 +1,154 @@
+"""Addresses that the account does not send to: listed, looked up, added, and lifted after a question."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+
+from functions.console import lists
+from functions.console.call import Look
+from functions.console.pages.asking import Question, ask
+from functions.console.screen import Denial, PageRoute, absent, redirect
+from shared.domain.accounts import Scope
+from shared.domain.recipients import addresses, reader
+from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach, Suppression
+from shared.web.http import Answer
+
+LISTS: Final = tuple(reach.value for reach in Reach)
+SINGLE: Final = tuple(reach for reach in Reach if reach is not Reach.DIGESTS)
+"""Lists on which an address is at most once; that of digests has an entry for each policy."""
+MAX_REASON: Final = 100
+MAX_POLICY: Final = 200
+_REASON: Final = re.compile(rf"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{{1,{MAX_REASON}}}")
+NO_ADDRESS: Final = Denial(
+    422, "This is no address", "Type an e-mail address, or a telephone number with its country code, as in +61 2 …"
+)
+NO_REASON: Final = Denial(422, "This is no reason", f"Type up to {MAX_REASON} characters, in one line.")
+
+
+@dataclass(frozen=True, slots=True)
+class ListEntry:
+    """An address on a list. `reach`: the list."""
+
+    found: Suppression
+    reach: str
+
+    @property
+    def query(self) -> str:
+        """What an address of a page names it by."""
+        named = {"address": self.found.address, "list": self.reach, "policy": self.found.policy}
+        return urlencode({name: value for name, value in named.items() if value})
+
+
+def suppressions(look: Look) -> Answer:
+    """Show a page of a list, newest first, or the entries of one address."""
+    reach, typed = lists.chosen(look, "list", LISTS) or Reach.ALL.value, lists.typed(look, "address")
+    keys, after = lists.kind_of_keys(look), ""
+    if typed:
+        rows = _of_address(look, typed)
+    else:
+        store = look.services.desks.suppressions
+        found, after = store.page(lists.space(look), after=lists.place(look), limit=lists.PAGE, reach=Reach(reach))
+        rows = [ListEntry(x, reach) for x in found]
+    context = {
+        "rows": rows,
+        "typed": typed,
+        "list": reach,
+        "lists": LISTS,
+        "reaches": [x.value for x in SINGLE],
+        "keys": keys,
+        "kinds": lists.KEYS,
+        "paging": lists.paging(look, after, list=reach, keys=keys),
+    }
+    return look.services.pages.page(look, "suppressions/suppressions.html", context)
+
+
+def _of_address(look: Look, typed: str) -> list[ListEntry]:
+    """Return the entries of an address on all lists but that of digests."""
+    key = _key(typed)
+    if not key:
+        return []
+    store = look.services.desks.suppressions
+    found = ((store.get(lists.space(look), key, reach=reach), reach.value) for reach in SINGLE)
+    return [ListEntry(entry, reach) for entry, reach in found if entry is not None]
+
+
+def add(look: Look) -> Answer:
+    """Put an address on a list."""
+    key, reach = _key(look.form.get("address", "")), look.form.get("list", "")
+    reason = look.form.get("reason", "").strip() or "manual"
+    if not key:
+        raise NO_ADDRESS
+    if reach not in LISTS or Reach(reach) not in SINGLE:
+        raise Denial(422, "There is no such list", "Choose one of the lists.")
+    if _REASON.fullmatch(reason) is None:
+        raise NO_REASON
+    by = look.who.person.user.actor
+    look.services.desks.suppressions.put(lists.space(look), key, reason, reach=Reach(reach), by=by)
+    return _back(look, reach)
+
+
+def ask_to_lift(look: Look) -> Answer:
+    """Ask whether an address may be sent to again."""
+    named = {name: look.request.query.get(name, "") for name in ("address", "list", "policy")}
+    key, reach = _named(named["address"], named["list"], named["policy"])
+    found = look.services.desks.suppressions.get(lists.space(look), key, reach=reach)
+    if found is None:
+        raise absent("suppression")
+    keys = lists.kind_of_keys(look)
+    question = Question(
+        section="Suppressions",
+        title=f"Send to {found.address} again?",
+        count=1,
+        what=f"address leaves the list “{reach.kind.value}”, on which it is because of: {found.reason}.",
+        label="Lift the suppression",
+        back=f"{look.account}/suppressions?{urlencode({'list': reach.kind.value, 'keys': keys})}",
+        fields={**named, "keys": keys},
+    )
+    return ask(look, question)
+
+
+def lift(look: Look) -> Answer:
+    """Take an address off a list; one that is not on it is no fault."""
+    key, reach = _named(*(look.form.get(name, "") for name in ("address", "list", "policy")))
+    by = look.who.person.user.actor
+    look.services.desks.suppressions.delete(lists.space(look), key, reach=reach, by=by)
+    return _back(look, reach.kind.value)
+
+
+def _named(address: str, reach: str, policy: str) -> tuple[str, AnyReach]:
+    """Return the key of an address, and the list that is meant.
+
+    Args:
+        address: as stored.
+        reach: the list's name.
+        policy: prefix of a digest policy; empty unless the list is that of digests.
+    """
+    key = _key(address)
+    if not key or reach not in LISTS or (reach == Reach.DIGESTS) is not bool(policy) or len(policy) > MAX_POLICY:
+        raise absent("suppression")
+    return key, DigestsOf(policy) if policy else Reach(reach)
+
+
+def _key(typed: str) -> str:
+    """Return the normalised key of an address or number; empty: it is none."""
+    text = typed.strip()
+    if text.startswith("+") and "@" not in text:
+        found = reader.number_reader()(text)
+        return "" if isinstance(found, reader.RecipientFault) else found[1]
+    parsed = addresses.parse(text)
+    return parsed.key if isinstance(parsed, addresses.Address) else ""
+
+
+def _back(look: Look, reach: str) -> Answer:
+    query = urlencode({"list": reach, "keys": lists.kind_of_keys(look)})
+    return redirect(f"{look.home}{look.account}/suppressions?{query}")
+
+
+_PATH: Final = "/console/{account}/suppressions"
+ROUTES: Final = (
+    PageRoute("GET", _PATH, "suppressions", suppressions),
+    PageRoute("POST", f"{_PATH}/add", "suppress an address", add, Scope.ADMIN),
+    PageRoute("GET", f"{_PATH}/lift", "ask to lift a suppression", ask_to_lift, Scope.ADMIN),
+    PageRoute("POST", f"{_PATH}/lift", "lift a suppression", lift, Scope.ADMIN),
+)

@@ -1,0 +1,77 @@
+"""The audit log in the console: by who, what and when, for those who may read it."""
+
+import re
+
+import pytest
+
+from shared.domain.audit import EVERYONE, Act, audited
+from shared.domain.people import Role
+from tests.console.conftest import Console
+from tests.fakes.clock import FakeClock
+
+DAY = 86_400
+
+
+def kinds(page: str) -> list[str]:
+    return re.findall(r'<th scope="row">([a-z_.]+)<', page)
+
+
+def test_the_log_is_filtered_by_who_what_and_when(console: Console, clock: FakeClock) -> None:
+    console.member()
+    post = f"/{console.account}/suppressions/add"
+    console.post(post, address="a@example.org", list="all")
+    clock.advance(2 * DAY)
+    console.sign_in()
+    job = console.api.accepted(("a@example.org", "b@example.org"))
+    console.post(f"/{console.account}/jobs/{job}/stop")
+    page = console.shown("/audit")
+    assert {"job.stopped", "suppression.added", "member.invited"} <= set(kinds(page))
+    assert f'/jobs/{job}"' in page, "a job is linked"
+    assert "a@example.org" not in page
+    assert kinds(console.shown("/audit?action=suppression.added")) == ["suppression.added"]
+    assert set(kinds(console.shown("/audit?actor=user:Ann"))) == {"job.stopped", "suppression.added"}
+    assert kinds(console.shown("/audit?actor=user:Ann&action=job.stopped")) == ["job.stopped"]
+    then, now = (re.findall(r'datetime="(\d{4}-\d\d-\d\d)', page)[i] for i in (-1, 0))
+    assert kinds(console.shown(f"/audit?actor=user:Ann&since={now}")) == ["job.stopped"]
+    assert kinds(console.shown(f"/audit?actor=user:Ann&until={then}")) == ["suppression.added"]
+    assert kinds(console.shown(f"/audit?since={then}&until={now}")) == kinds(page)
+    assert kinds(console.shown("/audit?since=nonsense&action=nonsense")) == kinds(page)
+    assert "No such entries" in console.shown("/audit?actor=user:nobody")
+    assert "Nothing was done yet" in console.shown("/audit?keys=team")
+
+
+def test_the_log_pages_and_keeps_its_filter(console: Console, clock: FakeClock) -> None:
+    journal = console.services.desks.journal
+    for i in range(60):
+        actor = "user:ben" if i % 10 else "user:eve"
+        journal.write(audited(console.account, clock.ms + i, "x", Act.JOB_STOPPED, actor))
+    console.member()
+    page = console.shown("/audit?actor=user:ben")
+    assert len(kinds(page)) == 50
+    more = re.search(r'href="(\?[^"]+)">Next page', page)
+    assert more is not None
+    page = console.shown("/audit" + more[1].replace("&amp;", "&"))
+    assert len(kinds(page)) == 4
+    assert "user:eve" not in page
+
+
+def test_what_strangers_write_is_text(console: Console, clock: FakeClock) -> None:
+    evil = "<script>alert(1)</script>"
+    data: dict[str, str | int] = {"reason": evil}
+    console.services.desks.journal.write(audited(console.account, clock.ms, evil, Act.JOB_STOPPED, evil, data))
+    console.member()
+    page = console.shown("/audit")
+    assert "<script>alert" not in page
+    assert page.count("&lt;script&gt;") == 3
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.SENDER])
+def test_only_an_admin_reads_it(console: Console, role: Role) -> None:
+    console.member(role=role)
+    assert console.get(f"/{console.account}/audit").status == 403
+
+
+def test_what_concerns_everybody_is_not_in_it(console: Console, clock: FakeClock) -> None:
+    console.services.desks.journal.write(audited(EVERYONE, clock.ms, "x", Act.ALL_PAUSED, "operator"))
+    console.member()
+    assert "deployment.paused" not in kinds(console.shown("/audit"))
