@@ -72,11 +72,7 @@ def menu(look: PageCall[Any]) -> list[Group]:
     shown = [
         Group(
             label,
-            [
-                Entry(s.label, s.path.replace(ACCOUNT, account))
-                for s in sections
-                if _visible(look, s)
-            ],
+            [Entry(s.label, s.path.replace(ACCOUNT, account)) for s in sections if _visible(look, s)],
         )
         for label, sections in MENU
     ]
