@@ -49,7 +49,7 @@ MENU: Final[tuple[tuple[str, tuple[Section, ...]], ...]] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MenuEntry:
     """A line of the menu. `path`: below the console."""
 
     label: str
@@ -57,22 +57,22 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class MenuGroup:
     """Lines of the menu below one heading."""
 
     label: str
-    entries: Sequence[Entry]
+    entries: Sequence[MenuEntry]
 
 
-def menu(look: PageCall[Any]) -> list[Group]:
+def menu(look: PageCall[Any]) -> list[MenuGroup]:
     """Return the menu of a visit; without an account only what needs none. Empty for who has not signed in."""
     if look.visitor is None:
         return []
     account = look.path.get("account", "") if look.role else ""
     shown = [
-        Group(
+        MenuGroup(
             label,
-            [Entry(s.label, s.path.replace(ACCOUNT, account)) for s in sections if _visible(look, s)],
+            [MenuEntry(s.label, s.path.replace(ACCOUNT, account)) for s in sections if _visible(look, s)],
         )
         for label, sections in MENU
     ]
