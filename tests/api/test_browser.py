@@ -2,12 +2,10 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from functions.api.openapi import FILE
-from infra.local.processes import wait_for
 from tests.api.conftest import Api
 from tests.api.site import pages
 from tests.api.test_unsubscribe import ANN, link, off
@@ -59,7 +57,7 @@ def test_the_page_is_read_at_any_width_and_by_any_light(api: Api, site: str, bro
     browser.devtools("Emulation.setDeviceMetricsOverride", width=320, height=640, deviceScaleFactor=1, mobile=True)
     browser.do("POST", "/url", {"url": site + link(api, address=f"ann@{'long' * 15}.{'name' * 15}.example.org")})
     for css in ("h1", "b", "button"):
-        rect = browser.do("GET", browser.find(css) + "/rect")
+        rect = browser.rect(css)
         assert rect["x"] >= 0
         assert rect["x"] + rect["width"] <= 320, "WCAG 2.2, 1.4.10: nothing to scroll sideways"
     own = browser.style("button", "color"), browser.style("button", "background-color")
@@ -77,14 +75,25 @@ def test_the_page_is_what_assistive_technology_needs(api: Api, site: str, browse
     assert browser.do("GET", button + "/computedlabel") == "Unsubscribe"
     assert browser.do("GET", main + "/computedrole") == "main"
     assert browser.do("GET", "/title") == browser.text("h1") == "Unsubscribe"
-    assert browser.do("GET", browser.find("html") + "/attribute/lang") == "en"
-    assert browser.do("GET", button + "/rect")["height"] >= 44, "WCAG 2.2, 2.5.5: a target for fingers"
+    assert browser.attribute("html", "lang") == "en"
+    assert browser.rect("button")["height"] >= 44, "WCAG 2.2, 2.5.5: a target for fingers"
     browser.do("POST", button + "/value", {"text": "\ue007"})  # the enter key
     browser.shows("You are unsubscribed")
 
 
 FOUND = "return [...document.querySelectorAll('.opblock-summary-path')].map((path) => path.dataset.path)"
 WIDTHS = "return [document.documentElement.scrollWidth, window.innerWidth]"
+BLOCK = "#operations-Service-getHealth"
+PLACES = f"""
+window.places = [];
+const look = () => {{
+  const block = document.querySelector('{BLOCK} .samples');
+  if (block) places.push(Math.round(block.getBoundingClientRect().top));
+  requestAnimationFrame(look);
+}};
+look();
+"""
+"""Notes in each frame where the operation's samples are in the window."""
 
 
 @pytest.fixture
@@ -93,42 +102,54 @@ def reader() -> Iterator[Browser]:
         yield opened
 
 
-def run(browser: Browser, script: str) -> Any:
-    return browser.do("POST", "/execute/sync", {"script": script, "args": []})
+def sized(reader: Browser, width: int) -> None:
+    """Give the window the width of a phone or of a screen."""
+    mobile = width < 700
+    reader.devtools("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=mobile)
 
 
 def test_the_documentation_shows_every_operation(site: str, reader: Browser) -> None:
     reader.do("POST", "/url", {"url": f"{site}/docs"})
     reader.shows("Posthaste API")
     reader.find("#docs .opblock")  # waits for it
-    assert "Version" in reader.text("#intro")
+    reader.reads("#intro", "Version")
     document = json.loads(FILE.read_text("utf-8"))
-    assert sorted(run(reader, FOUND)) == sorted(path for path, methods in document["paths"].items() for _ in methods)
+    paths = sorted(path for path, methods in document["paths"].items() for _ in methods)
+    reader.until(lambda: len(reader.script(FOUND)) >= len(paths), "an operation is missing")
+    assert sorted(reader.script(FOUND)) == paths
     assert reader.text(".servers option").startswith(f"{site} "), "the deployment that the page is from"
 
 
 def test_the_documentation_finds_an_operation_by_words(site: str, reader: Browser) -> None:
     reader.do("POST", "/url", {"url": f"{site}/docs"})
     reader.do("POST", reader.find(".operation-filter-input") + "/value", {"text": "stop campaign"})
-    assert wait_for(lambda: run(reader, FOUND) == ["/campaigns/{id}/stop"], 30)
+    reader.until(lambda: reader.script(FOUND) == ["/campaigns/{id}/stop"], "the search finds other operations")
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_link_leads_to_its_operation_at_once(site: str, reader: Browser, width: int) -> None:
+    sized(reader, width)
+    reader.devtools("Page.addScriptToEvaluateOnNewDocument", source=PLACES)
+    reader.do("POST", "/url", {"url": f"{site}/docs#/Service/getHealth"})
+    reader.until(lambda: len(reader.script("return places")) > 60, "no operation is open")
+    places = reader.script("return places")
+    assert 0 < places[0] < 800, "one sees the samples"
+    assert set(places) == {places[0]}, "they do not move away from the pointer"
 
 
 @pytest.mark.parametrize("width", [390, 1440])
 def test_a_link_opens_an_operation_with_samples_and_tries_it_out(
     api: Api, site: str, reader: Browser, width: int
 ) -> None:
-    mobile = width < 700
-    reader.devtools("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=mobile)
+    sized(reader, width)
     reader.do("POST", "/url", {"url": f"{site}/docs#/Service/getHealth"})
-    block = "#operations-Service-getHealth"
-    assert "curl" in reader.text(f"{block} .samples pre")
-    shown, room = run(reader, WIDTHS)
-    assert shown <= room == width if mobile else shown <= room, "nothing to scroll sideways"
-    tabs = f"return [...document.querySelectorAll('{block} .samples [role=tab]')].map((tab) => tab.textContent)"
-    assert run(reader, tabs) == ["curl", "Python", "TypeScript", "Go", "PHP"]
-    reader.do("POST", reader.find(f"{block} .samples [role=tab]:nth-child(2)") + "/click", {})
-    assert "import httpx" in reader.text(f"{block} .samples pre")
-    reader.do("POST", reader.find(f"{block} .try-out button") + "/click", {})
-    run(reader, f"document.querySelector('{block} .execute').scrollIntoView({{block: 'center'}})")
-    reader.do("POST", reader.find(f"{block} .execute") + "/click", {})
-    assert '"ok"' in reader.text(f"{block} .live-responses-table .microlight")
+    reader.reads(f"{BLOCK} .samples pre", "curl")
+    shown, room = reader.script(WIDTHS)
+    assert shown <= room == width if width < 700 else shown <= room, "nothing to scroll sideways"
+    tabs = f"return [...document.querySelectorAll('{BLOCK} .samples [role=tab]')].map((tab) => tab.textContent)"
+    assert reader.script(tabs) == ["curl", "Python", "TypeScript", "Go", "PHP"]
+    reader.click(f"{BLOCK} .samples [role=tab]:nth-child(2)")
+    reader.reads(f"{BLOCK} .samples pre", "import httpx")
+    reader.click(f"{BLOCK} .try-out button")
+    reader.click(f"{BLOCK} .execute")
+    reader.reads(f"{BLOCK} .live-responses-table .microlight", '"ok"')

@@ -4,15 +4,29 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from typing import Any
 
 import pytest
 
+from infra.local.processes import wait_for
+
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 """The key of an element's id: https://www.w3.org/TR/webdriver2/#elements"""
+PATIENCE = 20.0
+"""Seconds that a page may take to show what is expected of it."""
+MOVING = frozenset({"stale element reference", "element click intercepted", "element not interactable"})
+"""What the browser answers while a page replaces or moves an element: https://www.w3.org/TR/webdriver2/#errors"""
+
+
+class BrowserError(AssertionError):
+    """The browser refuses a command. `kind` is the error code of the protocol."""
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        super().__init__(value)
+        self.kind: str = value["error"]
 
 
 class Browser:
@@ -26,7 +40,7 @@ class Browser:
         }
         wanted = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}}
         self._session = f"/session/{self._ask('POST', '/session', wanted)['sessionId']}"
-        self.do("POST", "/timeouts", {"implicit": 20_000})
+        self.do("POST", "/timeouts", {"implicit": int(PATIENCE * 1000)})
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         connection = HTTPConnection("127.0.0.1", self._port, timeout=60)
@@ -35,7 +49,8 @@ class Browser:
             value = json.loads(connection.getresponse().read())["value"]
         finally:
             connection.close()
-        assert not (isinstance(value, dict) and "error" in value), value
+        if isinstance(value, dict) and "error" in value:
+            raise BrowserError(value)
         return value
 
     def do(self, method: str, path: str, body: Any = None) -> Any:
@@ -43,21 +58,65 @@ class Browser:
         return self._ask(method, self._session + path, body)
 
     def find(self, css: str) -> str:
-        """Return an element."""
-        found = self.do("POST", "/element", {"using": "css selector", "value": css})
+        """Return an element, by a selector of CSS or by an XPath, which begins with `//`. Waits until it is there."""
+        using = "xpath" if css.startswith("//") else "css selector"
+        found = self.do("POST", "/element", {"using": using, "value": css})
         return f"/element/{found[ELEMENT]}"
 
     def shows(self, heading: str) -> None:
         """Wait until the page with that heading is there; a click does not wait for where it leads."""
-        self.do("POST", "/element", {"using": "xpath", "value": f"//h1[.='{heading}']"})
+        self.find(f"//h1[.='{heading}']")
+
+    def until(self, condition: Callable[[], bool], why: str) -> None:
+        """Wait until a condition of the page is true. A page may replace its elements meanwhile.
+
+        Args:
+            condition: asks the page.
+            why: what the page lacks if it never becomes true.
+        """
+
+        def holds() -> bool:
+            try:
+                return condition()
+            except BrowserError as error:
+                if error.kind not in MOVING:
+                    raise
+                return False
+
+        assert wait_for(holds, PATIENCE), why
+
+    def _on(self, method: str, css: str, command: str, body: Any = None) -> Any:
+        """Give a command of an element, which the page may replace meanwhile."""
+        answers: list[Any] = []
+
+        def given() -> bool:
+            answers.append(self.do(method, self.find(css) + command, body))
+            return True
+
+        self.until(given, f"{css} does not come to rest")
+        return answers[0]
+
+    def click(self, css: str) -> None:
+        """Click an element as soon as it is there and nothing covers it."""
+        self._on("POST", css, "/click", {})
 
     def press(self) -> None:
         """Press the page's button."""
-        self.do("POST", self.find("button") + "/click", {})
+        self.click("button")
 
     def style(self, css: str, name: str) -> str:
         """Return an element's computed style, e.g. a color as `rgba(0, 0, 0, 1)`."""
-        found: str = self.do("GET", f"{self.find(css)}/css/{name}")
+        found: str = self._on("GET", css, f"/css/{name}")
+        return found
+
+    def attribute(self, css: str, name: str) -> str:
+        """Return an element's attribute."""
+        found: str = self._on("GET", css, f"/attribute/{name}")
+        return found
+
+    def rect(self, css: str) -> dict[str, float]:
+        """Return where an element is and how large, in CSS pixels: x, y, width, height."""
+        found: dict[str, float] = self._on("GET", css, "/rect")
         return found
 
     def devtools(self, command: str, **parameters: Any) -> None:
@@ -66,8 +125,31 @@ class Browser:
 
     def text(self, css: str) -> str:
         """Return what an element shows."""
-        shown: str = self.do("GET", self.find(css) + "/text")
+        shown: str = self._on("GET", css, "/text")
         return shown
+
+    def reads(self, css: str, text: str) -> None:
+        """Wait until an element shows a text: a page answers what one does, but not at once."""
+        self.until(lambda: text in self.text(css), f"{css} never shows {text!r}")
+
+    def script(self, text: str) -> Any:
+        """Return what a script returns that runs in the page."""
+        return self.do("POST", "/execute/sync", {"script": text, "args": []})
+
+    def enter(self, css: str) -> None:
+        """Give what follows to the page in a frame."""
+        frame = self.find(css).removeprefix("/element/")
+        self.do("POST", "/frame", {"id": {ELEMENT: frame}})
+
+    def follow(self, css: str) -> str:
+        """Click a link that opens a window and go there. Return the handle of the window before."""
+        before = self.do("GET", "/window")
+        known = self.do("GET", "/window/handles")
+        self.click(css)
+        self.until(lambda: self.do("GET", "/window/handles") != known, f"{css} opens no window")
+        (opened,) = set(self.do("GET", "/window/handles")) - set(known)
+        self.do("POST", "/window", {"handle": opened})
+        return str(before)
 
     def close(self) -> None:
         """End it."""

@@ -48,6 +48,8 @@ const Posthaste = () => ({
         .filter((group) => group.get("operations").size > 0);
     },
   },
+  // A link leads to its operation at once: what one wants to press must not move away under an animation.
+  statePlugins: { layout: { wrapActions: { scrollToElement: () => (block) => block.scrollIntoView() } } },
   wrapComponents: {
     FilterContainer: (Original, { React }) => (props) => {
       React.useEffect(() => {
