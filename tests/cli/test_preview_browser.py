@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cli.content.page import PreviewedMessage, page
-from tests.fakes.browser import ELEMENT, Browser, browsing
+from tests.fakes.browser import Browser, browsing
 
 pytestmark = pytest.mark.browser
 
@@ -30,8 +30,7 @@ def test_a_mail_is_shown_in_both_widths_and_cannot_act(browser: Browser, tmp_pat
     assert browser.text("dd") == "<b>Hi</b>"
     for width, color in (("390", "rgba(1, 2, 3, 1)"), ("1024", "rgba(0, 0, 0, 1)")):
         assert browser.style(f'iframe[width="{width}"]', "width") == f"{width}px"
-        frame = browser.find(f'iframe[width="{width}"]').removeprefix("/element/")
-        browser.do("POST", "/frame", {"id": {ELEMENT: frame}})
+        browser.enter(f'iframe[width="{width}"]')
         assert browser.text("#news") == "News", "no script of a mail runs, and no refresh"
         assert browser.style("#news", "font-size") == "20px"
         assert browser.style("#news", "color") == color

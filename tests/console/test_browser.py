@@ -1,9 +1,7 @@
 """The console in a real browser: accessible in light and dark, within 320 px, small, and readable without scripts."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -49,10 +47,6 @@ def enter(console: Console, browser: Browser, address: str) -> None:
     browser.do("POST", "/cookie", {"cookie": {"name": COOKIE, "value": console.cookies[COOKIE], "path": f"/{folder}"}})
 
 
-def script(browser: Browser, text: str) -> Any:
-    return browser.do("POST", "/execute/sync", {"script": text, "args": []})
-
-
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_is_accessible_and_fits_a_phone(console: Console, address: str, scheme: str) -> None:
@@ -66,9 +60,9 @@ def test_every_page_is_accessible_and_fits_a_phone(console: Console, address: st
             )
             for page in pages:
                 browser.do("POST", "/url", {"url": f"{address}/{page}"})
-                wide = script(browser, "return document.documentElement.scrollWidth")
+                wide = browser.script("return document.documentElement.scrollWidth")
                 assert wide <= width, f"{page}: WCAG 2.2, 1.4.10: nothing to scroll sideways"
-                browser.do("POST", "/execute/sync", {"script": AXE.read_text("utf-8"), "args": []})
+                browser.script(AXE.read_text("utf-8"))
                 found = browser.do("POST", "/execute/async", {"script": CHECK, "args": []})
                 assert found == [], f"{page} at {width} px in {scheme}"
 
@@ -81,12 +75,10 @@ def test_figures_renew_themselves_and_times_are_the_viewers(console: Console, ad
         browser.devtools("Emulation.setTimezoneOverride", timezoneId="Australia/Sydney")
         browser.do("POST", "/url", {"url": f"{address}/{console.account}/jobs/{job}"})
         assert "UTC" not in browser.text(".facts time")
-        title = browser.do("GET", f"{browser.find('.facts time')}/attribute/title")
-        assert str(title).endswith(" UTC")
+        assert browser.attribute(".facts time", "title").endswith(" UTC")
         console.api.world.settle()
-        until = time.monotonic() + 20
-        while browser.text("#live a[href$='state=sent']") != "1":
-            assert time.monotonic() < until, "the figures do not renew themselves"
+        sent = "#live a[href$='state=sent']"
+        browser.until(lambda: browser.text(sent) == "1", "the figures do not renew themselves")
         log = browser.do("POST", "/se/log", {"type": "browser"})
         assert [x["message"] for x in log if x["level"] == "SEVERE" and "favicon" not in x["message"]] == []
 
@@ -98,11 +90,11 @@ def test_reading_and_stopping_work_without_scripts(console: Console, address: st
         enter(console, browser, address)
         browser.do("POST", "/url", {"url": f"{address}/{console.account}"})
         browser.shows("Overview")
-        browser.do("POST", browser.find("table a") + "/click", {})
+        browser.click("table a")
         browser.shows("Waits")
-        browser.do("POST", browser.find("a.danger") + "/click", {})
+        browser.click("a.danger")
         browser.shows("Stop this job?")
-        browser.do("POST", browser.find("main button.danger") + "/click", {})
+        browser.click("main button.danger")
         browser.shows("Waits")
         assert "Stopped by hand" in browser.text(".state")
     assert console.api.call("GET", f"/jobs/{job}").json["stop_reason"] == "user"

@@ -14,7 +14,7 @@ from infra.local import digests, newsletter
 from infra.local.cloud import current
 from infra.local.console import LocalCloudError, say
 from infra.local.paths import ROOT, paths
-from tests.fakes.browser import ELEMENT, Browser, browsing
+from tests.fakes.browser import Browser, browsing
 
 FOLDER: Final = ROOT / "docs" / "images"
 SIZE: Final = (1080, 680)
@@ -82,10 +82,9 @@ def main() -> int:
         with browsing(scripts=True) as browser:
             opened(browser, running.env["SIMULATOR_URL"] + "/")
             browser.find(f"li:nth-child({ROWS})")
-            browser.do("POST", browser.find("li button") + "/click", {})
-            frame = browser.find("iframe").removeprefix("/element/")
-            browser.do("POST", "/frame", {"id": {ELEMENT: frame}})
-            browser.text("body")
+            browser.click("li button")
+            browser.enter("iframe")
+            browser.find("body > *")
             browser.do("POST", "/frame", {"id": None})
             shoot(browser, "inbox")
             for scheme in ("light", "dark"):

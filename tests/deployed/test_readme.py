@@ -12,7 +12,7 @@ from infra.local.cloud import Cloud
 from infra.local.paths import ROOT
 from tests.deployed.api import Api
 from tests.deployed.shell import checkout, typed
-from tests.fakes.browser import ELEMENT, Browser, browsing
+from tests.fakes.browser import Browser, browsing
 
 pytestmark = pytest.mark.browser
 
@@ -55,16 +55,13 @@ def test_a_newcomer_sends_a_campaign_reads_it_in_the_inbox_and_unsubscribes(
     assert f"{ROWS} recipients of {ROWS + 1} rows" in said
 
     browser.do("POST", "/url", {"url": f"{api.url}/docs"})
-    assert "Posthaste" in browser.text("body")
+    browser.reads("body", "Posthaste")
 
     browser.do("POST", "/url", {"url": cloud.env["SIMULATOR_URL"] + "/"})
-    row = browser.do("POST", "/element", {"using": "xpath", "value": f"//li/button[contains(., '{READER}')]"})
-    browser.do("POST", f"/element/{row[ELEMENT]}/click", {})
-    frame = browser.find("iframe").removeprefix("/element/")
-    browser.do("POST", "/frame", {"id": {ELEMENT: frame}})
-    assert f"News for Reader {ROWS}" in browser.text("h1")
-    browser.do("POST", browser.find("a") + "/click", {})
-    browser.do("POST", "/window", {"handle": browser.do("GET", "/window/handles")[-1]})
+    browser.click(f"//li/button[contains(., '{READER}')]")
+    browser.enter("iframe")
+    browser.reads("h1", f"News for Reader {ROWS}")
+    browser.follow("a")
     browser.shows("Unsubscribe")
     where = f"/suppressions/{READER}?scope=campaigns"
     assert api.call("GET", where).status == 404, "a look at the page changes nothing"

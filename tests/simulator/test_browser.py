@@ -10,7 +10,7 @@ from simulator import Simulator
 from tests.api.conftest import build_api
 from tests.api.site import pages
 from tests.api.test_unsubscribe import ANN, link, off
-from tests.fakes.browser import ELEMENT, Browser, browsing
+from tests.fakes.browser import Browser, browsing
 from tests.fakes.clock import FakeClock
 from tests.simulator.conftest import Send, listening, mail
 from tests.simulator.test_twilio_api import send as send_text
@@ -34,13 +34,11 @@ def test_the_link_of_a_mail_in_the_inbox_unsubscribes(
         html = f'<p>News</p>{script}<a href="{site + link(api)}"{target}>No more</a>'
         assert send(mail(ANN, content=[{"type": "text/html", "value": html}])).status == 202
         browser.do("POST", "/url", {"url": sim.url + "/"})
-        browser.do("POST", browser.find("li button") + "/click", {})
-        frame = browser.find("iframe").removeprefix("/element/")
-        browser.do("POST", "/frame", {"id": {ELEMENT: frame}})
+        browser.click("li button")
+        browser.enter("iframe")
+        browser.find("a")
         assert "News" in browser.text("body"), "no script of a mail runs"
-        browser.do("POST", browser.find("a") + "/click", {})
-        inbox, page = browser.do("GET", "/window/handles")
-        browser.do("POST", "/window", {"handle": page})
+        inbox = browser.follow("a")
         browser.shows("Unsubscribe")
         assert off(api) == {}
         browser.press()
@@ -54,8 +52,8 @@ def test_the_phone_that_got_a_text_answers_it(sim: Simulator, browser: Browser) 
         sim.control.webhooks("twilio", "main", url=hook.url, delay={"ms": 1}, behaviours={"+15550100000": "silent"})
         assert send_text(sim).status == 201
         browser.do("POST", "/url", {"url": sim.url + "/"})
-        browser.do("POST", browser.find("li button") + "/click", {})
-        browser.do("POST", browser.find("form.answer button") + "/click", {})
+        browser.click("li button")
+        browser.click("form.answer button")
         assert browser.text("form.answer output:not(:empty)") == "sent"
         assert sim.control.flush(now=True)["failed"] == 0
         (fields,) = (dict(parse_qsl(post.body.decode())) for post in hook.posts)

@@ -44,7 +44,7 @@ def test_nothing_in_a_digest_is_cut_at_the_side(browser: Browser, width: int) ->
     long = [replace(x, type=f"task.{'failed' * 12}") for x in events(2, path="/srv/" + "long" * 60)]
     show(browser, message(policy(subject=""), long).html, "light", width)
     for css in (".key", "h1", ".types", ".events", ".t", ".e", ".events td:last-child"):
-        rect = browser.do("GET", browser.find(css) + "/rect")
+        rect = browser.rect(css)
         assert rect["x"] >= 0
         assert rect["x"] + rect["width"] <= width, f"{css}: WCAG 2.2, 1.4.10"
 
@@ -53,6 +53,6 @@ def test_nothing_in_a_digest_is_cut_at_the_side(browser: Browser, width: int) ->
 def test_a_usual_type_is_in_one_line(browser: Browser, width: int) -> None:
     one = [replace(events(1)[0], type="task.succeeded")]
     show(browser, message(policy(subject=""), one).html, "light", width)
-    rows = [browser.do("GET", browser.find(css) + "/rect")["height"] for css in (".t", ".e")]
+    rows = [browser.rect(css)["height"] for css in (".t", ".e")]
     assert browser.style(".e", "line-height") == "21px"
     assert rows[0] == rows[1] < 2 * 21
