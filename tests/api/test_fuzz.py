@@ -22,6 +22,7 @@ from schemathesis.specs.openapi.checks import (
 from functions.api.openapi import FILE
 from functions.api.uploads.routes import WORKBOOKS
 from shared.contracts import WEBHOOK_PATH
+from tests.api import refused_patterns
 from tests.api.conftest import SENDER, Api, event
 
 Environ = dict[str, Any]
@@ -128,6 +129,7 @@ class Things:
             self.make()
 
 
+refused_patterns.install()
 gateway = Gateway()
 schema = schemathesis.openapi.from_dict(json.loads(FILE.read_text(encoding="utf-8")))
 schema.app = gateway
