@@ -2,6 +2,8 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
+# Images of Python often turn bytecode off: each of the many processes would compile every package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
