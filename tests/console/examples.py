@@ -1,0 +1,165 @@
+"""A deployment in which something happened, and addresses of every page: what browser tests and pictures show.
+
+A new page needs a line in `EXAMPLES`; a test fails without. Ids, names and times are the same in each run.
+"""
+
+import secrets
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+from unittest.mock import patch
+
+from functions.console.screens import ROUTES
+from shared.contracts import Word
+from shared.domain.jobs.outcomes import Rejected
+from shared.domain.people import Identity, Role
+from shared.engine.reports.message_log import Filter
+from tests.console.conftest import Console, build_console
+from tests.fakes.clock import FakeClock
+
+NO_PAGES: Final = frozenset({"file", "begin a sign-in", "end a sign-in"})
+"""What is asked for by GET and is no page, or sends the browser on."""
+FIRST: Final = ("Ada", "Ben", "Chloé", "Deniz", "Elif", "Farah", "Goran", "Hana", "Ivo", "Jun", "Kofi", "Lena")
+LAST: Final = ("Adler", "Brandt", "Costa", "Dubois", "Eriksen", "Fischer", "García", "Horvat", "Ito", "Jansen")
+DAYS: Final = (31, 36, 12, 9, 34, 40, 38, 35, 37, 11, 8, 41, 44)
+"""Messages of the days before today, oldest first."""
+LONG: Final = "A reminder with a name that takes more than one line of every table, and onewordthatdoesnotendatall"
+
+
+@dataclass(frozen=True)
+class Example:
+    """The deployment.
+
+    Attributes:
+        sent: a newsletter that failed over from its first credential to the second.
+        waiting: a job of which nothing has been sent.
+        stopped: a job that was stopped.
+    """
+
+    console: Console
+    sent: str
+    waiting: str
+    stopped: str
+
+    @property
+    def account(self) -> str:
+        return self.console.account
+
+
+OLGA: Final = Identity("github", "2", "Olga", "Olga Keeper")
+
+
+def person(n: int) -> str:
+    """Return an address; that of one number is always the same."""
+    first, last = FIRST[n % len(FIRST)], LAST[n // len(FIRST) % len(LAST)]
+    plain = f"{first}.{last}".lower().translate(str.maketrans("éí", "ei"))
+    return f"{first} {last} <{plain}{n}@example.org>"
+
+
+def people(count: int, start: int = 0) -> tuple[str, ...]:
+    """Return some addresses."""
+    return tuple(person(n) for n in range(start, start + count))
+
+
+@contextmanager
+def repeatable() -> Iterator[None]:
+    """Make ids and keys from a series that is always the same."""
+    series = Random(1843)  # noqa: S311 - pictures are no secret
+
+    def token(size: int) -> str:
+        return urlsafe_b64encode(series.randbytes(size)).rstrip(b"=").decode()
+
+    with (
+        patch.object(secrets, "randbits", series.getrandbits),
+        patch.object(secrets, "choice", series.choice),
+        patch.object(secrets, "token_hex", lambda size: series.randbytes(size).hex()),
+        patch.object(secrets, "token_urlsafe", token),
+        patch.object(secrets, "token_bytes", series.randbytes),
+    ):
+        yield
+
+
+def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
+    """Return the deployment after some days, with an operator signed in.
+
+    Args:
+        client: of DynamoDB.
+        days: messages of the days before today, oldest first.
+    """
+    console = build_console(client, FakeClock())
+    api, clock = console.api, console.api.world.clock
+    console.member()
+    console.services.people.invite("github", "ben", console.account, Role.SENDER)
+    for day, count in enumerate(days):
+        job = api.logged(people(count, day * 7), subject=f"The Daily Planet, no. {1204 + day}")
+        _heard(console, job, bounced=day % 4)
+        api.world.jobs.clear()
+        clock.advance(86_400)
+    stopped = api.accepted(people(24, 40), subject=LONG)
+    assert api.call("POST", f"/jobs/{stopped}/stop").status < 300
+    api.world.settle()
+    sent = _failed_over(console)
+    clock.advance(600)
+    waiting = api.accepted(people(60, 30), subject="Your invoice of September")
+    console.sign_in(OLGA)
+    assert console.post(f"/{console.account}/suppressions/add", address="live@example.org", list="all").status == 303
+    return Example(console, sent, waiting, stopped)
+
+
+def _failed_over(console: Console) -> str:
+    """Have a newsletter sent whose first credential refuses for a while."""
+    api, world = console.api, console.api.world
+    readers = people(48, 60)
+    for reader in readers[:9]:
+        world.providers["one"].script(reader.partition("<")[2][:-1], [Rejected("mailbox_busy", permanent=False)])
+    job = api.logged(readers, subject="October newsletter")
+    _heard(console, job, bounced=2)
+    return job
+
+
+def _heard(console: Console, job: str, *, bounced: int) -> None:
+    """Have the providers say that messages arrived, but for the last ones."""
+    world = console.api.world
+    world.clock.advance(4)
+    lines, _ = console.services.logs.lines(world.job(job), Filter(), start=(0, 0), limit=500)
+    found = [line for line in lines if line.attempts]
+    words: dict[str, list[Word]] = {}
+    for place, line in enumerate(found):
+        last = line.attempts[-1]
+        chunk, _, index = line.message.partition(".")
+        fate, code = ("bounced", "5.1.1") if place >= len(found) - bounced else ("delivered", "")
+        word = world.word(job, int(index), fate, attempt=last.n, chunk=int(chunk), code=code)
+        words.setdefault(last.credential_id, []).append(word)
+    for credential, said in words.items():
+        world.track(credential, *said)
+    world.settle()
+
+
+Addresses = Callable[[Example], tuple[str, ...]]
+EXAMPLES: Final[Mapping[str, Addresses]] = {
+    "style": lambda _: ("style",),
+    "sign in": lambda _: ("sign-in",),
+    "accounts": lambda _: ("",),
+    "overview": lambda x: (x.account,),
+    "jobs": lambda x: (f"{x.account}/jobs", f"{x.account}/jobs?kind=digest"),
+    "job": lambda x: tuple(f"{x.account}/jobs/{job}" for job in (x.sent, x.waiting, x.stopped)),
+    "ask to stop": lambda x: (f"{x.account}/jobs/{x.waiting}/stop",),
+    "ask to resume": lambda x: (f"{x.account}/jobs/{x.stopped}/resume",),
+    "ask to retry": lambda x: (f"{x.account}/jobs/{x.sent}/retry",),
+    "messages of a job": lambda x: (f"{x.account}/jobs/{x.sent}/messages",),
+    "message": lambda x: (f"{x.account}/jobs/{x.sent}/messages/0.3",),
+    "messages": lambda x: (f"{x.account}/messages", f"{x.account}/messages?recipient=ada.fischer60%40example.org"),
+    "members": lambda x: (f"{x.account}/members",),
+    "suppressions": lambda x: (f"{x.account}/suppressions", f"{x.account}/suppressions?list=texts"),
+    "ask to lift a suppression": lambda x: (f"{x.account}/suppressions/lift?address=live%40example.org&list=all",),
+    "audit log": lambda x: (f"{x.account}/audit",),
+}
+"""Of each page (the name of its route) addresses below the console; the first is the page's picture."""
+
+
+def pages() -> list[str]:
+    """Return the names of all pages."""
+    return [route.name for route in ROUTES if route.method == "GET" and route.name not in NO_PAGES]
