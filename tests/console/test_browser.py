@@ -10,13 +10,24 @@ from shared.web.sessions import COOKIE
 from tests.api.conftest import event
 from tests.console.conftest import Console
 from tests.console.site import site, unpacked
-from tests.fakes.browser import Browser, browsing
+from tests.fakes.browser import ELEMENT, Browser, browsing
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 CHECK = (
     "const done = arguments[0]; axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', "
     "'best-practice']}).then(r => done(r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join(' '))))"
 )
+RENEWALS = "return performance.getEntriesByType('resource').filter((x) => x.name.includes('part=live')).length"
+"""How many renewals the page got."""
+FLASHES = """
+window.flashes = 0;
+const look = () => {
+  for (const time of document.querySelectorAll('time')) flashes += time.textContent.includes('UTC');
+  requestAnimationFrame(look);
+};
+addEventListener('load', look);
+"""
+"""Counts times of another zone in each frame."""
 BUDGET = 100 * 1024
 """Bytes of the first page with all that it loads, compressed."""
 
@@ -81,6 +92,30 @@ def test_figures_renew_themselves_and_times_are_the_viewers(console: Console, ad
         browser.until(lambda: browser.text(sent) == "1", "the figures do not renew themselves")
         log = browser.do("POST", "/se/log", {"type": "browser"})
         assert [x["message"] for x in log if x["level"] == "SEVERE" and "favicon" not in x["message"]] == []
+
+
+@pytest.mark.browser
+def test_a_renewal_leaves_focus_pointer_and_times_as_they_are(console: Console, address: str) -> None:
+    job = console.api.accepted(tuple(f"p{i}@example.org" for i in range(60)), subject="Waits")
+    with browsing(scripts=True) as browser:
+
+        def renew_twice() -> None:
+            wanted = browser.script(RENEWALS) + 2
+            browser.until(lambda: browser.script(RENEWALS) >= wanted, "the figures do not renew themselves")
+
+        enter(console, browser, address)
+        browser.devtools("Page.addScriptToEvaluateOnNewDocument", source=FLASHES)
+        browser.do("POST", "/url", {"url": f"{address}/{console.account}/jobs/{job}"})
+        browser.script("document.querySelector('#live a.danger').focus()")
+        renew_twice()
+        assert browser.script("return document.activeElement.textContent") == "Stop …", "WCAG 2.2, 2.4.3"
+        assert browser.script("return flashes") == 0, "no frame shows a time of another zone"
+        stop = browser.find("#live a.danger")
+        browser.point({"type": "pointerMove", "origin": {ELEMENT: stop.removeprefix("/element/")}, "x": 0, "y": 0})
+        browser.point({"type": "pointerDown", "button": 0})
+        renew_twice()
+        browser.point({"type": "pointerUp", "button": 0})
+        browser.shows("Stop this job?")
 
 
 @pytest.mark.browser

@@ -100,6 +100,10 @@ class Browser:
         """Click an element as soon as it is there and nothing covers it."""
         self._on("POST", css, "/click", {})
 
+    def point(self, action: dict[str, Any]) -> None:
+        """Move or press the mouse, by an action of https://www.w3.org/TR/webdriver2/#pointer-actions."""
+        self.do("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": [action]}]})
+
     def press(self) -> None:
         """Press the page's button."""
         self.click("button")

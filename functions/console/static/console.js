@@ -39,11 +39,20 @@ document.addEventListener("DOMContentLoaded", () => {
   label(document);
   setInterval(tick, EVERY);
 });
-document.addEventListener("htmx:load", (event) => {
-  localize(event.detail.elt);
-  label(event.detail.elt);
-});
 document.addEventListener("visibilitychange", tick);
+
+// A renewal takes no link from under a finger or a pointer, and leaves the keyboard's focus where it is.
+let pressed = false;
+let focused = null;
+for (const name of ["pointerdown", "pointermove", "pointerup", "pointercancel"])
+  document.addEventListener(name, (event) => { pressed = event.buttons > 0; });
 document.addEventListener("htmx:beforeSwap", (event) => {
-  if (event.detail.xhr.status >= 400) event.detail.shouldSwap = false;
+  if (pressed || event.detail.xhr.status >= 400) event.detail.shouldSwap = false;
+  focused = event.detail.target.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+});
+document.addEventListener("htmx:afterSwap", (event) => {
+  localize(event.target);
+  label(event.target);
+  const same = Array.from(event.target.querySelectorAll("a[href]")).find((a) => a.getAttribute("href") === focused);
+  if (same) same.focus({ preventScroll: true });
 });
