@@ -99,12 +99,13 @@ class Grants:
         serve.allow("secretsmanager:GetSecretValue", on=[self._link_keys()])
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
 
-    def console(self, console: ConsoleConstruct | None, schedules: SchedulesConstruct) -> None:
+    def console(self, console: ConsoleConstruct | None, schedules: SchedulesConstruct, hooks: HooksConstruct) -> None:
         """Let the console look at what accounts have, move jobs, and keep its people; it writes no identities.
 
         Args:
             console: the construct with its function and table; None: there is no console.
             schedules: the construct with the queue of jobs whose time has come.
+            hooks: the construct with the queues of webhooks.
         """
         if console is None:
             return
@@ -115,6 +116,9 @@ class Grants:
         serve.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
         serve.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("ACCOUNTS",))
         serve.allow("dynamodb:DeleteItem", on=[self._storage.records.table_arn], partitions=SUPPRESSED)
+        records = [self._storage.records.table_arn]
+        serve.allow("dynamodb:DeleteItem", "dynamodb:BatchWriteItem", on=records, partitions=HOOK_CALLED)
+        serve.allow("sqs:SendMessage", on=[self._queue(q) for q in hooks.names[1:]])
         serve.allow("dynamodb:PutItem", "dynamodb:Query", on=[self._storage.audit.table_arn])
         serve.allow(*READ, *CHANGE, "dynamodb:DeleteItem", on=[console.people.table_arn])
         serve.allow("secretsmanager:GetSecretValue", on=[self._console_key()])

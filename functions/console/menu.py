@@ -40,6 +40,7 @@ MENU: Final[tuple[tuple[str, tuple[Section, ...]], ...]] = (
         "Account",
         (
             Section("Suppressions", f"{ACCOUNT}/suppressions"),
+            Section("Hooks", f"{ACCOUNT}/hooks"),
             Section("Members", f"{ACCOUNT}/members"),
             Section("Audit log", f"{ACCOUNT}/audit", Scope.ADMIN),
         ),

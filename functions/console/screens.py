@@ -5,6 +5,8 @@ from typing import Final
 from functions.console import files
 from functions.console.pages.accounts import routes as accounts
 from functions.console.pages.audit import routes as audit
+from functions.console.pages.hooks import changes as hook_changes
+from functions.console.pages.hooks import routes as hooks
 from functions.console.pages.jobs import changes as job_changes
 from functions.console.pages.jobs import routes as jobs
 from functions.console.pages.members import routes as members
@@ -26,5 +28,7 @@ ROUTES: Final[tuple[PageRoute, ...]] = (
     *messages.ROUTES,
     *members.ROUTES,
     *suppressions.ROUTES,
+    *hooks.ROUTES,
+    *hook_changes.ROUTES,
     *audit.ROUTES,
 )

@@ -170,6 +170,11 @@ class Problem(Exception):
         return CODES[self.code][0]
 
     @property
+    def sentence(self) -> str:
+        """What is wrong, for people."""
+        return self.detail or CODES[self.code][1]
+
+    @property
     def field_errors(self) -> list[FieldError]:
         """What is wrong with which fields; empty if the problem is about none."""
         return [_field_error(e) for e in self.errors or self._default_errors()]
@@ -180,7 +185,7 @@ class Problem(Exception):
             type=type_of(self.code),
             title=HTTPStatus(self.status).phrase,
             status=self.status,
-            detail=self.detail or CODES[self.code][1],
+            detail=self.sentence,
             code=self.code,
             errors=self.field_errors or None,
             request_id=request_id if self.code == "internal_error" else None,
@@ -188,7 +193,7 @@ class Problem(Exception):
         return details.model_dump_json(exclude_none=True)
 
     def _default_errors(self) -> Sequence[tuple[str, str]]:
-        return [(FIELDS[self.code], self.detail or CODES[self.code][1])] if self.code in FIELDS else ()
+        return [(FIELDS[self.code], self.sentence)] if self.code in FIELDS else ()
 
 
 def type_of(code: str) -> str:

@@ -140,7 +140,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         credentials=of.credentials,
         progress=of.progress,
         control=of.control,
-        desks=Desks(suppressions=of.suppressions, journal=of.journal),
+        desks=Desks(suppressions=of.suppressions, journal=of.journal, hooks=lambda: api.hooks.services.desk),
         links=of.links,
         reads=ThreadPoolExecutor(4),
     )

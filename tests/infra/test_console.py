@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from infra.grants import SUPPRESSED
+from infra.grants import HOOK_CALLED, SUPPRESSED
 from infra.lint import synthesise
 from infra.local import sign_in
 from infra.settings import SettingsError
@@ -68,8 +68,8 @@ def test_the_console_reads_no_file_and_no_other_secret(with_console: Template) -
 
 def test_the_console_lifts_suppressions_and_deletes_nothing_else(with_console: Template) -> None:
     deleting = [s for s in with_console.statements("console") if "dynamodb:DeleteItem" in s.actions]
-    assert [s.partitions for s in deleting] == [SUPPRESSED, ()]
-    assert deleting[1].resources == {f"<{people(with_console)}.Arn>"}
+    assert [s.partitions for s in deleting] == [SUPPRESSED, HOOK_CALLED, ()]
+    assert deleting[-1].resources == {f"<{people(with_console)}.Arn>"}
     for reach, name in LISTS.items():
         for ending in (name, f"{name}LOG"):
             assert any(fnmatchcase(f"A#acc_0123456789ab#{ending}", p) for p in SUPPRESSED), reach

@@ -2,9 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from functions.console.call import Look
+from functions.console.screen import Denial
+from shared.engine.intake.declined import Declined
 from shared.web.http import Answer
+from shared.web.problems import Problem
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +41,16 @@ class Question:
 def ask(look: Look, question: Question) -> Answer:
     """Ask; what is posted goes to the address of the page itself."""
     return look.services.pages.page(look, "ask.html", {"question": question})
+
+
+def done(found: T | Declined) -> T:
+    """Return what was done.
+
+    Raises:
+        Denial: a use case declined to.
+    """
+    if not isinstance(found, Declined):
+        return found
+    problem = Problem(found.code, errors=[(fault.field, fault.text) for fault in found.faults])
+    said = " ".join(error.message for error in problem.field_errors) or problem.sentence
+    raise Denial(problem.status, "This is not possible", said)

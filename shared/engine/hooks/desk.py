@@ -7,11 +7,7 @@ from typing import Final
 from shared.domain.audit import EVERYONE, Act, audited, masked
 from shared.domain.hooks.addresses import check_url, parse_url
 from shared.domain.hooks.bodies import packed, proof_data
-from shared.domain.hooks.delivery import (
-    DeliveryState,
-    HookDelivery,
-    again,
-)
+from shared.domain.hooks.delivery import DeliveryState, HookDelivery, again
 from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import (
     DEPLOYMENT,
@@ -32,17 +28,7 @@ from shared.domain.hooks.work import LOOK_MS, HookWork, ReplayOrder
 from shared.domain.times import Millis
 from shared.engine.hooks.made import MadeHook, Record, new_hook, no_record
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
-from shared.ports import (
-    Clock,
-    Endpoints,
-    HookHints,
-    HookQueue,
-    HookSecrets,
-    Mismatch,
-    Replay,
-    Retriable,
-    Works,
-)
+from shared.ports import Clock, Endpoints, HookHints, HookQueue, HookSecrets, Mismatch, Replay, Retriable, Works
 
 KNOWN_MS: Final[Millis] = 11_000
 """Processes remember for ten seconds that a namespace has no endpoint."""
@@ -99,7 +85,21 @@ class HookDesk:
             draft: its settings; URL and events are needed.
             by: the actor.
         """
-        return new_hook(self._created(namespace, draft, by, no_record))
+        return new_hook(self._shown(self._created(namespace, draft, by, no_record)))
+
+    @as_value
+    def add(self, namespace: str, draft: HookDraft, *, by: str) -> Endpoint:
+        """Create an endpoint for somebody who may not see secrets: `rotate` gives one. Else as `create`.
+
+        Args:
+            namespace: whose it is.
+            draft: its settings; URL and events are needed.
+            by: the actor.
+        """
+        made = self._created(namespace, draft, by, no_record)
+        if not isinstance(made, Endpoint):
+            raise TypeError("a request without a key was made before")
+        return made
 
     @as_value
     def create_once(self, namespace: str, draft: HookDraft, *, by: str, record: Record) -> MadeHook | Replay | Mismatch:
@@ -114,7 +114,7 @@ class HookDesk:
             by: the actor.
             record: makes the record of the request's idempotency key.
         """
-        return self._created(namespace, draft, by, record)
+        return self._shown(self._created(namespace, draft, by, record))
 
     def repeat(self, name: str) -> str:
         """Return the first secret of an endpoint that a repeated request has created, by its id.
@@ -141,7 +141,7 @@ class HookDesk:
             draft: its events.
             by: the actor.
         """
-        return new_hook(self._made(namespace, replace(draft, url=None), by, no_record))
+        return new_hook(self._shown(self._made(namespace, replace(draft, url=None), by, no_record)))
 
     def find(self, namespace: str, name: str) -> Endpoint | None:
         """Return an endpoint of a namespace by its id; None if the namespace has none of this id."""
@@ -276,15 +276,19 @@ class HookDesk:
 
     # Parts
 
-    def _created(self, namespace: str, draft: HookDraft, by: str, record: Record) -> MadeHook | Replay | Mismatch:
+    def _shown(self, made: Endpoint | Replay | Mismatch) -> MadeHook | Replay | Mismatch:
+        """Return a new endpoint with its secret."""
+        return MadeHook(made, self._secret(made)) if isinstance(made, Endpoint) else made
+
+    def _created(self, namespace: str, draft: HookDraft, by: str, record: Record) -> Endpoint | Replay | Mismatch:
         if draft.url is None:
             raise invalid("url", "An endpoint needs a URL.")
         made = self._made(namespace, draft, by, record)
-        if isinstance(made, MadeHook):
-            self._ask(made.endpoint)
+        if isinstance(made, Endpoint):
+            self._ask(made)
         return made
 
-    def _made(self, namespace: str, draft: HookDraft, by: str, record: Record) -> MadeHook | Replay | Mismatch:
+    def _made(self, namespace: str, draft: HookDraft, by: str, record: Record) -> Endpoint | Replay | Mismatch:
         now = self._now()
         listener = draft.url is None
         bare = Endpoint(new_endpoint_id(now), namespace, "", (), now, proven=listener)
@@ -297,9 +301,7 @@ class HookDesk:
         stored = self._endpoints.create(made, record(made), event=event)
         if stored is None:
             raise Decline("too_many_hooks")
-        if isinstance(stored, Replay | Mismatch):
-            return stored
-        return MadeHook(made, self._secret(made))
+        return stored if isinstance(stored, Replay | Mismatch) else made
 
     def _make_room(self, namespace: str, now: Millis) -> None:
         """Remove listeners that no command polls any longer; refuse one endpoint too many before anything is stored."""

@@ -1,0 +1,163 @@
+"""Endpoints are created, paused, enabled, tested and deleted; deliveries are tried and made again."""
+
+from typing import Final
+
+from functions.console import lists
+from functions.console.call import Look
+from functions.console.pages.asking import Question, ask, done
+from functions.console.pages.hooks.view import COUNTED, HookRow, counted, named_delivery, named_hook
+from functions.console.screen import Denial, PageRoute, redirect
+from shared.domain.accounts import Scope
+from shared.domain.hooks.delivery import DeliveryState
+from shared.domain.hooks.draft import HookDraft
+from shared.domain.hooks.endpoint import EVERY_KIND, HookFormat
+from shared.domain.hooks.kinds import ACCOUNT_KINDS
+from shared.domain.times import Millis
+from shared.web.http import Answer
+
+HOURS: Final = {"the last hour": 1, "the last day": 24, "the last 7 days": 168}
+"""Spans of time of a replay."""
+ENDED: Final = {"failed": DeliveryState.FAILED, "delivered": DeliveryState.DELIVERED}
+HOUR_MS: Final[Millis] = 3_600_000
+MAX_URL: Final = 2_000
+SECTION: Final = "Hooks"
+
+
+def add(look: Look) -> Answer:
+    """Create an endpoint. Its secret is shown by the command that rotates it."""
+    form = look.form
+    named = tuple(kind for kind in sorted(ACCOUNT_KINDS) if form.get(f"event {kind}"))
+    events = (EVERY_KIND,) if form.get("every") else named
+    kind = form.get("format", "")
+    draft = HookDraft(
+        url=form.get("url", "").strip()[:MAX_URL],
+        events=events,
+        description=form.get("description", "").strip(),
+        batch=bool(form.get("batch")),
+        format=HookFormat(kind) if kind in set(HookFormat) else HookFormat.STANDARD,
+    )
+    made = done(look.services.desks.hooks().add(lists.space(look), draft, by=_by(look)))
+    return redirect(f"{look.home}{look.account}/hooks/{made.id}")
+
+
+def ask_to_pause(look: Look) -> Answer:
+    """Ask whether nothing is to be posted to an endpoint."""
+    row = named_hook(look)
+    count = counted(look, row, DeliveryState.PENDING)
+    what = _more(count, "deliveries wait. They wait on, for up to 92 hours, and new events are not kept for it.")
+    return _ask(look, row, f"Post nothing to {row.where}?", count, what, "Pause")
+
+
+def ask_to_delete(look: Look) -> Answer:
+    """Ask whether an endpoint is to go."""
+    row = named_hook(look)
+    count = counted(look, row, DeliveryState.PENDING)
+    what = _more(count, "deliveries that wait are deleted with it.")
+    return _ask(look, row, f"Delete the endpoint {row.where}?", count, what, "Delete")
+
+
+def ask_to_replay(look: Look) -> Answer:
+    """Ask which deliveries are to be made again; once that is chosen, whether these are."""
+    row, span = named_hook(look), lists.chosen(look, "span", tuple(HOURS))
+    state = lists.chosen(look, "state", tuple(ENDED))
+    if not span:
+        context = {"row": row, "spans": tuple(HOURS), "states": tuple(ENDED)}
+        return look.services.pages.page(look, "hooks/replay.html", context)
+    since = look.services.now - HOURS[span] * HOUR_MS
+    count = counted(look, row, ENDED.get(state), since)
+    what = _more(count, f"deliveries of {span} are made again. Each keeps its id, so a receiver can tell repeats.")
+    fields = {"since": str(since), "state": state}
+    return _ask(look, row, f"Post to {row.where} again?", count, what, "Replay", fields)
+
+
+def pause(look: Look) -> Answer:
+    """Disable an endpoint."""
+    return _switched(look, disabled=True)
+
+
+def enable(look: Look) -> Answer:
+    """Enable an endpoint; it has to answer a test event first."""
+    return _switched(look, disabled=False)
+
+
+def _switched(look: Look, *, disabled: bool) -> Answer:
+    row = named_hook(look)
+    done(look.services.desks.hooks().change(row.endpoint, HookDraft(disabled=disabled), by=_by(look)))
+    return _back(look, row)
+
+
+def test(look: Look) -> Answer:
+    """Post a test event."""
+    row = named_hook(look)
+    done(look.services.desks.hooks().test(row.endpoint))
+    return _back(look, row)
+
+
+def delete(look: Look) -> Answer:
+    """Delete an endpoint with what waits for it."""
+    row = named_hook(look)
+    look.services.desks.hooks().delete(row.endpoint, by=_by(look))
+    return redirect(f"{look.home}{look.account}/hooks?keys={row.keys}")
+
+
+def replay(look: Look) -> Answer:
+    """Make the deliveries of a time again, up to now."""
+    row, since = named_hook(look), look.form.get("since", "")
+    if not (since.isascii() and since.isdecimal() and len(since) < len("1" * 16)):
+        raise Denial(422, "This is no time", "Choose from when on deliveries are made again.")
+    state = ENDED.get(look.form.get("state", ""))
+    done(look.services.desks.hooks().replay(row.endpoint, int(since), look.services.now, state))
+    return _back(look, row)
+
+
+def retry(look: Look) -> Answer:
+    """Try a delivery now."""
+    row = named_hook(look)
+    tried = named_delivery(look, row)
+    done(look.services.desks.hooks().retry(row.endpoint, tried))
+    return redirect(f"{look.home}{look.account}/hooks/{row.endpoint.id}/deliveries/{tried.name}")
+
+
+def _ask(
+    look: Look, row: HookRow, title: str, count: int, what: str, label: str, fields: dict[str, str] | None = None
+) -> Answer:
+    """Ask about an endpoint.
+
+    Args:
+        look: the visit.
+        row: the endpoint.
+        title: the question.
+        count: of deliveries.
+        what: the rest of the sentence.
+        label: of the button.
+        fields: of the form.
+    """
+    back = f"{look.account}/hooks/{row.endpoint.id}"
+    return ask(look, Question(SECTION, title, count, what, label, back, fields or {}, danger=label != "Replay"))
+
+
+def _more(count: int, what: str) -> str:
+    return f"or more {what}" if count >= COUNTED else what
+
+
+def _by(look: Look) -> str:
+    return look.who.person.user.actor
+
+
+def _back(look: Look, row: HookRow) -> Answer:
+    return redirect(f"{look.home}{look.account}/hooks/{row.endpoint.id}")
+
+
+_HOOK: Final = "/console/{account}/hooks/{hook}"
+ROUTES: Final = (
+    PageRoute("POST", "/console/{account}/hooks/add", "create a webhook", add, Scope.ADMIN),
+    PageRoute("GET", f"{_HOOK}/pause", "ask to pause a webhook", ask_to_pause, Scope.ADMIN),
+    PageRoute("POST", f"{_HOOK}/pause", "pause a webhook", pause, Scope.ADMIN),
+    PageRoute("POST", f"{_HOOK}/enable", "enable a webhook", enable, Scope.ADMIN),
+    PageRoute("GET", f"{_HOOK}/delete", "ask to delete a webhook", ask_to_delete, Scope.ADMIN),
+    PageRoute("POST", f"{_HOOK}/delete", "delete a webhook", delete, Scope.ADMIN),
+    PageRoute("POST", f"{_HOOK}/test", "test a webhook", test, Scope.SEND),
+    PageRoute("GET", f"{_HOOK}/replay", "ask to replay a webhook", ask_to_replay, Scope.SEND),
+    PageRoute("POST", f"{_HOOK}/replay", "replay a webhook", replay, Scope.SEND),
+    PageRoute("POST", f"{_HOOK}/deliveries/{{delivery}}/retry", "retry a delivery", retry, Scope.SEND),
+)

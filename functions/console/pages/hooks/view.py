@@ -1,0 +1,118 @@
+"""Endpoints of webhooks as people read them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from functions.console.call import Look
+from functions.console.screen import absent
+from shared.domain.hooks.delivery import DeliveryState, HookDelivery
+from shared.domain.hooks.endpoint import DisabledReason, Endpoint, HookFormat
+from shared.domain.hooks.work import HookWork
+from shared.domain.namespaces import kind_of, namespaces_of
+from shared.domain.times import Millis
+
+REASONS: Final = {
+    DisabledReason.OWNER: "by hand",
+    DisabledReason.GONE: "it answered 410",
+    DisabledReason.FAILING: "it only failed for days",
+}
+COUNTED: Final = 1_000
+"""Deliveries, as far as they are counted."""
+_TURN: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class HookRow:
+    """An endpoint, and how it does. Times are Unix milliseconds; 0: none.
+
+    Attributes:
+        condition: in a word or two, which is also its badge.
+        reason: why it is disabled.
+        paused_until: its breaker lets nothing through until then.
+        keys: the kind of keys whose events it gets.
+    """
+
+    endpoint: Endpoint
+    work: HookWork
+    condition: str
+    reason: str
+    paused_until: Millis
+    keys: str
+
+    @property
+    def where(self) -> str:
+        """Where events are posted, without what may be a secret; empty: they are fetched."""
+        found = self.endpoint
+        return found.url if found.format is HookFormat.STANDARD else str(urlsplit(found.url).hostname or "")
+
+
+def hook_row(endpoint: Endpoint, work: HookWork, now: Millis) -> HookRow:
+    """Return an endpoint as people read it.
+
+    Args:
+        endpoint: as read.
+        work: how it does.
+        now: Unix milliseconds.
+    """
+    paused = work.open_until if work.open_until > now else 0
+    condition = "avoided" if paused and not endpoint.disabled_at else endpoint.state.value
+    reason = REASONS[DisabledReason(endpoint.reason)] if endpoint.reason else ""
+    account, test = endpoint.namespace.partition("#")[0], "#" in endpoint.namespace
+    return HookRow(endpoint, work, condition, reason, paused, kind_of(account, test=test).value)
+
+
+def every_hook(look: Look, space: str) -> Sequence[HookRow]:
+    """Return the endpoints of a namespace, oldest first."""
+    desk = look.services.desks.hooks()
+    found = desk.every(space)
+    works = look.services.reads.map(desk.work, found)
+    return [hook_row(x, work, look.services.now) for x, work in zip(found, works, strict=True)]
+
+
+def named_hook(look: Look) -> HookRow:
+    """Return the endpoint that the path names.
+
+    Raises:
+        Denial: there is none, or it is another account's.
+    """
+    desk, name = look.services.desks.hooks(), look.path["hook"]
+    found = (desk.find(space, name) for space in namespaces_of(look.account))
+    endpoint = next((x for x in found if x is not None), None)
+    if endpoint is None:
+        raise absent("endpoint")
+    return hook_row(endpoint, desk.work(endpoint), look.services.now)
+
+
+def named_delivery(look: Look, row: HookRow) -> HookDelivery:
+    """Return the delivery that the path names.
+
+    Raises:
+        Denial: the endpoint has none of this name, or no longer.
+    """
+    found = look.services.desks.hooks().delivery(row.endpoint, look.path["delivery"])
+    if found is None:
+        raise absent("delivery")
+    return found
+
+
+def counted(look: Look, row: HookRow, state: DeliveryState | None, since: Millis = 0) -> int:
+    """Return how many deliveries an endpoint has, at most about COUNTED.
+
+    Args:
+        look: the visit.
+        row: the endpoint.
+        state: only those; None: those that ended.
+        since: only those that were created from then on, Unix milliseconds.
+    """
+    desk = look.services.desks.hooks()
+    states = (state,) if state else (DeliveryState.DELIVERED, DeliveryState.FAILED)
+    count = 0
+    for wanted in states:
+        after, more = "", True
+        while more and count < COUNTED:
+            found, after = desk.deliveries(row.endpoint, wanted, after=after, limit=_TURN)
+            count += sum(x.created_at >= since for x in found)
+            more = bool(after)
+    return count
