@@ -126,6 +126,7 @@ class Grants:
         serve.allow("sqs:SendMessage", on=[schedules.work.queue.queue_arn])
         self._schedule(serve, schedules)
         serve.allow("scheduler:DeleteSchedule", on=[self._own_schedules(schedules)])
+        console.let_join(self._storage)
 
     def webhooks(self, feedback: Feedback, receive: Function) -> None:
         """Let the webhooks' function pass on what providers post."""

@@ -202,6 +202,7 @@ def _console(parsed: ConsoleFields | None, place: DeployTarget) -> ConsoleSettin
         organizations=tuple(name.lower() for name in parsed.allowed.organizations),
         roles={name.lower(): role for name, role in parsed.roles.items()},
         base_url=_url("console.base_url", parsed.base_url, place),
+        own_accounts=parsed.own_accounts,
     )
 
 

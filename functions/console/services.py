@@ -19,7 +19,7 @@ from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
 from shared.engine.reports.message_log import MessageLog
 from shared.ports import Clock, Records
-from shared.ports.people import People, SignIn
+from shared.ports.people import FirstAccounts, People, SignIn
 from shared.web.sessions import Sessions
 
 PROVIDERS: Final = {"github": "GitHub"}
@@ -64,6 +64,8 @@ class ConsoleServices:
     control: JobControl
     desks: Desks
     """What the other lists are read from and changed by."""
+    first_accounts: FirstAccounts | None
+    """Makes an account for a person; None: they have to be invited."""
     links: PlaceSeal
     """Seals places in lists."""
     reads: Executor
@@ -117,6 +119,7 @@ def build(deployment: Deployment) -> ConsoleServices:
             schedules=deployment.schedules,
         ),
         desks=build_desks(deployment),
+        first_accounts=own.first_accounts,
         links=own.links,
         reads=ThreadPoolExecutor(READS, "reads"),
     )

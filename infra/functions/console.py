@@ -13,11 +13,19 @@ from constructs import Construct
 
 from infra.building.function import Function
 from infra.functions.api import SECONDS, Api
+from infra.resources.storage import Storage
 from infra.settings import DeploymentSettings
 from shared import contracts
 from shared.contracts.console import ConsoleSettings
 
 MEMORY_MB: Final = 1024
+JOIN_SECONDS: Final = 10
+JOIN_MEMORY_MB: Final = 512
+JOIN_KNOWS: Final = (
+    contracts.ENV_SETTINGS,
+    contracts.ENV_IDENTITIES_TABLE,
+    contracts.ENV_AUDIT_TABLE,
+)
 KEY_LENGTH: Final = 64
 """Letters and digits: 380 bits."""
 
@@ -67,10 +75,47 @@ class ConsoleConstruct(Construct):
                 contracts.ENV_PEOPLE_TABLE: people.table_name,
             },
         )
+        self.join = self._joining(deployment, code, environment) if settings.own_accounts else None
+        if self.join is not None:
+            self.serve.function.add_environment(contracts.ENV_JOIN_FUNCTION, self.join.function.function_arn)
         integration = HttpLambdaIntegration("Console", self.serve.function)
         for path in contracts.CONSOLE_PATHS:
             api.http.add_routes(path=path, methods=[HttpMethod.ANY], integration=integration)
         self.key = ConsoleKey(self, "Key", deployment=deployment)
+
+    def _joining(self, deployment: DeploymentSettings, code: Code, environment: Mapping[str, str]) -> Function:
+        """Create the function that makes people's first accounts; it knows no more than where those are kept.
+
+        Args:
+            deployment: what is deployed.
+            code: the common asset.
+            environment: the variables that the API has.
+        """
+        return Function(
+            self,
+            "Join",
+            deployment=deployment,
+            code=code,
+            handler=contracts.HANDLERS["join"],
+            service="join",
+            seconds=JOIN_SECONDS,
+            memory=JOIN_MEMORY_MB,
+            environment={name: value for name, value in environment.items() if name in JOIN_KNOWS},
+        )
+
+    def let_join(self, storage: Storage) -> None:
+        """Let the console call what makes first accounts, and that one add items: accounts, keys and its own notes.
+
+        Args:
+            storage: the tables.
+        """
+        if self.join is None:
+            return
+        self.serve.allow("lambda:InvokeFunction", on=[self.join.function.function_arn])
+        identities = [storage.identities.table_arn]
+        self.join.allow("dynamodb:PutItem", on=identities, partitions=("A#*", "ACCOUNTS", "K#*", "N#*"))
+        self.join.allow("dynamodb:GetItem", on=identities, partitions=("N#*",))
+        self.join.allow("dynamodb:PutItem", on=[storage.audit.table_arn])
 
 
 class ConsoleKey(Construct):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from shared import contracts
 from shared.adapters.console_secret import ConsoleSecret
 from shared.adapters.dynamo.people.people import DynamoPeople
+from shared.adapters.joining import CONFIG as PATIENCE
+from shared.adapters.joining import JoinFunction
 from shared.adapters.sign_in.github import GitHubSignIn
 from shared.contracts.console import ConsoleSettings
 from shared.web.sessions import Sessions
@@ -35,6 +37,12 @@ class Consoling:
         """Users, memberships and sessions."""
         d = self.deployment
         return DynamoPeople(d.dynamo, d.env[contracts.ENV_PEOPLE_TABLE], d.clock)
+
+    @cached_property
+    def first_accounts(self) -> JoinFunction | None:
+        """What makes people's first accounts; None: they have to be invited."""
+        name = self.deployment.env.get(contracts.ENV_JOIN_FUNCTION, "")
+        return JoinFunction(self.deployment.aws.later("lambda", PATIENCE), name) if name else None
 
     @cached_property
     def links(self) -> ConsoleSecret:

@@ -22,6 +22,7 @@ class ConsoleSettings:
         organizations: whose members may sign in, in lower case.
         roles: login or organization, in lower case → role in the whole deployment.
         base_url: the provider's own address, if it is not the public one; without a slash at its end.
+        own_accounts: whether people may make an account of their own.
     """
 
     provider: str
@@ -30,6 +31,7 @@ class ConsoleSettings:
     organizations: tuple[str, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
     base_url: str = ""
+    own_accounts: bool = True
 
     def having(self, role: str) -> frozenset[str]:
         """Return the logins and organizations that have a role."""

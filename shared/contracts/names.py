@@ -31,6 +31,8 @@ ENV_CONSOLE: Final = "POSTHASTE_CONSOLE"
 """Who may sign in to the console, and by whom: `ConsoleSettings`."""
 ENV_PEOPLE_TABLE: Final = "POSTHASTE_PEOPLE_TABLE"
 """The console's users, memberships and sessions."""
+ENV_JOIN_FUNCTION: Final = "POSTHASTE_JOIN_FUNCTION"
+"""The function that makes people's first accounts; without it they have to be invited."""
 ENV_LOOPBACK: Final = "POSTHASTE_LOOPBACK"
 """Set on the local cloud only, where webhooks may be posted to this machine."""
 ENV_LEASE_MARGIN: Final = "POSTHASTE_LEASE_MARGIN"
@@ -97,6 +99,7 @@ HANDLERS: Final = {
     "gather_hooks": "functions.dispatch.gather_hooks.handler",
     "call_hooks": "functions.dispatch.call_hooks.handler",
     "console": "functions.console.handler.handler",
+    "join": "functions.dispatch.join.handler",
 }
 """Function → handler string.
 
@@ -104,7 +107,7 @@ plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every m
 ingest: uploaded lists; export: exports; notices: every minute; take: records of notifiers;
 digest: windows of events, by hints and every minute; gather_hooks: makes deliveries of what has happened, by hints and
 from both streams; call_hooks: posts them, by hints, and every minute looks for endpoints that no hint has named;
-console: pages for people.
+console: pages for people; join: makes a person's first account, at the console's call.
 """
 
 RESUMED: Final = ("credential.resumed", "account.resumed", "account.unsuspended", "deployment.resumed")

@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.accounts import ALL_SCOPES, Scope
+from shared.domain.accounts import ALL_SCOPES, MAX_NAME, Scope
 from shared.domain.audit import masked
+from shared.domain.ids import is_id
 from shared.domain.times import Millis
 
 SESSION_MS: Final[Millis] = 12 * 3_600_000
 """Milliseconds that a session lasts; using it does not lengthen it."""
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _LOGIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,253}")
 
 
@@ -71,6 +73,7 @@ class User:
         created_at: Unix milliseconds, like all times here.
         seen_at: of the last sign-in.
         sessions_from: sessions that began before are over.
+        own: the account that they made for themselves; empty: they have made none.
     """
 
     id: str
@@ -82,11 +85,47 @@ class User:
     created_at: Millis
     seen_at: Millis
     sessions_from: Millis = 0
+    own: str = ""
 
     @property
     def actor(self) -> str:
         """How the audit log names them: by their login, of which it holds no address."""
         return masked(f"user:{self.login}")
+
+
+@dataclass(frozen=True, slots=True)
+class Newcomer:
+    """Somebody who makes an account of their own.
+
+    Attributes:
+        user: their id.
+        name: of the account, for people.
+        actor: how the audit log names them.
+        digest: SHA-256 of the text of the account's first key, hex.
+
+    Raises:
+        ValueError: one of them has another form.
+    """
+
+    user: str
+    name: str
+    actor: str
+    digest: str
+
+    def __post_init__(self) -> None:
+        if not is_id(self.user) or not _DIGEST.fullmatch(self.digest):
+            raise ValueError("the newcomer has no id, or the key no digest")
+        if not 0 < len(self.name) <= MAX_NAME or not self.actor.startswith("user:"):
+            raise ValueError("the account has no name, or a too long one, or the actor is no person")
+
+
+@dataclass(frozen=True, slots=True)
+class FirstAccount:
+    """The account that somebody made. `key`: the id of its first key; `at`: when, Unix milliseconds."""
+
+    account: str
+    key: str
+    at: Millis
 
 
 @dataclass(frozen=True, slots=True)

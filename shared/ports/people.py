@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from shared.domain.people import Identity, Membership, Person, Role, User, WebSession
+    from shared.domain.people import (
+        FirstAccount,
+        Identity,
+        Membership,
+        Newcomer,
+        Person,
+        Role,
+        User,
+        WebSession,
+    )
 
 
 class NotSignedIn(Exception):
@@ -33,6 +42,18 @@ class SignIn(Protocol):
 
         Raises:
             NotSignedIn: the provider refuses the code, or does not answer.
+        """
+        ...
+
+
+class FirstAccounts(Protocol):
+    """Makes one account, with one key, for each person who asks for the first time; it can do nothing else."""
+
+    def make(self, newcomer: Newcomer) -> FirstAccount:
+        """Return the account that a newcomer has made, now or before; the key is that of the first call.
+
+        Raises:
+            Retriable: it may have been made or not; asking again is safe.
         """
         ...
 
@@ -99,6 +120,14 @@ class People(Protocol):
             user: the user's id.
             account: the account's id.
             by: the actor, for the audit log.
+        """
+        ...
+
+    def settle(self, user: User, account: str) -> bool:
+        """Make a user an admin of the account that they made for themselves, with an entry of the audit log.
+
+        Returns:
+            False if they have settled before: who has left their account, or was removed, does not come back by this.
         """
         ...
 

@@ -13,6 +13,7 @@ from functions.console.desks import Desks
 from functions.console.handler import respond
 from functions.console.rendering import Pages
 from functions.console.services import ConsoleServices
+from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.people.people import DynamoPeople
 from shared.contracts.console import ConsoleSettings
@@ -123,13 +124,14 @@ def build_console(client: Any, clock: FakeClock) -> Console:
     assets = Assets()
     provider = FakeSignIn()
     of = api.services
+    functions = Dynamo(client, sleep=clock.sleep, homes=api.tables.alone)
     services = ConsoleServices(
         settings=of.settings,
         console=SETTINGS,
         clock=clock,
         pages=Pages(assets),
         assets=assets,
-        people=DynamoPeople(Dynamo(client, sleep=clock.sleep, homes=api.tables.alone), table, clock),
+        people=DynamoPeople(functions, table, clock),
         sign_in=provider,
         sessions=Sessions(lambda: Keys("k" * 40, ("p" * 40,))),
         accounts=of.accounts,
@@ -141,6 +143,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         progress=of.progress,
         control=of.control,
         desks=Desks(suppressions=of.suppressions, journal=of.journal, hooks=lambda: api.hooks.services.desk),
+        first_accounts=DynamoFirstAccounts(functions, clock),
         links=of.links,
         reads=ThreadPoolExecutor(4),
     )

@@ -12,7 +12,7 @@ from infra.lint import synthesise
 from infra.local import sign_in
 from infra.settings import SettingsError
 from shared.adapters.dynamo.keys import LISTS
-from shared.contracts import ENV_CONSOLE, HANDLERS
+from shared.contracts import ENV_CONSOLE, ENV_PEOPLE_TABLE, ENV_RECORDS_TABLE, HANDLERS
 from shared.contracts.console import ConsoleSettings
 from tests.infra.conftest import TABLES, deployment
 from tests.infra.template import Template
@@ -47,8 +47,49 @@ def test_the_console_makes_no_account_key_or_sender(with_console: Template) -> N
     assert [s.partitions for s in mine if "dynamodb:Query" in s.actions] == [("ACCOUNTS",)]
 
 
-def test_its_function_runs_the_handler_of_the_contract(with_console: Template) -> None:
-    assert with_console.functions()["console"]["Handler"] == HANDLERS["console"]
+def test_its_functions_run_the_handlers_of_the_contract(with_console: Template) -> None:
+    for name in ("console", "join"):
+        assert with_console.functions()[name]["Handler"] == HANDLERS[name]
+
+
+def test_what_makes_first_accounts_adds_items_and_does_nothing_else(with_console: Template) -> None:
+    audit = next(name for name, table in TABLES.items() if table == "audit")
+    rights = {
+        (action, resource, s.partitions)
+        for s in with_console.statements("join")
+        for action in s.actions
+        for resource in s.resources
+        if not action.startswith("logs:")
+    }
+    assert rights == {
+        ("dynamodb:PutItem", f"<{IDENTITIES}.Arn>", ("A#*", "ACCOUNTS", "K#*", "N#*")),
+        ("dynamodb:GetItem", f"<{IDENTITIES}.Arn>", ("N#*",)),
+        ("dynamodb:PutItem", f"<{audit}.Arn>", ()),
+    }
+
+
+def test_only_the_console_calls_what_makes_first_accounts(with_console: Template) -> None:
+    callers = {
+        service: s.resources
+        for service in with_console.functions()
+        for s in with_console.statements(service)
+        if "lambda:InvokeFunction" in s.actions
+    }
+    assert set(callers) == {"console"}
+    (function,) = callers["console"]
+    assert "Join" in function
+    permissions = with_console.of("Lambda::Permission").values()
+    assert "join" not in {with_console.service(x["FunctionName"]) for x in permissions}
+    variables = with_console.functions()["join"]["Environment"]["Variables"]
+    assert {ENV_PEOPLE_TABLE, ENV_RECORDS_TABLE, ENV_CONSOLE}.isdisjoint(variables)
+
+
+def test_without_accounts_of_their_own_there_is_no_such_function(tmp_path: Path) -> None:
+    synthesise(deployment(console={**CONSOLE, "own_accounts": False}), tmp_path)
+    found = Template(json.loads((tmp_path / "posthaste-dev.template.json").read_text("utf-8")))
+    assert "console" in found.functions()
+    assert "join" not in found.functions()
+    assert "lambda:InvokeFunction" not in found.actions("console")
 
 
 def test_only_the_console_knows_its_people_and_its_secret(with_console: Template) -> None:

@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 HANDLER: Final = "functions/console/handler.py"
 SIGN_IN: Final = "functions/console/pages/sign_in/routes.py"
+FIRST: Final = "shared/adapters/dynamo/accounts/first_accounts.py"
 _TESTS: Final = "tests/console"
 
 CONSOLES: Final = (
@@ -40,5 +41,27 @@ CONSOLES: Final = (
         "    if not allowed.may(screen.scope):\n",
         "    if False:\n",
         f"{_TESTS}/test_security.py::test_a_viewer_changes_nothing",
+    ),
+    Mutant(
+        "a person makes as many accounts as they like",
+        9,
+        FIRST,
+        """            {"Put": {"TableName": self._table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
+            for item in new
+        ]
+""",
+        """            {"Put": {"TableName": self._table, "Item": item}}
+            for item in new
+        ]
+""",
+        "tests/contracts/test_first_accounts.py::test_two_at_once_make_one_account",
+    ),
+    Mutant(
+        "the first key is shown for ever",
+        9,
+        "functions/console/pages/accounts/routes.py",
+        " and services.now - made.at < SHOWN_MS",
+        "",
+        f"{_TESTS}/test_first_account.py::test_pressing_twice_shows_the_same_key_and_later_none",
     ),
 )

@@ -1,25 +1,75 @@
-"""The accounts that a person knows; who knows one alone goes straight there."""
+"""The accounts that a person knows, and the one that they can make for themselves, with a key that is shown once.
+
+The key's text is made with the page that offers the account, and is sealed in its form. So a button that is pressed
+twice, or an answer that is lost, leads to the same key, for some minutes. Only its hash leaves this function.
+"""
 
 from typing import Final
 
 from functions.console.call import Look
-from functions.console.screen import PageRoute, redirect
-from shared.domain.people import Role
+from functions.console.screen import Denial, PageRoute, absent, redirect
+from shared.domain.accounts import MAX_NAME, Account, key_digest, new_key_text
+from shared.domain.namespaces import KeyKind
+from shared.domain.people import Newcomer, Role
 from shared.web.http import Answer
+
+OFFERED_MS: Final = 3_600_000
+"""Milliseconds for which a page that offers an account can be used."""
+SHOWN_MS: Final = 600_000
+"""Milliseconds for which the same form shows the key again."""
+USE: Final = "posthaste first key 1"
+STALE: Final = Denial(409, "This page is too old", "Nothing was changed. Open the console's first page again.")
 
 
 def accounts(look: Look) -> Answer:
     """Show the accounts, or the only one."""
-    person = look.who.person
-    services = look.services
-    if person.user.operator:
-        known = [(found, Role.ADMIN) for found in services.accounts.list_accounts()]
-    else:
-        pairs = [(services.accounts.get(m.account), m.role) for m in person.memberships]
-        known = [(found, role) for found, role in pairs if found is not None]
-    if len(known) == 1 and not person.user.operator:
+    known = _known(look)
+    if len(known) == 1 and not look.who.person.user.operator:
         return redirect(look.home + known[0][0].id)
-    return services.pages.page(look, "accounts/accounts.html", {"accounts": known})
+    return look.services.pages.page(look, "accounts/accounts.html", {"accounts": known, "offer": _offer(look)})
 
 
-ROUTES: Final = (PageRoute("GET", "/console", "accounts", accounts),)
+def join(look: Look) -> Answer:
+    """Make the visitor's own account, and show its key; a repeated form changes nothing."""
+    services, user = look.services, look.who.person.user
+    first = services.first_accounts
+    if first is None:
+        raise absent("page")
+    key = _offered(look)
+    digest = key_digest(key)
+    made = first.make(Newcomer(user.id, (user.name or user.login)[:MAX_NAME], user.actor, digest))
+    services.people.settle(user, made.account)
+    shown = digest.startswith(made.key) and services.now - made.at < SHOWN_MS
+    return services.pages.page(look, "accounts/first.html", {"made": made.account, "key": key if shown else ""})
+
+
+def _known(look: Look) -> list[tuple[Account, Role]]:
+    """Return the accounts that the visitor may see, with their role."""
+    person, services = look.who.person, look.services
+    if person.user.operator:
+        return [(found, Role.ADMIN) for found in services.accounts.list_accounts()]
+    pairs = [(services.accounts.get(m.account), m.role) for m in person.memberships]
+    return [(found, role) for found, role in pairs if found is not None]
+
+
+def _offer(look: Look) -> str:
+    """Return a sealed key for an account that the visitor could make; empty: they have made theirs, or may not."""
+    user = look.who.person.user
+    if look.services.first_accounts is None or user.own:
+        return ""
+    return look.services.links.seal(USE, f"{user.id} {look.services.now} {new_key_text(KeyKind.LIVE)}")
+
+
+def _offered(look: Look) -> str:
+    """Return the text of the key that this visitor was offered."""
+    found = look.services.links.unseal(USE, look.form.get("offer", ""))
+    user, at, key = found.split(" ") if found else ("", "0", "")
+    if user != look.who.person.user.id or look.services.now - int(at) > OFFERED_MS:
+        raise STALE
+    return key
+
+
+ROUTES: Final = (
+    PageRoute("GET", "/console", "accounts", accounts),
+    PageRoute("POST", "/console/join", "make an account", join),
+)

@@ -231,7 +231,7 @@ class ApiKeys:
         return digest, _key(found[0], digest[:16])
 
     def _puts(self, digest: str, key: ApiKey) -> list[Item]:
-        fields = _key_fields(key)
+        fields = key_fields(key)
         mirror = {**keys.account_key(key.account, digest), **fields, "digest": s(digest)}
         return [self._put({**keys.api_key(digest), **fields}), self._put(mirror)]
 
@@ -293,7 +293,8 @@ class ApiKeys:
         cache[name] = (self._clock.now() + CACHE, value)
 
 
-def _key_fields(key: ApiKey) -> Item:
+def key_fields(key: ApiKey) -> Item:
+    """Return what is stored of a key, without where."""
     fields: Item = {
         "account": s(key.account),
         "test": {"BOOL": key.test},

@@ -115,6 +115,26 @@ class DynamoPeople:
         event = audited(account, self._now(), user, Act.MEMBER_REMOVED, by)
         self._together([self._delete(place) for place in places], event)
 
+    def settle(self, user: User, account: str) -> bool:
+        """Make a user an admin of the account that they made for themselves; False if they have settled before."""
+        role = {"role": s(Role.ADMIN.value)}
+        own: Item = {
+            "TableName": self._table,
+            "Key": keys.profile(user.id),
+            "UpdateExpression": "SET own = :account",
+            "ConditionExpression": "attribute_exists(pk) AND attribute_not_exists(own)",
+            "ExpressionAttributeValues": {":account": s(account)},
+        }
+        both = keys.membership(user.id, account), keys.member(account, user.id)
+        event = audited(account, self._now(), user.id, Act.MEMBER_INVITED, user.actor, {"role": Role.ADMIN.value})
+        try:
+            self._together([{"Update": own}, *(self._put({**place, **role}) for place in both)], event)
+        except Cancelled as lost:
+            if "ConditionalCheckFailed" in lost.codes:
+                return False
+            raise
+        return True
+
     def members(self, account: str) -> list[tuple[User, Membership]]:
         """Return the members of an account, by login."""
         found = list(self._db.partition(self._table, keys.account_pk(account), keys.USER))
@@ -236,4 +256,5 @@ def _user(item: Item) -> User:
         created_at=number(item, "created_at"),
         seen_at=number(item, "seen_at"),
         sessions_from=number(item, "sessions_from"),
+        own=text(item, "own"),
     )

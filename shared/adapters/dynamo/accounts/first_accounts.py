@@ -1,0 +1,78 @@
+"""`ports.FirstAccounts` on DynamoDB: items of `identities` that are all new, in one transaction.
+
+What a person has made is noted under their id. The note is written with the account and its key, on the condition that
+there is none: so one person has one account and one key, whatever is repeated, done twice at once or interrupted.
+Nothing that is stored is ever changed here, and no key is read.
+"""
+
+from typing import Final
+
+from shared.adapters.dynamo import audit, keys
+from shared.adapters.dynamo.accounts.api_keys import key_fields
+from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.codec import n, number, s, text
+from shared.domain.accounts import ALL_SCOPES, ApiKey, new_account_id
+from shared.domain.audit import Act, audited
+from shared.domain.people import FirstAccount, Newcomer
+from shared.ports import Clock, Retriable
+
+NAME: Final = "first key"
+"""Of the key, for people."""
+
+
+class DynamoFirstAccounts:
+    """Makes people's first accounts.
+
+    Args:
+        dynamo: knows the tables of identities and of the audit log.
+        clock: the time.
+    """
+
+    def __init__(self, dynamo: Dynamo, clock: Clock) -> None:
+        self._db = dynamo
+        self._table = dynamo.homes.identities
+        self._clock = clock
+
+    def make(self, newcomer: Newcomer) -> FirstAccount:
+        """Return the account that a newcomer has made, now or before; see the port."""
+        known = self._known(newcomer.user)
+        if known is not None:
+            return known
+        now = int(self._clock.now() * 1000)
+        made = FirstAccount(new_account_id(), newcomer.digest[:16], now)
+        try:
+            self._db.call("transact_write_items", TransactItems=self._actions(newcomer, made))
+        except Cancelled as lost:
+            if "ConditionalCheckFailed" not in lost.codes:
+                raise
+            known = self._known(newcomer.user)
+            if known is None:
+                raise Retriable("the account or the key is there already") from None
+            return known
+        return made
+
+    def _known(self, user: str) -> FirstAccount | None:
+        item = self._db.get(self._table, keys.first_account(user))
+        return None if item is None else FirstAccount(text(item, "account"), text(item, "key"), number(item, "at"))
+
+    def _actions(self, newcomer: Newcomer, made: FirstAccount) -> list[Item]:
+        account, digest = made.account, newcomer.digest
+        entry = {"name": s(newcomer.name), "created_at": n(made.at)}
+        key = ApiKey(made.key, account, test=False, scopes=ALL_SCOPES, name=NAME, created_at=made.at)
+        fields = key_fields(key)
+        events = (
+            audited(account, made.at, account, Act.ACCOUNT_CREATED, newcomer.actor),
+            audited(account, made.at, key.id, Act.KEY_CREATED, newcomer.actor, {"kind": key.kind.value}),
+        )
+        new = [
+            {**keys.first_account(newcomer.user), "account": s(account), "key": s(key.id), "at": n(made.at)},
+            {**keys.account(account), **entry},
+            {**keys.accounts(account), **entry},
+            {**keys.api_key(digest), **fields},
+            {**keys.account_key(account, digest), **fields, "digest": s(digest)},
+        ]
+        puts: list[Item] = [
+            {"Put": {"TableName": self._table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
+            for item in new
+        ]
+        return puts + [action for event in events for action in audit.puts(self._db, self._table, event)]

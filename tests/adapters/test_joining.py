@@ -1,0 +1,77 @@
+"""The function that makes first accounts, as the console calls it."""
+
+import io
+import json
+from dataclasses import asdict
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError, ReadTimeoutError
+from botocore.stub import Stubber
+
+from functions.dispatch import join, services
+from shared.adapters.joining import CONFIG, JoinFunction
+from shared.domain.people import FirstAccount, Newcomer
+from shared.ports import Retriable
+
+ARN = "arn:aws:lambda:us-east-1:123456789012:function:join"
+WHO = Newcomer("0" * 26, "Ann", "user:ann", "a" * 64)
+MADE = FirstAccount("acc_0123456789ab", "a" * 16, 1000)
+
+
+@pytest.fixture
+def stubbed() -> tuple[JoinFunction, Stubber]:
+    client = boto3.client(
+        "lambda", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x", config=CONFIG
+    )
+    return JoinFunction(client, ARN), Stubber(client)
+
+
+def test_it_is_called_with_the_person_and_the_hash_alone(stubbed: tuple[JoinFunction, Stubber]) -> None:
+    function, stub = stubbed
+    sent = {"FunctionName": ARN, "Payload": json.dumps(asdict(WHO)).encode()}
+    stub.add_response("invoke", {"Payload": io.BytesIO(json.dumps(asdict(MADE)).encode())}, sent)
+    with stub:
+        assert function.make(WHO) == MADE
+
+
+def test_a_failure_may_be_repeated(stubbed: tuple[JoinFunction, Stubber], monkeypatch: pytest.MonkeyPatch) -> None:
+    function, stub = stubbed
+    stub.add_response("invoke", {"FunctionError": "Unhandled", "Payload": io.BytesIO(b'{"errorMessage": "x"}')})
+    stub.add_client_error("invoke", "TooManyRequestsException")
+    stub.add_client_error("invoke", "AccessDeniedException")
+    with stub:
+        for _ in range(2):
+            with pytest.raises(Retriable):
+                function.make(WHO)
+        with pytest.raises(ClientError):
+            function.make(WHO)
+
+    def slow(**_: Any) -> Any:
+        raise ReadTimeoutError(endpoint_url="x")
+
+    monkeypatch.setattr(function._client, "invoke", slow)
+    with pytest.raises(Retriable):
+        function.make(WHO)
+
+
+def test_the_function_makes_what_its_event_describes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Newcomer] = []
+
+    class First:
+        def make(self, newcomer: Newcomer) -> FirstAccount:
+            asked.append(newcomer)
+            return MADE
+
+    class Deployment:
+        first_accounts = First()
+
+    class Context:
+        aws_request_id = "request-1"
+
+    monkeypatch.setattr(services, "deployment", Deployment)
+    assert join.handler(asdict(WHO), Context()) == asdict(MADE)
+    with pytest.raises(ValueError, match="newcomer"):
+        join.handler({**asdict(WHO), "digest": "x"}, Context())
+    assert asked == [WHO]
