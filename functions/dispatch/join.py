@@ -13,18 +13,18 @@ from shared.adapters import logs
 from shared.domain.people import Newcomer
 
 logger = logs.lines()
-early(lambda: services.deployment().first_accounts)
+early(services.first_accounts)
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Return the person's account, the id of its first key, and when it was made.
 
     Raises:
-        ValueError: the event describes nobody.
+        ValueError: the event does not describe a person.
         Retriable: it may have been made or not; the caller repeats it.
     """
     logs.begin(logger, logs.invocation(context))
     newcomer = Newcomer(event["user"], event["name"], event["actor"], event["digest"])
-    made = services.deployment().first_accounts.make(newcomer)
+    made = services.first_accounts().make(newcomer)
     logger.info("joined", user=newcomer.user, account=made.account, new=made.key == newcomer.digest[:16])
     return asdict(made)

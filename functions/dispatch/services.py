@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from shared.bootstrap.hooking import Hooking
     from shared.bootstrap.mailing import Mailing
     from shared.bootstrap.noticing import Noticing
+    from shared.ports.people import FirstAccounts
 
 
 @cache
@@ -52,6 +53,18 @@ def _hooking(of: Deployment) -> "Hooking":
     from shared.bootstrap.hooking import Hooking  # noqa: PLC0415 - most functions know nothing of webhooks
 
     return Hooking(of)
+
+
+def first_accounts() -> "FirstAccounts":
+    """Return what makes people's first accounts."""
+    return _first_accounts(deployment())
+
+
+@cache
+def _first_accounts(of: Deployment) -> "FirstAccounts":
+    from shared.bootstrap.joining import first_accounts as build  # noqa: PLC0415 - one function makes accounts
+
+    return build(of)
 
 
 @cache

@@ -8,7 +8,6 @@ from shared import contracts
 from shared.bootstrap.core import Core
 
 if TYPE_CHECKING:
-    from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
     from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
     from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
     from shared.adapters.dynamo.credentials.known import OpenSlots
@@ -58,13 +57,6 @@ class Deployment(Core):
             queue=self.queue(contracts.ENV_DUE_QUEUE_URL),
             lanes=self.lanes,
         )
-
-    @cached_property
-    def first_accounts(self) -> "DynamoFirstAccounts":
-        """People's first accounts."""
-        from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts  # noqa: PLC0415
-
-        return DynamoFirstAccounts(self.dynamo, self.clock)
 
     @cached_property
     def planner(self) -> "Planner":

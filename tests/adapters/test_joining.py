@@ -64,13 +64,10 @@ def test_the_function_makes_what_its_event_describes(monkeypatch: pytest.MonkeyP
             asked.append(newcomer)
             return MADE
 
-    class Deployment:
-        first_accounts = First()
-
     class Context:
         aws_request_id = "request-1"
 
-    monkeypatch.setattr(services, "deployment", Deployment)
+    monkeypatch.setattr(services, "first_accounts", First)
     assert join.handler(asdict(WHO), Context()) == asdict(MADE)
     with pytest.raises(ValueError, match="newcomer"):
         join.handler({**asdict(WHO), "digest": "x"}, Context())

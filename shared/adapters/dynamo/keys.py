@@ -212,11 +212,6 @@ def moved() -> Key:
     return key("SYS", "MOVED")
 
 
-def first_account(user: str) -> Key:
-    """The account that a person made for themselves, in `identities`."""
-    return key(f"N#{user}", "FIRST")
-
-
 def account_key(account_id: str, digest: str) -> Key:
     """The mirror of an API key under its account, for lists."""
     return key(account_pk(owner(account_id)), f"{KEY_PREFIX}{digest[:16]}")

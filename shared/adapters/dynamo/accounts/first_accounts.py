@@ -20,6 +20,11 @@ NAME: Final = "first key"
 """Of the key, for people."""
 
 
+def _note(user: str) -> keys.Key:
+    """Return the key of the note of what a person has made: `N#user / FIRST`."""
+    return keys.key(f"N#{user}", "FIRST")
+
+
 class DynamoFirstAccounts:
     """Makes people's first accounts.
 
@@ -52,7 +57,7 @@ class DynamoFirstAccounts:
         return made
 
     def _known(self, user: str) -> FirstAccount | None:
-        item = self._db.get(self._table, keys.first_account(user))
+        item = self._db.get(self._table, _note(user))
         return None if item is None else FirstAccount(text(item, "account"), text(item, "key"), number(item, "at"))
 
     def _actions(self, newcomer: Newcomer, made: FirstAccount) -> list[Item]:
@@ -65,7 +70,7 @@ class DynamoFirstAccounts:
             audited(account, made.at, key.id, Act.KEY_CREATED, newcomer.actor, {"kind": key.kind.value}),
         )
         new = [
-            {**keys.first_account(newcomer.user), "account": s(account), "key": s(key.id), "at": n(made.at)},
+            {**_note(newcomer.user), "account": s(account), "key": s(key.id), "at": n(made.at)},
             {**keys.account(account), **entry},
             {**keys.accounts(account), **entry},
             {**keys.api_key(digest), **fields},
