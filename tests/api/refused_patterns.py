@@ -20,7 +20,7 @@ class Remembering:
     """A compiler of schemas that remembers its refusal of a schema with one of the large patterns."""
 
     def __init__(self, compiler: Callable[..., Any]) -> None:
-        self.compiler = compiler
+        self._compiler = compiler
         self._refusals: dict[str, Exception] = {}
 
     def __call__(self, schema: Any, *args: Any, **kwargs: Any) -> Any:
@@ -33,7 +33,7 @@ class Remembering:
             if pattern in self._refusals:
                 raise self._refusals[pattern].with_traceback(None)
         try:
-            return self.compiler(schema, *args, **kwargs)
+            return self._compiler(schema, *args, **kwargs)
         except Exception as refusal:
             self._refusals |= {pattern: refusal for pattern in large if pattern in str(refusal)}
             raise
