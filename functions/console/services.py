@@ -6,14 +6,18 @@ from typing import Final, Protocol
 
 from functions.console.assets import Assets
 from functions.console.desks import Desks, build_desks
+from functions.console.limits import NETWORK_BURST, NETWORK_RATE, STATE_BURST, STATE_RATE, SignInLimits
 from functions.console.rendering import Pages
 from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.accounts.buckets import Buckets
 from shared.adapters.dynamo.accounts.stats import Stats
+from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.credentials import CredentialStates
 from shared.adapters.dynamo.listing import Listing
+from shared.adapters.dynamo.people.keys import attempts
 from shared.bootstrap import Deployment
 from shared.bootstrap.consoling import Consoling
-from shared.contracts import Settings
+from shared.contracts import ENV_PEOPLE_TABLE, Settings
 from shared.contracts.console import ConsoleSettings
 from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
@@ -68,6 +72,7 @@ class ConsoleServices:
     """Makes an account for a person; None: they have to be invited."""
     links: PlaceSeal
     """Seals places in lists."""
+    limits: SignInLimits
     reads: Executor
     """Makes reads side by side. What it runs submits nothing to it, or all of its threads could wait for one."""
 
@@ -121,5 +126,19 @@ def build(deployment: Deployment) -> ConsoleServices:
         desks=build_desks(deployment),
         first_accounts=own.first_accounts,
         links=own.links,
+        limits=sign_in_limits(deployment.dynamo, deployment.env[ENV_PEOPLE_TABLE], clock),
         reads=ThreadPoolExecutor(READS, "reads"),
     )
+
+
+def sign_in_limits(dynamo: Dynamo, people: str, clock: Clock) -> SignInLimits:
+    """Return the allowances of sign-ins, which draw each try from the table.
+
+    Args:
+        dynamo: DynamoDB.
+        people: the name of the table `people`.
+        clock: the time.
+    """
+    networks = Buckets(dynamo, people, clock, rate=NETWORK_RATE, burst=NETWORK_BURST, block=1, key=attempts, keep=1)
+    states = Buckets(dynamo, people, clock, rate=STATE_RATE, burst=STATE_BURST, block=1, key=attempts, keep=1)
+    return SignInLimits(networks, states)

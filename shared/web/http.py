@@ -37,6 +37,7 @@ class Request:
         query: repeats joined by commas.
         slash: the path ends with a slash.
         cookies: of the browser, by name.
+        source: the address that it comes from, as API Gateway has seen it.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Request:
     body: bytes
     slash: bool = False
     cookies: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ def read(event: Mapping[str, Any], request_id: str) -> Request:
         body=_body(event, headers),
         slash=path.endswith("/"),
         cookies=_cookies(event, headers),
+        source=str(context.get("http", {}).get("sourceIp", "")),
     )
 
 

@@ -12,7 +12,7 @@ from functions.console.assets import Assets
 from functions.console.desks import Desks
 from functions.console.handler import respond
 from functions.console.rendering import Pages
-from functions.console.services import ConsoleServices
+from functions.console.services import ConsoleServices, sign_in_limits
 from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.people.people import DynamoPeople
@@ -57,6 +57,7 @@ class Console:
     client: Any
     people_table: str
     cookies: dict[str, str] = field(default_factory=dict)
+    address: str = "192.0.2.1"
 
     @property
     def account(self) -> str:
@@ -68,6 +69,7 @@ class Console:
         where, _, query = path.partition("?")
         body = urlencode(form) if form is not None else None
         asked = event(method, f"/console{where}", body=body, headers=headers, query=query)
+        asked["requestContext"]["http"]["sourceIp"] = self.address
         asked["cookies"] = [f"{name}={value}" for name, value in self.cookies.items()]
         got = respond(asked, "request-1", lambda: self.services)
         for cookie in got.get("cookies", ()):
@@ -145,6 +147,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         desks=Desks(suppressions=of.suppressions, journal=of.journal, hooks=lambda: api.hooks.services.desk),
         first_accounts=DynamoFirstAccounts(functions, clock),
         links=of.links,
+        limits=sign_in_limits(functions, table, clock),
         reads=ThreadPoolExecutor(4),
     )
     return Console(api, services, provider, client, table)

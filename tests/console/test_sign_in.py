@@ -2,6 +2,7 @@
 
 import pytest
 
+from functions.console.limits import NETWORK_BURST
 from shared.domain.people import SESSION_MS, Identity, Role
 from shared.web.sessions import COOKIE, SIGNING_IN
 from tests.console.conftest import ANN, Console
@@ -85,6 +86,43 @@ def test_a_provider_that_refuses_signs_nobody_in(console: Console) -> None:
     got = console.get(f"/signed-in?error=access_denied&state={state}")
     assert got.status == 403
     assert "You did not sign in" in got.text
+
+
+def test_one_sign_in_is_tried_three_times_and_the_provider_is_not_asked_again(console: Console) -> None:
+    console.provider.next = None
+    state = console.begin()
+    tries = [console.get(f"/signed-in?code=good&state={state}").status for _ in range(5)]
+    assert tries == [502, 502, 502, 429, 429]
+    console.provider.next = ANN
+    assert console.get(f"/signed-in?code=good&state={state}").status == 429
+    assert console.sign_in().status == 303, "one that is begun anew has an allowance of its own"
+
+
+def test_a_network_that_tries_too_often_waits_and_others_do_not(console: Console, clock: FakeClock) -> None:
+    console.address = "2001:db8:0:1::1"
+    assert [console.sign_in(None).status for _ in range(NETWORK_BURST)] == [502] * NETWORK_BURST
+    console.address = "2001:db8:0:1:ffff::2"
+    refused = console.sign_in()
+    assert (refused.status, console.cookies.get(COOKIE)) == (429, None)
+    assert "Too many sign-ins" in refused.text
+    console.address = "2001:db8:0:2::1"
+    assert console.sign_in().status == 303
+    console.address = "2001:db8:0:1::1"
+    clock.advance(10)
+    assert console.sign_in().status == 303
+    kept = stored(console, "R#")
+    assert kept
+    assert not [x for x in kept if "2001" in x], "no address is stored"
+
+
+def test_a_session_that_a_browser_had_before_is_not_the_one_of_who_signs_in(console: Console) -> None:
+    console.sign_in(Identity("github", "2", "ben"))
+    planted = console.cookies[COOKIE]
+    console.member()
+    assert console.cookies[COOKIE] != planted
+    assert console.get(f"/{console.account}").status == 200
+    console.cookies[COOKIE] = planted
+    assert console.get(f"/{console.account}").status == 404, "the planted session is still another person's"
 
 
 @pytest.mark.parametrize("how", ["expired", "ended", "everywhere", "forged", "stolen half"])

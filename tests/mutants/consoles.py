@@ -58,4 +58,12 @@ CONSOLES: Final = (
         "",
         f"{_TESTS}/test_first_account.py::test_pressing_twice_shows_the_same_key_and_later_none",
     ),
+    Mutant(
+        "a network signs in as often as it likes",
+        9,
+        "functions/console/limits.py",
+        "if self.networks.take(_digest(network(request.source))) is not None:",
+        "if False:",
+        f"{_TESTS}/test_sign_in.py::test_a_network_that_tries_too_often_waits_and_others_do_not",
+    ),
 )

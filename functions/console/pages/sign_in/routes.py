@@ -41,6 +41,7 @@ def end(look: Look) -> Answer:
         raise LATE
     if "code" not in query:
         raise CANCELLED
+    services.limits.check(look.request, step.state)
     try:
         identity = services.sign_in.identity(query["code"], step.verifier)
     except NotSignedIn as refused:

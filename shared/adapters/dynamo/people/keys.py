@@ -7,6 +7,7 @@
 | memberships that wait for a first sign-in | `L#provider#login / M#account` |
 | the members of an account, and logins that are invited | `A#account / U#user`, `A#account / L#provider#login` |
 | a session | `S#sha256 / SESSION` |
+| attempts to sign in, by network or by state | `R#sha256 / BUCKET` |
 """
 
 from typing import Final
@@ -83,3 +84,8 @@ def invited(account: str, provider: str, login: str) -> Key:
 def session(digest: str) -> Key:
     """A session."""
     return key(f"S#{digest}", "SESSION")
+
+
+def attempts(digest: str) -> Key:
+    """The bucket of attempts to sign in, by the SHA-256 of a network or of a state, hex."""
+    return key(f"R#{digest}", "BUCKET")

@@ -1,0 +1,67 @@
+"""How often somebody may try to end a sign-in: each try makes this deployment ask its provider of identities.
+
+The network that a request comes from has an allowance, and each sign-in that was begun has another. Neither is stored:
+their hashes are, for a day.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import Final, Protocol
+
+from functions.console.screen import Denial
+from shared.web.http import Request
+
+NETWORK_RATE: Final = 0.5
+"""Tries a second of one network."""
+NETWORK_BURST: Final = 30
+STATE_RATE: Final = 3 / 600
+"""Of one sign-in that was begun: three within the ten minutes that it lasts."""
+STATE_BURST: Final = 3
+TOO_OFTEN: Final = Denial(429, "Too many sign-ins", "Wait a minute, then begin again with the page Sign in.")
+IPV6_NETWORK: Final = 64
+"""Bits of an address that one connection commonly has."""
+
+
+class Allowance(Protocol):
+    """A bucket of tokens for each name."""
+
+    def take(self, account: str, /) -> float | None:
+        """Take a token; None if there was one, else the seconds after which to try again."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SignInLimits:
+    """The allowances of sign-ins."""
+
+    networks: Allowance
+    states: Allowance
+
+    def check(self, request: Request, state: str) -> None:
+        """Take a try.
+
+        Args:
+            request: that ends a sign-in.
+            state: of the sign-in.
+
+        Raises:
+            Denial: there were too many.
+        """
+        if self.networks.take(_digest(network(request.source))) is not None:
+            raise TOO_OFTEN
+        if self.states.take(_digest(state)) is not None:
+            raise TOO_OFTEN
+
+
+def network(source: str) -> str:
+    """Return the network of an address: an IPv4 address itself, and the first 64 bits of an IPv6 address."""
+    try:
+        found = ip_address(source)
+    except ValueError:
+        return "unknown"
+    return str(ip_network((found, IPV6_NETWORK), strict=False)) if isinstance(found, IPv6Address) else str(found)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(f"posthaste sign-in {text}".encode()).hexdigest()
