@@ -1,6 +1,5 @@
 """The console: its function, the table of its people, and its secret."""
 
-import string
 from collections.abc import Mapping
 from typing import Final
 
@@ -8,11 +7,11 @@ from aws_cdk.aws_apigatewayv2 import HttpMethod
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from aws_cdk.aws_dynamodb import Table
 from aws_cdk.aws_lambda import Code
-from aws_cdk.aws_secretsmanager import CfnSecret
 from constructs import Construct
 
 from infra.building.function import Function
 from infra.functions.api import SECONDS, Api
+from infra.resources.keys import KeySecret
 from infra.resources.storage import Storage
 from infra.settings import DeploymentSettings
 from shared import contracts
@@ -26,8 +25,6 @@ JOIN_KNOWS: Final = (
     contracts.ENV_IDENTITIES_TABLE,
     contracts.ENV_AUDIT_TABLE,
 )
-KEY_LENGTH: Final = 64
-"""Letters and digits: 380 bits."""
 
 
 class ConsoleConstruct(Construct):
@@ -118,25 +115,14 @@ class ConsoleConstruct(Construct):
         self.join.allow("dynamodb:PutItem", on=[storage.audit.table_arn])
 
 
-class ConsoleKey(Construct):
-    """The secret of the console, with a first key that has never been seen.
-
-    CloudFormation makes a key anew whenever these properties change, which ends all sessions and takes away what an
-    operator has added (`client_secret`): they stay as they are.
-    """
+class ConsoleKey(KeySecret):
+    """The secret of the console. A new key would end all sessions, and take away an operator's `client_secret`."""
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
-        super().__init__(scope, construct_id)
-        self.secret = CfnSecret(
-            self,
-            "Secret",
+        super().__init__(
+            scope,
+            construct_id,
+            deployment=deployment,
             name=contracts.console_secret_name(deployment.stage),
             description="Posthaste: what signs the console's cookies; add `client_secret`, and keep the keys",
-            generate_secret_string=CfnSecret.GenerateSecretStringProperty(
-                secret_string_template="{}",  # noqa: S106 - the object that the key is put into
-                generate_string_key="current",
-                password_length=KEY_LENGTH,
-                exclude_characters=string.punctuation + " ",
-            ),
         )
-        self.secret.apply_removal_policy(deployment.named_removal)

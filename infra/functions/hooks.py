@@ -4,7 +4,6 @@ On AWS all of it is in a nested stack. Its queues hold hints and go with their s
 them, and with them their names. The secret is in the stack itself, since all endpoints' secrets are derived from it.
 """
 
-import string
 from collections.abc import Mapping
 from typing import Final
 
@@ -13,12 +12,12 @@ from aws_cdk.aws_dynamodb import Table
 from aws_cdk.aws_events import EventPattern, Match, Rule
 from aws_cdk.aws_events_targets import LambdaFunction
 from aws_cdk.aws_lambda import Code
-from aws_cdk.aws_secretsmanager import CfnSecret
 from constructs import Construct
 
 from infra.building.function import Function
 from infra.building.minutely import every_minute
 from infra.building.streams import read_stream
+from infra.resources.keys import KeySecret
 from infra.resources.queue import DeadLetters, WorkQueue
 from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts
@@ -38,33 +37,20 @@ GATHERERS: Final = {DeployTarget.AWS: 10, DeployTarget.LOCAL: 2}
 WORKERS: Final = {DeployTarget.AWS: contracts.HOOK_WORKERS, DeployTarget.LOCAL: 3}
 SLOW_WORKERS: Final = {DeployTarget.AWS: contracts.SLOW_HOOK_WORKERS, DeployTarget.LOCAL: 2}
 """On a laptop each further worker costs a second of a core to start."""
-KEY_LENGTH: Final = 64
-"""Letters and digits: 380 bits."""
 
 
-class HookKey(Construct):
-    """The secret that all endpoints' secrets are derived from, with a key that no person has seen.
-
-    CloudFormation would make a key anew if these properties changed, and every receiver would refuse what is posted:
-    they stay as they are.
-    """
+class HookKey(KeySecret):
+    """The secret that all endpoints' secrets are derived from. With a new key every receiver would refuse each post."""
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
-        super().__init__(scope, construct_id)
-        self.secret = CfnSecret(
-            self,
-            "Secret",
+        super().__init__(
+            scope,
+            construct_id,
+            deployment=deployment,
             name=contracts.hooks_secret_name(deployment.stage),
             description="Posthaste: what the secrets of webhook endpoints are derived from; never change it",
             kms_key_id=deployment.kms_key_arn or None,
-            generate_secret_string=CfnSecret.GenerateSecretStringProperty(
-                secret_string_template="{}",  # noqa: S106 - the object that the key is put into
-                generate_string_key="current",
-                password_length=KEY_LENGTH,
-                exclude_characters=string.punctuation + " ",
-            ),
         )
-        self.secret.apply_removal_policy(deployment.named_removal)
 
 
 class HooksConstruct(Construct):
