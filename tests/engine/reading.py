@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import pytest
+
 from shared.domain.campaigns.campaign import Upload
 from shared.domain.lists.uploads import BadRow
 from shared.domain.recipients.suppressions import Reach
 from shared.engine.lists.ingest import IngestResult
+from tests.fakes.faults import Crash, When
 from tests.fakes.intake import ACCOUNT, Intake
 
 ROWS = 60
@@ -76,3 +79,17 @@ def suppressing(intake: Intake, *addresses: str, reach: Reach = Reach.ALL) -> No
     for address in addresses:
         intake.stores.records.suppress(ACCOUNT, address, "bounced", intake.clock.ms, reach=reach)
         intake.clock.advance(1)
+
+
+def cut_short(intake: Intake, upload: Upload, nth: int, when: When) -> None:
+    """Read a list in spite of a fault: killed at its n-th call and swept, or with this call made twice."""
+    intake.tap.arm(nth, when)
+    if when is When.REPEATED:
+        assert intake.work(upload) is IngestResult.READY
+    else:
+        with pytest.raises(Crash):
+            intake.work(upload)
+        intake.clock.advance(1000)
+        intake.sweep()
+        intake.serve()
+    assert intake.tap.fired == 1

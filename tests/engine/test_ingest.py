@@ -13,7 +13,7 @@ from shared.domain.lists.uploads import ListCounts
 from shared.engine.lists import ingest as module
 from shared.engine.lists.ingest import MAX_STARTS, Code, IngestResult
 from shared.ports import Retriable
-from tests.engine.reading import DATA, ROWS, Frozen, plain, result, small
+from tests.engine.reading import DATA, ROWS, Frozen, cut_short, plain, result, small
 from tests.fakes.faults import Crash, When
 from tests.fakes.intake import Intake
 
@@ -77,16 +77,7 @@ def test_killed_at_any_call_it_makes_the_same(when: When, drop: bool) -> None:  
     for nth in range(total):
         intake = small()
         upload = intake.take(DATA, drop_duplicates=drop)
-        intake.tap.arm(nth, when)
-        if when is When.REPEATED:
-            assert intake.work(upload) is IngestResult.READY
-        else:
-            with pytest.raises(Crash):
-                intake.work(upload)
-            intake.clock.advance(1000)
-            intake.sweep()
-            intake.serve()
-        assert intake.tap.fired == 1
+        cut_short(intake, upload, nth, when)
         assert result(intake, upload) == wanted, nth
 
 

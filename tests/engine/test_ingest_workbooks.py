@@ -12,8 +12,8 @@ from shared.domain.campaigns.campaign import UploadState
 from shared.domain.workbooks import bounds
 from shared.engine.lists import converting
 from shared.engine.lists.ingest import IngestResult
-from tests.engine.reading import DATA, Frozen, result, small
-from tests.fakes.faults import Crash, When
+from tests.engine.reading import DATA, Frozen, cut_short, result, small
+from tests.fakes.faults import When
 from tests.fakes.intake import Intake
 
 
@@ -67,16 +67,7 @@ def test_killed_at_any_call_it_makes_the_same(when: When) -> None:
     for nth in range(calls()):
         intake = small()
         upload = intake.take(BOOK)
-        intake.tap.arm(nth, when)
-        if when is When.REPEATED:
-            assert intake.work(upload) is IngestResult.READY
-        else:
-            with pytest.raises(Crash):
-                intake.work(upload)
-            intake.clock.advance(1000)
-            intake.sweep()
-            intake.serve()
-        assert intake.tap.fired == 1
+        cut_short(intake, upload, nth, when)
         assert result(intake, upload) == expected, nth
 
 
