@@ -296,24 +296,30 @@ def test_waiting_ends_with_the_job_or_with_its_time(mode: str) -> None:
 @both
 def test_a_list_is_uploaded_and_completed_without_the_key(mode: str) -> None:
     place = {"upload_id": "u1", "url": "https://bucket.example/x?sig=1", "method": "PUT", "headers": {"X-A": "b"}}
-    server = Server(good(place, 201), httpx.Response(200, headers={"ETag": '"e1"'}), good({"state": "reading"}, 202))
-    if mode == "sync":
-        server.client().upload_list("c1", b"recipient\n", size=10)
-    else:
 
-        async def call() -> None:
+    def upload(server: Server) -> Any:
+        if mode == "sync":
+            return server.client().upload_list("c1", b"recipient\n", size=10)
+
+        async def call() -> Any:
             transport = httpx.MockTransport(server.answer_async)
             async with AsyncPosthaste(URL, KEY, transport=transport) as api:
-                await api.upload_list("c1", b"recipient\n", size=10)
+                return await api.upload_list("c1", b"recipient\n", size=10)
 
-        asyncio.run(call())
+        return asyncio.run(call())
+
+    server = Server(good(place, 201), httpx.Response(200, headers={"ETag": '"e1"'}), good({"state": "reading"}, 202))
+    upload(server)
     _, put, done = server.asked
     assert (put.method, put.content, put.headers["X-A"]) == ("PUT", b"recipient\n", "b")
     assert "Authorization" not in put.headers
     assert json.loads(done.content) == {"etag": '"e1"'}
-    refused = Server(good(place, 201), httpx.Response(403))
     with pytest.raises(ApiError, match="bucket refused"):
-        refused.client().upload_list("c1", b"x", size=1)
+        upload(Server(good(place, 201), httpx.Response(403)))
+    for fault, sent in ((httpx.ConnectError("refused"), False), (httpx.WriteError("reset"), True)):
+        with pytest.raises(ConnectionFailedError, match="no answer") as lost:
+            upload(Server(good(place, 201), fault))
+        assert (lost.value.sent, lost.value.key) == (sent, None)
 
 
 def test_address_and_key_come_from_the_environment_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,9 +119,14 @@ export class Caller {
     return this.#sleep(seconds, signal);
   }
 
-  /** Send a file to an address that the API gave. */
-  protected transfer(url: string, init: RequestInit): Promise<Response> {
-    return this.#fetch(url, init);
+  /** Send a file to an address that the API gave. An abort by the caller is thrown. */
+  protected async transfer(url: string, init: RequestInit): Promise<Response> {
+    try {
+      return await this.#fetch(url, init);
+    } catch (error) {
+      if (init.signal?.aborted) throw error;
+      throw new ConnectionFailedError("no answer", undefined, error);
+    }
   }
 
   #headers(call: Call, options: KeyedOptions): Headers {

@@ -238,6 +238,19 @@ test("a list is uploaded and completed without the key", async () => {
   assert.deepEqual(JSON.parse(String(done?.init.body)), { etag: '"e1"' });
   const refused = new Server(good(made, 201), () => new Response(null, { status: 403 }));
   await assert.rejects(refused.client().uploadList("c1", "x"), /bucket refused/);
+  await assert.rejects(new Server(good(made, 201), LOST).client().uploadList("c1", "x"), ConnectionFailedError);
+});
+
+test("an abort ends an upload", async () => {
+  const made = { upload_id: "u1", url: "https://bucket.example/x", method: "PUT", headers: {} };
+  const ended = new AbortController();
+  const reason = new Error("enough");
+  const put: Step = () => {
+    ended.abort(reason);
+    throw reason;
+  };
+  const call = new Server(good(made, 201), put).client().uploadList("c1", "x", { signal: ended.signal });
+  await assert.rejects(call, reason);
 });
 
 test("an abort ends a call, and its repeats", async () => {

@@ -171,7 +171,12 @@ def talk(request: Request, policy: RetryPolicy) -> Talk:
         elif isinstance(answer, httpx.Response):
             return read(answer)
         else:
-            raise ConnectionFailedError(f"no answer: {type(answer).__name__}", sent=sent, key=key) from answer
+            raise lost(answer, key) from answer
+
+
+def lost(fault: httpx.HTTPError | None, key: str | None = None) -> ConnectionFailedError:
+    """Return the error of a call without an answer; `key`: its idempotency key, None if it takes none."""
+    return ConnectionFailedError(f"no answer: {type(fault).__name__}", sent=not isinstance(fault, UNSENT), key=key)
 
 
 def read(answer: httpx.Response) -> Any:

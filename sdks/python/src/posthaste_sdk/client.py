@@ -8,7 +8,7 @@ from typing import Final, Self
 
 import httpx
 
-from posthaste_sdk._calls import Access, access, headers
+from posthaste_sdk._calls import Access, access, headers, lost
 from posthaste_sdk._generated import models
 from posthaste_sdk._generated.operations import AsyncOperations, Operations
 from posthaste_sdk.errors import ApiError
@@ -78,11 +78,18 @@ class Posthaste(Operations):
             campaign_id: whose list it is.
             content: the file, at once or in pieces.
             size: of the file, in bytes.
+
+        Raises:
+            ApiError: the API or the bucket refused it.
+            ConnectionFailedError: no answer came. Upload it again.
         """
         place = self.create_upload(campaign_id, {})
         sent = {**place["headers"], "Content-Length": str(size)}
         with httpx.Client(timeout=self._timeout, transport=self._transport) as http:
-            answer = http.request(place["method"], place["url"], content=content, headers=sent)
+            try:
+                answer = http.request(place["method"], place["url"], content=content, headers=sent)
+            except httpx.HTTPError as error:
+                raise lost(error) from error
         return self.complete_upload(campaign_id, place["upload_id"], _taken(answer))
 
     def close(self) -> None:
@@ -156,11 +163,18 @@ class AsyncPosthaste(AsyncOperations):
             campaign_id: whose list it is.
             content: the file, at once or in pieces.
             size: of the file, in bytes.
+
+        Raises:
+            ApiError: the API or the bucket refused it.
+            ConnectionFailedError: no answer came. Upload it again.
         """
         place = await self.create_upload(campaign_id, {})
         sent = {**place["headers"], "Content-Length": str(size)}
         async with httpx.AsyncClient(timeout=self._timeout, transport=self._transport) as http:
-            answer = await http.request(place["method"], place["url"], content=content, headers=sent)
+            try:
+                answer = await http.request(place["method"], place["url"], content=content, headers=sent)
+            except httpx.HTTPError as error:
+                raise lost(error) from error
         return await self.complete_upload(campaign_id, place["upload_id"], _taken(answer))
 
     async def close(self) -> None:
