@@ -99,13 +99,20 @@ class Grants:
         serve.allow("secretsmanager:GetSecretValue", on=[self._link_keys()])
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
 
-    def console(self, console: ConsoleConstruct | None, schedules: SchedulesConstruct, hooks: HooksConstruct) -> None:
+    def console(
+        self,
+        console: ConsoleConstruct | None,
+        schedules: SchedulesConstruct,
+        hooks: HooksConstruct,
+        digest: DigestConstruct,
+    ) -> None:
         """Let the console look at what accounts have, move jobs, and keep its people; it writes no identities.
 
         Args:
             console: the construct with its function and table; None: there is no console.
             schedules: the construct with the queue of jobs whose time has come.
             hooks: the construct with the queues of webhooks.
+            digest: the construct with the queue of hints about windows.
         """
         if console is None:
             return
@@ -115,10 +122,10 @@ class Grants:
         serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
         serve.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
         serve.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("ACCOUNTS",))
-        serve.allow("dynamodb:DeleteItem", on=[self._storage.records.table_arn], partitions=SUPPRESSED)
-        records = [self._storage.records.table_arn]
+        records = tables[:1]
+        serve.allow("dynamodb:DeleteItem", on=records, partitions=SUPPRESSED)
         serve.allow("dynamodb:DeleteItem", "dynamodb:BatchWriteItem", on=records, partitions=HOOK_CALLED)
-        serve.allow("sqs:SendMessage", on=[self._queue(q) for q in hooks.names[1:]])
+        serve.allow("sqs:SendMessage", on=[*(self._queue(q) for q in hooks.names[1:]), digest.work.queue.queue_arn])
         serve.allow("dynamodb:PutItem", "dynamodb:Query", on=[self._storage.audit.table_arn])
         serve.allow(*READ, *CHANGE, "dynamodb:DeleteItem", on=[console.people.table_arn])
         serve.allow("secretsmanager:GetSecretValue", on=[self._console_key()])

@@ -124,7 +124,10 @@ class PosthasteStack(Stack):
         grants.hooks(hooks, api.serve, dispatch)
         self._events(deployment, feedback)
         grants.console(
-            self._console(deployment, code, {**environment, **schedules.environment}, storage, api), schedules, hooks
+            self._console(deployment, code, {**environment, **schedules.environment}, storage, api),
+            schedules,
+            hooks,
+            digest,
         )
         if not deployment.local:
             Monitoring(

@@ -5,11 +5,44 @@ from dataclasses import dataclass
 from functools import cache
 
 from shared.adapters.dynamo.audit import DynamoJournal
+from shared.adapters.dynamo.digests.pages import DynamoWindowPages
+from shared.adapters.dynamo.notices.waiting import DynamoWaiting
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.bootstrap import Deployment
+from shared.bootstrap.digesting import Digesting
 from shared.bootstrap.hooking import Hooking
+from shared.bootstrap.mailing import Mailing
+from shared.bootstrap.noticing import Noticing
+from shared.engine.digests.desk import WindowDesk
 from shared.engine.hooks.desk import HookDesk
-from shared.ports import Journal
+from shared.engine.mails.moves import MailMoves
+from shared.ports import Journal, Mails, Notices, Notifiers, WaitingNotices
+from shared.ports.digests import WindowPages
+
+
+@dataclass(frozen=True, slots=True)
+class DigestRoom:
+    """What shows and moves windows of events."""
+
+    desk: WindowDesk
+    pages: WindowPages
+
+
+@dataclass(frozen=True, slots=True)
+class MailRoom:
+    """What shows mails, and moves their destinations."""
+
+    mails: Mails
+    moves: MailMoves
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeRoom:
+    """What shows notices and notifiers."""
+
+    notices: Notices
+    notifiers: Notifiers
+    waiting: WaitingNotices
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +52,9 @@ class Desks:
     suppressions: Suppressions
     journal: Journal
     hooks: Callable[[], HookDesk]
+    digests: Callable[[], DigestRoom]
+    mails: Callable[[], MailRoom]
+    notices: Callable[[], NoticeRoom]
 
 
 def build_desks(deployment: Deployment) -> Desks:
@@ -29,4 +65,26 @@ def build_desks(deployment: Deployment) -> Desks:
         suppressions=Suppressions(client, table, clock, audit_days=days, homes=homes),
         journal=DynamoJournal(deployment.dynamo, table),
         hooks=cache(lambda: Hooking(deployment).desk),
+        digests=cache(lambda: _digests(deployment)),
+        mails=cache(lambda: _mails(deployment)),
+        notices=cache(lambda: _notices(deployment)),
     )
+
+
+def _digests(deployment: Deployment) -> DigestRoom:
+    parts = Digesting(deployment)
+    return DigestRoom(
+        desk=WindowDesk(windows=parts.windows, hints=parts.hints, clock=deployment.clock),
+        pages=DynamoWindowPages(deployment.dynamo, records=deployment.records_table),
+    )
+
+
+def _mails(deployment: Deployment) -> MailRoom:
+    moves = MailMoves(deployment.records, deployment.ledgers, deployment.recovery, deployment.logs)
+    return MailRoom(Mailing(deployment).mails, moves)
+
+
+def _notices(deployment: Deployment) -> NoticeRoom:
+    parts = Noticing(deployment)
+    waiting = DynamoWaiting(deployment.dynamo, records=deployment.records_table)
+    return NoticeRoom(parts.notices, parts.notifiers, waiting)

@@ -34,6 +34,9 @@ MENU: Final[tuple[tuple[str, tuple[Section, ...]], ...]] = (
             Section("Overview", ACCOUNT),
             Section("Jobs", f"{ACCOUNT}/jobs"),
             Section("Messages", f"{ACCOUNT}/messages"),
+            Section("Digests", f"{ACCOUNT}/digests"),
+            Section("Notices", f"{ACCOUNT}/notices"),
+            Section("Mails", f"{ACCOUNT}/mails"),
         ),
     ),
     (

@@ -5,12 +5,15 @@ from typing import Final
 from functions.console import files
 from functions.console.pages.accounts import routes as accounts
 from functions.console.pages.audit import routes as audit
+from functions.console.pages.digests import routes as digests
 from functions.console.pages.hooks import changes as hook_changes
 from functions.console.pages.hooks import routes as hooks
 from functions.console.pages.jobs import changes as job_changes
 from functions.console.pages.jobs import routes as jobs
+from functions.console.pages.mails import routes as mails
 from functions.console.pages.members import routes as members
 from functions.console.pages.messages import routes as messages
+from functions.console.pages.notices import routes as notices
 from functions.console.pages.overview import routes as overview
 from functions.console.pages.sign_in import routes as sign_in
 from functions.console.pages.style import routes as style
@@ -28,6 +31,9 @@ ROUTES: Final[tuple[PageRoute, ...]] = (
     *messages.ROUTES,
     *members.ROUTES,
     *suppressions.ROUTES,
+    *digests.ROUTES,
+    *notices.ROUTES,
+    *mails.ROUTES,
     *hooks.ROUTES,
     *hook_changes.ROUTES,
     *audit.ROUTES,

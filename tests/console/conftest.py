@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from functions.console.assets import Assets
-from functions.console.desks import Desks
+from functions.console.desks import Desks, DigestRoom, MailRoom, NoticeRoom
 from functions.console.handler import respond
 from functions.console.rendering import Pages
 from functions.console.services import ConsoleServices, sign_in_limits
@@ -113,6 +113,20 @@ class Console:
         return self.sign_in(identity)
 
 
+def build_desks(api: Api) -> Desks:
+    """Return the use cases of an API for its console."""
+    of = api.services
+    digests, mails, notices = of.digests(), of.mails(), of.notices()
+    return Desks(
+        suppressions=of.suppressions,
+        journal=of.journal,
+        hooks=lambda: api.hooks.services.desk,
+        digests=lambda: DigestRoom(digests.desk, digests.pages),
+        mails=lambda: MailRoom(mails.mails, mails.moves),
+        notices=lambda: NoticeRoom(notices.notices, notices.notifiers, notices.waiting),
+    )
+
+
 def build_console(client: Any, clock: FakeClock) -> Console:
     """Return a console with an account and tables of its own."""
     api = build_api(client, clock)
@@ -144,8 +158,8 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         credentials=of.credentials,
         progress=of.progress,
         control=of.control,
-        desks=Desks(suppressions=of.suppressions, journal=of.journal, hooks=lambda: api.hooks.services.desk),
         first_accounts=DynamoFirstAccounts(functions, clock),
+        desks=build_desks(api),
         links=of.links,
         limits=sign_in_limits(functions, table, clock),
         reads=ThreadPoolExecutor(4),

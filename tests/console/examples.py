@@ -8,13 +8,16 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from random import Random
 from typing import Any, Final
 from unittest.mock import patch
 
 from functions.console.screens import ROUTES
 from shared.contracts import Word
+from shared.domain.hooks.delivery import DeliveryState
 from shared.domain.jobs.outcomes import Rejected
+from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeChange, NoticeData
 from shared.domain.people import Identity, Role
 from shared.engine.reports.message_log import Filter
 from tests.console.conftest import Console, build_console
@@ -37,12 +40,22 @@ class Example:
         sent: a newsletter that failed over from its first credential to the second.
         waiting: a job of which nothing has been sent.
         stopped: a job that was stopped.
+        hook: an endpoint of webhooks with deliveries.
+        delivery: the name of one that failed.
+        window: an open window of events.
+        mail: a finished message with two destinations.
+        notice: a notice that waits.
     """
 
     console: Console
     sent: str
     waiting: str
     stopped: str
+    hook: str
+    delivery: str
+    window: str
+    mail: str
+    notice: str
 
     @property
     def account(self) -> str:
@@ -106,7 +119,54 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
     waiting = api.accepted(people(60, 30), subject="Your invoice of September")
     console.sign_in(OLGA)
     assert console.post(f"/{console.account}/suppressions/add", address="live@example.org", list="all").status == 303
-    return Example(console, sent, waiting, stopped)
+    hook, delivery = _hooked(console)
+    return Example(
+        console, sent, waiting, stopped, hook, delivery, _collected(console), _handed_over(console), _noticed(console)
+    )
+
+
+def _hooked(console: Console) -> tuple[str, str]:
+    """Create an endpoint that has answered, and has failed since; return its id and the name of a delivery."""
+    body = {"url": "https://shop.example.com/events", "events": ["*"], "description": "The shop"}
+    name: str = console.api.call("POST", "/hooks", body).json["id"]
+    room = console.api.hooks
+    room.prove(name)
+    room.over(name, "evt_1", DeliveryState.DELIVERED)
+    return name, room.over(name, "evt_2").name
+
+
+def _collected(console: Console) -> str:
+    """Collect two events in a window, and return its id."""
+    api = console.api
+    assert api.call("PUT", "/digest-policies/acme/", {"from": "news@example.com"}).status < 300
+    event = {"event_type": "task.failed", "batch_key": "acme/production", "recipients": ["ann@example.org"]}
+    posted = [{**event, "timestamp": "2026-11-20T09:00:00Z", "data": {"task": f"t{n}"}} for n in range(2)]
+    window: str = api.call("POST", "/events", posted).json["items"][0]["window_id"]
+    return window
+
+
+def _handed_over(console: Console) -> str:
+    """Hand a finished message over, and return its id."""
+    body = {
+        "mail_from": "news@example.com",
+        "destinations": [{"address": "ann@example.org"}, {"address": "bob@example.net"}],
+        "content": "From: news@example.com\r\n\r\nHello!\r\n",
+    }
+    name: str = console.api.call("POST", "/mails", body).json["mail_id"]
+    return name
+
+
+def _noticed(console: Console) -> str:
+    """Make a notifier with a notice that waits, and return the notice's key."""
+    console.api.notifier()
+    room, clock = console.services.desks.notices(), console.api.world.clock
+    clinic = room.notifiers.get("clinic")
+    assert clinic is not None
+    name, now = clinic.notice_id("A/1"), int(clock.now() * 1000)
+    data = NoticeData("Ann", "+61491570156", "t" * 26, DeliveryMethod.SMS, date(2026, 9, 22), date(2026, 9, 29))
+    made = Notice(name, "clinic", console.account, "A/1", data, now, now + 3_600_000, now + 86_400_000)
+    assert room.notices.write(None, NoticeChange(made))
+    return name
 
 
 def _failed_over(console: Console) -> str:
@@ -155,6 +215,23 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "members": lambda x: (f"{x.account}/members",),
     "suppressions": lambda x: (f"{x.account}/suppressions", f"{x.account}/suppressions?list=texts"),
     "ask to lift a suppression": lambda x: (f"{x.account}/suppressions/lift?address=live%40example.org&list=all",),
+    "digests": lambda x: (f"{x.account}/digests", f"{x.account}/digests?state=cancelled"),
+    "ask to close a window": lambda x: (f"{x.account}/digests/{x.window}/close",),
+    "ask to cancel a window": lambda x: (f"{x.account}/digests/{x.window}/cancel",),
+    "notices": lambda x: (f"{x.account}/notices", f"{x.account}/notices?search=%2B61491570156"),
+    "notice": lambda x: (f"{x.account}/notices/{x.notice}",),
+    "mails": lambda x: (f"{x.account}/mails", f"{x.account}/mails?keys=team"),
+    "mail": lambda x: (f"{x.account}/mails/{x.mail}",),
+    "ask to drop a destination": lambda x: (f"{x.account}/mails/{x.mail}/drop?address=ann%40example.org",),
+    "webhooks": lambda x: (f"{x.account}/hooks", f"{x.account}/hooks?keys=test"),
+    "webhook": lambda x: (f"{x.account}/hooks/{x.hook}",),
+    "delivery": lambda x: (f"{x.account}/hooks/{x.hook}/deliveries/{x.delivery}",),
+    "ask to pause a webhook": lambda x: (f"{x.account}/hooks/{x.hook}/pause",),
+    "ask to delete a webhook": lambda x: (f"{x.account}/hooks/{x.hook}/delete",),
+    "ask to replay a webhook": lambda x: (
+        f"{x.account}/hooks/{x.hook}/replay",
+        f"{x.account}/hooks/{x.hook}/replay?span=the+last+day",
+    ),
     "audit log": lambda x: (f"{x.account}/audit",),
 }
 """Of each page (the name of its route) addresses below the console; the first is the page's picture."""

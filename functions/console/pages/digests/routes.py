@@ -1,0 +1,98 @@
+"""Windows of events: those that are open, with counts and when they close, and those that became digests."""
+
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import urlencode
+
+from functions.console import lists
+from functions.console.call import Look
+from functions.console.pages.asking import Question, ask, done, noted
+from functions.console.screen import PageRoute, absent, redirect
+from shared.domain.accounts import Scope
+from shared.domain.audit import Act
+from shared.domain.digests.window import DigestWindow, WindowState
+from shared.engine.intake.declined import Declined
+from shared.web.http import Answer
+
+STATES: Final = tuple(state.value for state in WindowState)
+SECTION: Final = "Digests"
+MAX_KEY: Final = 400
+"""Characters of a batch key that are looked at."""
+
+
+def digests(look: Look) -> Answer:
+    """Show a page of windows, newest first."""
+    state, key, keys = lists.chosen(look, "state", STATES), lists.typed(look, "key", MAX_KEY), lists.kind_of_keys(look)
+    pages, space, place = look.services.desks.digests().pages, lists.space(look), lists.place(look)
+    if key:
+        found, after = pages.of_key(space, key, after=place, limit=lists.PAGE)
+    else:
+        found, after = pages.page(space, after=place, limit=lists.PAGE)
+    context = {
+        "rows": [x for x in found if state in ("", x.state)],
+        "state": state,
+        "states": STATES,
+        "key": key,
+        "keys": keys,
+        "kinds": lists.KEYS,
+        "paging": lists.paging(look, after, state=state, key=key, keys=keys),
+    }
+    return look.services.pages.page(look, "digests/digests.html", context)
+
+
+def ask_to_close(look: Look) -> Answer:
+    """Ask whether a digest is to be made now."""
+    window = _named(look)
+    return _ask(look, window, "Send this digest now?", "events become a digest at once. Later ones open a new window.")
+
+
+def ask_to_cancel(look: Look) -> Answer:
+    """Ask whether no digest is to be made."""
+    window = _named(look)
+    return _ask(look, window, "Cancel this digest?", "events are in no digest. This cannot be undone.", danger=True)
+
+
+def close(look: Look) -> Answer:
+    """Close a window now."""
+    return _change(look, look.services.desks.digests().desk.close, Act.WINDOW_CLOSED)
+
+
+def cancel(look: Look) -> Answer:
+    """Cancel an open window."""
+    return _change(look, look.services.desks.digests().desk.cancel, Act.WINDOW_CANCELLED)
+
+
+def _ask(look: Look, window: DigestWindow, title: str, what: str, *, danger: bool = False) -> Answer:
+    label = "Cancel the digest" if danger else "Send now"
+    keys = lists.kind_of_keys(look)
+    fields = {"keys": keys}
+    return ask(look, Question(SECTION, title, window.events, what, label, _list_of(look, keys), fields, danger=danger))
+
+
+def _change(look: Look, change: Callable[[str, str], DigestWindow | Declined], act: Act) -> Answer:
+    window = _named(look)
+    done(change(window.namespace, window.id))
+    noted(look, act, window.namespace, window.id)
+    return redirect(f"{look.home}{_list_of(look, lists.kind_of_keys(look))}")
+
+
+def _named(look: Look) -> DigestWindow:
+    """Return the window that the path names; Denial if there is none of these keys."""
+    found = look.services.desks.digests().desk.read(lists.space(look), look.path["window"])
+    if isinstance(found, Declined):
+        raise absent("digest")
+    return found
+
+
+def _list_of(look: Look, keys: str) -> str:
+    return f"{look.account}/digests?{urlencode({'keys': keys})}"
+
+
+_PATH: Final = "/console/{account}/digests"
+ROUTES: Final = (
+    PageRoute("GET", _PATH, "digests", digests),
+    PageRoute("GET", f"{_PATH}/{{window}}/close", "ask to close a window", ask_to_close, Scope.SEND),
+    PageRoute("POST", f"{_PATH}/{{window}}/close", "close a window", close, Scope.SEND),
+    PageRoute("GET", f"{_PATH}/{{window}}/cancel", "ask to cancel a window", ask_to_cancel, Scope.SEND),
+    PageRoute("POST", f"{_PATH}/{{window}}/cancel", "cancel a window", cancel, Scope.SEND),
+)

@@ -1,0 +1,127 @@
+"""Mails that were handed over finished: the queue of their destinations, which can be dropped or hurried."""
+
+from typing import Final
+from urllib.parse import urlencode
+
+from functions.console import lists
+from functions.console.call import Look
+from functions.console.lists import BAD_PLACE
+from functions.console.pages.asking import Question, ask, noted
+from functions.console.screen import Denial, PageRoute, absent, redirect
+from shared.domain.accounts import Scope
+from shared.domain.audit import Act
+from shared.domain.ids import is_id
+from shared.domain.mails.destination import DestinationState, MailDestination
+from shared.domain.mails.mail import MailState, StoredMail
+from shared.domain.namespaces import namespaces_of
+from shared.domain.recipients.addresses import Address, parse
+from shared.engine.mails.moves import InFlight
+from shared.web.http import Answer
+
+STATES: Final = tuple(state.value for state in MailState)
+SECTION: Final = "Mails"
+IN_FLIGHT: Final = Denial(
+    409, "This is no longer possible", "The destination is being sent, or has its end. Look at the mail again."
+)
+
+
+def mails(look: Look) -> Answer:
+    """Show a page of mails, newest first."""
+    state, keys = lists.chosen(look, "state", STATES), lists.kind_of_keys(look)
+    store = look.services.desks.mails().mails
+    found, after = store.page(lists.space(look), after=lists.place(look), limit=lists.PAGE)
+    context = {
+        "rows": [x for x in found if state in ("", x.state)],
+        "state": state,
+        "states": STATES,
+        "keys": keys,
+        "kinds": lists.KEYS,
+        "paging": lists.paging(look, after, state=state, keys=keys),
+    }
+    return look.services.pages.page(look, "mails/mails.html", context)
+
+
+def mail(look: Look) -> Answer:
+    """Show a mail with a page of its destinations."""
+    found, first = _named(look), _first(look)
+    shown = look.services.desks.mails().moves.show(found, first, lists.PAGE)
+    after = str(first + lists.PAGE) if first + lists.PAGE < len(found.hosts) and found.job else ""
+    context = {
+        "mail": found,
+        "rows": [(x, x.state is DestinationState.QUEUED) for x in shown],
+        "paging": lists.paging(look, after),
+    }
+    return look.services.pages.page(look, "mails/mail.html", context)
+
+
+def ask_to_drop(look: Look) -> Answer:
+    """Ask whether a destination is never to be sent to."""
+    found, typed = _named(look), lists.typed(look, "address")
+    _key(typed)
+    what = f"destination, {typed}, is never sent to, if it still waits. Its sender gets no notification."
+    back = f"{look.account}/mails/{found.id}"
+    return ask(look, Question(SECTION, f"Drop {typed}?", 1, what, "Drop", back, {"address": typed}))
+
+
+def drop(look: Look) -> Answer:
+    """Take a destination out that waits."""
+    found, key = _named(look), _key(look.form.get("address", ""))
+    return _moved(look, found, look.services.desks.mails().moves.drop(found, key), Act.MAIL_DROPPED)
+
+
+def hurry(look: Look) -> Answer:
+    """Have a destination that waits tried now."""
+    found, key = _named(look), _key(look.form.get("address", ""))
+    moved = look.services.desks.mails().moves.reschedule(found, key, look.services.now)
+    return _moved(look, found, moved, Act.MAIL_HURRIED)
+
+
+def _moved(look: Look, found: StoredMail, moved: MailDestination | InFlight | None, act: Act) -> Answer:
+    """Note what was done, and show the mail.
+
+    Args:
+        look: the visit.
+        found: the mail.
+        moved: its destination; None: it has no such.
+        act: what was done.
+    """
+    if moved is None:
+        raise absent("destination")
+    if isinstance(moved, InFlight):
+        raise IN_FLIGHT
+    noted(look, act, found.namespace, found.id)
+    return redirect(f"{look.home}{look.account}/mails/{found.id}?{urlencode({'all': ''})}")
+
+
+def _named(look: Look) -> StoredMail:
+    """Return the mail that the path names; Denial if there is none, or it is another account's."""
+    name = look.path["mail"]
+    found = look.services.desks.mails().mails.get(name) if is_id(name) else None
+    if found is None or found.namespace not in namespaces_of(look.account) or found.ttl * 1000 <= look.services.now:
+        raise absent("mail")
+    return found
+
+
+def _key(typed: str) -> str:
+    found = parse(typed)
+    if not isinstance(found, Address):
+        raise absent("destination")
+    return found.key
+
+
+def _first(look: Look) -> int:
+    """Return the number of the first destination of the page."""
+    place = lists.place(look) or "0"
+    if not (place.isascii() and place.isdecimal()):
+        raise BAD_PLACE
+    return int(place)
+
+
+_MAIL: Final = "/console/{account}/mails/{mail}"
+ROUTES: Final = (
+    PageRoute("GET", "/console/{account}/mails", "mails", mails),
+    PageRoute("GET", _MAIL, "mail", mail),
+    PageRoute("GET", f"{_MAIL}/drop", "ask to drop a destination", ask_to_drop, Scope.SEND),
+    PageRoute("POST", f"{_MAIL}/drop", "drop a destination", drop, Scope.SEND),
+    PageRoute("POST", f"{_MAIL}/hurry", "hurry a destination", hurry, Scope.SEND),
+)

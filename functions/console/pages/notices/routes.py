@@ -1,0 +1,124 @@
+"""Notices: searched by their id or number, and the notifiers that upload them, with when each was last seen."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+from uuid import UUID
+
+from functions.console import lists
+from functions.console.call import Look
+from functions.console.screen import PageRoute, absent
+from shared.domain.namespaces import namespaces_of, owner
+from shared.domain.notices.notice import Notice, Phase
+from shared.domain.notices.notifier import Contact, Notifier
+from shared.domain.recipients.reader import RecipientFault, number_reader
+from shared.web.http import Answer
+
+NOTIFIERS: Final = 20
+"""Of a page; each needs a query of its own."""
+SEARCHED: Final = 200
+"""Notifiers of each kind of keys whose notices a search by id looks for."""
+NEWEST: Final = 100
+"""Notices to a number that are shown."""
+MOST: Final = 1_000
+"""Notices that wait, as far as they are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotifierRow:
+    """A notifier.
+
+    Attributes:
+        contact: when it was last there.
+        waiting: notices that wait, at most MOST.
+    """
+
+    notifier: Notifier
+    contact: Contact
+    waiting: int
+
+    @property
+    def condition(self) -> str:
+        """In a word, which is also its badge."""
+        if self.notifier.disabled:
+            return "disabled"
+        return "in use" if self.contact.seen_at else "never seen"
+
+
+def notices(look: Look) -> Answer:
+    """Show the notices that are searched for, and a page of notifiers."""
+    typed, keys = lists.typed(look, "search"), lists.kind_of_keys(look)
+    found = _found(look, typed) if typed else []
+    rows, after = _notifiers(look)
+    context = {
+        "typed": typed,
+        "found": found,
+        "newest": NEWEST,
+        "rows": rows,
+        "most": MOST,
+        "keys": keys,
+        "kinds": lists.KEYS,
+        "paging": lists.paging(look, after, search=typed, keys=keys),
+    }
+    return look.services.pages.page(look, "notices/notices.html", context)
+
+
+def notice(look: Look) -> Answer:
+    """Show one notice with its runs."""
+    found = _read(look, [look.path["notice"]]) if _is_uuid(look.path["notice"]) else []
+    if not found:
+        raise absent("notice")
+    context = {"notice": found[0], "waits": found[0].phase is Phase.WAITING}
+    return look.services.pages.page(look, "notices/notice.html", context)
+
+
+def _found(look: Look, typed: str) -> Sequence[Notice]:
+    """Return the notices of an id, or the newest to a number."""
+    number = number_reader()(typed)
+    if typed.startswith("+") and not isinstance(number, RecipientFault):
+        room = look.services.desks.notices()
+        every = (room.notices.of_number(account, number[1]) for account in _owners(look))
+        return _read(look, [name for names in every for name in islice(names, NEWEST)])[:NEWEST]
+    return _read(look, [x.notice_id(typed) for x in _every_notifier(look)])
+
+
+def _owners(look: Look) -> Sequence[str]:
+    """Return the accounts under which notices are kept: the account's and its team keys'."""
+    return sorted({space.partition("#")[0] for space in namespaces_of(look.account)})
+
+
+def _every_notifier(look: Look) -> Iterable[Notifier]:
+    store = look.services.desks.notices().notifiers
+    for space in namespaces_of(look.account):
+        yield from store.page(space, after="", limit=SEARCHED)[0]
+
+
+def _read(look: Look, names: Sequence[str]) -> list[Notice]:
+    """Return those of some notices that are there and the account's, in their order."""
+    found = look.services.desks.notices().notices.read(names) if names else {}
+    there = (found[name] for name in names if name in found)
+    return [x for x in there if owner(x.account) == look.account and not x.gone(look.services.now)]
+
+
+def _notifiers(look: Look) -> tuple[Sequence[NotifierRow], str]:
+    """Return a page of notifiers, newest first, and the place to go on from."""
+    room = look.services.desks.notices()
+    found, after = room.notifiers.page(lists.space(look), after=lists.place(look), limit=NOTIFIERS)
+    contacts = room.notifiers.contacts([x.name for x in found])
+    counts = look.services.reads.map(lambda x: room.waiting.count(x.name, MOST), found)
+    rows = [NotifierRow(x, contacts.get(x.name, Contact()), n) for x, n in zip(found, counts, strict=True)]
+    return rows, after
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False
+
+
+ROUTES: Final = (
+    PageRoute("GET", "/console/{account}/notices", "notices", notices),
+    PageRoute("GET", "/console/{account}/notices/{notice}", "notice", notice),
+)
