@@ -93,7 +93,8 @@ def listen(
 ) -> None:
     """Print an account's events while this runs, and forward them to a program. Ctrl-C ends it.
 
-    Deliveries are signed as those of any endpoint. The secret is shown at the start. Default: all events.
+    Deliveries are signed as those of any endpoint. The secret is shown at the start. Wait for `ready`, up to 12
+    seconds: an event before it may be missed. Default: all events.
     """
     api, clock = connect(ctx), surroundings(ctx).clock
     forwarder = Forwarder(_address(forward_to), clock)
@@ -102,13 +103,23 @@ def listen(
     name = str(made.get("id"))
     tell(f"listening as {name}; Ctrl-C ends it")
     tell(f"secret: {made.get('secret')}")
+    ready = _said_ready(made)
     try:
         while True:
+            ready = ready or _said_ready(api.get(path_of(HOOKS, name)))
             if not _round(api, name, forwarder, json=json):
                 clock.sleep(POLL)
     finally:
         with suppress(CommandError):  # the API removes it later by itself
             api.delete(path_of(HOOKS, name))
+
+
+def _said_ready(endpoint: Document) -> bool:
+    """Say that no event is missed from now on, if that is so, and return it. Each function looks for events by then."""
+    ready = endpoint.get("state") == "enabled"
+    if ready:
+        tell("ready: from now on no event is missed")
+    return ready
 
 
 def _address(text: str) -> str:

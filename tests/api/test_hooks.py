@@ -205,8 +205,10 @@ def ended_by(api: Api, name: str, item: Any, **outcome: Any) -> Reply:
 
 def test_a_listener_s_deliveries_are_fetched_until_they_are_done(api: Api) -> None:
     hook = listening(api)
-    assert (hook["url"], hook["events"], hook["state"], hook["test"]) == (None, ["*"], "enabled", True)
+    assert (hook["url"], hook["events"], hook["state"], hook["test"]) == (None, ["*"], "proving", True)
     path, key = f"/hooks/{hook['id']}", api.test_key()
+    api.world.clock.advance(12)
+    assert api.call("GET", path, key=key).json["state"] == "enabled"
     assert api.call("GET", f"{path}/pending", key=key).json == {"items": []}
     api.call("POST", f"{path}/test", key=key)
     (item,) = api.call("GET", f"{path}/pending", key=key).json["items"]

@@ -246,6 +246,19 @@ def test_listen_prints_and_forwards_what_is_due(run: Run, api: FakeApi, receiver
     assert api.asked[2].json["answer"] == "thanks"
 
 
+def test_listen_says_when_no_event_is_missed_any_more(run: Run, api: FakeApi, clock: FakeClock) -> None:
+    new = Answer({**endpoint(url=None, state="proving"), "secret": SECRET}, 201)
+    nothing, proving, enabled = Answer({"items": []}), Answer(details(state="proving")), Answer(details())
+    api.answers(new, proving, nothing, enabled, nothing, nothing, DELETED)
+    interrupted(clock, after=3)
+    assert [x for x in run("hook", "listen").err.splitlines() if x.startswith(("secret", "ready"))] == [
+        f"secret: {SECRET}",
+        "ready: from now on no event is missed",
+    ]
+    gets = [x.path for x in api.asked if x.method == "GET" and "pending" not in x.path]
+    assert gets == [f"/hooks/{HOOK}"] * 2, "it asks until then"
+
+
 def test_listen_without_a_program_takes_every_event(run: Run, api: FakeApi, clock: FakeClock) -> None:
     api.answers(created(), outgoing("message.failed", BATCH), ENDED, Answer({"items": []}), DELETED)
     interrupted(clock)

@@ -5,6 +5,8 @@ from typing import Final
 from tests.mutants.mutant import Mutant
 
 _DESK: Final = "shared/engine/hooks/desk.py"
+_ENDPOINT: Final = "shared/domain/hooks/endpoint.py"
+_ENABLED: Final = "tests/engine/hooks/test_enabled.py::test_each_process_hands_events_on_once_an_endpoint_is_enabled"
 _TESTS: Final = "tests/engine/hooks/test_desk.py"
 
 ENDPOINTS: Final = (
@@ -31,6 +33,30 @@ ENDPOINTS: Final = (
         "made = replace(self._with(bare, draft), proven=listener)",
         "made = replace(self._with(bare, draft), proven=True)",
         f"{_TESTS}::test_a_new_endpoint_is_asked_first",
+    ),
+    Mutant(
+        "an endpoint is enabled although processes remember that its account has none",
+        12,
+        _ENDPOINT,
+        "return max(now + SEEN_MS, listed + LISTED_MS)",
+        "return now + SEEN_MS",
+        f"{_ENABLED}[none]",
+    ),
+    Mutant(
+        "an endpoint is enabled although processes remember that it has not answered",
+        12,
+        _ENDPOINT,
+        "return max(now + SEEN_MS, listed + LISTED_MS)",
+        "return max(now, listed + LISTED_MS)",
+        f"{_ENABLED}[an old one]",
+    ),
+    Mutant(
+        "an endpoint is shown as enabled before all processes know it",
+        12,
+        "functions/api/hooks/views.py",
+        '"state": x.state_at(now_ms),',
+        '"state": x.state,',
+        "tests/api/test_hooks.py::test_a_listener_s_deliveries_are_fetched_until_they_are_done",
     ),
     Mutant(
         "a new URL of an endpoint needs no test event",

@@ -28,7 +28,8 @@ class HookView(View):
     batch: bool = Field(description=TOGETHER)
     format: HookFormat = Field(description=FORMATS)
     state: EndpointState = Field(
-        description="`proving`: it has not answered the `test` event yet, and gets no other. `disabled`: see `reason`."
+        description="`proving`: it has not answered the `test` event yet, or only seconds ago. `enabled`: no event is "
+        "missed from now on. `disabled`: see `reason`."
     )
     test: bool = Field(description="Made with a test key: it gets only events of test keys.")
     created_at: Time
@@ -153,7 +154,7 @@ def _fields(x: Endpoint, now_ms: int) -> dict[str, object]:
         "description": x.description,
         "batch": x.batch,
         "format": x.format,
-        "state": x.state,
+        "state": x.state_at(now_ms),
         "test": x.namespace.endswith(TEST),
         "created_at": moment(x.created_at),
         "disabled_at": at(x.disabled_at),

@@ -1,10 +1,12 @@
 """Endpoints: where events of an account, or of the deployment, are posted.
 
-A new endpoint gets a `test` event first. Events follow once it has answered that one with 2xx. An endpoint without a
-URL is a listener: a command fetches its deliveries for as long as it runs.
+A new endpoint gets a `test` event first. Events follow once it has answered that one with 2xx. It counts as enabled
+some seconds later: from then on no process remembers that there was no such endpoint, so no event is missed. An
+endpoint without a URL is a listener: a command fetches its deliveries for as long as it runs.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -24,6 +26,10 @@ BOTH_SECRETS_MS: Final = DAY_MS
 """For so long the former secret signs, too, after a rotation."""
 LISTENER_MS: Final = 600_000
 """A listener is removed so long after its last poll."""
+LISTED_MS: Final[Millis] = 12_000
+"""After so long each process knows that a namespace has endpoints: it remembers for 10 s that there are none."""
+SEEN_MS: Final[Millis] = 7_000
+"""After so long each process knows an endpoint as it is: it remembers for 5 s how it was."""
 _PREFIX: Final = "hook_"
 _ID: Final = re.compile(r"hook_[0-9a-hjkmnp-tv-z]{26}")
 
@@ -41,7 +47,7 @@ class EndpointState(StrEnum):
     """Whether events are posted to an endpoint."""
 
     PROVING = "proving"
-    """It has not answered its `test` event yet."""
+    """It has not answered its `test` event yet, or just now."""
     ENABLED = "enabled"
     DISABLED = "disabled"
 
@@ -71,6 +77,7 @@ class Endpoint:
         disabled_at: since when nothing is posted.
         reason: why, of `DisabledReason`; empty unless it is disabled.
         proven: it has answered its `test` event.
+        enabled_at: from when on no process misses an event of it, if it is proven.
         polled_at: when a listener last fetched, to the minute.
         version: counts the writes, from 1.
     """
@@ -89,6 +96,7 @@ class Endpoint:
     disabled_at: Millis = 0
     reason: str = ""
     proven: bool = False
+    enabled_at: Millis = 0
     polled_at: Millis = 0
     version: int = 1
 
@@ -104,6 +112,11 @@ class Endpoint:
             return EndpointState.DISABLED
         return EndpointState.ENABLED if self.proven else EndpointState.PROVING
 
+    def state_at(self, now: Millis) -> EndpointState:
+        """Return the state that its owner sees: it is enabled once no event is missed."""
+        settling = self.state is EndpointState.ENABLED and now < self.enabled_at
+        return EndpointState.PROVING if settling else self.state
+
     def wants(self, kind: str) -> bool:
         """Tell whether events of a kind are delivered to it."""
         if self.state is not EndpointState.ENABLED:
@@ -117,6 +130,17 @@ class Endpoint:
     def abandoned(self, now: Millis) -> bool:
         """Tell whether it is a listener that no command polls any longer."""
         return self.listening and max(self.polled_at, self.created_at) + LISTENER_MS <= now
+
+
+def enabled_from(now: Millis, every: Iterable[Endpoint]) -> Millis:
+    """Return from when on no process misses an event of an endpoint that proves itself now, Unix milliseconds.
+
+    Args:
+        now: Unix milliseconds.
+        every: the endpoints of its namespace, as read after it was created; they were listed all the time since.
+    """
+    listed = min((x.created_at for x in every), default=now)
+    return max(now + SEEN_MS, listed + LISTED_MS)
 
 
 def new_endpoint_id(now: Millis) -> str:

@@ -21,6 +21,7 @@ from shared.domain.hooks.endpoint import (
     Endpoint,
     EndpointState,
     disabled,
+    enabled_from,
 )
 from shared.domain.hooks.work import LEASE_MS, MOST_AT_ONCE, SHARDS, ReplayOrder
 from shared.domain.times import Millis, Seconds
@@ -247,11 +248,8 @@ class CallHooks:
         elif turn.work.is_failing(now):
             self._change(endpoint.id, lambda x: disabled(x, DisabledReason.FAILING, now))
         elif not endpoint.proven and any(x.delivered for x in results):
-            asked = endpoint.url
-            self._change(
-                endpoint.id,
-                lambda x: replace(x, proven=True, version=x.version + 1) if not x.proven and x.url == asked else x,
-            )
+            asked, since = endpoint.url, enabled_from(now, self._endpoints.of(endpoint.namespace))
+            self._change(endpoint.id, lambda x: _proven(x, since) if not x.proven and x.url == asked else x)
         else:
             return False
         return True
@@ -331,6 +329,11 @@ class CallHooks:
 
     def _now(self) -> Millis:
         return int(self._clock.now() * 1000)
+
+
+def _proven(endpoint: Endpoint, since: Millis) -> Endpoint:
+    """Return an endpoint that has answered; `since`: from when on no event of it is missed."""
+    return replace(endpoint, proven=True, enabled_at=since, version=endpoint.version + 1)
 
 
 def _owner(endpoint: Endpoint) -> str:

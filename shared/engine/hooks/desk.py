@@ -12,7 +12,9 @@ from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import (
     DEPLOYMENT,
     EVERY_KIND,
+    LISTED_MS,
     MAX_ENDPOINTS,
+    SEEN_MS,
     DisabledReason,
     Endpoint,
     EndpointState,
@@ -30,8 +32,6 @@ from shared.engine.hooks.made import MadeHook, Record, new_hook, no_record
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.ports import Clock, Endpoints, HookHints, HookQueue, HookSecrets, Mismatch, Replay, Retriable, Works
 
-KNOWN_MS: Final[Millis] = 11_000
-"""Processes remember for ten seconds that a namespace has no endpoint."""
 TRIES: Final = 5
 """Changes that others make meanwhile."""
 MINUTE_MS: Final[Millis] = 60_000
@@ -105,9 +105,6 @@ class HookDesk:
     def create_once(self, namespace: str, draft: HookDraft, *, by: str, record: Record) -> MadeHook | Replay | Mismatch:
         """Create an endpoint, unless an earlier request with the same key did, and post a `test` event to it.
 
-        That of a namespace's first endpoint is posted when all processes look for its events: what happens after it
-        was answered is not missed.
-
         Args:
             namespace: whose it is.
             draft: its settings.
@@ -123,14 +120,8 @@ class HookDesk:
         """
         found = self._endpoints.get(name)
         if found is not None and found.state is EndpointState.PROVING and self._works.get(name) is None:
-            self._ask(found)
+            self._post(found, self._proof(found))
         return secret_of(self._secrets.master(), name, FIRST_SECRET)
-
-    def _ask(self, endpoint: Endpoint) -> None:
-        """Post the first `test` event to an endpoint, when all processes look for its events."""
-        proof = self._proof(endpoint)
-        wait = KNOWN_MS if len(self._endpoints.of(endpoint.namespace)) == 1 else 0
-        self._post(endpoint, replace(proof, due=proof.due + wait), delay=wait)
 
     @as_value
     def listen(self, namespace: str, draft: HookDraft, *, by: str) -> MadeHook:
@@ -285,13 +276,13 @@ class HookDesk:
             raise invalid("url", "An endpoint needs a URL.")
         made = self._made(namespace, draft, by, record)
         if isinstance(made, Endpoint):
-            self._ask(made)
+            self._post(made, self._proof(made))
         return made
 
     def _made(self, namespace: str, draft: HookDraft, by: str, record: Record) -> Endpoint | Replay | Mismatch:
         now = self._now()
         listener = draft.url is None
-        bare = Endpoint(new_endpoint_id(now), namespace, "", (), now, proven=listener)
+        bare = Endpoint(new_endpoint_id(now), namespace, "", (), now, enabled_at=now + LISTED_MS if listener else 0)
         made = replace(self._with(bare, draft), proven=listener)
         if not made.events:
             raise invalid("events", "Name at least one kind of events, or `*`.")
@@ -334,7 +325,10 @@ class HookDesk:
     def _switched(self, endpoint: Endpoint, *, disable: bool | None) -> Endpoint:
         if disable is None or disable == bool(endpoint.disabled_at):
             return endpoint
-        return disabled(endpoint, DisabledReason.OWNER, self._now()) if disable else enabled(endpoint)
+        now = self._now()
+        if disable:
+            return disabled(endpoint, DisabledReason.OWNER, now)
+        return replace(enabled(endpoint), enabled_at=max(endpoint.enabled_at, now + SEEN_MS))
 
     def _change(self, found: Endpoint, how: Callable[[Endpoint], Endpoint], act: Act, by: str) -> Endpoint:
         old: Endpoint | None = found
@@ -357,11 +351,11 @@ class HookDesk:
         name = event_id(HookKind.TEST, endpoint.id, now)
         return HookDelivery(name, endpoint.id, HookKind.TEST.value, now, now, data=data)
 
-    def _post(self, endpoint: Endpoint, *deliveries: HookDelivery, delay: Millis = 0) -> None:
+    def _post(self, endpoint: Endpoint, *deliveries: HookDelivery) -> None:
         now = self._now()
         work = self._queue.add(endpoint.id, deliveries, wake=now + LOOK_MS)
         if not endpoint.listening and work.needs_hint(now):
-            self._hints.call(endpoint.id, delay=delay / 1000, apart=work.apart)
+            self._hints.call(endpoint.id, apart=work.apart)
 
     def _secret(self, endpoint: Endpoint) -> str:
         return secret_of(self._secrets.master(), endpoint.id, endpoint.secret)

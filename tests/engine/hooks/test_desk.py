@@ -5,14 +5,22 @@ from typing import Any
 
 import pytest
 
-from shared.adapters.dynamo.hooks.listeners import KEPT
 from shared.domain.audit import EVERYONE, Log
 from shared.domain.hooks.delivery import DeliveryState, HookAttempt, HookDelivery, attempted, ended
 from shared.domain.hooks.draft import HookDraft
-from shared.domain.hooks.endpoint import DEPLOYMENT, LISTENER_MS, MAX_ENDPOINTS, Endpoint, EndpointState, HookFormat
+from shared.domain.hooks.endpoint import (
+    DEPLOYMENT,
+    LISTED_MS,
+    LISTENER_MS,
+    MAX_ENDPOINTS,
+    SEEN_MS,
+    Endpoint,
+    EndpointState,
+    HookFormat,
+)
 from shared.domain.hooks.signature import secret_of, signed_headers
 from shared.domain.hooks.work import HookWork, ReplayOrder
-from shared.engine.hooks.desk import KNOWN_MS, HookDesk
+from shared.engine.hooks.desk import HookDesk
 from shared.engine.hooks.listening import ListenerDesk
 from shared.engine.hooks.made import MadeHook
 from shared.engine.intake.declined import Declined
@@ -113,14 +121,22 @@ def test_a_new_endpoint_is_asked_first(office: Office) -> None:
     assert (proof.kind, proof.endpoint) == ("test", made.endpoint.id)
 
 
-def test_the_first_endpoint_is_asked_when_all_processes_know_that_there_is_one(office: Office) -> None:
-    first = office.made()
-    (proof,) = office.queue.waiting.values()
-    assert proof.due == office.now + KNOWN_MS
-    assert KNOWN_MS > KEPT * 1000
-    second = office.made()
-    assert [x.due for x in office.queue.waiting.values() if x.endpoint == second.endpoint.id] == [office.now]
-    assert office.hints.calls == [CallHint(first.endpoint.id, delay=KNOWN_MS / 1000), CallHint(second.endpoint.id)]
+def test_an_endpoint_is_asked_at_once(office: Office) -> None:
+    first, second = office.made(), office.made()
+    assert [x.due for x in office.queue.waiting.values()] == [office.now] * 2
+    assert office.hints.calls == [CallHint(first.endpoint.id), CallHint(second.endpoint.id)]
+
+
+def test_a_listener_is_enabled_when_all_processes_know_it(office: Office) -> None:
+    made = office.listener().endpoint
+    assert made.wants("job.logged"), "what comes sooner is fetched, too"
+    assert made.enabled_at == office.now + LISTED_MS > office.now + SEEN_MS
+    off = office.desk.change(made, HookDraft(disabled=True), by="key")
+    office.clock.advance(60)
+    assert isinstance(off, Endpoint)
+    on = office.desk.change(off, HookDraft(disabled=False), by="key")
+    assert isinstance(on, Endpoint)
+    assert on.enabled_at == office.now + SEEN_MS
 
 
 def test_the_audit_log_has_the_host_and_no_secret(office: Office) -> None:

@@ -4,9 +4,10 @@ from dataclasses import replace
 from typing import Final
 
 from tests.model.hooks.calls import Calls
+from tests.model.hooks.enabling import Enabling
 from tests.model.hooks.telling import Telling
 
-HookWorld = Telling | Calls
+HookWorld = Telling | Calls | Enabling
 HOOKS: Final[dict[str, HookWorld]] = {
     "changes of a cell, two crashes, a hint twice": Telling(),
     "two changes of a cell, a crash": Telling(changes=2, crash=1),
@@ -16,11 +17,14 @@ HOOKS: Final[dict[str, HookWorld]] = {
     "two deliveries, a lost hint, a slow worker": Calls(crash=0),
     "two deliveries, a crash": Calls(lost=0, slow=0),
     "three tries, three workers": Calls(deliveries=1, tries=3, workers=3),
+    "a new endpoint, three folders, three gatherers": Enabling(processes=3),
 }
 """Name to world: in none of them may anything break."""
 
 LEFT_OUT: Final[dict[str, HookWorld]] = {
     "the_hint_is_before_the_fold": Telling(changes=2, crash=1),  # H1.2
+    "an_endpoint_is_enabled_when_its_listing_is_known": Enabling(),  # H1.5
+    "an_endpoint_is_enabled_when_its_proof_is_known": Enabling(),  # H2.9
     "a_fold_is_of_the_ledger_as_read": Telling(changes=2, crash=1),  # J2
     "deliveries_are_stored_before_they_are_noted": Telling(changes=2, crash=1),  # H2.2
     "a_note_says_what_was_read": Telling(changes=2, crash=1),  # H2.3
@@ -40,6 +44,7 @@ SMALL: Final = (
     "two changes of a cell, a crash",
     "single events: two changes, a crash",
     "one delivery, two crashes, two slow workers",
+    "a new endpoint, three folders, three gatherers",
 )
 """Worlds that are searched with every run of the tests."""
 

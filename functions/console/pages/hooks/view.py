@@ -57,7 +57,7 @@ def hook_row(endpoint: Endpoint, work: HookWork, now: Millis) -> HookRow:
         now: Unix milliseconds.
     """
     paused = work.open_until if work.open_until > now else 0
-    condition = "avoided" if paused and not endpoint.disabled_at else endpoint.state.value
+    condition = "avoided" if paused and not endpoint.disabled_at else endpoint.state_at(now).value
     reason = REASONS[DisabledReason(endpoint.reason)] if endpoint.reason else ""
     account, test = endpoint.namespace.partition("#")[0], "#" in endpoint.namespace
     return HookRow(endpoint, work, condition, reason, paused, kind_of(account, test=test).value)

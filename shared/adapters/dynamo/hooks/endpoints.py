@@ -17,7 +17,8 @@ from shared.ports import Idempotency, Mismatch, Replay, Retriable, Stored
 
 _TRIES: Final = 5
 _TEXTS: Final = ("namespace", "url", "description", "reason")
-_NUMBERS: Final = ("created_at", "secret", "former", "former_until", "disabled_at", "polled_at", "version")
+_TIMES: Final = ("created_at", "former_until", "disabled_at", "enabled_at", "polled_at")
+_NUMBERS: Final = (*_TIMES, "secret", "former", "version")
 _FLAGS: Final = ("batch", "proven")
 _FAILED: Final = "ConditionalCheckFailed"
 
@@ -184,6 +185,7 @@ def _endpoint(item: Mapping[str, Any]) -> Endpoint:
         disabled_at=number(item, "disabled_at"),
         reason=text(item, "reason"),
         proven="proven" in item,
+        enabled_at=number(item, "enabled_at"),
         polled_at=number(item, "polled_at"),
         version=number(item, "version"),
     )
