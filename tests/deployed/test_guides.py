@@ -138,7 +138,7 @@ def account(folder: Path) -> str:
 def test_a_clinic_follows_the_page_of_the_spool(cloud: Cloud, folder: Path, tag: str) -> None:
     create, settings, use = guides.local(guides.page("notifier-spool"))
     create = create.replace("create clinic", f"create clinic-{tag}").replace("Acme", account(folder))
-    (password,) = re.findall(r"ph_pass_\w+", typed(LOAD + create, folder))
+    (password,) = re.findall(r"ph_pass_[\w-]+", typed(LOAD + create, folder))
     settings = settings.replace("https://api.example.com", cloud.api).replace("ph_pass_…", password)
     settings = settings.replace("POSTHASTE_NOTIFIER=clinic", f"POSTHASTE_NOTIFIER=clinic-{tag}")
     spool = f"export POSTHASTE_SPOOL={folder / 'notifier.db'}\n"
