@@ -152,7 +152,8 @@ browser: ## install the browser that the page tests use (Debian, Ubuntu)
 	@command -v chromedriver >/dev/null || { apt-get update -qq && \
 		apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null; }
 
-screenshots: setup browser ## take the pictures of the README and of the digests anew, on a local cloud, into docs/images
+screenshots: setup browser ## take the pictures of the README, of the digests and of each page of the console anew
+	$(PY) -m tests.console.screenshots
 	POSTHASTE_LOCAL=.local/shots $(PY) -m infra.local with -- $(PY) -m tests.deployed.screenshots
 
 docs: setup ## build the site of the pages into .local/docs; a broken link or a page in no menu fails

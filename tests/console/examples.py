@@ -19,7 +19,7 @@ from shared.domain.hooks.delivery import DeliveryState
 from shared.domain.jobs.outcomes import Rejected
 from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeChange, NoticeData
 from shared.domain.people import Identity, Role
-from shared.engine.reports.message_log import Filter
+from shared.engine.reports.message_log import Filter, LogLine
 from tests.console.conftest import Console, build_console
 from tests.fakes.clock import FakeClock
 
@@ -38,6 +38,7 @@ class Example:
 
     Attributes:
         sent: a newsletter that failed over from its first credential to the second.
+        moved: a message of it that did.
         waiting: a job of which nothing has been sent.
         stopped: a job that was stopped.
         hook: an endpoint of webhooks with deliveries.
@@ -49,6 +50,7 @@ class Example:
 
     console: Console
     sent: str
+    moved: str
     waiting: str
     stopped: str
     hook: str
@@ -119,9 +121,19 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
     waiting = api.accepted(people(60, 30), subject="Your invoice of September")
     console.sign_in(OLGA)
     assert console.post(f"/{console.account}/suppressions/add", address="live@example.org", list="all").status == 303
+    moved = next(line.message for line in _lines(console, sent) if len(line.attempts) > 1)
     hook, delivery = _hooked(console)
     return Example(
-        console, sent, waiting, stopped, hook, delivery, _collected(console), _handed_over(console), _noticed(console)
+        console,
+        sent,
+        moved,
+        waiting,
+        stopped,
+        hook,
+        delivery,
+        _collected(console),
+        _handed_over(console),
+        _noticed(console),
     )
 
 
@@ -172,8 +184,8 @@ def _noticed(console: Console) -> str:
 def _failed_over(console: Console) -> str:
     """Have a newsletter sent whose first credential refuses for a while."""
     api, world = console.api, console.api.world
-    readers = people(48, 60)
-    for reader in readers[:9]:
+    readers = people(48, 200)
+    for reader in readers:
         world.providers["one"].script(reader.partition("<")[2][:-1], [Rejected("mailbox_busy", permanent=False)])
     job = api.logged(readers, subject="October newsletter")
     _heard(console, job, bounced=2)
@@ -184,8 +196,7 @@ def _heard(console: Console, job: str, *, bounced: int) -> None:
     """Have the providers say that messages arrived, but for the last ones."""
     world = console.api.world
     world.clock.advance(4)
-    lines, _ = console.services.logs.lines(world.job(job), Filter(), start=(0, 0), limit=500)
-    found = [line for line in lines if line.attempts]
+    found = [line for line in _lines(console, job) if line.attempts]
     words: dict[str, list[Word]] = {}
     for place, line in enumerate(found):
         last = line.attempts[-1]
@@ -196,6 +207,11 @@ def _heard(console: Console, job: str, *, bounced: int) -> None:
     for credential, said in words.items():
         world.track(credential, *said)
     world.settle()
+
+
+def _lines(console: Console, job: str) -> list[LogLine]:
+    """Return what is known of each message of a job."""
+    return console.services.logs.lines(console.api.world.job(job), Filter(), start=(0, 0), limit=500)[0]
 
 
 Addresses = Callable[[Example], tuple[str, ...]]
@@ -210,8 +226,8 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "ask to resume": lambda x: (f"{x.account}/jobs/{x.stopped}/resume",),
     "ask to retry": lambda x: (f"{x.account}/jobs/{x.sent}/retry",),
     "messages of a job": lambda x: (f"{x.account}/jobs/{x.sent}/messages",),
-    "message": lambda x: (f"{x.account}/jobs/{x.sent}/messages/0.3",),
-    "messages": lambda x: (f"{x.account}/messages", f"{x.account}/messages?recipient=ada.fischer60%40example.org"),
+    "message": lambda x: (f"{x.account}/jobs/{x.sent}/messages/{x.moved}",),
+    "messages": lambda x: (f"{x.account}/messages", f"{x.account}/messages?recipient=ada.adler0%40example.org"),
     "members": lambda x: (f"{x.account}/members",),
     "suppressions": lambda x: (f"{x.account}/suppressions", f"{x.account}/suppressions?list=texts"),
     "ask to lift a suppression": lambda x: (f"{x.account}/suppressions/lift?address=live%40example.org&list=all",),
