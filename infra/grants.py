@@ -6,7 +6,7 @@ from aws_cdk import ArnFormat, Stack
 from aws_cdk.aws_dynamodb import Table
 
 from infra.building.function import Function
-from infra.functions.console import ConsoleConstruct
+from infra.functions.console import DRAFTED, SUPPRESSED, ConsoleConstruct
 from infra.functions.digest import DigestConstruct
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.exports import ExportsConstruct
@@ -31,8 +31,6 @@ OLD_PLACES: Final = ("K#*", "ACCOUNTS", "A#*#AUDIT")
 """Partitions of `records` with API keys, the list of accounts, and audit logs of a stage that is older than the tables
 `identities` and `audit`. Its accounts and senders are in partitions that functions do write, so they count no more once
 they have been moved."""
-SUPPRESSED: Final = ("A#*#SUP", "A#*#SUPLOG", "A#*#UNSUB*", "A#*#STOP*")
-"""Partitions of `records` with addresses that are not sent to, by address and by time."""
 HOOK_GATHERED: Final = ("HC#*", "HQ#*", "HT#*", "HW#*")
 """Partitions of `records` with what was handed on, deliveries that wait, and endpoints' work."""
 HOOK_CALLED: Final = ("HE#*", "HL#*", "HQ#*", "HW#*")
@@ -105,14 +103,16 @@ class Grants:
         schedules: SchedulesConstruct,
         hooks: HooksConstruct,
         digest: DigestConstruct,
+        lists: ListsConstruct,
     ) -> None:
-        """Let the console look at what accounts have, move jobs, and keep its people; it writes no identities.
+        """Let the console look at what accounts have, send campaigns, and keep its people; it writes no identities.
 
         Args:
             console: the construct with its function and table; None: there is no console.
             schedules: the construct with the queue of jobs whose time has come.
             hooks: the construct with the queues of webhooks.
             digest: the construct with the queue of hints about windows.
+            lists: the construct with the queue of uploaded lists.
         """
         if console is None:
             return
@@ -121,16 +121,17 @@ class Grants:
         serve.allow(*READ, *CHANGE, on=tables)
         serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
         serve.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
-        serve.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("ACCOUNTS",))
-        records = tables[:1]
-        serve.allow("dynamodb:DeleteItem", on=records, partitions=SUPPRESSED)
-        serve.allow("dynamodb:DeleteItem", "dynamodb:BatchWriteItem", on=records, partitions=HOOK_CALLED)
+        serve.allow("dynamodb:DeleteItem", on=tables[:1], partitions=(*SUPPRESSED, *DRAFTED))
+        serve.allow("dynamodb:DeleteItem", "dynamodb:BatchWriteItem", on=tables[:1], partitions=HOOK_CALLED)
         serve.allow("sqs:SendMessage", on=[*(self._queue(q) for q in hooks.names[1:]), digest.work.queue.queue_arn])
         serve.allow("dynamodb:PutItem", "dynamodb:Query", on=[self._storage.audit.table_arn])
+        serve.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("ACCOUNTS", "A#*"))
         serve.allow(*READ, *CHANGE, "dynamodb:DeleteItem", on=[console.people.table_arn])
         serve.allow("secretsmanager:GetSecretValue", on=[self._console_key()])
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
-        serve.allow("sqs:SendMessage", on=[schedules.work.queue.queue_arn])
+        serve.allow("sqs:SendMessage", on=[schedules.work.queue.queue_arn, lists.work.queue.queue_arn])
+        serve.allow("s3:GetObject", "s3:PutObject", on=self._storage.objects(UPLOADS, contracts.CONTENTS))
+        serve.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
         self._schedule(serve, schedules)
         serve.allow("scheduler:DeleteSchedule", on=[self._own_schedules(schedules)])
         console.let_join(self._storage)

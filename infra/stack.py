@@ -124,10 +124,13 @@ class PosthasteStack(Stack):
         grants.hooks(hooks, api.serve, dispatch)
         self._events(deployment, feedback)
         grants.console(
-            self._console(deployment, code, {**environment, **schedules.environment}, storage, api),
+            self._console(
+                deployment, code, {**environment, **schedules.environment, **lists.environment}, storage, api
+            ),
             schedules,
             hooks,
             digest,
+            lists,
         )
         if not deployment.local:
             Monitoring(
@@ -252,6 +255,7 @@ class PosthasteStack(Stack):
         """
         if deployment.console is None or storage.people is None:
             return None
+        storage.take_from(api.http.api_endpoint)
         return ConsoleConstruct(
             self,
             "Console",

@@ -31,11 +31,11 @@ from shared.engine.reports.message_log import MessageLog
 from shared.ports import Clock, Dns, Files, Journal, Links, Records, Senders, Texts
 
 if TYPE_CHECKING:
-    from functions.api.campaigns.services import CampaignServices
     from functions.api.digests.services import DigestServices
     from functions.api.hooks.services import HookServices
     from functions.api.mails.services import MailServices
     from functions.api.notices.services import NoticeServices
+    from shared.bootstrap.campaigning import CampaignServices
 
 
 VISIT_RATE: Final = 1
@@ -184,7 +184,7 @@ def visits(dynamo: Dynamo, table: str, clock: Clock) -> Buckets:
 
 
 def _campaigns(deployment: Deployment, control: JobControl) -> "CampaignServices":
-    from functions.api.campaigns.services import build as build_campaigns  # noqa: PLC0415
+    from shared.bootstrap.campaigning import build as build_campaigns  # noqa: PLC0415
 
     return build_campaigns(deployment, control)
 

@@ -1,8 +1,10 @@
 """What the console works with, built once per process: the use cases of the API, and its own people."""
 
+from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final, Protocol
+from functools import cache
+from typing import TYPE_CHECKING, Final, Protocol
 
 from functions.console.assets import Assets
 from functions.console.desks import Desks, build_desks
@@ -25,6 +27,9 @@ from shared.engine.reports.message_log import MessageLog
 from shared.ports import Clock, Records
 from shared.ports.people import FirstAccounts, People, SignIn
 from shared.web.sessions import Sessions
+
+if TYPE_CHECKING:
+    from shared.bootstrap.campaigning import CampaignDesk
 
 PROVIDERS: Final = {"github": "GitHub"}
 """Names of providers of identities, as people know them."""
@@ -75,6 +80,8 @@ class ConsoleServices:
     limits: SignInLimits
     reads: Executor
     """Makes reads side by side. What it runs submits nothing to it, or all of its threads could wait for one."""
+    campaigns: Callable[[], "CampaignDesk"]
+    """Built by the first page of a campaign: others need not wait for it."""
 
     @property
     def now(self) -> int:
@@ -93,6 +100,15 @@ def build(deployment: Deployment) -> ConsoleServices:
     own = Consoling(deployment)
     assets = Assets()
     credentials = CredentialStates(client, deployment.ops_table, clock)
+    accounts = Accounts(client, table, clock, audit_days=deployment.settings.audit_days, homes=deployment.homes)
+    control = JobControl(
+        records=deployment.records,
+        ledgers=deployment.ledgers,
+        planner=deployment.planner,
+        retrier=deployment.retrier,
+        clock=clock,
+        schedules=deployment.schedules,
+    )
     return ConsoleServices(
         settings=deployment.settings,
         console=own.settings,
@@ -102,7 +118,7 @@ def build(deployment: Deployment) -> ConsoleServices:
         people=own.people,
         sign_in=own.sign_in,
         sessions=own.sessions,
-        accounts=Accounts(client, table, clock, audit_days=deployment.settings.audit_days, homes=deployment.homes),
+        accounts=accounts,
         records=deployment.records,
         logs=deployment.logs,
         listing=Listing(client, table, clock),
@@ -115,19 +131,13 @@ def build(deployment: Deployment) -> ConsoleServices:
             settings=deployment.settings,
             clock=clock,
         ),
-        control=JobControl(
-            records=deployment.records,
-            ledgers=deployment.ledgers,
-            planner=deployment.planner,
-            retrier=deployment.retrier,
-            clock=clock,
-            schedules=deployment.schedules,
-        ),
         desks=build_desks(deployment),
         first_accounts=own.first_accounts,
         links=own.links,
         limits=sign_in_limits(deployment.dynamo, deployment.env[ENV_PEOPLE_TABLE], clock),
         reads=ThreadPoolExecutor(READS, "reads"),
+        control=control,
+        campaigns=cache(lambda: _campaigns(deployment, control, accounts)),
     )
 
 
@@ -142,3 +152,9 @@ def sign_in_limits(dynamo: Dynamo, people: str, clock: Clock) -> SignInLimits:
     networks = Buckets(dynamo, people, clock, rate=NETWORK_RATE, burst=NETWORK_BURST, block=1, key=attempts, keep=1)
     states = Buckets(dynamo, people, clock, rate=STATE_RATE, burst=STATE_BURST, block=1, key=attempts, keep=1)
     return SignInLimits(networks, states)
+
+
+def _campaigns(deployment: Deployment, control: JobControl, accounts: Accounts) -> "CampaignDesk":
+    from shared.bootstrap.campaigning import desk  # noqa: PLC0415
+
+    return desk(deployment, control, accounts)

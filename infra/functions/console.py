@@ -25,6 +25,10 @@ JOIN_KNOWS: Final = (
     contracts.ENV_IDENTITIES_TABLE,
     contracts.ENV_AUDIT_TABLE,
 )
+SUPPRESSED: Final = ("A#*#SUP", "A#*#SUPLOG", "A#*#UNSUB*", "A#*#STOP*")
+"""Partitions of `records` with addresses that are not sent to, by address and by time."""
+DRAFTED: Final = ("M#*", "T#*")
+"""Partitions of `records` with campaigns and stored templates: people delete drafts."""
 
 
 class ConsoleConstruct(Construct):

@@ -1,6 +1,7 @@
 """The tables and the bucket."""
 
 from typing import Final
+from urllib.parse import urlsplit
 
 from aws_cdk import Duration
 from aws_cdk.aws_dynamodb import (
@@ -14,7 +15,7 @@ from aws_cdk.aws_dynamodb import (
     TableEncryption,
 )
 from aws_cdk.aws_kms import IKey
-from aws_cdk.aws_s3 import BlockPublicAccess, Bucket, BucketEncryption, LifecycleRule, ObjectOwnership
+from aws_cdk.aws_s3 import BlockPublicAccess, Bucket, BucketEncryption, HttpMethods, LifecycleRule, ObjectOwnership
 from constructs import Construct
 
 from infra.resources.encryption import customer_key
@@ -37,12 +38,19 @@ ARCHIVE: Final = "archive/"
 NONCURRENT_DAYS: Final = 7
 """An overwritten or deleted object can be had back for a week."""
 
+CORS_SECONDS: Final = 3600
+"""For which a browser remembers that pages may put files."""
+LOCAL_PAGES: Final = ["http://127.0.0.1:*", "http://localhost:*"]
+"""The local cloud learns its API's address only after the bucket is made."""
+
 
 class Storage(Construct):
     """`records`, the ground truth; `ops`, the sending; who may what, and who did; the bucket for what fits no item."""
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
         super().__init__(scope, construct_id)
+        self._local = deployment.local
+        self._public = _origin(deployment.settings.public_url)
         key = customer_key(self, deployment)
         self.records = self._table("Records", deployment, key)
         self.records.add_global_secondary_index(
@@ -91,6 +99,21 @@ class Storage(Construct):
             ],
         )
 
+    def take_from(self, page: str) -> None:
+        """Let pages of the console put files where they have been given a place for them.
+
+        Args:
+            page: the API's own address, where its pages are; they may have another one, too (`public_url`).
+        """
+        own = [page, self._public] if self._public else [page]
+        self.bucket.add_cors_rule(
+            allowed_methods=[HttpMethods.PUT],
+            allowed_origins=LOCAL_PAGES if self._local else own,
+            allowed_headers=["content-type"],
+            exposed_headers=["ETag"],
+            max_age=CORS_SECONDS,
+        )
+
     def objects(self, *prefixes: str) -> list[str]:
         """Return the ARNs of the bucket's objects whose names begin with one of these prefixes."""
         return [self.bucket.arn_for_objects(f"{prefix}*") for prefix in prefixes]
@@ -115,6 +138,12 @@ class Storage(Construct):
             deletion_protection=deployment.production,
             removal_policy=deployment.removal,
         )
+
+
+def _origin(address: str) -> str:
+    """Return the origin of an address, e.g. https://mail.example.com; empty for an empty address."""
+    found = urlsplit(address)
+    return f"{found.scheme}://{found.netloc}" if found.netloc else ""
 
 
 def _mails() -> list[LifecycleRule]:

@@ -4,11 +4,11 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from functions.api.campaigns.services import CampaignServices, trials
 from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.campaigns.templates import DynamoTemplates
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.jobs.exports import DynamoExports
+from shared.bootstrap.campaigning import CampaignServices, trials
 from shared.contracts import load_export, load_ingest
 from shared.domain.content.unsubscribe import PATH
 from shared.engine.campaigns.campaigns import CampaignControl

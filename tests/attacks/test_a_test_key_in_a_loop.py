@@ -6,9 +6,9 @@ Then: an account had one request bucket, and one allowance of tests of campaigns
 
 import pytest
 
-from functions.api.campaigns.services import TRIALS
 from shared.adapters.dynamo.accounts.accounts import TEST_SHARE
 from shared.adapters.dynamo.accounts.buckets import BLOCK, BURST, GRACE
+from shared.bootstrap.campaigning import TRIALS
 from tests.api.conftest import Api
 
 

@@ -16,9 +16,11 @@ from functions.console.services import ConsoleServices, sign_in_limits
 from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.people.people import DynamoPeople
+from shared.bootstrap.campaigning import CampaignDesk, known_senders
 from shared.contracts.console import ConsoleSettings
 from shared.domain.people import Identity, Role
 from shared.domain.sealing import Keys
+from shared.engine.campaigns.trials import Trials
 from shared.ports.people import NotSignedIn
 from shared.web.sessions import Sessions
 from tests.api.conftest import Api, Reply, build_api, event
@@ -163,6 +165,15 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         links=of.links,
         limits=sign_in_limits(functions, table, clock),
         reads=ThreadPoolExecutor(4),
+        campaigns=lambda: CampaignDesk(
+            campaigns=of.campaigns(),
+            intake=of.intake,
+            acceptor=of.acceptor,
+            trials=Trials(intake=of.intake, previews=of.campaigns().previews),
+            files=of.files,
+            senders=lambda account: known_senders(of.accounts, of.claims, account),
+            samples=True,
+        ),
     )
     return Console(api, services, provider, client, table)
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from infra.grants import HOOK_CALLED, SUPPRESSED
+from infra.functions.console import DRAFTED, SUPPRESSED
+from infra.grants import HOOK_CALLED
 from infra.lint import synthesise
 from infra.local import sign_in
 from infra.settings import SettingsError
@@ -44,7 +45,7 @@ def test_the_console_makes_no_account_key_or_sender(with_console: Template) -> N
     mine = [s for s in with_console.statements("console") if any(IDENTITIES in r for r in s.resources)]
     assert mine
     assert not any(s.actions & WRITES for s in mine)
-    assert [s.partitions for s in mine if "dynamodb:Query" in s.actions] == [("ACCOUNTS",)]
+    assert [s.partitions for s in mine if "dynamodb:Query" in s.actions] == [("ACCOUNTS", "A#*")]
 
 
 def test_its_functions_run_the_handlers_of_the_contract(with_console: Template) -> None:
@@ -100,22 +101,34 @@ def test_only_the_console_knows_its_people_and_its_secret(with_console: Template
         assert ("posthaste-dev/console" in text) is (service == "console")
 
 
-def test_the_console_reads_no_file_and_no_other_secret(with_console: Template) -> None:
-    actions = {a for s in with_console.statements("console") for a in s.actions}
-    assert not {a for a in actions if a.startswith("s3:")}
+def test_the_console_reads_only_lists_and_contents_and_no_other_secret(with_console: Template) -> None:
+    files = [s for s in with_console.statements("console") if any(a.startswith("s3:") for a in s.actions)]
+    assert {a for s in files for a in s.actions} == {"s3:GetObject", "s3:PutObject", "s3:ListBucket"}
+    named = {r.rpartition("/")[0].rpartition("/")[2] for s in files if "s3:GetObject" in s.actions for r in s.resources}
+    assert named == {"uploads", "contents"}
     secrets = [s for s in with_console.statements("console") if "secretsmanager:GetSecretValue" in s.actions]
     assert [len(s.resources) for s in secrets] == [1]
 
 
-def test_the_console_lifts_suppressions_and_deletes_nothing_else(with_console: Template) -> None:
+def test_the_console_lifts_suppressions_and_deletes_drafts_and_nothing_else(with_console: Template) -> None:
     deleting = [s for s in with_console.statements("console") if "dynamodb:DeleteItem" in s.actions]
-    assert [s.partitions for s in deleting] == [SUPPRESSED, HOOK_CALLED, ()]
+    assert [s.partitions for s in deleting] == [(*SUPPRESSED, *DRAFTED), HOOK_CALLED, ()]
     assert deleting[-1].resources == {f"<{people(with_console)}.Arn>"}
     for reach, name in LISTS.items():
         for ending in (name, f"{name}LOG"):
             assert any(fnmatchcase(f"A#acc_0123456789ab#{ending}", p) for p in SUPPRESSED), reach
     for other in ("A#acc_0123456789ab", "A#acc_0123456789ab#AUDIT", "K#0", "J#0", "A#acc_0123456789ab#STATS"):
-        assert not any(fnmatchcase(other, p) for p in SUPPRESSED)
+        assert not any(fnmatchcase(other, p) for p in (*SUPPRESSED, *DRAFTED))
+
+
+def test_only_the_console_s_pages_may_put_files_from_a_browser(with_console: Template, aws: Template) -> None:
+    (bucket,) = with_console.of("S3::Bucket").values()
+    (rule,) = bucket["CorsConfiguration"]["CorsRules"]
+    assert (rule["AllowedMethods"], rule["AllowedHeaders"]) == (["PUT"], ["content-type"])
+    assert "ApiEndpoint" in json.dumps(rule["AllowedOrigins"])
+    assert "*" not in json.dumps(rule["AllowedOrigins"])
+    (without,) = aws.of("S3::Bucket").values()
+    assert "CorsConfiguration" not in without
 
 
 def test_its_pages_are_behind_the_api_s_address(with_console: Template) -> None:

@@ -1,0 +1,186 @@
+"""What campaigns are worked with, by the API and by the console; both build it when it is first asked for."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shared import contracts
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.accounts.buckets import Buckets
+from shared.adapters.dynamo.accounts.claims import DynamoClaims
+from shared.adapters.dynamo.campaigns.templates import DynamoTemplates
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.recipients.suppressions import Suppressions
+from shared.bootstrap.deployment import Deployment
+from shared.domain.content.unsubscribe import PATH, Unsubscription
+from shared.engine.campaigns.campaigns import CampaignControl
+from shared.engine.campaigns.preview import Previews
+from shared.engine.campaigns.trials import Trials
+from shared.engine.intake.accept import Acceptor
+from shared.engine.intake.intake import Intake
+from shared.engine.intake.proven import ProvenSenders
+from shared.engine.jobs.control import JobControl
+from shared.engine.lists.uploading import Uploading
+from shared.ports import Campaigns, Clock, Files, Links, Templates, Uploads
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignServices:
+    """Use cases and reads."""
+
+    campaigns: Campaigns
+    uploads: Uploads
+    templates: Templates
+    uploading: Uploading
+    control: CampaignControl
+    previews: Previews
+    trials: Buckets
+    """How many tests an account may send."""
+
+
+TRIALS: Final = 20
+"""Tests at once; a list is sent as a campaign, which heeds the bounce guard."""
+TRIAL_SECONDS: Final = 60
+"""Until there is another."""
+
+
+def trials(dynamo: Dynamo, table: str, clock: Clock) -> Buckets:
+    """Return the accounts' allowance of test messages, counted across all processes.
+
+    Args:
+        dynamo: a DynamoDB client.
+        table: the name of the table that holds the buckets.
+        clock: refills them.
+    """
+    return Buckets(dynamo, table, clock, rate=1 / TRIAL_SECONDS, burst=TRIALS, block=1, key=keys.trials)
+
+
+def build(deployment: Deployment, control: JobControl, links: Links | None = None) -> CampaignServices:
+    """Build the services of a deployment.
+
+    Args:
+        deployment: whose they are.
+        control: what owners do with jobs.
+        links: of previews; None: those of the deployment, as they are sent.
+    """
+    return CampaignServices(
+        campaigns=deployment.campaigns,
+        uploads=deployment.uploads,
+        templates=DynamoTemplates(deployment.dynamo, records=deployment.records_table),
+        uploading=deployment.uploading,
+        control=CampaignControl(
+            campaigns=deployment.campaigns,
+            uploads=deployment.uploads,
+            records=deployment.records,
+            control=control,
+            planner=deployment.planner,
+            schedules=deployment.schedules,
+            settings=deployment.settings,
+            clock=deployment.clock,
+            unsubscribe=deployment.address + PATH,
+        ),
+        previews=Previews(
+            records=deployment.records,
+            ledgers=deployment.ledgers,
+            links=links or deployment.links,
+            settings=deployment.settings,
+            clock=deployment.clock,
+        ),
+        trials=trials(deployment.dynamo, deployment.records_table, deployment.clock),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignDesk:
+    """What people work with who send a campaign by hand.
+
+    Attributes:
+        campaigns: use cases and reads.
+        intake: the rules of acceptance.
+        acceptor: takes test messages.
+        trials: decides about test messages.
+        files: where lists are put.
+        senders: returns what an account may send from: domains and addresses.
+        samples: no message leaves the deployment, so that a list of invented people does no harm.
+    """
+
+    campaigns: CampaignServices
+    intake: Intake
+    acceptor: Acceptor
+    trials: Trials
+    files: Files
+    senders: Callable[[str], Sequence[str]]
+    samples: bool
+
+
+class PreviewLinks:
+    """`ports.Links` of previews: a link that has the right form and leads nowhere, so that no key is needed."""
+
+    def sign(self, wanted: Unsubscription) -> str:
+        """Return the same token for each recipient."""
+        del wanted
+        return "example"
+
+    def read(self, token: str) -> None:
+        """Return None: nothing is signed here."""
+        del token
+
+    def seal(self, use: str, text: str) -> str:
+        """Return an empty text: nothing is sealed here."""
+        del use, text
+        return ""
+
+    def unseal(self, use: str, sealed: str) -> None:
+        """Return None: nothing is sealed here."""
+        del use, sealed
+
+
+def desk(deployment: Deployment, control: JobControl, accounts: Accounts) -> CampaignDesk:
+    """Build what the console's pages of campaigns work with.
+
+    Args:
+        deployment: whose they are.
+        control: what owners do with jobs.
+        accounts: whose senders count.
+    """
+    table, clock, days = deployment.records_table, deployment.clock, deployment.settings.audit_days
+    claims = DynamoClaims(deployment.dynamo, table, clock)
+    unwanted = Suppressions(deployment.dynamo.client, table, clock, audit_days=days, homes=deployment.homes)
+    intake = Intake(
+        settings=deployment.settings,
+        senders=ProvenSenders(granted=accounts, proofs=deployment.proofs, clock=clock),
+        unwanted=unwanted,
+        clock=clock,
+        address=deployment.address,
+    )
+    campaigns = build(deployment, control, PreviewLinks())
+    acceptor = Acceptor(
+        records=deployment.records,
+        lanes=deployment.lanes,
+        breaker_cache=deployment.breaker_cache,
+        settings=deployment.settings,
+        clock=clock,
+        schedules=deployment.schedules,
+    )
+    return CampaignDesk(
+        campaigns=campaigns,
+        intake=intake,
+        acceptor=acceptor,
+        trials=Trials(intake=intake, previews=campaigns.previews),
+        files=deployment.files,
+        senders=lambda account: known_senders(accounts, claims, account),
+        samples=bool(deployment.env.get(contracts.ENV_LOOPBACK)),
+    )
+
+
+def known_senders(accounts: Accounts, claims: DynamoClaims, account: str) -> Sequence[str]:
+    """Return the domains and addresses that an account may send from: granted, and once proven by itself.
+
+    Args:
+        accounts: have what operators granted.
+        claims: have what owners have proven.
+        account: whose.
+    """
+    proven = (claim.domain for claim in claims.list(account) if claim.proven_at)
+    return list(dict.fromkeys((*accounts.list_senders(account), *proven)))
