@@ -40,6 +40,13 @@ MENU: Final[tuple[tuple[str, tuple[Section, ...]], ...]] = (
         ),
     ),
     (
+        "Send",
+        (
+            Section("Campaigns", f"{ACCOUNT}/campaigns"),
+            Section("Templates", f"{ACCOUNT}/templates"),
+        ),
+    ),
+    (
         "Account",
         (
             Section("Suppressions", f"{ACCOUNT}/suppressions"),

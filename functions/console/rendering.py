@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -58,7 +59,15 @@ class Pages:
         made.filters |= {"time": shown_time, "number": shown_number}
         return made
 
-    def page(self, look: PageCall[Any], template: str, context: Mapping[str, Any], *, status: int = 200) -> Answer:
+    def page(
+        self,
+        look: PageCall[Any],
+        template: str,
+        context: Mapping[str, Any],
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> Answer:
         """Return a page.
 
         Args:
@@ -66,9 +75,10 @@ class Pages:
             template: its file.
             context: what it shows, besides what every page has.
             status: of HTTP.
+            headers: in place of those that every page has, or besides them.
         """
         body = self._templates.get_template(template).render(**self._common(look), **context)
-        return Answer(status, body, HEADERS, HTML, gzip.compress(body.encode(), GZIP_LEVEL, mtime=0))
+        return Answer(status, body, {**HEADERS, **headers}, HTML, gzip.compress(body.encode(), GZIP_LEVEL, mtime=0))
 
     def refused(self, look: PageCall[Any], found: Denial) -> Answer:
         """Return the page of something that is not done."""

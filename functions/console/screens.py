@@ -5,6 +5,7 @@ from typing import Final
 from functions.console import files
 from functions.console.pages.accounts import routes as accounts
 from functions.console.pages.audit import routes as audit
+from functions.console.pages.campaigns import routes as campaigns
 from functions.console.pages.digests import routes as digests
 from functions.console.pages.hooks import changes as hook_changes
 from functions.console.pages.hooks import routes as hooks
@@ -18,6 +19,7 @@ from functions.console.pages.overview import routes as overview
 from functions.console.pages.sign_in import routes as sign_in
 from functions.console.pages.style import routes as style
 from functions.console.pages.suppressions import routes as suppressions
+from functions.console.pages.templates import routes as templates
 from functions.console.screen import PageRoute
 
 ROUTES: Final[tuple[PageRoute, ...]] = (
@@ -29,6 +31,8 @@ ROUTES: Final[tuple[PageRoute, ...]] = (
     *jobs.ROUTES,
     *job_changes.ROUTES,
     *messages.ROUTES,
+    *campaigns.ROUTES,
+    *templates.ROUTES,
     *members.ROUTES,
     *suppressions.ROUTES,
     *digests.ROUTES,

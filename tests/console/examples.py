@@ -13,6 +13,7 @@ from random import Random
 from typing import Any, Final
 from unittest.mock import patch
 
+from functions.console.pages.campaigns import samples
 from functions.console.screens import ROUTES
 from shared.contracts import Word
 from shared.domain.hooks.delivery import DeliveryState
@@ -20,11 +21,15 @@ from shared.domain.jobs.outcomes import Rejected
 from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeChange, NoticeData
 from shared.domain.people import Identity, Role
 from shared.engine.reports.message_log import Filter, LogLine
+from tests.console.campaigns import made, saved, stored
 from tests.console.conftest import Console, build_console
 from tests.fakes.clock import FakeClock
 
-NO_PAGES: Final = frozenset({"file", "begin a sign-in", "end a sign-in"})
-"""What is asked for by GET and is no page, or sends the browser on."""
+NO_PAGES: Final = frozenset(
+    {"file", "begin a sign-in", "end a sign-in"}
+    | {"sample list", "bad rows", "preview of a campaign", "preview of a template"}
+)
+"""What is asked for by GET and is no page, or sends the browser on, or runs nothing in a frame of its own."""
 FIRST: Final = ("Ada", "Ben", "Chloé", "Deniz", "Elif", "Farah", "Goran", "Hana", "Ivo", "Jun", "Kofi", "Lena")
 LAST: Final = ("Adler", "Brandt", "Costa", "Dubois", "Eriksen", "Fischer", "García", "Horvat", "Ito", "Jansen")
 DAYS: Final = (31, 36, 12, 9, 34, 40, 38, 35, 37, 11, 8, 41, 44)
@@ -46,6 +51,9 @@ class Example:
         window: an open window of events.
         mail: a finished message with two destinations.
         notice: a notice that waits.
+        draft: a campaign without a list.
+        campaign: one whose list is read.
+        template: with two versions.
     """
 
     console: Console
@@ -58,6 +66,9 @@ class Example:
     window: str
     mail: str
     notice: str
+    draft: str
+    campaign: str
+    template: str
 
     @property
     def account(self) -> str:
@@ -134,6 +145,7 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
         _collected(console),
         _handed_over(console),
         _noticed(console),
+        *_drafted(console),
     )
 
 
@@ -179,6 +191,18 @@ def _noticed(console: Console) -> str:
     made = Notice(name, "clinic", console.account, "A/1", data, now, now + 3_600_000, now + 86_400_000)
     assert room.notices.write(None, NoticeChange(made))
     return name
+
+
+def _drafted(console: Console) -> tuple[str, str, str]:
+    """Return a campaign without a list, one with a list that is read, and a template with two versions."""
+    letter = {"channel": "email", "from": "letter@example.com", "subject": samples.SUBJECT, "body": samples.BODY}
+    campaign = made(console, **letter, name=samples.NAME)
+    assert console.post(f"/{console.account}/campaigns/{campaign}/sample").status == 303
+    console.api.lists.read()
+    template = stored(console, **letter, name="Garden letters")
+    later = {**letter, "name": "Garden letters, with a longer name", "body": f"{samples.BODY}<p>Until June!</p>"}
+    saved(console, template, **later)
+    return made(console, name=LONG), campaign, template
 
 
 def _failed_over(console: Console) -> str:
@@ -228,6 +252,19 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "messages of a job": lambda x: (f"{x.account}/jobs/{x.sent}/messages",),
     "message": lambda x: (f"{x.account}/jobs/{x.sent}/messages/{x.moved}",),
     "messages": lambda x: (f"{x.account}/messages", f"{x.account}/messages?recipient=ada.adler0%40example.org"),
+    "campaigns": lambda x: (f"{x.account}/campaigns",),
+    "write a campaign": lambda x: tuple(f"{x.account}/campaigns/new?{q}" for q in ("sample=1", "channel=sms")),
+    "campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}", f"{x.account}/campaigns/{x.draft}"),
+    "change a campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}/edit",),
+    "ask to delete a campaign": lambda x: (f"{x.account}/campaigns/{x.draft}/delete",),
+    "ask to withdraw a list": lambda x: (f"{x.account}/campaigns/{x.campaign}/withdraw",),
+    "ask to send a campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}/send",),
+    "templates": lambda x: (f"{x.account}/templates",),
+    "write a template": lambda x: (f"{x.account}/templates/new?sample=1",),
+    "template": lambda x: (f"{x.account}/templates/{x.template}",),
+    "versions compared": lambda x: (f"{x.account}/templates/{x.template}/compare",),
+    "change a template": lambda x: (f"{x.account}/templates/{x.template}/edit",),
+    "ask to delete a template": lambda x: (f"{x.account}/templates/{x.template}/delete",),
     "members": lambda x: (f"{x.account}/members",),
     "suppressions": lambda x: (f"{x.account}/suppressions", f"{x.account}/suppressions?list=texts"),
     "ask to lift a suppression": lambda x: (f"{x.account}/suppressions/lift?address=live%40example.org&list=all",),

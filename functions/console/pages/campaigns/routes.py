@@ -1,0 +1,212 @@
+"""Campaigns: the list, one with its steps, and the forms of its message."""
+
+from dataclasses import replace
+from typing import Final
+
+from functions.console import lists
+from functions.console.call import Look
+from functions.console.drafting import (
+    Written,
+    Wrong,
+    again,
+    channels,
+    checked,
+    example,
+    faults_of,
+    label,
+    once,
+    record,
+    shown_mailbox,
+    usable,
+    written,
+)
+from functions.console.pages.campaigns import samples, sending, uploads
+from functions.console.pages.campaigns.view import conflict, current, in_the_way, owned, rows, word
+from functions.console.pages.templates.routes import owned as owned_template
+from functions.console.previewing import SHOWING, ShownMessage, frame, shown
+from functions.console.screen import PageCall, PageRoute, absent, redirect
+from shared.domain.accounts import Scope
+from shared.domain.campaigns.campaign import Campaign
+from shared.domain.ids import new_id
+from shared.engine.campaigns.campaigns import Refused
+from shared.engine.intake.declined import Declined
+from shared.ports import Mismatch, Replay
+from shared.web.http import Answer
+
+
+def campaigns(look: Look) -> Answer:
+    """Show a page of the account's campaigns, newest first."""
+    found, after = rows(look, lists.place(look), lists.PAGE)
+    context = {"rows": found, "next": lists.cursor(look, after), "first": "cursor" not in look.request.query}
+    return look.services.pages.page(look, "campaigns/campaigns.html", context)
+
+
+def campaign(look: Look) -> Answer:
+    """Show a campaign and its next step; with `part=list` only the list that is being read."""
+    found = owned(look)
+    view = current(look, found)
+    if look.request.query.get("part") == "list":
+        done = {} if found.uploading else {"HX-Refresh": "true"}
+        return look.services.pages.page(look, "campaigns/reading.html", {"list": view}, headers=done)
+    jobs = look.services.listing.jobs(found.jobs[-lists.PAGE :])
+    sent = [jobs[name] for name in reversed(found.jobs) if name in jobs]
+    context = {
+        "campaign": found,
+        "state": word(found, jobs, fits=not found.missing),
+        "sender": shown_mailbox(found.message.sender),
+        "label": label(written({"channel": found.channel}).by),
+        "list": view,
+        "obstacles": in_the_way(look, found, view),
+        "jobs": sent,
+        "row": row_of(look),
+        "samples": look.services.campaigns().samples,
+        "once": once(look),
+        **uploads.shown_problems(look, view),
+    }
+    return look.services.pages.page(look, "campaigns/campaign.html", context, headers=uploads.policy(look))
+
+
+def row_of(look: Look) -> int:
+    """Return which recipient's message is shown, from 1."""
+    text = look.request.query.get("row", "")
+    return int(text) if text.isascii() and text.isdecimal() and 0 < len(text) < 6 and int(text) else 1  # noqa: PLR2004
+
+
+def preview(look: Look) -> Answer:
+    """Show a recipient's message in its frame, or one with example values if there is no list."""
+    found = owned(look)
+    row = row_of(look) if found.ready or found.jobs else None
+    message = shown(look, found, row)
+    return frame(look, message or ShownMessage(fault="The list has no such row."))
+
+
+def preview_form(look: Look) -> Answer:
+    """Show in its frame what a form says that is not saved yet."""
+    made = example(look, written(look.form))
+    sender = look.form.get("from", "")
+    return frame(look, made if isinstance(made, Wrong) else shown(look, made, None, sender) or ShownMessage())
+
+
+def write(look: Look) -> Answer:
+    """Show the form of a new campaign: empty, from a stored template, or from the sample."""
+    query = look.request.query
+    if "sample" in query:
+        return _form(look, samples.letter(look.services.campaigns().senders(look.account)))
+    if "template" in query:
+        named = PageCall(look.request, look.services, {**look.path, "template": query["template"]})
+        stored = owned_template(named)
+        return _form(look, again(stored.name, stored.channel, stored.message))
+    return _form(look, written({"channel": query.get("channel", ""), "unsubscribe": "1"}))
+
+
+def _form(look: Look, found: Written, wrong: Wrong | None = None, of: Campaign | None = None) -> Answer:
+    desk = look.services.campaigns()
+    context = {
+        "written": found,
+        "wrong": wrong or Wrong({}),
+        "campaign": of,
+        "channels": channels(look),
+        "credentials": usable(look, found.channel),
+        "senders": desk.senders(look.account),
+        "templates": desk.campaigns.templates.page(look.account, after="", limit=lists.PAGE)[0] if of is None else [],
+        "once": look.form.get("once") or once(look),
+    }
+    status = 422 if wrong else 200
+    return look.services.pages.page(look, "campaigns/form.html", context, status=status, headers=SHOWING)
+
+
+def create(look: Look) -> Answer:
+    """Make a campaign; a form that is sent twice makes one."""
+    made = _made(look, written(look.form))
+    if isinstance(made, Wrong):
+        return _form(look, written(look.form), made)
+    stored = look.services.campaigns().campaigns.campaigns.create(made, record(look, made.id))
+    if isinstance(stored, Mismatch):
+        raise conflict("idempotency_mismatch")
+    name = stored.answer if isinstance(stored, Replay) else made.id
+    return redirect(f"{look.home}{look.account}/campaigns/{name}")
+
+
+def _made(look: Look, found: Written) -> Campaign | Wrong:
+    """Return the campaign that a form asks for, or all that is wrong with it."""
+    intake = look.services.campaigns().intake
+    message = checked(look, found)
+    credential = intake.credential(look.account, found.channel, found.credential or None, test=False)
+    if isinstance(credential, Declined):
+        wrong = faults_of(credential)
+        return Wrong({**(message.fields if isinstance(message, Wrong) else {}), **wrong.fields}, wrong.all)
+    if isinstance(message, Wrong):
+        return message
+    now = look.services.now
+    return Campaign(
+        id=new_id(now),
+        account=look.account,
+        test=False,
+        name=found.name,
+        channel=found.channel,
+        credential=credential,
+        message=message,
+        created_at=now,
+        unsubscribe=found.unsubscribe and found.by.offers_links,
+        updated_at=now,
+    )
+
+
+def edit(look: Look) -> Answer:
+    """Show the form of a campaign's message."""
+    found = owned(look)
+    return _form(look, _again(found), of=found)
+
+
+def _again(found: Campaign) -> Written:
+    said = again(found.name, found.channel, found.message)
+    return replace(said, credential=found.credential, unsubscribe=found.unsubscribe)
+
+
+def save(look: Look) -> Answer:
+    """Change what a campaign says."""
+    found = owned(look)
+    said = replace(written(look.form, found.message.speech), channel=found.channel)
+    made = _made(look, said)
+    if isinstance(made, Wrong):
+        return _form(look, said, made, found)
+    if look.form.get("version") != str(found.version):
+        raise conflict("", "Somebody has changed it meanwhile. Open it again, and repeat what you did.")
+    changes = {name: getattr(made, name) for name in ("name", "message", "credential", "unsubscribe")}
+    told = look.services.campaigns().campaigns.control.edit(found, **changes, template="", template_version=0)
+    if told is None:
+        raise absent("campaign")
+    if isinstance(told, Refused):
+        raise conflict(told.reason.value)
+    return redirect(f"{look.home}{look.account}/campaigns/{found.id}")
+
+
+def ask(look: Look) -> Answer:
+    """Ask whether a draft is to be deleted."""
+    return look.services.pages.page(look, "campaigns/delete.html", {"campaign": owned(look)})
+
+
+def delete(look: Look) -> Answer:
+    """Delete a draft."""
+    found = look.services.campaigns().campaigns.control.delete(owned(look))
+    if found is not None:
+        raise conflict(found.reason.value)
+    return redirect(f"{look.home}{look.account}/campaigns")
+
+
+_PATH: Final = "/console/{account}/campaigns"
+_ONE: Final = f"{_PATH}/{{campaign}}"
+ROUTES: Final = (
+    PageRoute("GET", _PATH, "campaigns", campaigns),
+    PageRoute("GET", f"{_PATH}/new", "write a campaign", write, Scope.SEND),
+    PageRoute("POST", f"{_PATH}/new", "make a campaign", create, Scope.SEND),
+    PageRoute("POST", f"{_PATH}/preview", "preview of a form", preview_form, Scope.READ),
+    PageRoute("GET", _ONE, "campaign", campaign),
+    PageRoute("GET", f"{_ONE}/preview", "preview of a campaign", preview),
+    PageRoute("GET", f"{_ONE}/edit", "change a campaign", edit, Scope.SEND),
+    PageRoute("POST", f"{_ONE}/edit", "store a campaign", save, Scope.SEND),
+    PageRoute("GET", f"{_ONE}/delete", "ask to delete a campaign", ask, Scope.SEND),
+    PageRoute("POST", f"{_ONE}/delete", "delete a campaign", delete, Scope.SEND),
+    *uploads.ROUTES,
+    *sending.ROUTES,
+)

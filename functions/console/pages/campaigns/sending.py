@@ -1,0 +1,239 @@
+"""Campaigns are tried out and sent: a test message, a rate, a time in the owner's zone, a summary to confirm."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Final
+from zoneinfo import ZoneInfo, available_timezones
+
+from functions.console.call import Look
+from functions.console.drafting import record, shown_mailbox
+from functions.console.pages.campaigns.view import ListView, conflict, current, in_the_way, owned
+from functions.console.screen import Denial, PageRoute, redirect
+from shared.domain.accounts import Scope
+from shared.domain.campaigns.campaign import Campaign
+from shared.domain.channels.lookup import channel_of
+from shared.domain.lists.header import column_name
+from shared.domain.notices import zones
+from shared.engine.campaigns.campaigns import Reason, Refused
+from shared.engine.campaigns.trials import TrialOrder
+from shared.engine.intake.declined import Declined
+from shared.engine.lists.list_jobs import Order
+from shared.ports import Mismatch, Replay
+from shared.web.http import Answer
+from shared.web.problems import CODES
+
+MIN_RATE: Final = 0.1
+"""Messages per second, as in the API: a slower campaign keeps its credential from others for too long."""
+MAX_TIME: Final = 40
+"""Characters of a time or a rate."""
+MOVED: Final = "It is not as the summary has shown it. Look at it again."
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+@dataclass(frozen=True, slots=True)
+class SendPlan:
+    """How a list is to be sent.
+
+    Attributes:
+        rate: messages per second; None: the credential's.
+        begin: Unix milliseconds, 0: now.
+        zone: in which the time was given.
+        local: the time there, to be read; empty: now.
+        note: what to know about the time; empty: nothing.
+    """
+
+    rate: float | None = None
+    begin: int = 0
+    zone: str = ""
+    local: str = ""
+    note: str = ""
+
+
+def confirm(look: Look) -> Answer:
+    """Show what is sent to whom, when and how fast, with the button that sends it."""
+    found = owned(look)
+    view = _unsent(look, found)
+    obstacles = list(in_the_way(look, found, view))
+    plan = SendPlan()
+    try:
+        plan = _plan(look.request.query)
+        obstacles += _against(look, found, plan)
+    except ValueError as fault:
+        obstacles.append(str(fault))
+    slots = channel_of(found.channel).slots(found.message.body)
+    full = _rate(look, found)
+    seconds = view.sends * slots / (plan.rate or full) if plan.rate or full else 0
+    context = {
+        "campaign": found,
+        "list": view,
+        "plan": plan,
+        "rate": plan.rate or full,
+        "seconds": math.ceil(seconds),
+        "slots": slots,
+        "sender": shown_mailbox(found.message.sender),
+        "obstacles": obstacles,
+    }
+    return look.services.pages.page(look, "campaigns/confirm.html", context, status=422 if obstacles else 200)
+
+
+def _unsent(look: Look, found: Campaign) -> ListView:
+    view = current(look, found)
+    if view is None or not view.ready:
+        raise conflict("no_list")
+    return view
+
+
+def _rate(look: Look, found: Campaign) -> float:
+    """Return the rate of a campaign's credential; 0 if that has gone."""
+    try:
+        return look.services.settings.credential(found.credential).rate
+    except KeyError:
+        return 0.0
+
+
+def _plan(fields: Mapping[str, str]) -> SendPlan:
+    """Read rate and time as typed. Raises ValueError with a sentence."""
+    rate = _typed_rate(fields.get("rate", "").strip()[:MAX_TIME])
+    if fields.get("when") != "later":
+        return SendPlan(rate)
+    zone = fields.get("zone", "").strip() or "UTC"
+    if zone not in _zones():
+        raise ValueError("This time zone is unknown. Type one such as Europe/Berlin.")
+    try:
+        local = datetime.fromisoformat(fields.get("at", "").strip()[:MAX_TIME])
+    except ValueError:
+        raise ValueError("This is no time. Choose a day and a time.") from None
+    if local.tzinfo is not None:
+        raise ValueError("Choose the time without an offset: the zone has it.")
+    return _at(rate, local, zone)
+
+
+def _typed_rate(text: str) -> float | None:
+    try:
+        rate = float(text.replace(",", ".")) if text else None
+    except ValueError:
+        raise ValueError("The rate is no number. Type messages per second, as in 20.") from None
+    if rate is not None and not (math.isfinite(rate) and rate >= MIN_RATE):
+        raise ValueError(f"The rate is too low. It is at least {MIN_RATE:g} messages per second.")
+    return rate
+
+
+def _at(rate: float | None, local: datetime, zone: str) -> SendPlan:
+    """Return the plan of a local time: clocks that change make some times twice, and some never."""
+    place = ZoneInfo(zone)
+    local = local.replace(microsecond=0)
+    moments = zones.moments(local, place)
+    begin = moments[0]
+    there = datetime.fromtimestamp(begin / 1000, UTC).astimezone(place)
+    note = ""
+    if len(moments) > 1:
+        note = "The clocks are put back then: this time comes twice, and the first one counts."
+    elif there.replace(tzinfo=None) != local:
+        note = "The clocks are put forward then: this time does not exist, and the first one after it counts."
+    return SendPlan(rate, begin, zone, f"{there:%A, %-d %B %Y, %H:%M}", note)
+
+
+def _against(look: Look, found: Campaign, plan: SendPlan) -> list[str]:
+    """Return what a rate and a time are refused for."""
+    said = []
+    full = _rate(look, found)
+    if plan.rate is not None and plan.rate > full:
+        said.append(f"The rate is too high: the credential sends at most {full:g} messages per second.")
+    if plan.begin:
+        begin = look.services.campaigns().intake.begin_at(datetime.fromtimestamp(plan.begin / 1000, UTC))
+        said += [fault.text for fault in begin.faults] if isinstance(begin, Declined) else []
+    return said
+
+
+def send(look: Look) -> Answer:
+    """Send the list that the summary has shown, and show its job; pressed twice, it is sent once."""
+    found = owned(look)
+    upload = look.form.get("upload", "")
+    if upload in found.jobs:
+        return _to_job(look, upload)
+    if (upload, look.form.get("version")) != (found.ready, str(found.version)):
+        raise conflict("", MOVED)
+    order = Order(_confirmed_rate(look), _confirmed_time(look), by=look.who.person.user.actor)
+    declined = look.services.campaigns().intake.sendable(found)
+    if isinstance(declined, Declined):
+        raise conflict(declined.code, " ".join(fault.text for fault in declined.faults))
+    sent = look.services.campaigns().campaigns.control.send(found, order)
+    if isinstance(sent, Refused):
+        raise conflict(sent.reason.value, _refusal(sent))
+    if sent is None or isinstance(sent, Replay | Mismatch):
+        raise conflict("", MOVED)
+    return _to_job(look, sent.job.id)
+
+
+def _refusal(found: Refused) -> str:
+    if found.reason is Reason.TOO_LATE:
+        return "Choose a time within 30 days of the upload."
+    return " ".join(text for _, text in found.errors)
+
+
+def _confirmed_rate(look: Look) -> float | None:
+    try:
+        return _typed_rate(look.form.get("rate", ""))
+    except ValueError as fault:
+        raise Denial(422, "This cannot be sent", str(fault)) from None
+
+
+def _confirmed_time(look: Look) -> int:
+    text = look.form.get("begin", "0")
+    if not (text.isascii() and text.isdecimal() and len(text) < 16):  # noqa: PLR2004 - digits
+        raise Denial(422, "This cannot be sent", "Choose the time again.")
+    if not int(text):
+        return 0
+    begin = look.services.campaigns().intake.begin_at(datetime.fromtimestamp(int(text) / 1000, UTC))
+    if isinstance(begin, Declined):
+        raise Denial(422, "This cannot be sent", " ".join(fault.text for fault in begin.faults))
+    return begin
+
+
+def _to_job(look: Look, job: str) -> Answer:
+    return redirect(f"{look.home}{look.account}/jobs/{job}")
+
+
+def try_out(look: Look) -> Answer:
+    """Send one message to try a campaign out, with the values of the form, and show its job."""
+    found = owned(look)
+    desk = look.services.campaigns()
+    request = desk.trials.request(found, desk.campaigns.control.content(found), _trial(look, found))
+    if isinstance(request, Declined):
+        sentence = " ".join(fault.text for fault in request.faults) or CODES[request.code][1]
+        raise Denial(422, "The test was not sent", sentence)
+    if desk.campaigns.trials.take(look.account) is not None:
+        raise Denial(429, "The test was not sent", CODES["too_many_tests"][1])
+    stored = desk.acceptor.accept(request)
+    if isinstance(stored, Replay | Mismatch):  # the same form again: its message is under way
+        return redirect(f"{look.home}{look.account}/campaigns/{found.id}")
+    return _to_job(look, stored.job.id)
+
+
+def _trial(look: Look, found: Campaign) -> TrialOrder:
+    """Return the test that a form asks for."""
+    account = look.services.accounts.get(look.account)
+    key = record(look, "")
+    return TrialOrder(
+        to=look.form.get("to", "").strip(),
+        values={column_name(name[2:]): value for name, value in look.form.items() if name.startswith("v.") and value},
+        region=account.region if account and channel_of(found.channel).numbers else "",
+        idempotency_key=key.key if key else "",
+        fingerprint=key.fingerprint if key else "",
+        by=look.who.person.user.actor,
+    )
+
+
+_ONE: Final = "/console/{account}/campaigns/{campaign}"
+ROUTES: Final = (
+    PageRoute("GET", f"{_ONE}/send", "ask to send a campaign", confirm, Scope.SEND),
+    PageRoute("POST", f"{_ONE}/send", "send a campaign", send, Scope.SEND),
+    PageRoute("POST", f"{_ONE}/test", "send a test", try_out, Scope.SEND),
+)

@@ -1,0 +1,182 @@
+"""Lists of campaigns: a place in the bucket for a browser's file, word that it is there, and what was found in it."""
+
+import json
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from functions.console import lists
+from functions.console.call import Look
+from functions.console.pages.campaigns import samples
+from functions.console.pages.campaigns.view import ListView, conflict, current, owned
+from functions.console.rendering import POLICY
+from functions.console.screen import Denial, PageRoute, absent, redirect
+from shared.domain import exports
+from shared.domain.accounts import Scope
+from shared.domain.campaigns.campaign import Campaign, Upload
+from shared.domain.channels.lookup import channel_of
+from shared.domain.ids import is_id
+from shared.domain.lists.uploads import ListRules
+from shared.engine.lists.uploading import Refusal
+from shared.web.http import Answer
+
+KINDS: Final = {
+    ".csv": "text/csv",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".ods": "application/vnd.oasis.opendocument.spreadsheet",
+}
+"""Endings of files that are read → their media types."""
+PLACED: Final = "connect-src 'self'"
+DOWNLOADED: Final = 20_000
+"""Bad rows in a download: an answer takes 6 MB."""
+CODE: Final = "application/json"
+
+
+def policy(look: Look) -> dict[str, str]:
+    """Return the headers of a page that shows a preview and puts files into the bucket, its only other origin."""
+    url, _ = look.services.campaigns().files.place("uploads/", content_type=KINDS[".csv"], seconds=1)
+    found = urlsplit(url)
+    wider = POLICY.replace(PLACED, f"{PLACED} {found.scheme}://{found.netloc}")
+    return {"Content-Security-Policy": f"{wider}; frame-src 'self'"}
+
+
+def begin(look: Look) -> Answer:
+    """Give a place for a file, to a script."""
+    campaign = owned(look)
+    kind = KINDS.get(_ending(look.form.get("file", "")))
+    if kind is None:
+        raise Denial(422, "This is no list", "Choose a file that ends in .csv, .xlsx or .ods.")
+    place = look.services.campaigns().campaigns.uploading.start(campaign, _rules(look, campaign), kind)
+    if isinstance(place, Refusal):
+        raise conflict(place.value)
+    return _script({"upload": place.upload.id, "url": place.url, "headers": dict(place.headers)})
+
+
+def _ending(name: str) -> str:
+    return f".{name.rpartition('.')[2].lower()}" if "." in name else ""
+
+
+def complete(look: Look) -> Answer:
+    """Have a file read that is in its place; the page of the campaign shows how far that is."""
+    campaign = owned(look)
+    name = look.path["upload"]
+    uploading = look.services.campaigns().campaigns.uploading
+    found = uploading.complete(campaign, name, look.form.get("etag", "")) if is_id(name) else None
+    if found is None:
+        raise absent("list")
+    if isinstance(found, Refusal) and found is not Refusal.ALREADY_SENT:
+        raise conflict(found.value)
+    return _script({"upload": name})
+
+
+def _script(values: dict[str, Any]) -> Answer:
+    return Answer(200, json.dumps(values), content_type=CODE)
+
+
+def _rules(look: Look, campaign: Campaign) -> ListRules:
+    """Return how a list is read: numbers without a country code are of the account's country."""
+    account = look.services.accounts.get(campaign.account) if channel_of(campaign.channel).numbers else None
+    drop = look.form.get("duplicates", "") == "drop"
+    return ListRules(region=account.region if account else "", drop_duplicates=drop)
+
+
+def sample(look: Look) -> Answer:
+    """Take the sample list, where nothing reaches anybody: its addresses exist nowhere."""
+    if not look.services.campaigns().samples:
+        raise absent("page")
+    return _taken(look, samples.people().encode())
+
+
+def paste(look: Look) -> Answer:
+    """Take a small list that was typed, or pasted from a spreadsheet: it needs no script."""
+    text = look.form.get("rows", "").strip("\r\n")
+    return _taken(look, text.encode(errors="surrogatepass"))
+
+
+def _taken(look: Look, data: bytes) -> Answer:
+    campaign = owned(look)
+    found = look.services.campaigns().campaigns.uploading.put(campaign, data, _rules(look, campaign))
+    if isinstance(found, Refusal):
+        raise conflict(found.value)
+    if found is None:
+        raise absent("campaign")
+    return redirect(f"{look.home}{look.account}/campaigns/{campaign.id}")
+
+
+def example(look: Look) -> Answer:
+    """Return the sample list as a file, to be filled in."""
+    owned(look)
+    return _file(samples.people(), samples.FILE)
+
+
+def ask(look: Look) -> Answer:
+    """Ask whether a list is to be taken back."""
+    campaign = owned(look)
+    view = current(look, campaign)
+    if view is None or view.failed:
+        raise conflict("no_list")
+    return look.services.pages.page(look, "campaigns/withdraw.html", {"campaign": campaign, "list": view})
+
+
+def withdraw(look: Look) -> Answer:
+    """Take back the list that was not sent."""
+    campaign = owned(look)
+    name = look.form.get("upload", "")
+    found = look.services.campaigns().campaigns.uploading.withdraw(campaign, name) if is_id(name) else None
+    if found is None:
+        raise absent("list")
+    if isinstance(found, Refusal):
+        raise conflict(found.value)
+    return redirect(f"{look.home}{look.account}/campaigns/{campaign.id}")
+
+
+def shown_problems(look: Look, view: ListView | None) -> dict[str, Any]:
+    """Return a page of the rows that are not sent, for the campaign's page."""
+    if view is None or not (view.ready or view.failed):
+        return {"problems": [], "more": 0}
+    text = look.request.query.get("problems", "0")
+    after = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0  # noqa: PLR2004 - digits
+    found, more = look.services.campaigns().campaigns.uploads.problems(view.upload, after=after, limit=lists.PAGE)
+    return {"problems": found, "more": more}
+
+
+def problems(look: Look) -> Answer:
+    """Return the rows that are not sent as a file, which a spreadsheet takes for no formula."""
+    campaign = owned(look)
+    view = current(look, campaign)
+    if view is None:
+        raise conflict("no_list")
+    lines = [("row", "row_in_the_sheet", "value", "code", "reason"), *_bad(look, view.upload)]
+    text = "\ufeff" + exports.rows(lines).decode()
+    return _file(text, f"rows-not-sent-{view.upload.id}.csv")
+
+
+def _bad(look: Look, upload: Upload) -> list[tuple[str, ...]]:
+    uploads = look.services.campaigns().campaigns.uploads
+    lines: list[tuple[str, ...]] = []
+    after = 0
+    while len(lines) < DOWNLOADED:
+        found, after = uploads.problems(upload, after=after, limit=1000)
+        lines += [
+            (str(x.row), str(x.sheet_row or ""), exports.guard(x.value), x.code, exports.guard(x.detail)) for x in found
+        ]
+        if not after:
+            break
+    return lines
+
+
+def _file(text: str, name: str) -> Answer:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Robots-Tag": "noindex"}
+    return Answer(200, text, headers, "text/csv; charset=utf-8")
+
+
+_ONE: Final = "/console/{account}/campaigns/{campaign}"
+ROUTES: Final = (
+    PageRoute("POST", f"{_ONE}/uploads", "begin an upload", begin, Scope.SEND),
+    PageRoute("POST", f"{_ONE}/uploads/{{upload}}/complete", "end an upload", complete, Scope.SEND),
+    PageRoute("POST", f"{_ONE}/sample", "take the sample list", sample, Scope.SEND),
+    PageRoute("POST", f"{_ONE}/paste", "take a pasted list", paste, Scope.SEND),
+    PageRoute("GET", f"{_ONE}/sample-list.csv", "sample list", example),
+    PageRoute("GET", f"{_ONE}/problems.csv", "bad rows", problems),
+    PageRoute("GET", f"{_ONE}/withdraw", "ask to withdraw a list", ask, Scope.SEND),
+    PageRoute("POST", f"{_ONE}/withdraw", "withdraw a list", withdraw, Scope.SEND),
+)

@@ -1,0 +1,156 @@
+"""Campaigns as people read them: what is done, what is next, and what is in the way."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from functions.console.call import Look
+from functions.console.screen import Denial, absent
+from shared.domain.campaigns.campaign import Campaign, Upload, UploadState
+from shared.domain.ids import is_id
+from shared.domain.jobs.job import Job
+from shared.engine.campaigns.campaigns import state_of
+from shared.engine.intake.declined import Declined
+from shared.engine.lists.uploading import WITHDRAWN
+from shared.web.problems import CODES
+
+WORDS: Final = {
+    "draft": "draft",
+    "uploading": "list is read",
+    "ready": "ready",
+    "READY": "waiting",
+    "ENQUEUED": "sending",
+    "STOPPED": "stopped",
+    "SENT": "sent",
+    "LOGGED": "sent",
+}
+"""A campaign's state → its badge."""
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignRow:
+    """A campaign in the list. `state`: its badge."""
+
+    campaign: Campaign
+    state: str
+
+
+def rows(look: Look, after: str, limit: int) -> tuple[list[CampaignRow], str]:
+    """Return some of the account's campaigns, newest first, and the place to go on from.
+
+    Args:
+        look: the visit.
+        after: the place that the page before returned; empty: the beginning.
+        limit: the most campaigns.
+    """
+    found, place = look.services.campaigns().campaigns.campaigns.page(
+        look.account, test=False, after=after, limit=limit
+    )
+    newest = [x.campaign.jobs[-1] for x in found if x.campaign.jobs]
+    jobs = look.services.listing.jobs(newest)
+    return [CampaignRow(x.campaign, word(x.campaign, jobs, fits=x.fits)) for x in found], place
+
+
+def word(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> str:
+    """Return a campaign's state in a word.
+
+    Args:
+        campaign: as read.
+        jobs: at least its newest one, if it is still there.
+        fits: its unsent list has every column that its message names.
+    """
+    state = state_of(campaign, jobs, fits=fits)
+    return WORDS.get(state, "sending")
+
+
+def owned(look: Look) -> Campaign:
+    """Return the campaign that the path names. Raises Denial if it is not the account's, or one of test keys."""
+    name = look.path["campaign"]
+    found = look.services.campaigns().campaigns.campaigns.get(name) if is_id(name) else None
+    if found is None or (found.account, found.test) != (look.account, False):
+        raise absent("campaign")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ListView:
+    """A campaign's list.
+
+    Attributes:
+        percent: of the file that is read.
+        sends: recipients that are sent to.
+        skipped: recipients that are not, by code.
+    """
+
+    upload: Upload
+    percent: int
+    rows: int
+    accepted: int
+    invalid: int
+    duplicates: int
+    sends: int
+    skipped: Mapping[str, int]
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is read."""
+        return self.upload.state is UploadState.READY
+
+    @property
+    def failed(self) -> bool:
+        """Whether it cannot be used."""
+        return self.upload.state is UploadState.FAILED
+
+
+def current(look: Look, campaign: Campaign) -> ListView | None:
+    """Return the list that is read or waits to be sent, else the newest one if it could not be used."""
+    uploads = look.services.campaigns().campaigns.uploads
+    name = campaign.uploading or campaign.ready
+    if name:
+        found = uploads.get(campaign.id, name)
+        return list_view(found) if found else None
+    known = [x for x in uploads.of(campaign.id) if x.state is not UploadState.WAITING]
+    return list_view(known[-1]) if known and _unusable(known[-1]) else None
+
+
+def _unusable(x: Upload) -> bool:
+    return x.state is UploadState.FAILED and x.code != WITHDRAWN
+
+
+def list_view(x: Upload) -> ListView:
+    """Return a list as people read it."""
+    counts = x.checkpoint.counts if x.checkpoint else None
+    skipped = x.skipped or {}
+    accepted = counts.accepted if counts else 0
+    return ListView(
+        upload=x,
+        percent=int(x.progress * 100),
+        rows=counts.rows if counts else 0,
+        accepted=accepted,
+        invalid=counts.invalid if counts else 0,
+        duplicates=counts.duplicates if counts else 0,
+        sends=accepted - sum(skipped.values()),
+        skipped=skipped,
+    )
+
+
+def in_the_way(look: Look, campaign: Campaign, found: ListView | None) -> Sequence[str]:
+    """Return what keeps a campaign with a list from being sent, in sentences; empty: nothing does."""
+    said: list[str] = []
+    declined = look.services.campaigns().intake.sendable(campaign)
+    if isinstance(declined, Declined):
+        said += [fault.text for fault in declined.faults] or [CODES[declined.code][1]]
+    said += [f"The list has no column “{name}”, which the message uses." for name in campaign.missing]
+    if found is not None and found.ready and found.sends <= 0:
+        said.append("The list has no recipient left to send to.")
+    return said
+
+
+def conflict(code: str, text: str = "") -> Denial:
+    """Return the refusal of something that a campaign does not allow now.
+
+    Args:
+        code: of the problem, as in the API.
+        text: a sentence that says more; empty: the code's own.
+    """
+    return Denial(409, "This campaign cannot do that now", text or CODES[code][1])

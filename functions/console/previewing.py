@@ -1,0 +1,105 @@
+"""A message as a recipient gets it, in a page that may do nothing: it is shown in a frame without scripts."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from functions.console.call import Look
+from functions.console.drafting import Wrong, shown_mailbox
+from functions.console.rendering import POLICY
+from shared.domain.campaigns.campaign import Campaign
+from shared.domain.channels.lookup import channel_of
+from shared.domain.content import sms
+from shared.domain.content.content import Content
+from shared.domain.content.sms import Segments
+from shared.engine.lane.compose import CannotCompose
+from shared.web.http import Answer
+
+FRAMED: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' https: data:; font-src https: data:; "
+        "form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox"
+    ),
+    "Referrer-Policy": "no-referrer",
+}
+"""Of a preview: messages have inline styles and pictures; no script runs, and nothing is sent anywhere."""
+SHOWING: Final = {"Content-Security-Policy": f"{POLICY}; frame-src 'self'"}
+"""Of a page with a preview in it."""
+MAX_SHOWN: Final = 1_500_000
+"""Characters of a body that are shown: an answer takes 6 MB, and what is escaped is longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMessage:
+    """A message in its frame.
+
+    Attributes:
+        row: which recipient of the list, 0: example values.
+        skip: why this recipient is sent nothing; empty: they are.
+        fault: why there is no message; empty: there is.
+        segments: of a text message.
+        forcing: characters that make it dearer.
+    """
+
+    row: int = 0
+    recipient: str = ""
+    skip: str = ""
+    fault: str = ""
+    sender: str = ""
+    subject: str = ""
+    html: str = ""
+    text: str = ""
+    rich: bool = True
+    segments: Segments | None = None
+    forcing: str = ""
+
+
+def shown(look: Look, campaign: Campaign, row: int | None = None, sender: str = "") -> ShownMessage | None:
+    """Return a message of a campaign; None if its list has no such recipient.
+
+    Args:
+        look: the visit.
+        campaign: stored, or made up for this.
+        row: of its list, from 1; None: the first, or example values.
+        sender: as typed, if it is not the campaign's.
+    """
+    desk = look.services.campaigns().campaigns
+    by = channel_of(campaign.channel)
+    try:
+        found = desk.previews.of(campaign, desk.control.content(campaign), row)
+    except KeyError:
+        return ShownMessage(fault="The campaign's credential is no longer there. Choose another one.")
+    if found is None:
+        return None
+    to, made = found.recipient, found.made.content
+    if isinstance(made, CannotCompose):
+        return ShownMessage(found.row, to.address, to.skip, f"The message cannot be made: {made.code}.", rich=by.rich)
+    if len(made.html) + len(made.text) > MAX_SHOWN:
+        return ShownMessage(
+            found.row, to.address, to.skip, "It is sent, but it is too large to be shown here.", rich=by.rich
+        )
+    return _message(found.row, to.address, to.skip, made, campaign, sender)
+
+
+def _message(row: int, address: str, skip: str, made: Content, campaign: Campaign, sender: str) -> ShownMessage:
+    by = channel_of(campaign.channel)
+    segments = by.segments(made.text)
+    return ShownMessage(
+        row=row,
+        recipient=address,
+        skip=skip,
+        sender=sender or shown_mailbox(made.sender),
+        subject=made.subject,
+        html=made.html,
+        text=made.text,
+        rich=by.rich,
+        segments=segments,
+        forcing=" ".join(hint.character for hint in sms.forcing(made.text)) if segments else "",
+    )
+
+
+def frame(look: Look, found: ShownMessage | Wrong) -> Answer:
+    """Return what a preview's frame shows: a message, or why there is none."""
+    if isinstance(found, Wrong):
+        said = " ".join((found.all, *(f"{name.capitalize()}: {text}" for name, text in found.fields.items())))
+        found = ShownMessage(fault=said.strip())
+    return look.services.pages.page(look, "campaigns/frame.html", {"shown": found}, headers=FRAMED)

@@ -1,0 +1,214 @@
+"""A campaign without a command line: written, given a list, checked, tried out and sent, by pages alone."""
+
+import html
+import re
+
+import pytest
+
+from shared.domain.people import Identity, Role
+from tests.console.campaigns import ROWS, SAID, fields, made, sent, with_list
+from tests.console.conftest import Console
+
+
+def test_an_account_without_campaigns_says_what_to_do_first(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    page = console.shown("/campaigns")
+    assert "No campaign yet" in page
+    assert 'href="../' in page
+    assert "campaigns/new?sample=1" in page
+    assert "Campaigns</a>" in console.shown("")
+
+
+def test_a_newcomer_sends_the_sample_in_six_clicks(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    there = f"/{console.account}/campaigns"
+    console.shown("/campaigns")  # 1: the menu
+    form = console.shown("/campaigns/new?sample=1")  # 2
+    body = re.search(r'<textarea id="body"[^>]*>\n(.*?)</textarea>', form, re.DOTALL)
+    assert body is not None
+    said = {
+        name: html.unescape(value)
+        for name, value in re.findall(r'<input id="([a-z_]+)" name="[a-z_]+" type="text" value="([^"]*)"', form)
+    }
+    got = console.post(f"{there}/new", **said, channel="email", unsubscribe="1", body=html.unescape(body[1]))  # 3
+    campaign = got.headers["location"].rpartition("/")[2]
+    assert "Use the sample list" in console.shown(f"/campaigns/{campaign}")
+    assert console.post(f"{there}/{campaign}/sample").status == 303  # 4
+    assert "data-live" in console.shown(f"/campaigns/{campaign}")
+    console.api.lists.read()
+    assert "10 messages wait for your word" in console.shown(f"/campaigns/{campaign}")
+    summary = console.shown(f"/campaigns/{campaign}/send?when=now&rate=")  # 5
+    assert "Send 10 messages?" in summary
+    assert "1 not valid" in summary
+    got = console.post(f"{there}/{campaign}/send", **fields(summary))  # 6
+    job = got.headers["location"].rpartition("/")[2]
+    console.api.world.jobs.append(job)
+    console.api.world.settle()
+    assert console.api.call("GET", f"/jobs/{job}").json["counts"]["sent"] == 10
+    assert "The garden letter" in console.shown(f"/jobs/{job}")
+    assert "sent" in console.shown("/campaigns")
+
+
+def test_what_is_wrong_is_said_at_its_field_and_nothing_typed_is_lost(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    wrong = {**SAID, "name": "", "from": "ann@elsewhere.example", "body": "Hello\n{{ #if }}"}
+    got = console.post(f"/{console.account}/campaigns/new", **wrong)
+    assert got.status == 422
+    assert "Give it a name" in got.text
+    assert "{{ #if }}" in got.text
+    assert 'value="ann@elsewhere.example"' in got.text
+    assert re.search(r'id="from"[^>]*aria-invalid="true" aria-describedby="from-error"', got.text)
+    got = console.post(f"/{console.account}/campaigns/new", **{**SAID, "body": "Hello\n{{ #if }}"})
+    assert "Line 2, column 1" in got.text
+    for field, value in (("subject", "a\nb"), ("from", ""), ("reply_to", "nobody"), ("credential", "theirs")):
+        got = console.post(f"/{console.account}/campaigns/new", **{**SAID, field: value})
+        expected = 303 if (field, value) == ("from", "") else 422
+        assert got.status == expected, field
+    assert console.api.call("GET", "/campaigns").json["items"][0]["name"] == "October"
+
+
+def test_a_form_that_is_sent_twice_makes_one_campaign(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    once = re.search(r'name="once" value="([^"]+)"', console.shown("/campaigns/new"))
+    assert once is not None
+    first = made(console, once=once[1])
+    assert made(console, once=once[1]) == first
+    assert made(console, once=once[1], name="Another") != first
+    assert len(console.api.call("GET", "/campaigns").json["items"]) == 2
+
+
+def test_a_list_is_checked_and_its_bad_rows_can_be_downloaded(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console, ROWS + "=cmd()|x,Eve\r\n")
+    page = console.shown(f"/campaigns/{campaign}")
+    assert "2 messages wait for your word" in page
+    assert "Rows that are not sent" in page
+    assert "nobody" in page
+    got = console.get(f"/{console.account}/campaigns/{campaign}/problems.csv")
+    assert got.headers["content-type"].startswith("text/csv")
+    assert got.headers["content-disposition"].startswith("attachment")
+    assert "nobody" in got.text
+    assert ",'=cmd()|x," in got.text, "no spreadsheet takes it for a formula"
+
+
+def test_a_list_without_a_column_is_not_sent(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console, "recipient\r\na@example.org\r\n")
+    assert "no column “name”" in console.shown(f"/campaigns/{campaign}")
+    got = console.get(f"/{console.account}/campaigns/{campaign}/send")
+    assert got.status == 422
+    assert '<button class="primary">Send' not in got.text
+    form = {**fields(got.text)}
+    assert console.post(f"/{console.account}/campaigns/{campaign}/send", **form).status == 409
+
+
+def test_a_list_that_cannot_be_used_says_why_and_can_be_replaced(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console, "surname,city\r\nx,y\r\n")
+    page = console.shown(f"/campaigns/{campaign}")
+    assert "The list cannot be used" in page
+    assert "Nothing was sent" in page
+    assert 'id="upload"' in page
+    assert console.post(f"/{console.account}/campaigns/{campaign}/paste", rows="").status == 409
+
+
+def test_what_is_sent_is_what_the_summary_has_shown(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console)
+    there = f"/{console.account}/campaigns/{campaign}"
+    seen = fields(console.shown(f"/campaigns/{campaign}/send"))
+    edit = fields(console.shown(f"/campaigns/{campaign}/edit"))
+    assert console.post(f"{there}/edit", **{**SAID, **edit, "credential": "one", "subject": "Changed"}).status == 303
+    got = console.post(f"{there}/send", **seen)
+    assert got.status == 409
+    assert "Look at it again" in got.text
+    job = sent(console, campaign)
+    again = console.post(f"{there}/send", **{**seen, "upload": job})
+    assert again.headers["location"].endswith(f"/jobs/{job}"), "pressed twice, it is sent once"
+    entry = next(e for e in console.api.call("GET", "/audit").json["items"] if e["action"] == "job.created")
+    assert entry["actor"] == "user:Ann"
+
+
+def test_two_people_do_not_undo_each_other_s_changes(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = made(console)
+    old = fields(console.shown(f"/campaigns/{campaign}/edit"))
+    there = f"/{console.account}/campaigns/{campaign}/edit"
+    assert console.post(there, **{**SAID, **old, "name": "First"}).status == 303
+    assert console.post(there, **{**SAID, **old, "name": "Second"}).status == 409
+    assert "First" in console.shown(f"/campaigns/{campaign}")
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("when=later&at=2026-12-24T09:00&zone=Europe/Berlin", "Thursday, 24 December 2026, 09:00 (Europe/Berlin)"),
+        ("when=later&at=2026-10-25T02:30&zone=Europe/Berlin", "comes twice"),
+        ("when=later&at=2027-03-28T02:30&zone=Europe/Berlin", "does not exist"),
+        ("when=later&at=2026-12-24T09:00&zone=Nowhere/Land", "time zone is unknown"),
+        ("when=later&at=soon&zone=UTC", "This is no time"),
+        ("when=later&at=2020-01-01T00:00&zone=UTC", "Choose a time from now on"),
+        ("rate=fast", "The rate is no number"),
+        ("rate=0.01", "The rate is too low"),
+        ("rate=1000", "The rate is too high"),
+        ("rate=2,5", "2.5 a second"),
+    ],
+)
+def test_rate_and_time_are_read_in_the_owner_s_zone(console: Console, query: str, said: str) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console)
+    got = console.get(f"/{console.account}/campaigns/{campaign}/send?{query}")
+    assert said in got.text
+
+
+def test_a_scheduled_list_waits_for_its_time(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console)
+    job = sent(console, campaign, "?when=later&at=2026-10-01T09:00&zone=Europe/Berlin&rate=5")
+    found = console.api.call("GET", f"/jobs/{job}").json
+    assert found["scheduled_at"] == "2026-10-01T07:00:00.000Z"
+    assert found["rate"] == 5
+
+
+def test_a_test_message_is_real_and_never_goes_to_the_list(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console)
+    there = f"/{console.account}/campaigns/{campaign}/test"
+    got = console.post(there, to="me@example.org", **{"v.name": "Me"})
+    job = got.headers["location"].rpartition("/")[2]
+    assert console.api.call("GET", f"/jobs/{job}").json["total"] == 1
+    refused = console.post(there, to="nobody")
+    assert refused.status == 422
+    assert "The test was not sent" in refused.text
+
+
+def test_a_list_that_is_taken_back_is_never_sent_and_a_draft_can_be_deleted(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console)
+    there = f"/{console.account}/campaigns/{campaign}"
+    asked = console.shown(f"/campaigns/{campaign}/withdraw")
+    assert "<b>2</b> messages will never be sent" in asked
+    assert console.post(f"{there}/delete").status == 409
+    assert console.post(f"{there}/withdraw", **fields(asked)).status == 303
+    assert "Next: upload a list" in console.shown(f"/campaigns/{campaign}")
+    assert "Delete this campaign?" in console.shown(f"/campaigns/{campaign}/delete")
+    assert console.post(f"{there}/delete").status == 303
+    assert console.get(there).status == 404
+
+
+def test_a_viewer_and_other_accounts_send_nothing(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console)
+    other = console.api.services.accounts.create_account("Other", ["example.com"])
+    console.services.people.invite("github", "ann", other, Role.ADMIN)
+    console.sign_in()
+    for path in ("", "/send", "/edit", "/preview", "/problems.csv", "/withdraw", "/delete"):
+        assert console.get(f"/{other}/campaigns/{campaign}{path}").status == 404, path
+    console.member(Identity("github", "2", "ben"), Role.VIEWER)
+    page = console.shown(f"/campaigns/{campaign}")
+    for word in ("Go on to the summary", "Change the message", "Send the test", 'id="upload"'):
+        assert word not in page
+    for action in ("send", "test", "paste", "sample", "uploads", "withdraw", "delete", "edit"):
+        assert console.post(f"/{console.account}/campaigns/{campaign}/{action}").status == 403
+    assert console.get(f"/{console.account}/campaigns/new").status == 403
+    assert console.api.call("GET", f"/campaigns/{campaign}").json["state"] == "ready"

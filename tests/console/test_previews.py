@@ -1,0 +1,104 @@
+"""Previews: each row's own message, in a frame that runs nothing, whatever strangers have written."""
+
+import html
+import re
+
+from functions.console.previewing import FRAMED
+from functions.console.rendering import POLICY
+from shared.domain.people import Role
+from tests.console.campaigns import SAID, with_list
+from tests.console.conftest import Console
+from tests.console.test_security import ESCAPED, EVIL
+
+
+def framed(page: str) -> str:
+    """Return the message within a preview's inner frame."""
+    found = re.search(r'<iframe class="mail" title="The message" sandbox srcdoc="([^"]*)"></iframe>', page)
+    assert found is not None, page
+    return html.unescape(found[1])
+
+
+def test_each_row_has_its_own_message(console: Console) -> None:
+    console.member(role=Role.VIEWER)
+    console.member(role=Role.SENDER)
+    campaign = with_list(console)
+    assert "Dear Ann" in framed(console.shown(f"/campaigns/{campaign}/preview?row=1"))
+    page = console.shown(f"/campaigns/{campaign}/preview?row=2")
+    assert "Dear Ben" in framed(page)
+    assert "<b>Hello Ben</b>" in page
+    assert "b@example.org" in page
+    assert "no such row" in console.shown(f"/campaigns/{campaign}/preview?row=3")
+    assert 'src="../../' in console.shown(f"/campaigns/{campaign}?row=2")
+
+
+def test_a_form_is_shown_before_it_is_saved(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    got = console.post(f"/{console.account}/campaigns/preview", **{**SAID, "from": "someone new", "name": ""})
+    assert "Dear name" in framed(got.text)
+    assert "someone new" in got.text
+    got = console.post(f"/{console.account}/campaigns/preview", **{**SAID, "body": "{{ #if }}"})
+    assert "Line 1, column 1" in got.text
+    assert console.api.call("GET", "/campaigns").json["items"] == []
+
+
+def test_a_text_message_shows_its_segments_and_what_makes_it_dearer(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    sms = {"channel": "sms", "name": "Texts", "body": "Hello {{ name }} ✓"}
+    got = console.post(f"/{console.account}/campaigns/preview", **sms)
+    assert "1 segment (Unicode)" in got.text
+    assert "Dearer because of: ✓" in got.text
+    assert '<pre class="bubble">Hello name ✓</pre>' in got.text
+    long = console.post(f"/{console.account}/campaigns/preview", **{**sms, "body": "a" * 161})
+    assert "2 segments (GSM 7)" in long.text
+
+
+def test_a_preview_may_do_nothing(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console, f'recipient,name\r\na@example.org,"{EVIL.replace(chr(34), chr(34) * 2)}"\r\n')
+    evil = {**SAID, "subject": EVIL, "from": EVIL, "body": "<script>alert(1)</script><p>Hello</p>"}
+    for got in (
+        console.get(f"/{console.account}/campaigns/{campaign}/preview?row=1"),
+        console.post(f"/{console.account}/campaigns/preview", **evil),
+    ):
+        policy = got.headers["content-security-policy"]
+        assert policy == FRAMED["Content-Security-Policy"]
+        assert "script-src" not in policy
+        assert policy.startswith("default-src 'none'")
+        assert policy.endswith("; sandbox")
+        assert "frame-ancestors 'self'" in policy
+        outside = re.sub(r' srcdoc="[^"]*"', "", got.text)
+        assert "<script>" not in outside
+        assert "<img" not in outside
+        assert got.headers["referrer-policy"] == "no-referrer"
+    assert "&amp;lt;script&amp;gt;" in console.shown(f"/campaigns/{campaign}/preview?row=1"), "a value is text in HTML"
+
+
+def test_names_of_columns_values_and_files_are_text(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    column = EVIL.replace('"', "").replace(",", "")
+    campaign = with_list(console, f"recipient,name,{column}\r\na@example.org,Ann,1\r\n{column},Ben,2\r\n", name=EVIL)
+    for path in ("", f"/{campaign}", f"/{campaign}/send", f"/{campaign}/edit", f"/{campaign}/withdraw"):
+        page = console.shown(f"/campaigns{path}")
+        assert "<script>alert" not in page, path
+        assert "<img src=x" not in page, path
+        assert ESCAPED in page, path
+    form = {"file": f"{EVIL}.csv"}
+    got = console.post(f"/{console.account}/campaigns/{campaign}/uploads", **form)
+    assert got.headers["content-type"] == "application/json"
+    assert EVIL not in got.text
+    refused = console.post(f"/{console.account}/campaigns/{campaign}/uploads", file=f"{EVIL}.exe")
+    assert refused.status == 422
+    assert "<script>alert" not in refused.text
+
+
+def test_only_the_page_that_uploads_reaches_the_bucket(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console)
+    policy = console.get(f"/{console.account}/campaigns/{campaign}").headers["content-security-policy"]
+    wider = "connect-src 'self' https://files.example;"
+    assert policy == POLICY.replace("connect-src 'self';", wider) + "; frame-src 'self'"
+    assert "unsafe" not in policy
+    for path in ("/campaigns", "/templates", f"/campaigns/{campaign}/send"):
+        assert console.get(f"/{console.account}{path}").headers["content-security-policy"] == POLICY
+    form = console.get(f"/{console.account}/campaigns/new").headers["content-security-policy"]
+    assert form == f"{POLICY}; frame-src 'self'"
