@@ -66,4 +66,28 @@ CONSOLES: Final = (
         "if False:",
         f"{_TESTS}/test_sign_in.py::test_a_network_that_tries_too_often_waits_and_others_do_not",
     ),
+    Mutant(
+        "a campaign is sent as it has become, not as it was confirmed",
+        9,
+        "functions/console/pages/campaigns/sending.py",
+        '    if (upload, look.form.get("version")) != (found.ready, str(found.version)):\n',
+        "    if upload != found.ready:\n",
+        f"{_TESTS}/test_campaigns.py::test_what_is_sent_is_what_the_summary_has_shown",
+    ),
+    Mutant(
+        "a preview runs scripts",
+        9,
+        "functions/console/previewing.py",
+        "form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox\"",
+        "form-action 'none'; base-uri 'none'; frame-ancestors 'self'\"",
+        f"{_TESTS}/test_previews.py::test_a_preview_may_do_nothing",
+    ),
+    Mutant(
+        "bad rows of a list run in a spreadsheet",
+        9,
+        "functions/console/pages/campaigns/uploads.py",
+        "exports.guard(x.value)",
+        "x.value",
+        f"{_TESTS}/test_campaigns.py::test_a_list_is_checked_and_its_bad_rows_can_be_downloaded",
+    ),
 )

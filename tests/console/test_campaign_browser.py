@@ -1,0 +1,203 @@
+"""A campaign in a real browser: files that go straight to the bucket, previews that run nothing, and the keyboard."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shared.web.sessions import COOKIE
+from tests.console.bucket import Bucket, bucket
+from tests.console.campaigns import made, with_list
+from tests.console.conftest import Console
+from tests.console.site import site
+from tests.fakes.browser import Browser, browsing
+
+TAB, ENTER, SPACE = "\ue004", "\ue007", " "
+LONGEST = 60
+"""Times that Tab is pressed until an element is reached."""
+pytestmark = pytest.mark.browser
+
+
+@contextmanager
+def opened(console: Console, patch: pytest.MonkeyPatch, *, scripts: bool = True) -> Iterator[tuple[Browser, str, Bucket]]:
+    """Open the console as a member; yields the browser, the account's address and the bucket."""
+    with site(console) as address:
+        scheme, _, host = address.split("/")[:3]
+        with bucket(console, f"{scheme}//{host}", patch) as files, browsing(scripts=scripts) as browser:
+            console.member()
+            go(browser, f"{address}/style")
+            folder = address.removeprefix("http://").partition("/")[2]
+            cookie = {"name": COOKIE, "value": console.cookies[COOKIE], "path": f"/{folder}"}
+            browser.do("POST", "/cookie", {"cookie": cookie})
+            size = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+            browser.devtools("Emulation.setDeviceMetricsOverride", **size)
+            yield browser, f"{address}/{console.account}", files
+
+
+def go(browser: Browser, url: str) -> None:
+    browser.do("POST", "/url", {"url": url})
+
+
+def type_into(browser: Browser, css: str, text: str) -> None:
+    browser.do("POST", f"{browser.find(css)}/value", {"text": text})
+
+
+def press(browser: Browser, *keys: str) -> None:
+    """Press keys, one after the other, wherever the focus is."""
+    actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+    browser.do("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
+
+
+def tab_to(browser: Browser, css: str) -> None:
+    """Press Tab until an element has the focus."""
+    for _ in range(LONGEST):
+        if browser.script(f"return document.activeElement.matches({css!r})"):
+            return
+        press(browser, TAB)
+    pytest.fail(f"{css} cannot be reached by the keyboard")
+
+
+def shown(browser: Browser, css: str) -> str:
+    """Return what the preview's message shows, in the frame within its frame."""
+    browser.enter("#preview")
+    browser.enter("iframe.mail")
+    text = browser.text(css)
+    browser.do("POST", "/frame", {"id": None})
+    return text
+
+
+def no_faults(browser: Browser) -> None:
+    """Check that the browser has refused nothing and no script has failed."""
+    log: list[Any] = browser.do("POST", "/se/log", {"type": "browser"})
+    assert [x["message"] for x in log if x["level"] == "SEVERE" and "favicon" not in x["message"]] == []
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    made_file = tmp_path / "people <b>.csv"
+    rows = "".join(f"p{i}@example.org,Person {i}\r\n" for i in range(2_000))
+    made_file.write_text(f"recipient,name\r\n{rows}nobody,Kim\r\n", "utf-8")
+    return made_file
+
+
+def test_a_list_of_two_thousand_is_sent_by_clicking(
+    console: Console, monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    with opened(console, monkeypatch) as (browser, account, files):
+        browser.devtools("Emulation.setTimezoneOverride", timezoneId="Australia/Sydney")
+        go(browser, account)
+        browser.click("nav.side a[href$='/campaigns']")
+        browser.click("//a[.='Start with a sample']")
+        browser.shows("New campaign")
+        browser.until(lambda: "Good morning, first_name" in shown(browser, "h1"), "the preview does not come by itself")
+        browser.click("//button[.='Create campaign']")
+        browser.shows("The garden letter")
+        rows = "".join(f"p{i}@example.org,Person {i},Turin\r\n" for i in range(2_000))
+        file.write_text(f"recipient,first_name,city\r\n{rows}nobody,Kim,Turin\r\n", "utf-8")
+        type_into(browser, "#file", str(file))
+        browser.reads(".state", "The list is being read")
+        assert [name.partition("/")[0] for name in files.files.items] == ["uploads"]
+        console.api.lists.read()
+        browser.reads(".state", "2,000 messages wait for your word")
+        assert "nobody" in browser.text("#problems ~ .scroll")
+        browser.until(lambda: "Good morning, Person 0" in shown(browser, "h1"), "the first row is not shown")
+        assert browser.script("return document.getElementById('zone').value") == "Australia/Sydney"
+        browser.click("//button[.='Go on to the summary']")
+        browser.shows("Send 2,000 messages?")
+        browser.click("//button[.='Send 2,000 messages']")
+        browser.shows("The garden letter")
+        no_faults(browser)
+    (job,) = console.api.call("GET", "/campaigns").json["items"][0]["jobs"]
+    console.api.world.jobs.append(job)
+    console.api.world.settle()
+    assert console.api.call("GET", f"/jobs/{job}").json["counts"]["sent"] == 2_000
+
+
+def test_a_failed_upload_says_so_and_is_repeated(console: Console, monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+    with opened(console, monkeypatch) as (browser, account, files):
+        campaign = made(console)
+        go(browser, f"{account}/campaigns/{campaign}")
+        files.broken = True
+        type_into(browser, "#file", str(file))
+        browser.reads("#upload-fault", "The upload failed")
+        assert "(503)" in browser.text("#upload-reason")
+        assert browser.script("return document.activeElement.id") == "upload-again"
+        assert console.api.call("GET", f"/campaigns/{campaign}").json["state"] == "draft"
+        files.page = "https://elsewhere.example"
+        browser.click("#upload-again")
+        browser.reads("#upload-reason", "connection was lost")
+        files.broken, files.page = False, "/".join(account.split("/")[:3])
+        browser.click("#upload-again")
+        browser.reads(".state", "The list is being read")
+        console.api.lists.read()
+        browser.reads(".state", "2,000 messages")
+
+
+def test_a_session_that_has_ended_is_said_before_anything_is_uploaded(
+    console: Console, monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    with opened(console, monkeypatch) as (browser, account, files):
+        campaign = made(console)
+        go(browser, f"{account}/campaigns/{campaign}")
+        console.api.world.clock.advance(13 * 3600)
+        type_into(browser, "#file", str(file))
+        browser.reads("#upload-reason", "Your session has ended")
+        assert files.files.items == {}
+
+
+def test_a_preview_follows_what_is_typed_runs_nothing_and_leaves_no_history(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(console, monkeypatch) as (browser, account, _):
+        go(browser, f"{account}/campaigns/new")
+        before = browser.script("return history.length")
+        type_into(browser, "#subject", "Hello")
+        evil = "<h1>One</h1><script>top.document.title = 'taken'</script><img src=x onerror=\"top.name = 'taken'\">"
+        type_into(browser, "#body", evil)
+        browser.until(lambda: shown(browser, "h1") == "One", "the preview does not follow")
+        type_into(browser, "#body", "<h2>Two</h2>")
+        browser.until(lambda: shown(browser, "h2") == "Two", "the preview does not follow twice")
+        assert browser.script("return history.length") == before
+        assert browser.script("return document.title + top.name") == "New campaign – Posthaste"
+        wide = browser.rect("#preview")["width"]
+        browser.click("#phone")
+        browser.until(lambda: browser.rect("#preview")["width"] <= 392 < wide, "no width of a phone")
+        assert browser.script("return document.activeElement.id") == "phone"
+
+
+def test_the_keyboard_reaches_all_of_a_campaign(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(console, monkeypatch) as (browser, account, _):
+        campaign = with_list(console)
+        go(browser, f"{account}/campaigns/{campaign}")
+        tab_to(browser, "#row")
+        tab_to(browser, "#rate")
+        press(browser, *"5")
+        tab_to(browser, "main form[action$='/send'] button")
+        press(browser, ENTER)
+        browser.shows("Send 2 messages?")
+        assert "5 a second" in browser.text(".facts")
+        tab_to(browser, "main form button.primary")
+        press(browser, ENTER)
+        browser.shows("October")
+        browser.find("#live")
+    assert console.api.call("GET", f"/campaigns/{campaign}").json["jobs"]
+
+
+def test_without_scripts_a_small_list_is_pasted_and_sent(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(console, monkeypatch, scripts=False) as (browser, account, _):
+        campaign = made(console)
+        go(browser, f"{account}/campaigns/{campaign}")
+        assert "Your browser runs no scripts" in browser.text("noscript")
+        browser.click("//summary[.='Paste a small list']")
+        type_into(browser, "#rows", "recipient,name\na@example.org,Ann")
+        browser.click("//button[.='Take this list']")
+        browser.shows("October")
+        console.api.lists.read()
+        go(browser, f"{account}/campaigns/{campaign}")
+        browser.click("//button[.='Go on to the summary']")
+        browser.shows("Send 1 message?")
+        browser.click("//button[.='Send 1 message']")
+        browser.find("#live")
+    assert console.api.call("GET", f"/campaigns/{campaign}").json["jobs"]

@@ -1,0 +1,80 @@
+"""A newcomer at the console of a local cloud: signs in by the simulator's GitHub, and sends a campaign by clicking."""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from infra.local import sign_in
+from infra.local.cloud import Cloud
+from tests.deployed.api import Api
+from tests.fakes.browser import Browser, browsing
+
+pytestmark = pytest.mark.browser
+PEOPLE = 2_000
+
+
+@pytest.fixture
+def browser(cloud: Cloud) -> Iterator[Browser]:
+    """A browser that is signed in, at the Overview of the demo account."""
+    with browsing(scripts=True) as found:
+        size = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        found.devtools("Emulation.setDeviceMetricsOverride", **size)
+        found.do("POST", "/url", {"url": f"{cloud.api}/console"})
+        found.click("main a.button")
+        found.shows("Who are you?")
+        found.click(f"button[value='{sign_in.OPERATOR}']")
+        found.click("main table a")
+        found.shows("Overview")
+        yield found
+
+
+def job_of(browser: Browser) -> str:
+    """Wait for the page of a job, and return its id."""
+    browser.find("#live")
+    return str(browser.do("GET", "/url")).rpartition("/")[2]
+
+
+def test_a_newcomer_sends_the_sample_in_six_clicks(browser: Browser, api: Api) -> None:
+    browser.click("nav.side a[href$='/campaigns']")  # 1
+    if browser.script("return !document.querySelector('a[href$=\"sample=1\"]')"):
+        browser.click("//a[.='New campaign']")  # other tests have made campaigns
+        browser.shows("New campaign")
+        browser.do("POST", "/url", {"url": f"{browser.do('GET', '/url')}?sample=1"})
+    else:
+        browser.click("//a[.='Start with a sample']")  # 2
+    browser.click("//button[.='Create campaign']")  # 3
+    browser.click("//button[.='Use the sample list']")  # 4
+    browser.reads(".state", "10 messages wait for your word")
+    browser.click("//button[.='Go on to the summary']")  # 5
+    browser.click("//button[.='Send 10 messages']")  # 6
+    job = job_of(browser)
+    browser.reads(".badge", "sent")
+    assert api.call("GET", f"/jobs/{job}").json["total"] == 10
+
+
+def test_a_list_of_two_thousand_goes_straight_to_the_bucket_and_to_each_once(
+    browser: Browser, api: Api, tmp_path: Path
+) -> None:
+    tag = uuid.uuid4().hex[:10]
+    rows = "".join(f"p{i}-{tag}@example.org,Person {i},Turin\r\n" for i in range(PEOPLE))
+    file = tmp_path / "people.csv"
+    file.write_text(f"recipient,first_name,city\r\n{rows}nobody,Kim,Turin\r\n", "utf-8")
+    browser.do("POST", "/url", {"url": f"{browser.do('GET', '/url')}/campaigns/new?sample=1"})
+    browser.click("//button[.='Create campaign']")
+    browser.do("POST", f"{browser.find('#file')}/value", {"text": str(file)})
+    browser.reads(".state", "2,000 messages wait for your word")
+    assert "nobody" in browser.text("#problems ~ .scroll")
+    browser.enter("#preview")
+    browser.enter("iframe.mail")
+    assert "Good morning, Person 0" in browser.text("h1")
+    browser.do("POST", "/frame", {"id": None})
+    browser.click("//button[.='Go on to the summary']")
+    browser.click("//button[.='Send 2,000 messages']")
+    job = job_of(browser)
+    browser.until(lambda: browser.text("#live a[href$='state=queued']") == "0", "the messages do not go out")
+    found = api.call("GET", f"/jobs/{job}").json
+    assert found["total"] == PEOPLE
+    log = browser.do("POST", "/se/log", {"type": "browser"})
+    assert [x["message"] for x in log if x["level"] == "SEVERE" and "favicon" not in x["message"]] == []
