@@ -21,7 +21,9 @@ pytestmark = pytest.mark.browser
 
 
 @contextmanager
-def opened(console: Console, patch: pytest.MonkeyPatch, *, scripts: bool = True) -> Iterator[tuple[Browser, str, Bucket]]:
+def opened(
+    console: Console, patch: pytest.MonkeyPatch, *, scripts: bool = True
+) -> Iterator[tuple[Browser, str, Bucket]]:
     """Open the console as a member; yields the browser, the account's address and the bucket."""
     with site(console) as address:
         scheme, _, host = address.split("/")[:3]
