@@ -162,7 +162,7 @@ def test_a_preview_follows_what_is_typed_runs_nothing_and_leaves_no_history(
         type_into(browser, "#body", "<h2>Two</h2>")
         browser.until(lambda: shown(browser, "h2") == "Two", "the preview does not follow twice")
         assert browser.script("return history.length") == before
-        assert browser.script("return document.title + top.name") == "New campaign – Posthaste"
+        assert browser.script("return document.title + top.name") == "New campaign \u2013 Posthaste"
         wide = browser.rect("#preview")["width"]
         browser.click("#phone")
         browser.until(lambda: browser.rect("#preview")["width"] <= 392 < wide, "no width of a phone")

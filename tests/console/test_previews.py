@@ -3,7 +3,7 @@
 import html
 import re
 
-from functions.console.previewing import FRAMED
+from functions.console.pages.campaigns.previewing import FRAMED
 from functions.console.rendering import POLICY
 from shared.domain.people import Role
 from tests.console.campaigns import SAID, with_list

@@ -77,7 +77,7 @@ CONSOLES: Final = (
     Mutant(
         "a preview runs scripts",
         9,
-        "functions/console/previewing.py",
+        "functions/console/pages/campaigns/previewing.py",
         "form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox\"",
         "form-action 'none'; base-uri 'none'; frame-ancestors 'self'\"",
         f"{_TESTS}/test_previews.py::test_a_preview_may_do_nothing",

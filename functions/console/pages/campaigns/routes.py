@@ -5,7 +5,8 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
-from functions.console.drafting import (
+from functions.console.pages.campaigns import samples, sending, uploads
+from functions.console.pages.campaigns.drafting import (
     Written,
     Wrong,
     again,
@@ -20,10 +21,9 @@ from functions.console.drafting import (
     usable,
     written,
 )
-from functions.console.pages.campaigns import samples, sending, uploads
+from functions.console.pages.campaigns.previewing import SHOWING, ShownMessage, frame, shown
 from functions.console.pages.campaigns.view import conflict, current, in_the_way, owned, rows, word
 from functions.console.pages.templates.routes import owned as owned_template
-from functions.console.previewing import SHOWING, ShownMessage, frame, shown
 from functions.console.screen import PageCall, PageRoute, absent, redirect
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from functions.console.drafting import Written
+from functions.console.pages.campaigns.drafting import Written
 from shared.domain.channels.email import EMAIL
 
 SUBJECT: Final = "{{ first_name }}, this is new in our garden"

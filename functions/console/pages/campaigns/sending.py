@@ -9,7 +9,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
 from functions.console.call import Look
-from functions.console.drafting import record, shown_mailbox
+from functions.console.pages.campaigns.drafting import record, shown_mailbox
 from functions.console.pages.campaigns.view import ListView, conflict, current, in_the_way, owned
 from functions.console.screen import Denial, PageRoute, redirect
 from shared.domain.accounts import Scope

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
-from functions.console.drafting import shown_mailbox
+from functions.console.pages.campaigns.drafting import shown_mailbox
 from shared.domain.campaigns.campaign import StoredTemplate
 
 AROUND: Final = 3

@@ -5,10 +5,20 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
-from functions.console.drafting import Written, Wrong, again, channels, checked, example, once, record, written
+from functions.console.pages.campaigns.drafting import (
+    Written,
+    Wrong,
+    again,
+    channels,
+    checked,
+    example,
+    once,
+    record,
+    written,
+)
+from functions.console.pages.campaigns.previewing import SHOWING, ShownMessage, frame, shown
 from functions.console.pages.campaigns.samples import letter
 from functions.console.pages.templates.compare import differences
-from functions.console.previewing import SHOWING, ShownMessage, frame, shown
 from functions.console.screen import Denial, PageRoute, absent, redirect
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act, Event, audited

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from functions.console.call import Look
-from functions.console.drafting import Wrong, shown_mailbox
+from functions.console.pages.campaigns.drafting import Wrong, shown_mailbox
 from functions.console.rendering import POLICY
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
