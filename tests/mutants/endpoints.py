@@ -51,6 +51,14 @@ ENDPOINTS: Final = (
         f"{_ENABLED}[an old one]",
     ),
     Mutant(
+        "an endpoint that begins to take batches is left to the other pace by both",
+        12,
+        _ENDPOINT,
+        "return self.batch == later or now < self.batch_at + BOTH_PACES_MS",
+        "return self.batch == later",
+        "tests/engine/hooks/test_pace.py::test_processes_that_know_an_endpoint_as_it_was_leave_nothing_out[later-True]",
+    ),
+    Mutant(
         "an endpoint is shown as enabled before all processes know it",
         12,
         "functions/api/hooks/views.py",

@@ -30,6 +30,8 @@ LISTED_MS: Final[Millis] = 12_000
 """After so long each process knows that a namespace has endpoints: it remembers for 10 s that there are none."""
 SEEN_MS: Final[Millis] = 7_000
 """After so long each process knows an endpoint as it is: it remembers for 5 s how it was."""
+BOTH_PACES_MS: Final[Millis] = 60_000
+"""For so long after `batch` has changed, changes are handed on at both paces: processes may know it as it was."""
 _PREFIX: Final = "hook_"
 _ID: Final = re.compile(r"hook_[0-9a-hjkmnp-tv-z]{26}")
 
@@ -72,6 +74,7 @@ class Endpoint:
         url: empty for a listener.
         events: kinds of events, or EVERY_KIND.
         batch: several events of a kind are posted together.
+        batch_at: when that has changed.
         secret: version of the secret that signs.
         former: version of the secret that signs, too, until `former_until`; 0: none.
         disabled_at: since when nothing is posted.
@@ -97,6 +100,7 @@ class Endpoint:
     reason: str = ""
     proven: bool = False
     enabled_at: Millis = 0
+    batch_at: Millis = 0
     polled_at: Millis = 0
     version: int = 1
 
@@ -122,6 +126,15 @@ class Endpoint:
         if self.state is not EndpointState.ENABLED:
             return False
         return EVERY_KIND in self.events or kind in self.events
+
+    def gathers(self, now: Millis, *, later: bool) -> bool:
+        """Tell whether changes are handed on to it at a pace.
+
+        Args:
+            now: Unix milliseconds.
+            later: the pace of batches, or at once.
+        """
+        return self.batch == later or now < self.batch_at + BOTH_PACES_MS
 
     def secrets(self, now: Millis) -> tuple[int, ...]:
         """Return the versions of the secrets that sign, the current one first."""

@@ -282,7 +282,8 @@ class HookDesk:
     def _made(self, namespace: str, draft: HookDraft, by: str, record: Record) -> Endpoint | Replay | Mismatch:
         now = self._now()
         listener = draft.url is None
-        bare = Endpoint(new_endpoint_id(now), namespace, "", (), now, enabled_at=now + LISTED_MS if listener else 0)
+        bare = Endpoint(new_endpoint_id(now), namespace, "", (), now, batch=bool(draft.batch))
+        bare = replace(bare, enabled_at=now + LISTED_MS if listener else 0)
         made = replace(self._with(bare, draft), proven=listener)
         if not made.events:
             raise invalid("events", "Name at least one kind of events, or `*`.")
@@ -307,13 +308,15 @@ class HookDesk:
         if draft.description is not None and len(draft.description) > MAX_DESCRIPTION:
             raise invalid("description", f"A description has at most {MAX_DESCRIPTION} characters.")
         url = old.url if draft.url is None else self._checked(draft.url)
+        batch = old.batch if draft.batch is None else draft.batch
         return replace(
             old,
             url=url,
             proven=old.proven and (url == old.url),
             events=old.events if draft.events is None else _kinds(old.namespace, draft.events),
             description=old.description if draft.description is None else draft.description,
-            batch=old.batch if draft.batch is None else draft.batch,
+            batch=batch,
+            batch_at=old.batch_at if batch == old.batch else self._now(),
             format=draft.format or old.format,
         )
 

@@ -57,8 +57,9 @@ class HookOutbox:
         self._known: OrderedDict[str, tuple[Seconds, Sequence[Endpoint]]] = OrderedDict()
 
     def at_pace(self, namespace: str, pace: HookPace) -> Sequence[Endpoint]:
-        """Return those of the endpoints of a namespace that take batches, or that do not."""
-        return [x for x in self.endpoints(namespace) if x.batch == (pace is HookPace.LATER)]
+        """Return those of the endpoints of a namespace that take batches, or that do not; both, if it just changed."""
+        now = self._now()
+        return [x for x in self.endpoints(namespace) if x.gathers(now, later=pace is HookPace.LATER)]
 
     def endpoints(self, namespace: str) -> Sequence[Endpoint]:
         """Return the endpoints of a namespace, some seconds old, without listeners whose command has ended."""

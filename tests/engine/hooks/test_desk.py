@@ -191,7 +191,7 @@ def test_an_endpoint_is_found_in_its_own_namespace_only(office: Office) -> None:
 def test_a_change_leaves_the_rest_and_an_equal_one_writes_nothing(office: Office) -> None:
     old = office.enabled()
     new = office.desk.change(old, HookDraft(batch=True, format=HookFormat.SLACK), by="key")
-    assert new == replace(old, batch=True, format=HookFormat.SLACK, version=old.version + 1)
+    assert new == replace(old, batch=True, batch_at=office.now, format=HookFormat.SLACK, version=old.version + 1)
     assert office.desk.change(new, HookDraft(batch=True), by="key") == new
     assert [kind for kind, _ in office.audit()] == ["hook.changed", "hook.created"]
     assert (office.queue.waiting, office.hints.calls) == ({}, [])

@@ -17,7 +17,7 @@ from shared.ports import Idempotency, Mismatch, Replay, Retriable, Stored
 
 _TRIES: Final = 5
 _TEXTS: Final = ("namespace", "url", "description", "reason")
-_TIMES: Final = ("created_at", "former_until", "disabled_at", "enabled_at", "polled_at")
+_TIMES: Final = ("created_at", "former_until", "disabled_at", "enabled_at", "batch_at", "polled_at")
 _NUMBERS: Final = (*_TIMES, "secret", "former", "version")
 _FLAGS: Final = ("batch", "proven")
 _FAILED: Final = "ConditionalCheckFailed"
@@ -186,6 +186,7 @@ def _endpoint(item: Mapping[str, Any]) -> Endpoint:
         reason=text(item, "reason"),
         proven="proven" in item,
         enabled_at=number(item, "enabled_at"),
+        batch_at=number(item, "batch_at"),
         polled_at=number(item, "polled_at"),
         version=number(item, "version"),
     )
