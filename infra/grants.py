@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from aws_cdk import ArnFormat, Stack
 from aws_cdk.aws_dynamodb import Table
 
+from infra.arns import Arns
 from infra.building.function import Function
 from infra.functions.console import DRAFTED, SUPPRESSED, ConsoleConstruct
 from infra.functions.digest import DigestConstruct
@@ -17,11 +17,10 @@ from infra.functions.lists import ListsConstruct
 from infra.functions.notices import NoticesConstruct
 from infra.functions.schedules import SchedulesConstruct
 from infra.resources import encryption
-from infra.resources.storage import EXPORTS, UPLOADS, Storage
-from infra.settings import DeploymentSettings
+from infra.resources.storage import EXPORTS, UPLOADS
 from shared import contracts
 from shared.domain.channels.lookup import carried
-from shared.providers.needs import Right, needs_of
+from shared.providers.needs import needs_of
 
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
@@ -41,19 +40,8 @@ CONSUME: Final = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageV
 STREAM: Final = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
 
 
-class Grants:
-    """Grants each function what it uses.
-
-    Args:
-        stack: whose partition, account and region resources are in.
-        deployment: its settings.
-        storage: tables and bucket.
-    """
-
-    def __init__(self, stack: Stack, deployment: DeploymentSettings, storage: Storage) -> None:
-        self._stack = stack
-        self._deployment = deployment
-        self._storage = storage
+class Grants(Arns):
+    """Grants each function what it uses; made as `Arns`."""
 
     def sender(self, feedback: Feedback, lane: LaneConstruct, sender: Function) -> None:
         """Let a lane's sender consume its queues and call its provider.
@@ -124,6 +112,8 @@ class Grants:
         serve.allow("dynamodb:DeleteItem", on=tables[:1], partitions=(*SUPPRESSED, *DRAFTED))
         serve.allow("dynamodb:DeleteItem", "dynamodb:BatchWriteItem", on=tables[:1], partitions=HOOK_CALLED)
         serve.allow("sqs:SendMessage", on=[*(self._queue(q) for q in hooks.names[1:]), digest.work.queue.queue_arn])
+        dead = f"{contracts.prefix(self._deployment.stage)}-*{contracts.DEAD_ENDING}"
+        serve.allow("sqs:GetQueueAttributes", on=[self._queue(dead)])
         serve.allow("dynamodb:PutItem", "dynamodb:Query", on=[self._storage.audit.table_arn])
         serve.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("ACCOUNTS", "A#*"))
         serve.allow(*READ, *CHANGE, "dynamodb:DeleteItem", on=[console.people.table_arn])
@@ -357,42 +347,6 @@ class Grants:
                     construct.allow(*encryption.USE, on=[self._deployment.kms_key_arn])
             schedules.allow(*encryption.SEND, on=[self._deployment.kms_key_arn])
 
-    def _indexes(self, *names: str) -> list[str]:
-        return [f"{self._storage.records.table_arn}/index/{name}" for name in names]
-
     def _read_stream(self, function: Function, table: Table) -> None:
         function.allow(*STREAM, on=[self._stream(table)])
         function.allow("dynamodb:ListStreams", on=["*"])
-
-    def _stream(self, table: Table) -> str:
-        if table.table_stream_arn is None:
-            raise ValueError(f"{table.node.path} has no stream")
-        return table.table_stream_arn
-
-    def _queue(self, name: str) -> str:
-        """Return the ARN of a queue by its name: a reference from a nested stack back would be a circle."""
-        return self._stack.format_arn(service="sqs", resource=name)
-
-    def _lanes(self) -> str:
-        name = contracts.lane_queue_name(self._deployment.stage, "*")
-        return self._stack.format_arn(service="sqs", resource=name)
-
-    def _console_key(self) -> str:
-        return self._secret(f"{contracts.console_secret_name(self._deployment.stage)}-??????")
-
-    def _link_keys(self) -> str:
-        return self._secret(f"{contracts.unsubscribe_secret_name(self._deployment.stage)}-??????")
-
-    def _secret(self, name: str) -> str:
-        return self._stack.format_arn(
-            service="secretsmanager", resource="secret", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
-        )
-
-    def _places(self, right: Right) -> list[str]:
-        """Return the ARNs that a right of a provider is for."""
-        return [
-            self._stack.format_arn(
-                service=right.service, region=right.region or None, resource=kind, resource_name=name
-            )
-            for kind, name in (n.split("/") for n in right.resources)
-        ]

@@ -94,6 +94,17 @@ def _objects(deployment: DeploymentSettings) -> dict[str, str]:
     return {prefix: why for prefix, why in OBJECTS.items() if prefix != ARCHIVE or deployment.settings.archive_days}
 
 
+def _console(deployment: DeploymentSettings) -> dict[str, str]:
+    """Return what the console's pages of operators ask for; none without a console."""
+    if deployment.console is None:
+        return {}
+    dead = _HERE.format(service="sqs", name=f"{contracts.prefix(deployment.stage)}-*{contracts.DEAD_ENDING}")
+    return {
+        dead: "The console counts the dead letters of every queue of this stage, and reads none. By pattern: a list of "
+        "a hundred lanes exceeds what an inline policy may hold.",
+    }
+
+
 def wildcards(deployment: DeploymentSettings) -> dict[str, str]:
     """Return resource → reason of every wildcard within a name that a policy may have, as cdk-nag prints them."""
     lanes = _HERE.format(service="sqs", name=contracts.lane_queue_name(deployment.stage, "*"))
@@ -107,6 +118,7 @@ def wildcards(deployment: DeploymentSettings) -> dict[str, str]:
         "list of a hundred lanes exceeds what an inline policy may hold.",
         secrets: "The webhook function verifies the webhooks of every credential of this stage, by secrets that hold "
         "nothing else. By pattern: a list of a hundred secrets exceeds what an inline policy may hold.",
+        **_console(deployment),
         **_providers(deployment),
     }
 

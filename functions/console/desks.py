@@ -4,10 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from shared import contracts
 from shared.adapters.dynamo.audit import DynamoJournal
+from shared.adapters.dynamo.credentials.switchboard import Setting, Switchboard
 from shared.adapters.dynamo.digests.pages import DynamoWindowPages
 from shared.adapters.dynamo.notices.waiting import DynamoWaiting
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
+from shared.adapters.sqs import SqsQueue
 from shared.bootstrap import Deployment
 from shared.bootstrap.digesting import Digesting
 from shared.bootstrap.hooking import Hooking
@@ -18,6 +21,8 @@ from shared.engine.hooks.desk import HookDesk
 from shared.engine.mails.moves import MailMoves
 from shared.ports import Journal, Mails, Notices, Notifiers, WaitingNotices
 from shared.ports.digests import WindowPages
+
+__all__ = ["Desks", "DigestRoom", "MailRoom", "NoticeRoom", "Setting", "build_desks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,10 @@ class Desks:
     digests: Callable[[], DigestRoom]
     mails: Callable[[], MailRoom]
     notices: Callable[[], NoticeRoom]
+    switches: Switchboard
+    """What operators pause, slow and resume."""
+    dead_letters: Callable[[str], int]
+    """About how many dead letters a queue has, by its name without the prefix."""
 
 
 def build_desks(deployment: Deployment) -> Desks:
@@ -68,6 +77,10 @@ def build_desks(deployment: Deployment) -> Desks:
         digests=cache(lambda: _digests(deployment)),
         mails=cache(lambda: _mails(deployment)),
         notices=cache(lambda: _notices(deployment)),
+        switches=Switchboard(
+            client, records=table, ops=deployment.ops_table, clock=clock, audit_days=days, homes=homes
+        ),
+        dead_letters=lambda name: _dead(deployment, name),
     )
 
 
@@ -88,3 +101,8 @@ def _notices(deployment: Deployment) -> NoticeRoom:
     parts = Noticing(deployment)
     waiting = DynamoWaiting(deployment.dynamo, records=deployment.records_table)
     return NoticeRoom(parts.notices, parts.notifiers, waiting)
+
+
+def _dead(deployment: Deployment, name: str) -> int:
+    url = contracts.dead_queue_url(deployment.env[contracts.ENV_LANE_URL_PREFIX], name)
+    return SqsQueue(deployment.sqs, url, deployment.clock).count()

@@ -112,6 +112,7 @@ def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
     visitor = _visitor(look)
     seen["user"] = visitor.person.user.id
     seen["about"] = [name for name in look.path.values() if is_id(name)]
+    _refuse_stranger(screen, visitor)
     _refuse_forged(look, visitor)
     known = PageCall(look.request, look.services, look.path, visitor, None, look.form)
     if "account" not in look.path:
@@ -125,6 +126,12 @@ def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
     if not allowed.may(screen.scope):
         raise Denial(403, "You may not do this", f"Your role in this account is {role.value}. Ask an admin of it.")
     return allowed
+
+
+def _refuse_stranger(screen: PageRoute, visitor: SignedIn) -> None:
+    """Refuse who is no operator a page of operators."""
+    if screen.operators and not visitor.person.user.operator:
+        raise absent("page")
 
 
 def _refuse_forged(look: Look, visitor: SignedIn) -> None:

@@ -1,8 +1,9 @@
 """What lists of the console share: kinds of jobs and keys, filters, and places to go on from, sealed for an account."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import urlencode
 
 from functions.console.call import Look
@@ -10,6 +11,7 @@ from functions.console.screen import Denial
 from shared.domain.jobs.job import DIGEST, MAIL, NOTICE
 from shared.domain.namespaces import KeyKind, namespace, team_space
 
+T = TypeVar("T")
 KINDS: Final = ("batch", "campaign", DIGEST, NOTICE, MAIL)
 """Kinds of jobs; each has its own place in the index."""
 KEYS: Final = tuple(kind.value for kind in KeyKind)
@@ -98,6 +100,20 @@ def paging(look: Look, after: str, **filters: str) -> ListPages:
         first=f"?{first}" if look.request.query.get("cursor") else "",
         next=f"?{urlencode({**kept, 'cursor': cursor(look, after)})}" if after else "",
     )
+
+
+def cut(look: Look, rows: Sequence[T]) -> tuple[Sequence[T], str]:
+    """Return the page of a short list that is read at once, and the place to go on from, empty at its end.
+
+    Args:
+        look: the visit.
+        rows: the whole list.
+    """
+    begin = place(look) or "0"
+    if not (begin.isascii() and begin.isdecimal()):
+        raise BAD_PLACE
+    end = int(begin) + PAGE
+    return rows[int(begin) : end], str(end) if end < len(rows) else ""
 
 
 def _use(look: Look) -> str:

@@ -51,8 +51,16 @@ MENU: Final[tuple[tuple[str, tuple[Section, ...]], ...]] = (
         (
             Section("Suppressions", f"{ACCOUNT}/suppressions"),
             Section("Hooks", f"{ACCOUNT}/hooks"),
+            Section("Keys", f"{ACCOUNT}/keys", Scope.ADMIN),
             Section("Members", f"{ACCOUNT}/members"),
             Section("Audit log", f"{ACCOUNT}/audit", Scope.ADMIN),
+        ),
+    ),
+    (
+        "Run",
+        (
+            Section("Credentials", "credentials", operators=True),
+            Section("Dead letters", "dead-letters", operators=True),
         ),
     ),
 )

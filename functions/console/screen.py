@@ -107,6 +107,7 @@ class PageRoute:
         handler: what answers.
         scope: what the visitor's role must include, in the account of the path.
         public: no session is needed, and no form's token is asked for.
+        operators: only for operators; it does not exist for others.
     """
 
     method: str
@@ -115,6 +116,7 @@ class PageRoute:
     handler: Callable[[PageCall[Any]], Answer]
     scope: Scope = Scope.READ
     public: bool = False
+    operators: bool = False
 
 
 def home_of(request: Request) -> str:

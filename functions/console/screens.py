@@ -6,11 +6,15 @@ from functions.console import files
 from functions.console.pages.accounts import routes as accounts
 from functions.console.pages.audit import routes as audit
 from functions.console.pages.campaigns import routes as campaigns
+from functions.console.pages.credentials import changes as credential_changes
+from functions.console.pages.credentials import routes as credentials
+from functions.console.pages.dead_letters import routes as dead_letters
 from functions.console.pages.digests import routes as digests
 from functions.console.pages.hooks import changes as hook_changes
 from functions.console.pages.hooks import routes as hooks
 from functions.console.pages.jobs import changes as job_changes
 from functions.console.pages.jobs import routes as jobs
+from functions.console.pages.keys import routes as keys
 from functions.console.pages.mails import routes as mails
 from functions.console.pages.members import routes as members
 from functions.console.pages.messages import routes as messages
@@ -27,6 +31,9 @@ ROUTES: Final[tuple[PageRoute, ...]] = (
     *style.ROUTES,
     *sign_in.ROUTES,
     *accounts.ROUTES,
+    *credentials.ROUTES,
+    *credential_changes.ROUTES,
+    *dead_letters.ROUTES,
     *overview.ROUTES,
     *jobs.ROUTES,
     *job_changes.ROUTES,
@@ -40,5 +47,6 @@ ROUTES: Final[tuple[PageRoute, ...]] = (
     *mails.ROUTES,
     *hooks.ROUTES,
     *hook_changes.ROUTES,
+    *keys.ROUTES,
     *audit.ROUTES,
 )

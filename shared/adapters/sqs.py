@@ -107,6 +107,10 @@ class SqsQueue:
 
     def is_empty(self) -> bool:
         """Tell whether nothing waits, is delayed or is in flight; approximate, as SQS's figures are."""
+        return self.count() == 0
+
+    def count(self) -> int:
+        """Return about how many messages wait, are delayed or are in flight."""
         try:
             found = self._client.get_queue_attributes(QueueUrl=self._url, AttributeNames=_COUNTS)["Attributes"]
         except ClientError as error:
@@ -115,7 +119,7 @@ class SqsQueue:
             raise
         except (BotoConnectionError, HTTPClientError) as error:
             raise Retriable("sqs") from error
-        return all(int(found.get(name, 0)) == 0 for name in _COUNTS)
+        return sum(int(found.get(name, 0)) for name in _COUNTS)
 
     def _send_batch(self, batch: Sequence[str], common: dict[str, Any]) -> None:
         waiting = {str(n): {"Id": str(n), "MessageBody": body, **common} for n, body in enumerate(batch)}

@@ -154,6 +154,25 @@ def prefix(stage: str) -> str:
     return f"posthaste-{stage}"
 
 
+DEAD_ENDING: Final = "-dlq"
+"""Ends the name of a queue with dead letters."""
+QUEUES: Final = (
+    *("feedback", "due", "ingest", "export", "inbox", "digest", "hooks", "calls", "calls-slow"),
+    *("plan", "log", "sweep", "notices", "gather_hooks", "call_hooks"),
+)
+"""What has dead letters besides lanes, without the prefix; to those of the second line come reports of failed runs."""
+
+
+def dead_queue_url(lanes: str, name: str) -> str:
+    """Return the URL of a queue of dead letters.
+
+    Args:
+        lanes: the value of `ENV_LANE_URL_PREFIX`.
+        name: of the queue whose they are, without the prefix, e.g. `feedback` or `lane-test`.
+    """
+    return f"{lanes.removesuffix('lane-')}{name}{DEAD_ENDING}"
+
+
 def lane_queue_name(stage: str, credential_id: str) -> str:
     """Return the queue name of a credential's lane; its dead-letter queue is this name + `-dlq`."""
     return f"{prefix(stage)}-lane-{credential_id}"

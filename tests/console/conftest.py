@@ -15,6 +15,7 @@ from functions.console.rendering import Pages
 from functions.console.services import ConsoleServices, sign_in_limits
 from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
 from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.credentials.switchboard import Switchboard
 from shared.adapters.dynamo.people.people import DynamoPeople
 from shared.bootstrap.campaigning import CampaignDesk, known_senders
 from shared.contracts.console import ConsoleSettings
@@ -126,6 +127,14 @@ def build_desks(api: Api) -> Desks:
         digests=lambda: DigestRoom(digests.desk, digests.pages),
         mails=lambda: MailRoom(mails.mails, mails.moves),
         notices=lambda: NoticeRoom(notices.notices, notices.notifiers, notices.waiting),
+        switches=Switchboard(
+            api.client,
+            records=api.tables.records,
+            ops=api.tables.ops,
+            clock=api.world.clock,
+            homes=api.tables.alone,
+        ),
+        dead_letters=lambda name: {"feedback": 3, "lane-one": 1}.get(name, 0),
     )
 
 

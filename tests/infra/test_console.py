@@ -131,6 +131,16 @@ def test_only_the_console_s_pages_may_put_files_from_a_browser(with_console: Tem
     assert "CorsConfiguration" not in without
 
 
+def test_the_console_counts_dead_letters_and_reads_none(with_console: Template) -> None:
+    may = {a for s in with_console.statements("console") if any("-dlq" in r for r in s.resources) for a in s.actions}
+    assert may == {"sqs:GetQueueAttributes"}
+    assert "sqs:ReceiveMessage" not in with_console.actions("console")
+    names = {q["QueueName"] for q in with_console.of("SQS::Queue").values() if q["QueueName"].endswith(DEAD_ENDING)}
+    found = {name.removeprefix("posthaste-dev-").removesuffix(DEAD_ENDING) for name in names}
+    assert {x for x in found if not x.startswith("lane-")} == set(QUEUES), "the page shows every queue"
+    assert dead_queue_url("https://sqs/posthaste-dev-lane-", "feedback") == "https://sqs/posthaste-dev-feedback-dlq"
+
+
 def test_its_pages_are_behind_the_api_s_address(with_console: Template) -> None:
     routes = {row["RouteKey"] for row in with_console.of("ApiGatewayV2::Route").values()}
     assert {"ANY /console", "ANY /console/{proxy+}"} <= routes

@@ -27,6 +27,7 @@ class Question:
         back: address of the page that it came from, below the account.
         fields: what the form holds besides, by name.
         danger: it takes something away.
+        reason: the form has a field for why.
     """
 
     section: str
@@ -37,6 +38,7 @@ class Question:
     back: str
     fields: Mapping[str, str] = field(default_factory=dict)
     danger: bool = True
+    reason: bool = False
 
 
 def ask(look: Look, question: Question) -> Answer:

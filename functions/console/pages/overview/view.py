@@ -76,7 +76,7 @@ def overview(look: Look) -> Overview:
         flow=charts.flow(_every_day(found, last) if found else []),
         sums=_sums([day.amounts for day in found]),
         providers=_providers(found),
-        credentials=[_credential(c, states.result()[c.id]) for c in mine],
+        credentials=[credential_row(c, states.result()[c.id]) for c in mine],
         jobs=rows,
         rate=rate,
     )
@@ -117,7 +117,8 @@ def _providers(found: Sequence[Day]) -> list[ProviderRow]:
     return rows
 
 
-def _credential(credential: Credential, state: CredentialState) -> CredentialRow:
+def credential_row(credential: Credential, state: CredentialState) -> CredentialRow:
+    """Return a credential as people read it."""
     rate = state.rate(credential.rate)
     return CredentialRow(
         id=credential.id,

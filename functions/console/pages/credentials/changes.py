@@ -1,0 +1,106 @@
+"""Operators pause, resume and slow a credential, or all of them, and close a breaker."""
+
+from collections.abc import Callable
+from typing import Final
+
+from functions.console.call import Look
+from functions.console.pages.asking import Question, ask
+from functions.console.pages.credentials.view import named_lane
+from functions.console.screen import Denial, PageRoute, redirect
+from shared.domain.lanes.switches import EVERYTHING, Switch
+from shared.web.http import Answer
+
+SECTION: Final = "Credentials"
+MAX_REASON: Final = 100
+NO_RATE: Final = Denial(422, "This is no rate", "Type messages per second, as in 20, or 0 for the declared rate.")
+
+
+def ask_to_pause(look: Look) -> Answer:
+    """Ask whether nothing is to be sent through a credential."""
+    row = named_lane(look)
+    what = "messages in flight still go out. Everything else waits for it, or takes another credential of its route."
+    name = row.declared.id
+    return ask(
+        look, Question(SECTION, f"Pause {name}?", row.shown.in_flight, what, "Pause", "credentials", reason=True)
+    )
+
+
+def ask_to_pause_all(look: Look) -> Answer:
+    """Ask whether the whole deployment is to send nothing."""
+    count = len(look.services.settings.credentials)
+    what = "credentials send nothing from now on, for any account. What is accepted waits."
+    question = Question(SECTION, "Pause the whole deployment?", count, what, "Pause all", "credentials", reason=True)
+    return ask(look, question)
+
+
+def ask_for_rate(look: Look) -> Answer:
+    """Ask for a credential's present rate."""
+    return look.services.pages.page(look, "credentials/rate.html", {"row": named_lane(look)})
+
+
+def pause(look: Look) -> Answer:
+    """Pause a credential."""
+    switch = Switch(credential=named_lane(look).declared.id)
+    return _done(look, lambda by, why: look.services.desks.switches.pause(switch, by=by, reason=why))
+
+
+def resume(look: Look) -> Answer:
+    """End a credential's pause."""
+    switch = Switch(credential=named_lane(look).declared.id)
+    return _done(look, lambda by, why: look.services.desks.switches.resume(switch, by=by, reason=why))
+
+
+def close_breaker(look: Look) -> Answer:
+    """Have a credential that is avoided called again."""
+    name = named_lane(look).declared.id
+    return _done(look, lambda by, why: look.services.desks.switches.close_breaker(name, by=by, reason=why))
+
+
+def set_rate(look: Look) -> Answer:
+    """Set a credential's present rate, up to the declared one."""
+    declared = named_lane(look).declared
+    try:
+        rate = float(look.form.get("rate", ""))
+    except ValueError:
+        raise NO_RATE from None
+    board = look.services.desks.switches
+    return _done(look, lambda by, why: board.set_rate(declared.id, rate, ceiling=declared.rate, by=by, reason=why))
+
+
+def pause_all(look: Look) -> Answer:
+    """Pause everything."""
+    return _done(look, lambda by, why: look.services.desks.switches.pause(EVERYTHING, by=by, reason=why))
+
+
+def resume_all(look: Look) -> Answer:
+    """End the pause of everything."""
+    return _done(look, lambda by, why: look.services.desks.switches.resume(EVERYTHING, by=by, reason=why))
+
+
+def _done(look: Look, change: Callable[[str, str], bool]) -> Answer:
+    """Turn a switch in the visitor's name; one that is so already stays."""
+    reason = look.form.get("reason", "").strip() or "operator"
+    if len(reason) > MAX_REASON:
+        raise Denial(422, "This reason is too long", f"Type up to {MAX_REASON} characters.")
+    try:
+        change(look.who.person.user.actor, reason)
+    except ValueError as refused:
+        raise Denial(422, "Nothing was changed", f"{refused}.") from None
+    return redirect(f"{look.home}credentials")
+
+
+_ONE: Final = "/console/credentials/{credential}"
+ROUTES: Final = tuple(
+    PageRoute(method, path, name, handler, operators=True)
+    for method, path, name, handler in (
+        ("GET", "/console/credentials/all/pause", "ask to pause all", ask_to_pause_all),
+        ("POST", "/console/credentials/all/pause", "pause all", pause_all),
+        ("POST", "/console/credentials/all/resume", "resume all", resume_all),
+        ("GET", f"{_ONE}/pause", "ask to pause a credential", ask_to_pause),
+        ("POST", f"{_ONE}/pause", "pause a credential", pause),
+        ("POST", f"{_ONE}/resume", "resume a credential", resume),
+        ("GET", f"{_ONE}/rate", "ask for a rate", ask_for_rate),
+        ("POST", f"{_ONE}/rate", "set a rate", set_rate),
+        ("POST", f"{_ONE}/close", "close a breaker", close_breaker),
+    )
+)

@@ -1,0 +1,60 @@
+"""Names of the stack's resources as IAM takes them."""
+
+from aws_cdk import ArnFormat, Stack
+from aws_cdk.aws_dynamodb import Table
+
+from infra.resources.storage import Storage
+from infra.settings import DeploymentSettings
+from shared import contracts
+from shared.providers.needs import Right
+
+
+class Arns:
+    """ARNs of resources, and of those that a pattern names.
+
+    Args:
+        stack: whose partition, account and region resources are in.
+        deployment: its settings.
+        storage: tables and bucket.
+    """
+
+    def __init__(self, stack: Stack, deployment: DeploymentSettings, storage: Storage) -> None:
+        self._stack = stack
+        self._deployment = deployment
+        self._storage = storage
+
+    def _indexes(self, *names: str) -> list[str]:
+        return [f"{self._storage.records.table_arn}/index/{name}" for name in names]
+
+    def _stream(self, table: Table) -> str:
+        if table.table_stream_arn is None:
+            raise ValueError(f"{table.node.path} has no stream")
+        return table.table_stream_arn
+
+    def _queue(self, name: str) -> str:
+        """Return the ARN of a queue by its name: a reference from a nested stack back would be a circle."""
+        return self._stack.format_arn(service="sqs", resource=name)
+
+    def _lanes(self) -> str:
+        name = contracts.lane_queue_name(self._deployment.stage, "*")
+        return self._stack.format_arn(service="sqs", resource=name)
+
+    def _console_key(self) -> str:
+        return self._secret(f"{contracts.console_secret_name(self._deployment.stage)}-??????")
+
+    def _link_keys(self) -> str:
+        return self._secret(f"{contracts.unsubscribe_secret_name(self._deployment.stage)}-??????")
+
+    def _secret(self, name: str) -> str:
+        return self._stack.format_arn(
+            service="secretsmanager", resource="secret", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
+        )
+
+    def _places(self, right: Right) -> list[str]:
+        """Return the ARNs that a right of a provider is for."""
+        return [
+            self._stack.format_arn(
+                service=right.service, region=right.region or None, resource=kind, resource_name=name
+            )
+            for kind, name in (n.split("/") for n in right.resources)
+        ]

@@ -1,0 +1,159 @@
+"""Pages of operators: credentials that are paused, slowed and resumed, dead letters; and the keys of an account."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from functions.console.screens import ROUTES
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.credentials.breakers import DynamoBreakers
+from shared.domain.accounts import Scope
+from shared.domain.audit import EVERYONE, Log
+from shared.domain.lanes.breaker import BreakerState
+from shared.domain.lanes.switches import EVERYTHING, Switch
+from shared.domain.people import Identity, Role
+from tests.console.conftest import Console
+from tests.fakes.clock import FakeClock
+
+OLGA = Identity("github", "3", "Olga")
+ONE = Switch(credential="one")
+EVIL = "<script>alert(1)</script>"
+
+
+def shown(console: Console, path: str) -> str:
+    got = console.get(path)
+    assert got.status == 200, got.text
+    return got.text
+
+
+def press(console: Console, path: str, **fields: str) -> int:
+    return console.post(path, **fields).status
+
+
+def acts(console: Console) -> list[tuple[str, str]]:
+    return [(e.kind, e.actor) for e in console.services.desks.journal.since(EVERYONE, Log.AUDIT, 0)]
+
+
+def test_who_is_no_operator_finds_none_of_their_pages(console: Console) -> None:
+    console.member()
+    pages = [r for r in ROUTES if r.operators]
+    assert len(pages) > 10
+    for route in pages:
+        path = route.path.removeprefix("/console").format(credential="one")
+        got = console.post(path, rate="1") if route.method == "POST" else console.get(path)
+        assert got.status == 404, route.name
+    assert not console.services.desks.switches.read(ONE)[ONE].switches.paused
+    assert ">Credentials</a>" not in console.shown()
+
+
+def test_a_credential_is_paused_after_a_question_and_resumed(console: Console) -> None:
+    console.sign_in(OLGA)
+    assert re.findall(r'<th scope="row">(\w+)<', shown(console, "/credentials")) == ["one", "two", "theirs", "texts"]
+    asked = shown(console, "/credentials/one/pause")
+    assert "Pause one?" in asked
+    assert "<b>0</b> messages in flight still go out" in asked
+    assert not console.services.desks.switches.read(ONE)[ONE].switches.paused, "a question changes nothing"
+    assert press(console, "/credentials/one/pause", reason="invoice unpaid") == 303
+    page = shown(console, "/credentials?state=paused")
+    assert re.findall(r'<th scope="row">(\w+)<', page) == ["one"]
+    assert "invoice unpaid" in page
+    assert press(console, "/credentials/one/resume") == 303
+    assert "No such credentials" in shown(console, "/credentials?state=paused")
+    assert acts(console) == [("credential.paused", "user:Olga"), ("credential.resumed", "user:Olga")]
+
+
+def test_a_rate_is_set_up_to_the_declared_one(console: Console) -> None:
+    console.sign_in(OLGA)
+    assert "<b>100</b> of 100 messages a second" in shown(console, "/credentials/one/rate")
+    assert press(console, "/credentials/one/rate", rate="20") == 303
+    page = shown(console, "/credentials")
+    assert "slowed" in page
+    assert "<small>of 100</small>" in page
+    for wrong in ("101", "-1", "nan", "inf", "fast", ""):
+        assert press(console, "/credentials/one/rate", rate=wrong) == 422, wrong
+    assert console.services.desks.switches.read(ONE)[ONE].switches.rate == 20
+    assert press(console, "/credentials/one/rate", rate="0") == 303
+    assert console.services.desks.switches.read(ONE)[ONE].switches.rate == 0
+    assert press(console, "/credentials/nosuch/rate", rate="1") == 404
+
+
+def test_the_whole_deployment_is_paused_and_resumed(console: Console) -> None:
+    console.sign_in(OLGA)
+    assert "<b>4</b> credentials send nothing" in shown(console, "/credentials/all/pause")
+    assert press(console, "/credentials/all/pause", reason="a flood") == 303
+    page = shown(console, "/credentials")
+    assert "The whole deployment is paused" in page
+    assert "a flood" in page
+    assert press(console, "/credentials/all/resume") == 303
+    assert not console.services.desks.switches.read(EVERYTHING)[EVERYTHING].switches.paused
+    assert {x for x, _ in acts(console)} == {"deployment.paused", "deployment.resumed"}
+
+
+def test_a_breaker_is_closed_by_hand(console: Console, clock: FakeClock) -> None:
+    breakers = DynamoBreakers(Dynamo(console.api.client), console.api.tables.ops)
+    closed = breakers.read(["one"])["one"]
+    opened = replace(closed, state=BreakerState.OPEN, reason="provider_error", since=clock.ms, version=1)
+    assert breakers.swap(closed, opened) == opened
+    console.sign_in(OLGA)
+    assert "provider_error, since" in shown(console, "/credentials?state=avoided")
+    assert press(console, "/credentials/one/close") == 303
+    assert breakers.read(["one"])["one"].closed
+    assert acts(console) == [("credential.breaker_closed", "user:Olga")]
+
+
+@pytest.mark.parametrize("reason", ["ask ann@example.org", "x" * 101])
+def test_a_reason_without_addresses_is_asked_for(console: Console, reason: str) -> None:
+    console.sign_in(OLGA)
+    assert press(console, "/credentials/one/pause", reason=reason) == 422
+    assert not console.services.desks.switches.read(ONE)[ONE].switches.paused
+    assert press(console, "/credentials/one/pause", reason=EVIL) == 303
+    page = shown(console, "/credentials")
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_dead_letters_are_counted_and_the_command_is_shown(console: Console) -> None:
+    console.sign_in(OLGA)
+    page = shown(console, "/dead-letters")
+    assert "<b>4</b> in" in page
+    assert re.findall(r"<code>posthaste redrive ([a-z-]+)</code>", page) == ["feedback", "lane-one"]
+    only = shown(console, "/dead-letters?only=with+dead+letters")
+    assert re.findall(r'<th scope="row">([a-z-]+)<', only) == ["feedback", "lane-one"]
+
+
+def test_keys_are_listed_with_their_last_use_and_the_commands(console: Console, clock: FakeClock) -> None:
+    accounts = console.services.accounts
+    accounts.create_key(console.account, name=EVIL, test=True)
+    old, _ = accounts.create_key(console.account, name="Old", expires=clock.ms + 1)
+    clock.advance(1)
+    console.api.call("GET", "/jobs")
+    console.member()
+    page = console.shown("/keys")
+    assert page.count('<span class="badge') == 3
+    assert "<script>alert" not in page
+    assert old not in page
+    assert f"posthaste key create {console.account}" in page
+    assert "posthaste key revoke" in page
+    assert "&lt;script&gt;" in console.shown("/keys?keys=test")
+    assert console.shown("/keys?state=expired").count("expired</span>") == 1
+    assert console.shown("/keys?state=in+use").count("in use</span>") == 1
+    assert "No such keys" in console.shown("/keys?keys=team")
+
+
+def test_keys_page(console: Console) -> None:
+    for n in range(55):
+        console.services.accounts.create_key(console.account, name=f"k{n}", scopes=(Scope.READ,))
+    console.member()
+    page = console.shown("/keys?state=never+used")
+    more = re.search(r'href="(\?[^"]+)">Next page', page)
+    assert more is not None
+    page += console.shown("/keys" + more[1].replace("&amp;", "&"))
+    assert len(set(re.findall(r">(k\d+)</a>", page))) == 55
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.SENDER])
+def test_only_an_admin_sees_keys(console: Console, role: Role) -> None:
+    console.member(role=role)
+    assert console.get(f"/{console.account}/keys").status == 403
+    assert not {r for r in ROUTES if "/keys" in r.path and r.method == "POST"}, "no function makes or changes a key"
