@@ -39,6 +39,12 @@ class Arns:
         name = contracts.lane_queue_name(self._deployment.stage, "*")
         return self._stack.format_arn(service="sqs", resource=name)
 
+    def _alarms(self) -> str:
+        """Return the ARN of every alarm: a list by prefix is asked for all of them, and shows no more than states."""
+        return self._stack.format_arn(
+            service="cloudwatch", resource="alarm", resource_name="*", arn_format=ArnFormat.COLON_RESOURCE_NAME
+        )
+
     def _console_key(self) -> str:
         return self._secret(f"{contracts.console_secret_name(self._deployment.stage)}-??????")
 

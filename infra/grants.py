@@ -114,6 +114,8 @@ class Grants(Arns):
         serve.allow("sqs:SendMessage", on=[*(self._queue(q) for q in hooks.names[1:]), digest.work.queue.queue_arn])
         dead = f"{contracts.prefix(self._deployment.stage)}-*{contracts.DEAD_ENDING}"
         serve.allow("sqs:GetQueueAttributes", on=[self._queue(dead)])
+        if not self._deployment.local:
+            serve.allow("cloudwatch:DescribeAlarms", on=[self._alarms()])
         serve.allow("dynamodb:PutItem", "dynamodb:Query", on=[self._storage.audit.table_arn])
         serve.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("ACCOUNTS", "A#*"))
         serve.allow(*READ, *CHANGE, "dynamodb:DeleteItem", on=[console.people.table_arn])

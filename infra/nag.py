@@ -100,6 +100,8 @@ def _console(deployment: DeploymentSettings) -> dict[str, str]:
         return {}
     dead = _HERE.format(service="sqs", name=f"{contracts.prefix(deployment.stage)}-*{contracts.DEAD_ENDING}")
     return {
+        _HERE.format(service="cloudwatch", name="alarm:*"): "The console shows operators which alarms are raised. "
+        "CloudWatch judges a list by prefix as one of all alarms.",
         dead: "The console counts the dead letters of every queue of this stage, and reads none. By pattern: a list of "
         "a hundred lanes exceeds what an inline policy may hold.",
     }

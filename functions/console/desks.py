@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from shared import contracts
+from shared.adapters.alarms import RaisedAlarm, RaisedAlarms
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.credentials.switchboard import Setting, Switchboard
 from shared.adapters.dynamo.digests.pages import DynamoWindowPages
@@ -22,7 +23,7 @@ from shared.engine.mails.moves import MailMoves
 from shared.ports import Journal, Mails, Notices, Notifiers, WaitingNotices
 from shared.ports.digests import WindowPages
 
-__all__ = ["Desks", "DigestRoom", "MailRoom", "NoticeRoom", "Setting", "build_desks"]
+__all__ = ["Desks", "DigestRoom", "MailRoom", "NoticeRoom", "RaisedAlarm", "Setting", "build_desks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class Desks:
     """What operators pause, slow and resume."""
     dead_letters: Callable[[str], int]
     """About how many dead letters a queue has, by its name without the prefix."""
+    alarms: RaisedAlarms
 
 
 def build_desks(deployment: Deployment) -> Desks:
@@ -81,6 +83,7 @@ def build_desks(deployment: Deployment) -> Desks:
             client, records=table, ops=deployment.ops_table, clock=clock, audit_days=days, homes=homes
         ),
         dead_letters=lambda name: _dead(deployment, name),
+        alarms=_alarms(deployment),
     )
 
 
@@ -106,3 +109,10 @@ def _notices(deployment: Deployment) -> NoticeRoom:
 def _dead(deployment: Deployment, name: str) -> int:
     url = contracts.dead_queue_url(deployment.env[contracts.ENV_LANE_URL_PREFIX], name)
     return SqsQueue(deployment.sqs, url, deployment.clock).count()
+
+
+def _alarms(deployment: Deployment) -> RaisedAlarms:
+    """Return the deployment's alarms; the local cloud has none."""
+    local = deployment.env.get(contracts.ENV_LOOPBACK)
+    client = None if local else deployment.aws.later("cloudwatch")
+    return RaisedAlarms(client, f"{contracts.prefix(deployment.settings.stage)}-", deployment.clock)

@@ -25,7 +25,7 @@ PACKAGES: Final = ("functions", "shared")
 LOCK: Final = "requirements/runtime.txt"
 LAMBDA_PYTHON: Final = "3.13"
 LAMBDA_PLATFORM: Final = "aarch64-manylinux2014"
-SERVICES: Final = ("dynamodb", "dynamodbstreams", "lambda", "s3", "scheduler", "secretsmanager", "sqs")
+SERVICES: Final = ("cloudwatch", "dynamodb", "dynamodbstreams", "lambda", "s3", "scheduler", "secretsmanager", "sqs")
 """AWS services that the functions have clients of. Of 430 models in botocore, 27 of its 29 MB, these are left."""
 TASK: Final = "/var/task"
 """Where Lambda has the asset: the place that bytecode names in traces."""

@@ -13,6 +13,7 @@ from functions.console.desks import Desks, DigestRoom, MailRoom, NoticeRoom
 from functions.console.handler import respond
 from functions.console.rendering import Pages
 from functions.console.services import ConsoleServices, sign_in_limits
+from shared.adapters.alarms import RaisedAlarms
 from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.switchboard import Switchboard
@@ -134,6 +135,7 @@ def build_desks(api: Api) -> Desks:
             clock=api.world.clock,
             homes=api.tables.alone,
         ),
+        alarms=RaisedAlarms(None, "posthaste-dev-", api.world.clock),
         dead_letters=lambda name: {"feedback": 3, "lane-one": 1}.get(name, 0),
     )
 

@@ -141,6 +141,10 @@ def test_the_console_counts_dead_letters_and_reads_none(with_console: Template) 
     assert dead_queue_url("https://sqs/posthaste-dev-lane-", "feedback") == "https://sqs/posthaste-dev-feedback-dlq"
 
 
+def test_the_console_lists_alarms_and_changes_none(with_console: Template) -> None:
+    assert {a for a in with_console.actions("console") if a.startswith("cloudwatch:")} == {"cloudwatch:DescribeAlarms"}
+
+
 def test_its_pages_are_behind_the_api_s_address(with_console: Template) -> None:
     routes = {row["RouteKey"] for row in with_console.of("ApiGatewayV2::Route").values()}
     assert {"ANY /console", "ANY /console/{proxy+}"} <= routes

@@ -4,6 +4,7 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
+from functions.console.pages.alarms import raised
 from functions.console.pages.credentials.view import CONDITIONS, lanes
 from functions.console.screen import PageRoute
 from shared.web.http import Answer
@@ -19,6 +20,7 @@ def credentials(look: Look) -> Answer:
     context = {
         "rows": shown,
         "everything": everything,
+        "alarms": raised(look),
         "count": len(services.settings.credentials),
         "state": state,
         "states": CONDITIONS,

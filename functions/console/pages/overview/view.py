@@ -8,7 +8,9 @@ from typing import Final
 from functions.console import charts
 from functions.console.call import Look
 from functions.console.charts import Flow
+from functions.console.desks import RaisedAlarm
 from functions.console.lists import KINDS
+from functions.console.pages.alarms import raised
 from functions.console.pages.jobs.view import JobRow, row
 from shared.contracts import Credential
 from shared.domain.jobs.states import JobState
@@ -61,6 +63,8 @@ class Overview:
     jobs: Sequence[JobRow]
     rate: float
     """Messages per second at which open jobs go out."""
+    alarms: Sequence[RaisedAlarm] | None
+    """That are raised, for operators only; None: they cannot be read."""
 
 
 def overview(look: Look) -> Overview:
@@ -79,6 +83,7 @@ def overview(look: Look) -> Overview:
         credentials=[credential_row(c, states.result()[c.id]) for c in mine],
         jobs=rows,
         rate=rate,
+        alarms=raised(look),
     )
 
 

@@ -1,0 +1,17 @@
+"""Alarms that are raised, for operators; a page is shown without them if they cannot be read."""
+
+from collections.abc import Sequence
+
+from functions.console.call import Look
+from functions.console.desks import RaisedAlarm
+from shared.ports import Retriable
+
+
+def raised(look: Look) -> Sequence[RaisedAlarm] | None:
+    """Return the alarms that a visitor may see; None: they cannot be read just now."""
+    if not look.who.person.user.operator:
+        return ()
+    try:
+        return look.services.desks.alarms.read()
+    except Retriable:
+        return None
