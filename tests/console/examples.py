@@ -281,6 +281,7 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "ask to pause a credential": lambda _: ("credentials/one/pause",),
     "ask to pause all": lambda _: ("credentials/all/pause",),
     "ask for a rate": lambda _: ("credentials/one/rate",),
+    "ask to pause an account": lambda x: (f"{x.account}/pause",),
     "dead letters": lambda _: ("dead-letters",),
     "webhooks": lambda x: (f"{x.account}/hooks", f"{x.account}/hooks?keys=test"),
     "webhook": lambda x: (f"{x.account}/hooks/{x.hook}",),

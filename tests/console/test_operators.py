@@ -40,7 +40,7 @@ def test_who_is_no_operator_finds_none_of_their_pages(console: Console) -> None:
     pages = [r for r in ROUTES if r.operators]
     assert len(pages) > 10
     for route in pages:
-        path = route.path.removeprefix("/console").format(credential="one")
+        path = route.path.removeprefix("/console").format(credential="one", account=console.account)
         got = console.post(path, rate="1") if route.method == "POST" else console.get(path)
         assert got.status == 404, route.name
     assert not console.services.desks.switches.read(ONE)[ONE].switches.paused
@@ -157,3 +157,34 @@ def test_only_an_admin_sees_keys(console: Console, role: Role) -> None:
     console.member(role=role)
     assert console.get(f"/{console.account}/keys").status == 403
     assert not {r for r in ROUTES if "/keys" in r.path and r.method == "POST"}, "no function makes or changes a key"
+
+
+def test_operators_find_an_account_and_pause_it_after_a_question(console: Console) -> None:
+    other = console.services.accounts.create_account("Other", [])
+    console.api.accepted(("a@example.org",))
+    console.sign_in(OLGA)
+    assert {console.account, other} <= set(re.findall(r"<small>(acc_\w+)</small>", shown(console, "")))
+    assert re.findall(r"<small>(acc_\w+)</small>", shown(console, "?name=oTH")) == [other]
+    assert re.findall(r"<small>(acc_\w+)</small>", shown(console, f"?name={other}")) == [other]
+    assert "No such accounts" in shown(console, "?name=zzz")
+    assert "<b>1</b> of its 1 newest jobs are open" in shown(console, f"/{console.account}/pause")
+    switch = Switch(account=console.account)
+    assert not console.services.desks.switches.read(switch)[switch].switches.paused
+    assert press(console, f"/{console.account}/pause", reason="too fast") == 303
+    assert console.services.desks.switches.read(switch)[switch].reason == "too fast"
+    assert "paused</span>" in shown(console, "")
+    assert press(console, f"/{console.account}/resume") == 303
+    entries = console.api.call("GET", "/audit").json["items"]
+    done = {(e["action"], e["actor"]) for e in entries}
+    assert {("account.paused", "user:Olga"), ("account.resumed", "user:Olga")} <= done
+
+
+def test_the_accounts_of_operators_page(console: Console) -> None:
+    for n in range(55):
+        console.services.accounts.create_account(f"Firm {n}", [])
+    console.sign_in(OLGA)
+    page = shown(console, "?name=firm")
+    more = re.search(r'href="(\?[^"]+)">Next page', page)
+    assert more is not None
+    page += shown(console, more[1].replace("&amp;", "&"))
+    assert len(set(re.findall(r">(Firm \d+)</a>", page))) == 55

@@ -43,6 +43,22 @@ CONSOLES: Final = (
         f"{_TESTS}/test_security.py::test_a_viewer_changes_nothing",
     ),
     Mutant(
+        "anybody pauses the deployment at the console",
+        9,
+        HANDLER,
+        "    if screen.operators and not visitor.person.user.operator:\n",
+        "    if False:\n",
+        f"{_TESTS}/test_operators.py::test_who_is_no_operator_finds_none_of_their_pages",
+    ),
+    Mutant(
+        "the console lifts live suppressions for test keys",
+        9,
+        "functions/console/lists.py",
+        "    return namespace(account, test=kind == KeyKind.TEST)\n",
+        "    return account\n",
+        f"{_TESTS}/test_suppressions.py::test_each_list_and_each_kind_of_keys_is_apart",
+    ),
+    Mutant(
         "a person makes as many accounts as they like",
         9,
         FIRST,

@@ -1,17 +1,19 @@
 """One page that asks before something is changed, with the number of what it is about; its button does it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from functions.console.call import Look
-from functions.console.screen import Denial
+from functions.console.screen import Denial, redirect
 from shared.domain.audit import Act, audited
 from shared.engine.intake.declined import Declined
 from shared.web.http import Answer
 from shared.web.problems import Problem
 
 T = TypeVar("T")
+MAX_REASON: Final = 100
+"""Characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +71,21 @@ def noted(look: Look, act: Act, space: str, name: str) -> None:
         name: of what it was done to.
     """
     look.services.desks.journal.write(audited(space, look.services.now, name, act, look.who.person.user.actor))
+
+
+def turned(look: Look, change: Callable[[str, str], bool], back: str) -> Answer:
+    """Turn a switch of operators in the visitor's name; one that is so already stays.
+
+    Args:
+        look: the visit; its form may have a reason.
+        change: turns it, given the actor and the reason.
+        back: the page to show then, below the console.
+    """
+    reason = look.form.get("reason", "").strip() or "operator"
+    if len(reason) > MAX_REASON:
+        raise Denial(422, "This reason is too long", f"Type up to {MAX_REASON} characters.")
+    try:
+        change(look.who.person.user.actor, reason)
+    except ValueError as refused:
+        raise Denial(422, "Nothing was changed", f"{refused}.") from None
+    return redirect(f"{look.home}{back}")

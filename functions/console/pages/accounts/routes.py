@@ -6,9 +6,13 @@ twice, or an answer that is lost, leads to the same key, for some minutes. Only 
 
 from typing import Final
 
+from functions.console import lists
 from functions.console.call import Look
+from functions.console.pages.asking import Question, ask, turned
 from functions.console.screen import Denial, PageRoute, absent, redirect
 from shared.domain.accounts import MAX_NAME, Account, key_digest, new_key_text
+from shared.domain.jobs.states import JobState
+from shared.domain.lanes.switches import Switch
 from shared.domain.namespaces import KeyKind
 from shared.domain.people import Newcomer, Role
 from shared.web.http import Answer
@@ -23,10 +27,39 @@ STALE: Final = Denial(409, "This page is too old", "Nothing was changed. Open th
 
 def accounts(look: Look) -> Answer:
     """Show the accounts, or the only one."""
-    known = _known(look)
+    known, typed = _known(look), lists.typed(look, "name", MAX_NAME)
     if len(known) == 1 and not look.who.person.user.operator:
         return redirect(look.home + known[0][0].id)
-    return look.services.pages.page(look, "accounts/accounts.html", {"accounts": known, "offer": _offer(look)})
+    shown, after = lists.cut(look, [x for x in known if typed.lower() in f"{x[0].name} {x[0].id}".lower()])
+    context = {
+        "accounts": shown,
+        "name": typed,
+        "filters": look.who.person.user.operator,
+        "paging": lists.paging(look, after, name=typed),
+        "offer": _offer(look),
+    }
+    return look.services.pages.page(look, "accounts/accounts.html", context)
+
+
+def ask_to_pause(look: Look) -> Answer:
+    """Ask an operator whether an account is to send nothing."""
+    found, _ = look.services.listing.page(look.account, lists.KINDS, limit=lists.PAGE)
+    count = sum(job.state is not JobState.LOGGED for job in found)
+    what = f"of its {len(found)} newest jobs are open. They wait, with all that it is given, until you resume it."
+    question = Question("Overview", "Pause this account?", count, what, "Pause", look.account, reason=True)
+    return ask(look, question)
+
+
+def pause(look: Look) -> Answer:
+    """Pause an account."""
+    switch = Switch(account=look.account)
+    return turned(look, lambda by, why: look.services.desks.switches.pause(switch, by=by, reason=why), look.account)
+
+
+def resume(look: Look) -> Answer:
+    """End an account's pause."""
+    switch = Switch(account=look.account)
+    return turned(look, lambda by, why: look.services.desks.switches.resume(switch, by=by, reason=why), look.account)
 
 
 def join(look: Look) -> Answer:
@@ -72,4 +105,7 @@ def _offered(look: Look) -> str:
 ROUTES: Final = (
     PageRoute("GET", "/console", "accounts", accounts),
     PageRoute("POST", "/console/join", "make an account", join),
+    PageRoute("GET", "/console/{account}/pause", "ask to pause an account", ask_to_pause, operators=True),
+    PageRoute("POST", "/console/{account}/pause", "pause an account", pause, operators=True),
+    PageRoute("POST", "/console/{account}/resume", "resume an account", resume, operators=True),
 )

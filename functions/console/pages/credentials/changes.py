@@ -1,17 +1,15 @@
 """Operators pause, resume and slow a credential, or all of them, and close a breaker."""
 
-from collections.abc import Callable
 from typing import Final
 
 from functions.console.call import Look
-from functions.console.pages.asking import Question, ask
+from functions.console.pages.asking import Question, ask, turned
 from functions.console.pages.credentials.view import named_lane
-from functions.console.screen import Denial, PageRoute, redirect
+from functions.console.screen import Denial, PageRoute
 from shared.domain.lanes.switches import EVERYTHING, Switch
 from shared.web.http import Answer
 
 SECTION: Final = "Credentials"
-MAX_REASON: Final = 100
 NO_RATE: Final = Denial(422, "This is no rate", "Type messages per second, as in 20, or 0 for the declared rate.")
 
 
@@ -41,19 +39,21 @@ def ask_for_rate(look: Look) -> Answer:
 def pause(look: Look) -> Answer:
     """Pause a credential."""
     switch = Switch(credential=named_lane(look).declared.id)
-    return _done(look, lambda by, why: look.services.desks.switches.pause(switch, by=by, reason=why))
+    return turned(look, lambda by, why: look.services.desks.switches.pause(switch, by=by, reason=why), "credentials")
 
 
 def resume(look: Look) -> Answer:
     """End a credential's pause."""
     switch = Switch(credential=named_lane(look).declared.id)
-    return _done(look, lambda by, why: look.services.desks.switches.resume(switch, by=by, reason=why))
+    return turned(look, lambda by, why: look.services.desks.switches.resume(switch, by=by, reason=why), "credentials")
 
 
 def close_breaker(look: Look) -> Answer:
     """Have a credential that is avoided called again."""
     name = named_lane(look).declared.id
-    return _done(look, lambda by, why: look.services.desks.switches.close_breaker(name, by=by, reason=why))
+    return turned(
+        look, lambda by, why: look.services.desks.switches.close_breaker(name, by=by, reason=why), "credentials"
+    )
 
 
 def set_rate(look: Look) -> Answer:
@@ -64,29 +64,23 @@ def set_rate(look: Look) -> Answer:
     except ValueError:
         raise NO_RATE from None
     board = look.services.desks.switches
-    return _done(look, lambda by, why: board.set_rate(declared.id, rate, ceiling=declared.rate, by=by, reason=why))
+    return turned(
+        look, lambda by, why: board.set_rate(declared.id, rate, ceiling=declared.rate, by=by, reason=why), "credentials"
+    )
 
 
 def pause_all(look: Look) -> Answer:
     """Pause everything."""
-    return _done(look, lambda by, why: look.services.desks.switches.pause(EVERYTHING, by=by, reason=why))
+    return turned(
+        look, lambda by, why: look.services.desks.switches.pause(EVERYTHING, by=by, reason=why), "credentials"
+    )
 
 
 def resume_all(look: Look) -> Answer:
     """End the pause of everything."""
-    return _done(look, lambda by, why: look.services.desks.switches.resume(EVERYTHING, by=by, reason=why))
-
-
-def _done(look: Look, change: Callable[[str, str], bool]) -> Answer:
-    """Turn a switch in the visitor's name; one that is so already stays."""
-    reason = look.form.get("reason", "").strip() or "operator"
-    if len(reason) > MAX_REASON:
-        raise Denial(422, "This reason is too long", f"Type up to {MAX_REASON} characters.")
-    try:
-        change(look.who.person.user.actor, reason)
-    except ValueError as refused:
-        raise Denial(422, "Nothing was changed", f"{refused}.") from None
-    return redirect(f"{look.home}credentials")
+    return turned(
+        look, lambda by, why: look.services.desks.switches.resume(EVERYTHING, by=by, reason=why), "credentials"
+    )
 
 
 _ONE: Final = "/console/credentials/{credential}"
