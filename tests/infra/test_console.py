@@ -13,7 +13,15 @@ from infra.lint import synthesise
 from infra.local import sign_in
 from infra.settings import SettingsError
 from shared.adapters.dynamo.keys import LISTS
-from shared.contracts import ENV_CONSOLE, ENV_PEOPLE_TABLE, ENV_RECORDS_TABLE, HANDLERS
+from shared.contracts import (
+    DEAD_ENDING,
+    ENV_CONSOLE,
+    ENV_PEOPLE_TABLE,
+    ENV_RECORDS_TABLE,
+    HANDLERS,
+    QUEUES,
+    dead_queue_url,
+)
 from shared.contracts.console import ConsoleSettings
 from tests.infra.conftest import TABLES, deployment
 from tests.infra.template import Template
