@@ -12,9 +12,12 @@ from tests.console.bucket import Bucket, bucket
 from tests.console.campaigns import made, with_list
 from tests.console.conftest import Console
 from tests.console.site import site
-from tests.fakes.browser import Browser, browsing
+from tests.fakes.browser import PATIENCE, Browser, BrowserError, browsing
 
 TAB, ENTER, SPACE = "\ue004", "\ue007", " "
+SOON = 300
+"""Milliseconds that a renewed preview is given before it is asked for again."""
+RENEWED = {"target frame detached", "no such element", "no such frame", "no such window", "stale element reference"}
 LONGEST = 60
 """Times that Tab is pressed until an element is reached."""
 pytestmark = pytest.mark.browser
@@ -62,12 +65,19 @@ def tab_to(browser: Browser, css: str) -> None:
 
 
 def shown(browser: Browser, css: str) -> str:
-    """Return what the preview's message shows, in the frame within its frame."""
-    browser.enter("#preview")
-    browser.enter("iframe.mail")
-    text = browser.text(css)
-    browser.do("POST", "/frame", {"id": None})
-    return text
+    """Return what the preview's message shows, in the frame within its frame; empty while the preview is renewed."""
+    browser.do("POST", "/timeouts", {"implicit": SOON})
+    try:
+        browser.enter("#preview")
+        browser.enter("iframe.mail")
+        return str(browser.do("GET", browser.find(css) + "/text"))
+    except BrowserError as error:
+        if error.kind not in RENEWED:
+            raise
+        return ""
+    finally:
+        browser.do("POST", "/frame", {"id": None})
+        browser.do("POST", "/timeouts", {"implicit": int(PATIENCE * 1000)})
 
 
 def no_faults(browser: Browser) -> None:
