@@ -10,6 +10,9 @@ from hypothesis import HealthCheck, settings
 
 from tests.fakes.tables import mock_aws
 
+# As the Makefile does: workers and commands that tests start would each compile every package anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # As it is here or in CI, but for the time of examples, which on a machine with other work says nothing.
 patient = {*settings().suppress_health_check, HealthCheck.too_slow}
 settings.register_profile("unhurried", settings(), deadline=None, suppress_health_check=patient)
