@@ -170,6 +170,7 @@ class ConsoleFields(_Model):
     allowed: Allowed = Field(default_factory=Allowed)
     roles: dict[str, Literal["operator"]] = Field(default_factory=dict)
     base_url: str = ""
+    inbox: str = ""
     own_accounts: bool = True
 
     @model_validator(mode="after")

@@ -195,6 +195,8 @@ def _console(parsed: ConsoleFields | None, place: DeployTarget) -> ConsoleSettin
     """Return who may sign in to the console; logins and organizations know no case."""
     if parsed is None:
         return None
+    if parsed.inbox and place is not DeployTarget.LOCAL:
+        raise SettingsError("console.inbox: only the local target has a simulator")
     return ConsoleSettings(
         parsed.provider,
         parsed.client_id,
@@ -202,6 +204,7 @@ def _console(parsed: ConsoleFields | None, place: DeployTarget) -> ConsoleSettin
         organizations=tuple(name.lower() for name in parsed.allowed.organizations),
         roles={name.lower(): role for name, role in parsed.roles.items()},
         base_url=_url("console.base_url", parsed.base_url, place),
+        inbox=_url("console.inbox", parsed.inbox, place),
         own_accounts=parsed.own_accounts,
     )
 

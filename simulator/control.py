@@ -17,7 +17,7 @@
 | GET `/_control/keys` | provider → accepted keys, and what verifies its webhooks |
 | POST `/_control/flush` | `{"now": true, "timeout_s": 30}` → `{"delivered", "total", "failed", "pending"}` |
 | POST `/_control/reset` | forget log, faults and undelivered webhooks |
-| GET `/`, `/inbox.json`, `/inbox/{seq}.json` | the inbox |
+| GET `/`, `/inbox.json`, `/inbox/{seq}.json` | the inbox, see `inbox/serving.py` |
 
 Errors are `{"error": text}`: 400, 404, or 421 for a Host that is not this machine (a web page elsewhere that resolves
 to loopback must not read mails).
@@ -33,11 +33,10 @@ from uvicorn import Config
 
 from simulator.dice import token
 from simulator.faults import Faults
-from simulator.formats.mail import render
 from simulator.github import ROOT, GitHub, GitHubApp
-from simulator.log import INBOX_MESSAGES, Filter
-from simulator.model import RECEIVED, BadRequest, Message, Reply, Writing
-from simulator.page import PAGE, POLICY
+from simulator.inbox.serving import InboxViews
+from simulator.log import Filter
+from simulator.model import RECEIVED, BadRequest, Reply, Writing
 from simulator.servers.listener import Listener
 from simulator.servers.relay import RelaySettings
 from simulator.webhooks import Webhooks
@@ -72,7 +71,7 @@ class Written(BaseModel):
 
 
 class Page(BaseModel):
-    """Query of log, calls, stats and inbox."""
+    """Query of log, calls and stats."""
 
     model_config = ConfigDict(extra="forbid")
     provider: str = ""
@@ -92,6 +91,7 @@ class Control:
     def __init__(self, world: World) -> None:
         self._world = world
         self._github = GitHub()
+        self._inbox = InboxViews(world.log, lambda name: isinstance(world.providers.get(name), Writing))
         self.config: Config | None = None
         """The server's configuration, known only after the app: for listeners that are made later."""
 
@@ -112,7 +112,7 @@ class Control:
     async def _route(self, method: str, path: str, query: bytes, body: bytes) -> Reply:  # noqa: C901 - a table of routes
         parts = path.strip("/").split("/")
         if parts[0] != "_control":
-            return self._inbox(method, path, query)
+            return self._inbox.serve(method, path, query)
         if len(parts) == 4:  # noqa: PLR2004 - _control, provider, credential, what
             return await self._credential(method, self._world.credential(parts[1], parts[2]), parts[3], body)
         if parts[1:2] == ["relays"]:
@@ -223,30 +223,6 @@ class Control:
         keys = (self._world.options.keys or {}).get(name, {provider.default_key})
         return {"keys": sorted(keys), **provider.describe()}
 
-    def _inbox(self, method: str, path: str, query: bytes) -> Reply:
-        if method not in ("GET", "HEAD"):
-            return _json({"error": "no such page"}, 404)
-        if path == "/":
-            return Reply(
-                200, [(b"content-type", b"text/html; charset=utf-8"), (b"content-security-policy", POLICY)], PAGE
-            )
-        if path == "/inbox.json":
-            page = Page.model_validate(dict(parse_qsl(query.decode())))
-            messages = self._world.log.inbox(min(page.limit, INBOX_MESSAGES))
-            return _json({"accepted": len(self._world.log.rows), "messages": [_summary(m) for m in messages]})
-        name = path.removeprefix("/inbox/").removesuffix(".json")
-        message = self._world.log.message(int(name)) if name.isdecimal() else None
-        if message is None:
-            return _json({"error": "no such page or message"}, 404)
-        html, text = render(message.content.html, message.values), render(message.content.text, message.values)
-        headers = {name: render(value, message.values) for name, value in message.headers.items()}
-        files = message.content.attachments
-        shown = {**_summary(message), "headers": headers, "html": html, "text": text, "attachments": files}
-        return _json({**shown, "writes": bool(message.call and self._writes(message.call.provider))})
-
-    def _writes(self, provider: str) -> bool:
-        return isinstance(self._world.providers.get(provider), Writing)
-
 
 def _known_behaviours(credential: Credential, behaviours: dict[str, str]) -> None:
     for behaviour in behaviours.values():
@@ -254,23 +230,6 @@ def _known_behaviours(credential: Credential, behaviours: dict[str, str]) -> Non
             credential.provider.words(behaviour)
         except KeyError:
             raise BadRequest(f"{credential.provider.name} has no behaviour {behaviour}") from None
-
-
-def _summary(message: Message) -> dict[str, Any]:
-    call = message.call
-    return {
-        "seq": message.seq,
-        "at": call.at if call else None,
-        "provider": call.provider if call else None,
-        "credential": call.credential if call else None,
-        "to": message.to,
-        "from": message.content.sender,
-        "subject": message.subject,
-        "ref": message.ref,
-        "message_id": message.id,
-        "behaviour": message.behaviour,
-        "webhooks": message.acknowledged,
-    }
 
 
 def _json(value: Any, status: int = 200) -> Reply:

@@ -18,6 +18,7 @@ def settings(simulator: str) -> dict[str, Any]:
         "allowed": {"organizations": [ORGANIZATION]},
         "roles": {OPERATOR: "operator"},
         "base_url": f"{simulator}/github",
+        "inbox": simulator,
     }
 
 

@@ -22,6 +22,7 @@ class ConsoleSettings:
         organizations: whose members may sign in, in lower case.
         roles: login or organization, in lower case → role in the whole deployment.
         base_url: the provider's own address, if it is not the public one; without a slash at its end.
+        inbox: where the simulator shows what its providers took, without a slash at its end; empty on AWS.
         own_accounts: whether people may make an account of their own.
     """
 
@@ -31,6 +32,7 @@ class ConsoleSettings:
     organizations: tuple[str, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
     base_url: str = ""
+    inbox: str = ""
     own_accounts: bool = True
 
     def having(self, role: str) -> frozenset[str]:

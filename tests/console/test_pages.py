@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
@@ -15,37 +14,18 @@ import pytest
 
 from functions.console.handler import respond
 from functions.console.screens import ROUTES
+from shared.domain.people import Identity
 from shared.web import http
 from shared.web.routing import find
 from shared.web.sessions import COOKIE
 from tests.api.conftest import event
+from tests.console.conftest import Console, build_console
 from tests.console.examples import EXAMPLES, Example, build_example, pages, repeatable
 from tests.console.site import site, unpacked
+from tests.fakes.axe import ENTER, TAB, assert_accessible, assert_keyboard_reaches_all, press_keys
 from tests.fakes.browser import Browser, browsing
+from tests.fakes.clock import FakeClock
 
-AXE = (Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")
-RULES = (
-    "const done = arguments[0]; axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', "
-    "'best-practice']}).then(r => done(r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join(' '))))"
-)
-TARGETS = """
-const small = e => {
-  const r = e.getBoundingClientRect();
-  return r.width && r.height && (r.height < 43.5 || r.width < 43.5);
-};
-return Array.from(document.querySelectorAll(
-  "button, .button, select, summary, nav a, input:not([type=hidden]):not([type=checkbox]):not([type=radio])"
-)).filter(small).map(e => e.outerHTML);
-"""
-"""What is pressed, and is smaller than 44 px (WCAG 2.2, 2.5.5)."""
-CUT = """
-return Array.from(document.querySelectorAll("main *")).filter(e => {
-  const s = getComputedStyle(e);
-  return e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && s.overflowX !== "visible" && s.overflowX !== "auto"
-    && !["INPUT", "SELECT", "TEXTAREA", "IFRAME"].includes(e.tagName);
-}).map(e => e.outerHTML.slice(0, 200));
-"""
-"""What is cut off, and cannot be scrolled to."""
 WIDTHS = (320, 1280)
 BYTES = 100 * 1024
 """Of a page with all that it loads, compressed."""
@@ -70,11 +50,22 @@ def address(example: Example) -> Iterator[str]:
 def browser(example: Example, address: str) -> Iterator[Browser]:
     """A browser with the session."""
     with browsing(scripts=True) as opened:
-        opened.do("POST", "/url", {"url": f"{address}/style"})
-        folder = address.removeprefix("http://").partition("/")[2]
-        cookie = {"name": COOKIE, "value": example.console.cookies[COOKIE], "path": f"/{folder}"}
-        opened.do("POST", "/cookie", {"cookie": cookie})
+        enter(opened, example.console, address)
         yield opened
+
+
+def enter(browser: Browser, console: Console, address: str) -> None:
+    """Let a browser have the session of a console."""
+    browser.do("POST", "/url", {"url": f"{address}/style"})
+    folder = address.removeprefix("http://").partition("/")[2]
+    cookie = {"name": COOKIE, "value": console.cookies[COOKIE], "path": f"/{folder}"}
+    browser.do("POST", "/cookie", {"cookie": cookie})
+
+
+def resize(browser: Browser, width: int) -> None:
+    """Give the page a width in CSS pixels: that of a phone, or of a window."""
+    phone = width == WIDTHS[0]
+    browser.devtools("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=phone)
 
 
 def paths(example: Example, page: str) -> tuple[str, ...]:
@@ -144,21 +135,43 @@ def test_a_page_is_accessible_and_fits_a_phone(
 ) -> None:
     browser.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     for width in WIDTHS:
-        browser.devtools(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=800,
-            deviceScaleFactor=1,
-            mobile=width == WIDTHS[0],
-        )
+        resize(browser, width)
         for path in paths(example, page):
             browser.do("POST", "/url", {"url": address + path.removeprefix("/console")})
-            where = f"{path} at {width} px in {scheme}"
-            wide = browser.do(
-                "POST", "/execute/sync", {"script": "return document.documentElement.scrollWidth", "args": []}
-            )
-            assert wide <= width, f"{where}: WCAG 2.2, 1.4.10: nothing to scroll sideways"
-            for script in (TARGETS, CUT):
-                assert browser.do("POST", "/execute/sync", {"script": script, "args": []}) == [], where
-            browser.do("POST", "/execute/sync", {"script": AXE, "args": []})
-            assert browser.do("POST", "/execute/async", {"script": RULES, "args": []}) == [], where
+            assert_accessible(browser, width, f"{path} at {width} px in {scheme}")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_refusal_and_the_first_page_of_a_newcomer_are_accessible(moto_dynamo: Any, scheme: str) -> None:
+    console = build_console(moto_dynamo, FakeClock())
+    console.sign_in(Identity("github", "9", "newcomer", organizations=frozenset({"acme"})))
+    with site(console) as place, browsing(scripts=True) as browser:
+        browser.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        enter(browser, console, place)
+        for width in WIDTHS:
+            resize(browser, width)
+            for path in ("", f"/{console.account}"):
+                browser.do("POST", "/url", {"url": place + path})
+                assert_accessible(browser, width, f"{path} at {width} px in {scheme}")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("page", pages())
+def test_everything_on_a_page_is_reached_by_the_keyboard(
+    example: Example, address: str, browser: Browser, page: str
+) -> None:
+    resize(browser, WIDTHS[1])
+    for path in paths(example, page):
+        browser.do("POST", "/url", {"url": address + path.removeprefix("/console")})
+        assert_keyboard_reaches_all(browser, path)
+
+
+@pytest.mark.browser
+def test_the_first_key_leads_past_the_menu(example: Example, address: str, browser: Browser) -> None:
+    browser.do("POST", "/url", {"url": f"{address}/{example.account}"})
+    press_keys(browser, TAB)
+    assert browser.script("return document.activeElement.textContent") == "Skip to the content"
+    press_keys(browser, ENTER, TAB)
+    inside = "return document.querySelector('main').contains(document.activeElement)"
+    assert browser.script(inside), "the next key is in the content"

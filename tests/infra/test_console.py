@@ -183,6 +183,10 @@ def test_without_settings_there_is_no_console(aws: Template) -> None:
         ({"client_id": "x", "allowed": {"users": ["a"]}, "provider": "other"}, "console.provider"),
         ({"client_id": "x", "roles": {"a": "king"}}, "console.roles.a"),
         ({"client_id": "x", "allowed": {"users": ["a"]}, "base_url": "http://example.com"}, "console.base_url"),
+        (
+            {"client_id": "x", "allowed": {"users": ["a"]}, "inbox": "https://example.com"},
+            "console.inbox: only the local target",
+        ),
     ],
 )
 def test_wrong_settings_are_one_line(wrong: dict[str, Any], said: str) -> None:
@@ -192,6 +196,6 @@ def test_wrong_settings_are_one_line(wrong: dict[str, Any], said: str) -> None:
 
 
 def test_the_local_cloud_s_console_is_one_that_the_settings_take(tmp_path: Path) -> None:
-    settings = {**sign_in.settings("http://127.0.0.1:9"), "base_url": ""}
+    settings = {**sign_in.settings("http://127.0.0.1:9"), "base_url": "", "inbox": ""}
     assert deployment(console=settings).console is not None
     assert sign_in.app("http://x/y")["callback"] == "http://x/y/console/signed-in"

@@ -83,6 +83,7 @@ def test_the_inbox_shows_mails_and_their_webhooks_and_loads_nothing_from_elsewhe
     assert b"https://" not in page
     assert b'frame.sandbox = "allow-popups allow-popups-to-escape-sandbox"' in page, "no script of a mail runs"
     assert headers["content-security-policy"].startswith("default-src 'none'")
+    assert "script-src 'sha256-" in headers["content-security-policy"], "the page's one script, and no other"
     assert (message["to"], message["from"], message["subject"], message["provider"], message["webhooks"]) == (
         "ada@example.com",
         "news@sender.example",
@@ -94,6 +95,25 @@ def test_the_inbox_shows_mails_and_their_webhooks_and_loads_nothing_from_elsewhe
     assert (shown["html"], shown["headers"]) == ("<script>x</script>", {"X-A": "all", "X-B": "Ada"})
     with pytest.raises(ControlError, match="404"):
         sim.control.json("GET", "/inbox/999999.json")
+
+
+def test_the_inbox_is_searched_by_words_kind_and_reference(sim: Simulator, send: Send) -> None:
+    for name in ("ada", "grace"):
+        html = [{"type": "text/plain", "value": f"Dear {name}"}, {"type": "text/html", "value": "<p>Gazette</p>"}]
+        send(mail(f"{name}@example.com", content=html))
+
+    def found(query: str) -> list[str]:
+        return [m["to"] for m in sim.control.json("GET", f"/inbox.json?{query}")["messages"]]
+
+    assert found("q=ADA") == ["ada@example.com"]
+    assert found("q=dear+hello") == ["grace@example.com", "ada@example.com"], "each word, anywhere, newest first"
+    assert found("q=dear+nobody") == []
+    assert found("kind=mail&limit=1") == ["grace@example.com"]
+    assert found("kind=text") == found("kind=call") == found("ref=another") == found("provider=other") == []
+    shown = sim.control.json("GET", "/inbox.json")["messages"][0]
+    assert found(f"credential={shown['credential']}&provider={shown['provider']}")[0] == shown["to"]
+    with pytest.raises(ControlError, match="400"):
+        found("kind=fax")
 
 
 def test_a_page_elsewhere_cannot_read_mails_through_a_name_that_resolves_to_loopback(sim: Simulator) -> None:

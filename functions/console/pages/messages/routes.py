@@ -58,9 +58,8 @@ def message(look: Look) -> Answer:
     found = look.services.logs.line(row.job, *place) if place else None
     if found is None:
         raise absent("message")
-    return look.services.pages.page(
-        look, "messages/message.html", {"row": row, "line": found, "moments": moments(row.job, found)}
-    )
+    context = {"row": row, "line": found, "moments": moments(row.job, found), "inbox": look.services.console.inbox}
+    return look.services.pages.page(look, "messages/message.html", context)
 
 
 def _recipient(look: Look) -> tuple[str, str]:

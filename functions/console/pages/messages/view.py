@@ -9,6 +9,7 @@ from shared.domain.times import Millis
 from shared.engine.reports.message_log import LogLine
 
 GOOD: Final = frozenset({"accepted", "delivered", "opened", "clicked"})
+TAKEN: Final = frozenset({"accepted", "unknown"})
 BAD: Final = frozenset({"refused", "invalid", "bounced", "dropped", "failed", "complained"})
 
 
@@ -24,6 +25,7 @@ class Moment:
         tone: good, bad or plain.
         attempt: its number; 0: none.
         name: the provider's id of the message.
+        ref: of the attempt, if a provider took the message or may have; empty: it did not.
     """
 
     at: Millis
@@ -33,6 +35,7 @@ class Moment:
     tone: str = "plain"
     attempt: int = 0
     name: str = ""
+    ref: str = ""
 
 
 def moments(job: Job, line: LogLine) -> Sequence[Moment]:
@@ -40,7 +43,9 @@ def moments(job: Job, line: LogLine) -> Sequence[Moment]:
     found = [Moment(job.created_at, "taken by Posthaste")]
     for a in line.attempts:
         said = a.provider_message_id
-        found.append(Moment(a.at_ms, a.outcome.replace("_", " "), a.credential_id, a.code, _tone(a.outcome), a.n, said))
+        ref = f"{job.id}-{line.message.replace('.', '-')}-{a.n}" if a.outcome in TAKEN else ""
+        what = a.outcome.replace("_", " ")
+        found.append(Moment(a.at_ms, what, a.credential_id, a.code, _tone(a.outcome), a.n, said, ref))
         found += [
             Moment(w.at * 1000, str(w.word), a.credential_id, w.code or "", _tone(str(w.word)), a.n) for w in a.words
         ]

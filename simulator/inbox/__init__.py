@@ -1,0 +1,1 @@
+"""The inbox: what the simulated providers accepted, as those who got it see it."""

@@ -1,0 +1,94 @@
+"""What every page is held to in a browser: axe-core's rules, nothing cut off, and targets that a finger meets."""
+
+from pathlib import Path
+from typing import Final
+
+from tests.fakes.browser import Browser
+
+AXE: Final = (Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")
+RULES: Final = (
+    "const done = arguments[0]; axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', "
+    "'best-practice']}).then(r => done(r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join(' '))))"
+)
+TARGETS: Final = """
+const small = e => {
+  const r = e.getBoundingClientRect();
+  return r.width && r.height && (r.height < 43.5 || r.width < 43.5);
+};
+return Array.from(document.querySelectorAll(
+  "button, .button, select, summary, nav a, input:not([type=hidden]):not([type=checkbox]):not([type=radio])"
+)).filter(small).map(e => e.outerHTML);
+"""
+"""What is pressed, and is smaller than 44 px (WCAG 2.2, 2.5.5)."""
+CUT: Final = """
+return Array.from(document.querySelectorAll("main *")).filter(e => {
+  const s = getComputedStyle(e);
+  return e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && s.overflowX !== "visible" && s.overflowX !== "auto"
+    && s.textOverflow !== "ellipsis" && !["INPUT", "SELECT", "TEXTAREA", "IFRAME"].includes(e.tagName);
+}).map(e => e.outerHTML.slice(0, 200));
+"""
+"""What is cut off without a sign, and cannot be scrolled to."""
+
+
+def assert_accessible(browser: Browser, width: int, where: str = "") -> None:
+    """Hold the page that the browser shows to all of it.
+
+    Args:
+        browser: which shows it, and may run scripts.
+        width: of the window, in CSS pixels.
+        where: which page it is, for what is said of a failure.
+    """
+    wide = browser.script("return document.documentElement.scrollWidth")
+    assert wide <= width, f"{where}: WCAG 2.2, 1.4.10: nothing to scroll sideways"
+    assert browser.script(TARGETS) == [], where
+    assert browser.script(CUT) == [], where
+    browser.script(AXE)
+    assert browser.do("POST", "/execute/async", {"script": RULES, "args": []}) == [], where
+
+
+FOCUSABLE: Final = """
+const radios = new Set();
+const wanted = Array.from(document.querySelectorAll(
+  "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']"
+)).filter(e => {
+  if (e.disabled || !e.checkVisibility({visibilityProperty: true})) return false;
+  if (e.type !== "radio") return true;
+  const one = document.querySelector(`input[type=radio][name="${e.name}"]:checked`) || e;
+  if (radios.has(e.name) || one !== e) return false;
+  return radios.add(e.name);
+});
+wanted.forEach((e, n) => e.dataset.place = n);
+window.focused = [];
+document.addEventListener("focusin", e => {
+  const style = getComputedStyle(e.target);
+  const ring = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+  window.focused.push([Number(e.target.dataset.place ?? -1), ring, e.target.outerHTML.slice(0, 120)]);
+});
+return wanted.length;
+"""
+TAB: Final = "\ue004"
+ENTER: Final = "\ue007"
+
+
+def press_keys(browser: Browser, *keys: str) -> None:
+    """Press keys, one after the other (https://www.w3.org/TR/webdriver2/#keyboard-actions)."""
+    moves = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+    browser.do("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": moves}]})
+
+
+def assert_keyboard_reaches_all(browser: Browser, where: str = "") -> None:
+    """Go through the page by Tab: everything that can be used is reached, in the order of the page, with a ring.
+
+    Args:
+        browser: which shows the page; nothing in it has the focus.
+        where: which page it is, for what is said of a failure.
+    """
+    count = browser.script(FOCUSABLE)
+    press_keys(browser, *[TAB] * count)
+    focused = browser.script("return window.focused")
+    assert [html for _, ring, html in focused if not ring] == [], f"{where}: WCAG 2.2, 2.4.7: the focus is seen"
+    order = [place for place, _, _ in focused if place >= 0]
+    assert order == sorted(order), f"{where}: WCAG 2.2, 2.4.3: {focused}"
+    missed = set(range(count)) - set(order)
+    script = "return [...document.querySelectorAll('[data-place]')].map(e => e.outerHTML.slice(0, 120))"
+    assert not missed, f"{where}: not reached: {[browser.script(script)[n] for n in sorted(missed)]}"
