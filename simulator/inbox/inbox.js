@@ -162,6 +162,7 @@ async function refresh() {
   } catch { count.textContent = "the simulator does not answer"; }
 }
 function searched() {
+  document.body.classList.remove("reading");
   const query = new URLSearchParams({ ...(words.value && { q: words.value }), ...(kind.value && { kind: kind.value }) });
   history.replaceState(null, "", query.size ? `?${query}` : "/");
   shown = "";
