@@ -64,8 +64,10 @@ document.addEventListener("focusin", e => {
   const ring = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
   window.focused.push([Number(e.target.dataset.place ?? -1), ring, e.target.outerHTML.slice(0, 120)]);
 });
-return wanted.length;
+return [wanted.length, document.querySelectorAll("input[type*=date], input[type=time], iframe").length];
 """
+PARTS: Final = 8
+"""Stops of a field for a time, and at the most of a frame."""
 TAB: Final = "\ue004"
 ENTER: Final = "\ue007"
 
@@ -83,11 +85,11 @@ def assert_keyboard_reaches_all(browser: Browser, where: str = "") -> None:
         browser: which shows the page; nothing in it has the focus.
         where: which page it is, for what is said of a failure.
     """
-    count = browser.script(FOCUSABLE)
-    press_keys(browser, *[TAB] * count)
+    count, more = browser.script(FOCUSABLE)
+    press_keys(browser, *[TAB] * (count + PARTS * more))
     focused = browser.script("return window.focused")
     assert [html for _, ring, html in focused if not ring] == [], f"{where}: WCAG 2.2, 2.4.7: the focus is seen"
-    order = [place for place, _, _ in focused if place >= 0]
+    order = list(dict.fromkeys(place for place, _, _ in focused if place >= 0))
     assert order == sorted(order), f"{where}: WCAG 2.2, 2.4.3: {focused}"
     missed = set(range(count)) - set(order)
     script = "return [...document.querySelectorAll('[data-place]')].map(e => e.outerHTML.slice(0, 120))"
