@@ -22,9 +22,8 @@ from functions.console.pages.campaigns.drafting import (
     written,
 )
 from functions.console.pages.campaigns.previewing import SHOWING, ShownMessage, frame, shown
-from functions.console.pages.campaigns.view import conflict, current, in_the_way, owned, rows, word
-from functions.console.pages.templates.routes import owned as owned_template
-from functions.console.screen import PageCall, PageRoute, absent, redirect
+from functions.console.pages.campaigns.view import conflict, current, in_the_way, owned, rows, stored_template, word
+from functions.console.screen import PageRoute, absent, redirect
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.ids import new_id
@@ -93,8 +92,7 @@ def write(look: Look) -> Answer:
     if "sample" in query:
         return _form(look, samples.letter(look.services.campaigns().senders(look.account)))
     if "template" in query:
-        named = PageCall(look.request, look.services, {**look.path, "template": query["template"]})
-        stored = owned_template(named)
+        stored = stored_template(look, query["template"])
         return _form(look, again(stored.name, stored.channel, stored.message))
     return _form(look, written({"channel": query.get("channel", ""), "unsubscribe": "1"}))
 

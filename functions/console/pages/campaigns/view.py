@@ -6,7 +6,7 @@ from typing import Final
 
 from functions.console.call import Look
 from functions.console.screen import Denial, absent
-from shared.domain.campaigns.campaign import Campaign, Upload, UploadState
+from shared.domain.campaigns.campaign import Campaign, StoredTemplate, Upload, UploadState
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import Job
 from shared.engine.campaigns.campaigns import state_of
@@ -69,6 +69,14 @@ def owned(look: Look) -> Campaign:
     found = look.services.campaigns().campaigns.campaigns.get(name) if is_id(name) else None
     if found is None or (found.account, found.test) != (look.account, False):
         raise absent("campaign")
+    return found
+
+
+def stored_template(look: Look, name: str) -> StoredTemplate:
+    """Return the latest version of a template of the account. Raises Denial if there is none of that id."""
+    found = look.services.campaigns().campaigns.templates.get(name) if is_id(name) else None
+    if found is None or found.namespace != look.account:
+        raise absent("template")
     return found
 
 
@@ -135,7 +143,13 @@ def list_view(x: Upload) -> ListView:
 
 
 def in_the_way(look: Look, campaign: Campaign, found: ListView | None) -> Sequence[str]:
-    """Return what keeps a campaign with a list from being sent, in sentences; empty: nothing does."""
+    """Return what keeps a campaign with a list from being sent, in sentences; empty: nothing does.
+
+    Args:
+        look: the visit.
+        campaign: as read.
+        found: its list; None: it has none.
+    """
     said: list[str] = []
     declined = look.services.campaigns().intake.sendable(campaign)
     if isinstance(declined, Declined):

@@ -18,12 +18,13 @@ from functions.console.pages.campaigns.drafting import (
 )
 from functions.console.pages.campaigns.previewing import SHOWING, ShownMessage, frame, shown
 from functions.console.pages.campaigns.samples import letter
+from functions.console.pages.campaigns.view import stored_template
 from functions.console.pages.templates.compare import differences
 from functions.console.screen import Denial, PageRoute, absent, redirect
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act, Event, audited
 from shared.domain.campaigns.campaign import MAX_VERSIONS, Message, StoredTemplate
-from shared.domain.ids import is_id, new_id
+from shared.domain.ids import new_id
 from shared.ports import Mismatch, Replay, Retriable
 from shared.web.http import Answer
 
@@ -156,11 +157,7 @@ def delete(look: Look) -> Answer:
 
 def owned(look: Look) -> StoredTemplate:
     """Return the latest version of the template that the path names. Raises Denial if it is not the account's."""
-    name = look.path["template"]
-    found = look.services.campaigns().campaigns.templates.get(name) if is_id(name) else None
-    if found is None or found.namespace != look.account:
-        raise absent("template")
-    return found
+    return stored_template(look, look.path["template"])
 
 
 def _version(look: Look, latest: StoredTemplate, name: str) -> StoredTemplate | None:
