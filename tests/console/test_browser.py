@@ -7,7 +7,7 @@ import pytest
 from shared.web.sessions import COOKIE
 from tests.console.conftest import Console
 from tests.console.site import site
-from tests.fakes.browser import ELEMENT, Browser, browsing
+from tests.fakes.browser import Browser, browsing
 
 RENEWALS = "return performance.getEntriesByType('resource').filter((x) => x.name.includes('part=live')).length"
 """How many renewals the page got."""
@@ -68,11 +68,9 @@ def test_a_renewal_leaves_focus_pointer_and_times_as_they_are(console: Console, 
         renew_twice()
         assert browser.script("return document.activeElement.textContent") == "Stop …", "WCAG 2.2, 2.4.3"
         assert browser.script("return flashes") == 0, "no frame shows a time of another zone"
-        stop = browser.find("#live a.danger")
-        browser.point({"type": "pointerMove", "origin": {ELEMENT: stop.removeprefix("/element/")}, "x": 0, "y": 0})
-        browser.point({"type": "pointerDown", "button": 0})
+        browser.hold("#live a.danger")
         renew_twice()
-        browser.point({"type": "pointerUp", "button": 0})
+        browser.release()
         browser.shows("Stop this job?")
 
 

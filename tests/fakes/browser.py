@@ -85,23 +85,35 @@ class Browser:
 
         assert wait_for(holds, PATIENCE), why
 
-    def _on(self, method: str, css: str, command: str, body: Any = None) -> Any:
-        """Give a command of an element, which the page may replace meanwhile."""
+    def _with(self, css: str, command: Callable[[str], Any]) -> Any:
+        """Give a command about an element, whose id it gets; again if the page replaces the element meanwhile."""
         answers: list[Any] = []
 
         def given() -> bool:
-            answers.append(self.do(method, self.find(css) + command, body))
+            answers.append(command(self.find(css).removeprefix("/element/")))
             return True
 
         self.until(given, f"{css} does not come to rest")
         return answers[0]
 
+    def _on(self, method: str, css: str, command: str, body: Any = None) -> Any:
+        """Give a command of an element."""
+        return self._with(css, lambda name: self.do(method, f"/element/{name}{command}", body))
+
     def click(self, css: str) -> None:
         """Click an element as soon as it is there and nothing covers it."""
         self._on("POST", css, "/click", {})
 
-    def point(self, action: dict[str, Any]) -> None:
-        """Move or press the mouse, by an action of https://www.w3.org/TR/webdriver2/#pointer-actions."""
+    def hold(self, css: str) -> None:
+        """Press the mouse over an element, and keep it pressed until `release`."""
+        self._with(css, lambda name: self._point(type="pointerMove", origin={ELEMENT: name}, x=0, y=0))
+        self._point(type="pointerDown", button=0)
+
+    def release(self) -> None:
+        """Let the mouse go."""
+        self._point(type="pointerUp", button=0)
+
+    def _point(self, **action: Any) -> None:
         self.do("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": [action]}]})
 
     def press(self) -> None:
@@ -142,8 +154,7 @@ class Browser:
 
     def enter(self, css: str) -> None:
         """Give what follows to the page in a frame."""
-        frame = self.find(css).removeprefix("/element/")
-        self.do("POST", "/frame", {"id": {ELEMENT: frame}})
+        self._with(css, lambda name: self.do("POST", "/frame", {"id": {ELEMENT: name}}))
 
     def follow(self, css: str) -> str:
         """Click a link that opens a window and go there. Return the handle of the window before."""
