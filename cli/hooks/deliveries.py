@@ -1,6 +1,6 @@
 """`posthaste hook deliveries | retry | replay`: what was posted, and posting it again."""
 
-import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 import typer
@@ -10,11 +10,10 @@ from cli.errors import Misused
 from cli.hooks.endpoints import Deployment, HookId, app
 from cli.hooks.opening import opened_door
 from cli.output import Json, emit, emit_or_say, moment, say, surroundings, tables
+from cli.spans import span_of
 
 COLUMNS: Final = ("id", "type", "state", "attempts", "created_at", "due_at", "last")
 STATES: Final = ("pending", "delivered", "failed")
-_SPAN: Final = re.compile(r"([1-9][0-9]{0,3})([mhd])", re.ASCII)
-_SECONDS: Final = {"m": 60, "h": 3_600, "d": 86_400}
 
 Delivery = Annotated[str, typer.Argument(metavar="DELIVERY", help="The delivery's id.")]
 State = Annotated[str, typer.Option(metavar="STATE", help=f"Only these: {', '.join(STATES)}.")]
@@ -41,8 +40,12 @@ def deliveries(
 def _row(item: dict[str, Any]) -> dict[str, Any]:
     attempts = item["attempts"]
     last = attempts[-1] if attempts else None
-    shown = "" if last is None else f"{last['status'] or last['error']} in {last['ms']} ms"
-    return {**item, "attempts": len(attempts), "last": shown}
+    return {**item, "attempts": len(attempts), "last": "" if last is None else _answer(last)}
+
+
+def _answer(attempt: Mapping[str, Any]) -> str:
+    """Return what became of an attempt, for people."""
+    return f"{attempt.get('status') or attempt.get('error')} in {attempt.get('ms')} ms"
 
 
 @app.command()
@@ -64,7 +67,7 @@ def delivery(
         return
     say(f"delivery {found.get('id')} of {found.get('type')} is {found.get('state')}")
     for attempt in found.get("attempts") or ():
-        say(f"  {attempt.get('at')}  {attempt.get('status') or attempt.get('error')} in {attempt.get('ms')} ms")
+        say(f"  {attempt.get('at')}  {_answer(attempt)}")
     if not found.get("attempts"):
         say("  not posted yet")
     if found.get("due_at"):
@@ -116,7 +119,5 @@ def replay(
 
 def _time(text: str, now: float) -> str:
     """Return a time as the API takes it."""
-    span = _SPAN.fullmatch(text)
-    if span is None:
-        return text
-    return moment(int((now - int(span[1]) * _SECONDS[span[2]]) * 1000)) or text
+    span = span_of(text)
+    return text if span is None else moment(int(max(0.0, now - span) * 1000)) or text
