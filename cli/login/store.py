@@ -155,10 +155,15 @@ class StoredLogins:
 
     def _read(self) -> dict[str, Any]:
         nothing: dict[str, Any] = {"current": "", "logins": {}}
-        if self.file is None or not self.file.exists():
+        if self.file is None:
             return nothing
         try:
             facts = self.file.stat()
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            return nothing  # a folder that this user may not enter is another user's
+        except OSError:
+            raise Misused(f"cannot look for logins in {self.file}: check HOME and XDG_CONFIG_HOME") from None
+        try:
             if facts.st_uid != os.getuid() or facts.st_mode & OTHERS:
                 raise Misused(f"others can read or change {self.file}: run `chmod 600 {self.file}`, or delete it")
             found = json.loads(self.file.read_text(encoding="utf-8"))
@@ -172,9 +177,13 @@ class StoredLogins:
         try:
             self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.file.parent)  # of mode 0600
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(known, file)
-            Path(name).replace(self.file)
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    json.dump(known, file)
+                Path(name).replace(self.file)
+            except OSError:
+                Path(name).unlink()  # it has keys
+                raise
         except OSError as error:
             raise Failed(f"cannot write {self.file}: {error.strerror}") from None
 

@@ -6,12 +6,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from keyring.errors import KeyringError, PasswordDeleteError
 
 from cli.environment import Destination, KeyOrigin, api_target
-from cli.errors import Misused
+from cli.errors import Failed, Misused
 from cli.login import store
 from cli.login.store import StoredLogins
 from tests.cli.fakes import API_KEY, Answer, FakeApi, Run, problem
@@ -251,6 +252,37 @@ def test_a_file_that_is_no_list_of_logins_is_one_line(run: Run, file: Path, text
     done = run("batch", "list")
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "log in again" in done.err
+
+
+def test_a_home_that_this_user_may_not_enter_has_no_logins(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+    StoredLogins(file, lambda: None).add(URL, API_KEY)
+    look = Path.stat
+
+    def refused(path: Path, **how: Any) -> os.stat_result:
+        if path == file:
+            raise PermissionError
+        return look(path, **how)
+
+    monkeypatch.setattr(Path, "stat", refused)
+    with pytest.raises(Misused, match="no API address"):
+        api_target()
+
+
+def test_a_home_that_cannot_be_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/" + "x" * 5000)
+    done = run("batch", "list")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "XDG_CONFIG_HOME" in done.err
+
+
+def test_a_login_that_cannot_be_written_leaves_its_key_nowhere(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+    def full(_path: Path, _target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(Failed, match="No space left"):
+        StoredLogins(file, lambda: None).add(URL, API_KEY)
+    assert list(file.parent.iterdir()) == []
 
 
 def test_a_locked_or_emptied_keyring_is_one_line_that_says_what_to_do(
