@@ -11,10 +11,8 @@ from cli.environment import Destination, KeyOrigin, check_address, is_sendable
 from cli.errors import Misused, NotAuthorised
 from cli.login.store import StoredLogin, StoredLogins, logins_of
 from cli.output import Json, emit, say, surroundings, tell
-from shared.domain.accounts import is_key_text, key_digest
+from shared.domain.accounts import id_of_key, is_key_text, key_digest
 
-KEY_ID: Final = 16
-"""Hexadecimal digits of a key's digest that are its id, as `posthaste key list` shows it."""
 MISSING_SCOPE: Final = "missing_scope"
 
 Address = Annotated[str, typer.Argument(metavar="URL", help="The API's address; asked for if it is not given.")]
@@ -114,7 +112,7 @@ def _place(logins: StoredLogins, stored: StoredLogin, *, json: bool = False) -> 
 
 
 def _id(key: str) -> str:
-    return key_digest(key)[:KEY_ID]
+    return id_of_key(key_digest(key))
 
 
 def _mode(key: str) -> str:

@@ -12,7 +12,7 @@ from cli.errors import Misused, NotFound
 from cli.operating.accounts import Account, kind_wanted, name_of, opened, resolve
 from cli.operating.stopping import stop_of_key, working
 from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table, tell
-from shared.domain.accounts import ApiKey, Scope
+from shared.domain.accounts import ApiKey, Scope, is_key_id
 from shared.domain.jobs.job import Job
 from shared.domain.namespaces import owner as owner_of
 
@@ -22,7 +22,6 @@ KeyId = Annotated[str, typer.Argument(metavar="KEY_ID", help="As `posthaste key 
 
 NOW: Final = "now"
 NEVER: Final = "never"
-_KEY_ID: Final = re.compile(r"[0-9a-f]{16}")
 _SPAN: Final = re.compile(r"([1-9][0-9]{0,4})([hdw])")
 _HOURS: Final = {"h": 1, "d": 24, "w": 7 * 24}
 
@@ -192,7 +191,7 @@ def _row(key: ApiKey) -> dict[str, Any]:
 
 
 def _check(key_id: str) -> None:
-    if _KEY_ID.fullmatch(key_id) is None:  # not repeated in the message: it may be the key's text
+    if not is_key_id(key_id):  # not repeated in the message: it may be the key's text
         raise Misused("a key id is 16 hexadecimal digits, as `posthaste key list` shows it")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from functions.dispatch import services
 from functions.early import early
 from shared.adapters import logs
+from shared.domain.accounts import id_of_key
 from shared.domain.people import Newcomer
 
 logger = logs.lines()
@@ -26,5 +27,5 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     logs.begin(logger, logs.invocation(context))
     newcomer = Newcomer(event["user"], event["name"], event["actor"], event["digest"])
     made = services.first_accounts().make(newcomer)
-    logger.info("joined", user=newcomer.user, account=made.account, new=made.key == newcomer.digest[:16])
+    logger.info("joined", user=newcomer.user, account=made.account, new=made.key == id_of_key(newcomer.digest))
     return asdict(made)

@@ -132,6 +132,11 @@ def is_key_id(text: str) -> bool:
     return _KEY_ID.fullmatch(text) is not None
 
 
+def id_of_key(digest: str) -> str:
+    """Return the id of an API key, which people may see, from its digest."""
+    return digest[:16]
+
+
 def key_digest(text: str) -> str:
     """Return the SHA-256 of a key's text, hex. The text has 256 random bits: a slow hash would add nothing."""
     return hashlib.sha256(text.encode()).hexdigest()

@@ -17,7 +17,7 @@ from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.adapters.dynamo.places import Places
 from shared.contracts import AUDIT_DAYS
-from shared.domain.accounts import ApiKey, Scope, default_scopes, is_key_text, key_digest, new_key_text
+from shared.domain.accounts import ApiKey, Scope, default_scopes, id_of_key, is_key_text, key_digest, new_key_text
 from shared.domain.audit import SYSTEM, Act, Event, audited
 from shared.domain.namespaces import KeyKind, kind_of, team_space
 from shared.ports import Clock, Retriable
@@ -104,7 +104,7 @@ class ApiKeys:
             found, uses = self._places.find([keys.api_key(digest)], [keys.api_key_use(digest)], consistent=False)
             if not found:
                 return None
-            key = _used(_key(found[0], digest[:16]), uses)
+            key = _used(_key(found[0], id_of_key(digest)), uses)
             self._remember(self._keys, digest, key)
         return key if key.valid_at(self._now()) else None
 
@@ -142,7 +142,7 @@ class ApiKeys:
         uses: dict[str, list[Item]] = {}
         for x in items:
             uses.setdefault(x["pk"]["S"].partition("#")[2], []).append(x)
-        listed = [_used(_key(x, digest[:16]), uses.get(digest, [])) for digest, x in found.items()]
+        listed = [_used(_key(x, id_of_key(digest)), uses.get(digest, [])) for digest, x in found.items()]
         return sorted(listed, key=lambda k: (k.created_at, k.id))
 
     def expire_key(self, account: str, key_id: str, at: int, *, by: str = SYSTEM) -> ApiKey | None:
@@ -217,7 +217,8 @@ class ApiKeys:
         secret = new_key_text(kind)
         digest = key_digest(secret)
         whose = team_space(account) if kind is KeyKind.TEAM else account
-        return secret, digest, ApiKey(digest[:16], whose, kind is KeyKind.TEST, scopes, name, self._now(), expires)
+        made = ApiKey(id_of_key(digest), whose, kind is KeyKind.TEST, scopes, name, self._now(), expires)
+        return secret, digest, made
 
     def _mirrors(self, account: str) -> Iterable[Item]:
         return self._places.walk(keys.account_pk(account), keys.KEY_PREFIX)
@@ -228,7 +229,7 @@ class ApiKeys:
             return None
         digest: str = found[0]["digest"]["S"]
         self._keys.pop(digest, None)
-        return digest, _key(found[0], digest[:16])
+        return digest, _key(found[0], id_of_key(digest))
 
     def _puts(self, digest: str, key: ApiKey) -> list[Item]:
         fields = key_fields(key)

@@ -11,7 +11,7 @@ from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.accounts.api_keys import key_fields
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
-from shared.domain.accounts import ALL_SCOPES, ApiKey, new_account_id
+from shared.domain.accounts import ALL_SCOPES, ApiKey, id_of_key, new_account_id
 from shared.domain.audit import Act, audited
 from shared.domain.people import FirstAccount, Newcomer
 from shared.ports import Clock, Retriable
@@ -44,7 +44,7 @@ class DynamoFirstAccounts:
         if known is not None:
             return known
         now = int(self._clock.now() * 1000)
-        made = FirstAccount(new_account_id(), newcomer.digest[:16], now)
+        made = FirstAccount(new_account_id(), id_of_key(newcomer.digest), now)
         try:
             self._db.call("transact_write_items", TransactItems=self._actions(newcomer, made))
         except Cancelled as lost:
