@@ -16,10 +16,12 @@ export interface WaitOptions extends CallOptions {
 export class Posthaste extends Operations {
   /** Wait until a job has ended: each message has its outcome, or its provider has yet to report it. */
   async wait(jobId: string, options: WaitOptions = {}): Promise<Schemas["JobView"]> {
-    for (let slept = 0; ; slept += POLL) {
+    for (let spent = 0; ; spent += POLL) {
+      const begun = performance.now();
       const job = await this.getJob(jobId, options);
       if (job.state === ENDED) return job;
-      if (options.timeout !== undefined && slept >= options.timeout) {
+      spent += (performance.now() - begun) / 1000;
+      if (options.timeout !== undefined && spent >= options.timeout) {
         throw new DOMException(`job ${jobId} is still ${job.state}`, "TimeoutError");
       }
       await this.pauseFor(POLL, options.signal);

@@ -227,6 +227,18 @@ test("waiting ends with the job or with its time", async () => {
   await assert.rejects(new Server(good({ state: "SENDING" })).client().wait("j1", { timeout: 4 }), /still SENDING/);
 });
 
+test("the time of slow answers counts as waiting", async (context) => {
+  let now = 0;
+  context.mock.method(performance, "now", () => now);
+  const slow: Step = () => {
+    now += 30_000;
+    return Response.json({ state: "SENDING" });
+  };
+  const server = new Server(slow);
+  await assert.rejects(server.client().wait("j1", { timeout: 60 }), /still SENDING/);
+  assert.equal(server.asked.length, 2);
+});
+
 test("a list is uploaded and completed without the key", async () => {
   const made = { upload_id: "u1", url: "https://bucket.example/x?sig=1", method: "PUT", headers: { "X-A": "b" } };
   const taken = (): Response => new Response(null, { headers: { ETag: '"e1"' } });

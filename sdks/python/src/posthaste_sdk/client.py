@@ -63,13 +63,17 @@ class Posthaste(Operations):
             job_id: of a batch, or of a campaign's list.
             timeout: seconds after which TimeoutError is raised; None: never.
         """
-        slept = 0.0
-        while (job := self.get_job(job_id))["state"] != ENDED:
-            if timeout is not None and slept >= timeout:
+        spent = 0.0
+        while True:
+            begun = time.monotonic()
+            job = self.get_job(job_id)
+            if job["state"] == ENDED:
+                return job
+            spent += time.monotonic() - begun
+            if timeout is not None and spent >= timeout:
                 raise TimeoutError(f"job {job_id} is still {job['state']}")
             self._sleep(POLL)
-            slept += POLL
-        return job
+            spent += POLL
 
     def upload_list(self, campaign_id: str, content: bytes | Iterator[bytes], *, size: int) -> models.UploadView:
         """Upload a list (CSV, UTF-8) of up to 5 GB straight to the bucket, and have it read.
@@ -146,13 +150,17 @@ class AsyncPosthaste(AsyncOperations):
             job_id: of a batch, or of a campaign's list.
             timeout: seconds after which TimeoutError is raised; None: never.
         """
-        slept = 0.0
-        while (job := await self.get_job(job_id))["state"] != ENDED:
-            if timeout is not None and slept >= timeout:
+        spent = 0.0
+        while True:
+            begun = time.monotonic()
+            job = await self.get_job(job_id)
+            if job["state"] == ENDED:
+                return job
+            spent += time.monotonic() - begun
+            if timeout is not None and spent >= timeout:
                 raise TimeoutError(f"job {job_id} is still {job['state']}")
             await self._sleep(POLL)
-            slept += POLL
-        return job
+            spent += POLL
 
     async def upload_list(
         self, campaign_id: str, content: bytes | AsyncIterator[bytes], *, size: int
