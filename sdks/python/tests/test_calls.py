@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from email.utils import formatdate
 from typing import Any
@@ -271,26 +272,43 @@ def test_text_and_bytes_go_as_they_are() -> None:
     assert server.asked[1].headers["Content-Type"] == "application/json"
 
 
+def wait_for(server: Server, mode: str, timeout: float | None) -> Any:
+    if mode == "sync":
+        return server.client().wait("j1", timeout=timeout)
+
+    async def call() -> Any:
+        transport = httpx.MockTransport(server.answer_async)
+        async with AsyncPosthaste(URL, KEY, transport=transport, sleep=server.sleep_async) as api:
+            return await api.wait("j1", timeout=timeout)
+
+    return asyncio.run(call())
+
+
 @both
 def test_waiting_ends_with_the_job_or_with_its_time(mode: str) -> None:
     steps = [good({"state": "SENDING"}), good({"state": "SENDING"}), good({"state": "LOGGED"})]
-
-    def wait(server: Server, timeout: float | None) -> Any:
-        if mode == "sync":
-            return server.client().wait("j1", timeout=timeout)
-
-        async def call() -> Any:
-            transport = httpx.MockTransport(server.answer_async)
-            async with AsyncPosthaste(URL, KEY, transport=transport, sleep=server.sleep_async) as api:
-                return await api.wait("j1", timeout=timeout)
-
-        return asyncio.run(call())
-
     server = Server(*steps)
-    assert wait(server, None) == {"state": "LOGGED"}
+    assert wait_for(server, mode, None) == {"state": "LOGGED"}
     assert server.slept == [2.0, 2.0]
     with pytest.raises(TimeoutError, match="still SENDING"):
-        wait(Server(good({"state": "SENDING"})), 4.0)
+        wait_for(Server(good({"state": "SENDING"})), mode, 4.0)
+
+
+@both
+def test_the_time_of_slow_answers_counts_as_waiting(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+
+    class Slow(Server):
+        def answer(self, request: httpx.Request) -> httpx.Response:
+            nonlocal now
+            now += 30.0
+            return super().answer(request)
+
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    server = Slow(good({"state": "SENDING"}))
+    with pytest.raises(TimeoutError, match="still SENDING"):
+        wait_for(server, mode, 60.0)
+    assert len(server.asked) == 2
 
 
 @both
@@ -339,7 +357,11 @@ def test_address_and_key_come_from_the_environment_together(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    "url", ["http://api.example.com", "api.example.com", "ftp://x", "https://a:b@x", "https://x/?a"]
+    "url",
+    [
+        *("http://api.example.com", "api.example.com", "ftp://x", "https://a:b@x", "https://x/?a", "https://x/#a"),
+        *("https://x:port", "https://[x"),
+    ],
 )
 def test_an_address_that_is_wrong_or_unencrypted_gets_no_key(url: str) -> None:
     with pytest.raises(ValueError, match="https://"):

@@ -55,13 +55,22 @@ def access(url: str | None, key: str | None, notifier: tuple[str, str] | None) -
         raise ValueError("a key without its address: give both, or set POSTHASTE_URL and POSTHASTE_API_KEY")
     if not url or not (key or notifier):
         raise ValueError("no address or key: give both, or set POSTHASTE_URL and POSTHASTE_API_KEY")
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.username is not None:
-        raise ValueError("the address must look like https://api.example.com")
-    if parts.scheme == "http" and not _is_here(parts.hostname):
-        raise ValueError("the key would travel unencrypted: use https://")
+    _check_address(url)
     login = base64.b64encode(":".join(notifier).encode()).decode() if notifier else ""
     return Access(url.rstrip("/"), f"Basic {login}" if notifier else f"Bearer {key}")
+
+
+def _check_address(url: str) -> None:
+    """Refuse what is no address, and one to which the key would travel in plain text."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        host, parts = "", urlsplit("")
+    if not host or parts.scheme not in {"http", "https"} or parts.query or parts.fragment or parts.username is not None:
+        raise ValueError("the address must look like https://api.example.com")
+    if parts.scheme == "http" and not _is_here(host):
+        raise ValueError("the key would travel unencrypted: use https://")
 
 
 def _is_here(host: str) -> bool:
