@@ -9,6 +9,7 @@ from functions.api.openapi import FILE
 from tests.api.conftest import Api
 from tests.api.site import pages
 from tests.api.test_unsubscribe import ANN, link, off
+from tests.fakes.axe import violations
 from tests.fakes.browser import Browser, browsing, contrast
 
 pytestmark = pytest.mark.browser
@@ -135,6 +136,14 @@ def test_a_link_leads_to_its_operation_at_once(site: str, reader: Browser, width
     places = reader.script("return places")
     assert 0 < places[0] < 800, "one sees the samples"
     assert set(places) == {places[0]}, "they do not move away from the pointer"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_samples_are_what_assistive_technology_needs(site: str, reader: Browser, scheme: str) -> None:
+    reader.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    reader.do("POST", "/url", {"url": f"{site}/docs#/Service/getHealth"})
+    reader.reads(f"{BLOCK} .samples pre", "curl")
+    assert violations(reader, f"{BLOCK} .samples") == []
 
 
 @pytest.mark.parametrize("width", [390, 1440])

@@ -28,9 +28,9 @@ const Samples = ({ React, samples: some }) => {
     onClick: () => { choose(sample.label); setCopied("Copy"); },
   }, sample.label));
   return make("section", { className: "samples", "aria-label": "Samples" },
-    make("div", { role: "tablist", "aria-label": "Language" }, ...tabs,
+    make("div", { className: "bar" }, make("div", { role: "tablist", "aria-label": "Language" }, ...tabs),
       make("button", { type: "button", className: "copy", onClick: copy }, copied)),
-    make("pre", { role: "tabpanel", tabIndex: 0 }, shown.source));
+    make("pre", { role: "tabpanel", tabIndex: 0, "aria-label": shown.label }, shown.source));
 };
 
 const Posthaste = () => ({
