@@ -29,6 +29,7 @@ from cli.operating import (
     erasing,
     keys,
     logs,
+    members,
     notifier_changes,
     notifiers,
     queues,
@@ -110,9 +111,9 @@ app = typer.Typer(
     cls=Commands,
     help="Posthaste: deliver mail and texts, each message once. Commands for its clients (login, logout, whoami, "
     "batch, campaign, message, mail, hook, template, program, text, suppression, domain, guest, schedule, "
-    "stats, event, digest, notifier spool, notifier sync, relay), its operators (account, key, sender, notifier, "
-    "job, credential, audit, erase, pause, resume, rate, queue, redrive, doctor, logs) and a developer's machine "
-    "(local).",
+    "stats, event, digest, notifier spool, notifier sync, relay), its operators (account, key, sender, member, "
+    "notifier, job, credential, audit, erase, pause, resume, rate, queue, redrive, doctor, logs) and a developer's "
+    "machine (local).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -141,6 +142,7 @@ app.add_typer(digests.app, name="digest")
 app.add_typer(accounts.account_app, name="account")
 app.add_typer(keys.key_app, name="key")
 app.add_typer(accounts.sender_app, name="sender")
+app.add_typer(members.member_app, name="member")
 notifier_changes.add_to(notifiers.app)
 notifiers.app.add_typer(spool.app, name="spool")
 notifiers.app.command("sync")(spool.sync)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from aws_cdk import CfnOutput, Stack
 from aws_cdk.aws_apigatewayv2 import HttpMethod
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from aws_cdk.aws_dynamodb import Table
@@ -82,6 +83,8 @@ class ConsoleConstruct(Construct):
         integration = HttpLambdaIntegration("Console", self.serve.function)
         for path in contracts.CONSOLE_PATHS:
             api.http.add_routes(path=path, methods=[HttpMethod.ANY], integration=integration)
+        CfnOutput(Stack.of(self), "PeopleTable", value=people.table_name)
+        CfnOutput(Stack.of(self), "ConsoleProvider", value=settings.provider)
         self.key = ConsoleKey(self, "Key", deployment=deployment)
 
     def _joining(self, deployment: DeploymentSettings, code: Code, environment: Mapping[str, str]) -> Function:

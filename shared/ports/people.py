@@ -131,6 +131,20 @@ class People(Protocol):
         """
         ...
 
+    def change(self, user: str, account: str, role: Role, *, by: str) -> bool:
+        """Change what a member may do; the next page that they ask for knows.
+
+        Args:
+            user: the user's id.
+            account: the account's id.
+            role: the new one.
+            by: the actor, for the audit log.
+
+        Returns:
+            False if they are no member.
+        """
+        ...
+
     def members(self, account: str) -> list[tuple[User, Membership]]:
         """Return the members of an account, by login."""
         ...

@@ -27,6 +27,7 @@ from shared.ports.people import NotSignedIn
 from shared.web.sessions import Sessions
 from tests.api.conftest import Api, Reply, build_api, event
 from tests.fakes.clock import FakeClock
+from tests.fakes.people import create_people
 
 SETTINGS = ConsoleSettings(
     "github", "client", users=("ann", "ben"), organizations=("acme",), roles={"olga": "operator", "keepers": "operator"}
@@ -144,12 +145,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
     """Return a console with an account and tables of its own."""
     api = build_api(client, clock)
     table = api.tables.records.replace("records", "people")
-    client.create_table(
-        TableName=table,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("pk", "sk")],
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-    )
+    create_people(client, table)
     assets = Assets()
     provider = FakeSignIn()
     of = api.services

@@ -55,3 +55,19 @@ def test_only_an_admin_may(console: Console) -> None:
     for action in ("invite", "withdraw", "remove"):
         assert console.post(f"/{console.account}/members/{action}", login="ben", role="admin").status == 403
     assert console.services.people.waiting(console.account) == []
+
+
+def test_the_role_of_a_member_changes_with_their_next_page(console: Console) -> None:
+    console.member()
+    admin = dict(console.cookies)
+    console.cookies.clear()
+    console.member(BEN, Role.VIEWER)
+    ben = dict(console.cookies)
+    console.cookies = admin
+    assert console.post(f"/{console.account}/members/invite", login="BEN", role="admin").status == 303
+    assert console.services.people.waiting(console.account) == []
+    console.cookies = ben
+    assert "Invite, or change a role" in console.shown("/members")
+    console.cookies = admin
+    assert console.post(f"/{console.account}/members/invite", login="ann", role="viewer").status == 409
+    assert "Invite, or change a role" in console.shown("/members")

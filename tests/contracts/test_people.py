@@ -8,6 +8,7 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.people.people import DynamoPeople
 from shared.domain.people import SESSION_MS, Identity, Role, WebSession
 from tests.fakes.clock import FakeClock
+from tests.fakes.people import create_people
 
 ANN = Identity("github", "1", "Ann", "Ann Example")
 
@@ -20,12 +21,7 @@ def clock() -> FakeClock:
 @pytest.fixture
 def people(moto_dynamo: Any, clock: FakeClock, request: pytest.FixtureRequest) -> DynamoPeople:
     table = f"people-{abs(hash(request.node.nodeid))}"
-    moto_dynamo.create_table(
-        TableName=table,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("pk", "sk")],
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-    )
+    create_people(moto_dynamo, table)
     return DynamoPeople(Dynamo(moto_dynamo, sleep=clock.sleep), table, clock)
 
 
@@ -88,3 +84,35 @@ def test_a_session_ends_alone_or_with_all_others(people: DynamoPeople, clock: Fa
     found = people.session("new")
     assert found is not None
     assert found[0].valid_at(user.seen_at + 1000, found[1].user), "one begins anew"
+
+
+def test_a_role_changes_at_once_and_only_that_of_a_member(people: DynamoPeople) -> None:
+    people.invite("github", "ann", "acc_1", Role.VIEWER)
+    user = people.signed_in(ANN, operator=False)
+    begun(people, user.id, user.seen_at)
+    assert people.change(user.id, "acc_1", Role.ADMIN, by="user:olga")
+    found = people.session("d")
+    assert found is not None
+    assert found[1].role_in("acc_1") is Role.ADMIN
+    assert [m.role for _, m in people.members("acc_1")] == [Role.ADMIN]
+    assert not people.change(user.id, "acc_2", Role.ADMIN, by="user:olga")
+    assert people.members("acc_2") == []
+    people.remove(user.id, "acc_1", by="user:olga")
+    assert not people.change(user.id, "acc_1", Role.ADMIN, by="user:olga"), "a change brings nobody back"
+
+
+def test_an_account_of_one_s_own_is_settled_in_once(people: DynamoPeople) -> None:
+    user = people.signed_in(ANN, operator=False)
+    assert people.settle(user, "acc_1")
+    assert not people.settle(user, "acc_1")
+    assert not people.settle(user, "acc_2")
+    assert [(u.own, m.role) for u, m in people.members("acc_1")] == [("acc_1", Role.ADMIN)]
+    assert people.members("acc_2") == []
+
+
+def test_users_are_found_by_the_login_of_their_last_sign_in(people: DynamoPeople) -> None:
+    user = people.signed_in(ANN, operator=False)
+    other = people.signed_in(Identity("github", "2", "ANN"), operator=False)
+    people.signed_in(Identity("github", "3", "ben"), operator=False)
+    assert {x.id for x in people.named("ann")} == {user.id, other.id}
+    assert people.named("carl") == []

@@ -10,6 +10,7 @@ from shared.web.http import Answer
 
 ROLES: Final = tuple(role.value for role in Role)
 NO_LOGIN: Final = Denial(422, "This is no login", "Type the name by which the person signs in, as in octocat.")
+OWN_ROLE: Final = Denial(409, "You cannot change your own role", "Ask another admin of the account to do it.")
 YOURSELF: Final = Denial(409, "You cannot remove yourself", "Ask another admin of the account to do it.")
 
 
@@ -21,12 +22,19 @@ def members(look: Look) -> Answer:
 
 
 def invite(look: Look) -> Answer:
-    """Invite somebody by their login, or change the role of a member."""
+    """Invite somebody by their login, or change the role of a member, at once."""
     login, role = look.form.get("login", "").strip().removeprefix("@"), look.form.get("role", "")
     if not is_login(login) or role not in ROLES:
         raise NO_LOGIN
-    provider = look.services.console.provider
-    look.services.people.invite(provider, login, look.account, Role(role), by=look.who.person.user.actor)
+    people, user = look.services.people, look.who.person.user
+    members = (found for found, _ in people.members(look.account) if found.login.lower() == login.lower())
+    member = next(members, None)
+    if member is None:
+        people.invite(look.services.console.provider, login, look.account, Role(role), by=user.actor)
+    elif member.id == user.id:
+        raise OWN_ROLE
+    else:
+        people.change(member.id, look.account, Role(role), by=user.actor)
     return _back(look)
 
 

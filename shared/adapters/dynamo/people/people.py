@@ -21,12 +21,14 @@ class DynamoPeople:
         dynamo: DynamoDB.
         table: the name of the table `people`.
         clock: the time.
+        records: the table `records`, for operators' tools, whose entries of the audit log are written there, too.
     """
 
-    def __init__(self, dynamo: Dynamo, table: str, clock: Clock) -> None:
+    def __init__(self, dynamo: Dynamo, table: str, clock: Clock, *, records: str = "") -> None:
         self._db = dynamo
         self._table = table
         self._clock = clock
+        self._records = records or table
 
     def signed_in(self, identity: Identity, *, operator: bool) -> User:
         """Return the user that somebody is, made at the first sign-in; see the port."""
@@ -127,13 +129,43 @@ class DynamoPeople:
         }
         both = keys.membership(user.id, account), keys.member(account, user.id)
         event = audited(account, self._now(), user.id, Act.MEMBER_INVITED, user.actor, {"role": Role.ADMIN.value})
-        try:
-            self._together([{"Update": own}, *(self._put({**place, **role}) for place in both)], event)
-        except Cancelled as lost:
-            if "ConditionalCheckFailed" in lost.codes:
-                return False
-            raise
-        return True
+        return self._done([{"Update": own}, *(self._put({**place, **role}) for place in both)], event)
+
+    def change(self, user: str, account: str, role: Role, *, by: str) -> bool:
+        """Change what a member may do; False if they are no member.
+
+        Args:
+            user: the user's id.
+            account: the account's id.
+            role: the new one.
+            by: the actor, for the audit log.
+        """
+        change: Item = {
+            "TableName": self._table,
+            "UpdateExpression": "SET #role = :role",
+            "ConditionExpression": "attribute_exists(pk)",
+            "ExpressionAttributeNames": {"#role": "role"},
+            "ExpressionAttributeValues": {":role": s(role.value)},
+        }
+        places = keys.membership(user, account), keys.member(account, user)
+        event = audited(account, self._now(), user, Act.MEMBER_CHANGED, by, {"role": role.value})
+        return self._done([{"Update": {**change, "Key": place}} for place in places], event)
+
+    def named(self, login: str) -> list[User]:
+        """Return everyone who last signed in by a login: all users are read, for operators' commands."""
+        page: Item = {}
+        found: list[User] = []
+        while True:
+            page = self._db.call(
+                "scan",
+                TableName=self._table,
+                FilterExpression="sk = :profile",
+                ExpressionAttributeValues={":profile": s("PROFILE")},
+                **({"ExclusiveStartKey": page["LastEvaluatedKey"]} if page else {}),
+            )
+            found += [user for user in map(_user, page["Items"]) if user.login.lower() == login.lower()]
+            if "LastEvaluatedKey" not in page:
+                return found
 
     def members(self, account: str) -> list[tuple[User, Membership]]:
         """Return the members of an account, by login."""
@@ -225,8 +257,18 @@ class DynamoPeople:
 
     def _together(self, actions: list[Item], event: Event) -> None:
         """Write changes and their entry of the audit log in one transaction."""
-        entry = puts(self._db, self._table, event)
+        entry = puts(self._db, self._records, event)
         self._db.call("transact_write_items", TransactItems=[*actions, *entry])
+
+    def _done(self, actions: list[Item], event: Event) -> bool:
+        """Write changes and their entry in one transaction; False if a condition does not hold."""
+        try:
+            self._together(actions, event)
+        except Cancelled as lost:
+            if "ConditionalCheckFailed" in lost.codes:
+                return False
+            raise
+        return True
 
     def _now(self) -> Millis:
         return int(self._clock.now() * 1000)

@@ -1,0 +1,189 @@
+"""`posthaste member`: who may use the console for an account, straight to the deployment's table of people."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from cli.deployment import Aws, OperatedDeployment, Stage
+from cli.errors import Misused, NotFound
+from cli.operating.accounts import Account, Desk, opened, resolve
+from cli.output import Json, emit_all, emit_or_say, moment, surroundings, table
+from shared.contracts import ENV_CONSOLE, ENV_PEOPLE_TABLE
+from shared.contracts.console import ConsoleSettings
+from shared.domain.audit import EVERYONE, Act, audited
+from shared.domain.people import Role, User, is_login
+from shared.ports import Clock
+
+if TYPE_CHECKING:
+    from shared.adapters.dynamo.people.people import DynamoPeople
+
+member_app = typer.Typer(help="People who may use the console for an account.", no_args_is_help=True)
+
+Login = Annotated[str, typer.Argument(metavar="LOGIN", help="The name by which the person signs in.")]
+RoleOf = Annotated[Role, typer.Argument(metavar="ROLE", help="viewer, sender or admin.")]
+
+PEOPLE_OUTPUT: Final = "PeopleTable"
+PROVIDER_OUTPUT: Final = "ConsoleProvider"
+
+
+@dataclass(frozen=True, slots=True)
+class MemberDesk:
+    """The people of a deployment. `provider`: by which they sign in, as in the settings."""
+
+    people: "DynamoPeople"
+    provider: str
+    desk: Desk
+
+    def member(self, account: str, login: str) -> User | None:
+        """Return the member of an account who signs in by a login; None if there is none."""
+        members = (user for user, _ in self.people.members(account))
+        return next((user for user in members if user.login.lower() == login.lower()), None)
+
+
+@contextmanager
+def _people(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[MemberDesk]:
+    """Yield the deployment's people. NotFound if it has no console."""
+    with opened(ctx, stage, aws=aws) as desk:
+        table_name, provider = _console(desk.found)
+        yield MemberDesk(_table(desk.found, table_name, surroundings(ctx).clock), provider, desk)
+
+
+def _table(found: OperatedDeployment, name: str, clock: Clock) -> "DynamoPeople":
+    from shared.adapters.dynamo.people.people import DynamoPeople  # noqa: PLC0415 - loads botocore
+
+    return DynamoPeople(found.dynamo(clock), name, clock, records=found.table())
+
+
+def _console(found: OperatedDeployment) -> tuple[str, str]:
+    """Return the table of people, and the provider by which they sign in."""
+    name, settings = os.environ.get(ENV_PEOPLE_TABLE, ""), os.environ.get(ENV_CONSOLE, "")
+    if found.records and name and settings:
+        return name, ConsoleSettings.loads(settings).provider
+    outputs = {x["OutputKey"]: str(x["OutputValue"]) for x in found.stack().get("Outputs", [])}
+    if PEOPLE_OUTPUT not in outputs:
+        raise NotFound(f"stage {found.stage} in {found.where} has no console: see docs/console.md")
+    return outputs[PEOPLE_OUTPUT], outputs[PROVIDER_OUTPUT]
+
+
+def _login(text: str) -> str:
+    """Return a login; Misused if it cannot be one."""
+    found = text.strip().removeprefix("@")
+    if not is_login(found):
+        raise Misused("a login is the name by which a person signs in, as in octocat")
+    return found
+
+
+def _unknown(login: str, account: str) -> NotFound:
+    return NotFound(f"{login} is no member of {account}: see `posthaste member list {account}`")
+
+
+@member_app.command("list")
+def list_members(ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
+    """List the members of an account, and the logins that are invited."""
+    with _people(ctx, stage, aws=aws) as desk:
+        owner = resolve(desk.desk.accounts, account)
+        rows = [
+            {
+                "login": user.login,
+                "role": membership.role.value,
+                "state": "member",
+                "name": user.name,
+                "last_signed_in_at": moment(user.seen_at),
+            }
+            for user, membership in desk.people.members(owner)
+        ]
+        rows += [
+            {"login": login, "role": role.value, "state": "invited", "name": "", "last_signed_in_at": None}
+            for login, role in desk.people.waiting(owner)
+        ]
+    if json:
+        emit_all(rows)
+        return
+    columns = ("login", "role", "state", "last_signed_in_at", "name")
+    table(columns, rows, empty=f"no members: invite one with `posthaste member invite {owner} LOGIN`")
+
+
+@member_app.command("invite")
+def invite_member(
+    ctx: typer.Context,
+    account: Account,
+    login: Login,
+    role: Annotated[Role, typer.Option(help="What they may do: viewer, sender or admin.")] = Role.VIEWER,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Invite a login to an account. It becomes a member when it signs in next."""
+    who = _login(login)
+    with _people(ctx, stage, aws=aws) as desk:
+        owner = resolve(desk.desk.accounts, account)
+        if desk.member(owner, who) is not None:
+            raise Misused(f"{who} is a member already: change the role with `posthaste member role {owner} {who} ROLE`")
+        desk.people.invite(desk.provider, who, owner, role, by=desk.desk.by)
+    emit_or_say(
+        {"account_id": owner, "login": who, "role": role.value, "state": "invited"},
+        json=json,
+        text=f"{who} becomes {role.value} of {owner} at the next sign-in by {desk.provider}",
+    )
+
+
+@member_app.command("role")
+def change_role(
+    ctx: typer.Context,
+    account: Account,
+    login: Login,
+    role: RoleOf,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Change what a member may do, from the next page on."""
+    who = _login(login)
+    with _people(ctx, stage, aws=aws) as desk:
+        owner = resolve(desk.desk.accounts, account)
+        user = desk.member(owner, who)
+        if user is None or not desk.people.change(user.id, owner, role, by=desk.desk.by):
+            raise _unknown(who, owner)
+    answer = {"account_id": owner, "login": user.login, "role": role.value, "state": "member"}
+    emit_or_say(answer, json=json, text=f"{user.login} is {role.value} of {owner} now")
+
+
+@member_app.command("remove")
+def remove_member(
+    ctx: typer.Context, account: Account, login: Login, stage: Stage = "", aws: Aws = False, json: Json = False
+) -> None:
+    """Remove a member from an account, or take an invitation back. The next page refuses them."""
+    who = _login(login)
+    with _people(ctx, stage, aws=aws) as desk:
+        owner = resolve(desk.desk.accounts, account)
+        user = desk.member(owner, who)
+        if user is not None:
+            desk.people.remove(user.id, owner, by=desk.desk.by)
+        elif who.lower() in {waiting for waiting, _ in desk.people.waiting(owner)}:
+            desk.people.withdraw(desk.provider, who, owner, by=desk.desk.by)
+        else:
+            raise _unknown(who, owner)
+    emit_or_say(
+        {"account_id": owner, "login": who, "removed": True}, json=json, text=f"{who} may no longer see {owner}"
+    )
+
+
+@member_app.command("sign-out")
+def sign_out(ctx: typer.Context, login: Login, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
+    """End all sessions of a login, in all browsers. Without a membership or the settings it does not come back."""
+    who = _login(login)
+    clock = surroundings(ctx).clock
+    with _people(ctx, stage, aws=aws) as desk:
+        users = desk.people.named(who)
+        if not users:
+            raise NotFound(f"{who} has never signed in to the console of stage {desk.desk.found.stage}")
+        journal, by = desk.desk.found.journal(clock), desk.desk.by
+        for user in users:
+            desk.people.end_all(user.id)
+            journal.write(audited(EVERYONE, int(clock.now() * 1000), user.id, Act.MEMBER_SIGNED_OUT, by))
+    answer = {"login": who, "users": [user.id for user in users], "signed_out": True}
+    emit_or_say(answer, json=json, text=f"all sessions of {who} are over")

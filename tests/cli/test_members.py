@@ -1,0 +1,107 @@
+"""`posthaste member`: who may use the console for an account."""
+
+from collections.abc import Callable
+
+import boto3
+import pytest
+
+from cli.deployment import OperatedDeployment
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.people.people import DynamoPeople
+from shared.contracts import ENV_CONSOLE, ENV_PEOPLE_TABLE
+from shared.contracts.console import ConsoleSettings
+from shared.domain.people import Identity, WebSession
+from tests.cli.fakes import FakeClock, Run
+from tests.fakes.people import create_people
+
+pytestmark = pytest.mark.usefixtures("aws")
+PEOPLE = "dev-people"
+ANN = Identity("github", "1", "Ann", "Ann Example")
+
+
+@pytest.fixture
+def people(aws: None, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> DynamoPeople:
+    client = boto3.client("dynamodb", region_name="us-east-1")
+    create_people(client, PEOPLE)
+    monkeypatch.setenv(ENV_PEOPLE_TABLE, PEOPLE)
+    monkeypatch.setenv(ENV_CONSOLE, ConsoleSettings("github", "client").dumps())
+    return DynamoPeople(Dynamo(client), PEOPLE, clock)
+
+
+@pytest.fixture
+def account(run: Run) -> str:
+    return str(run("account", "create", "Ann & Co", "--json").json["account_id"])
+
+
+@pytest.fixture
+def listed(run: Run, account: str) -> Callable[[], list[tuple[str, str, str]]]:
+    def rows() -> list[tuple[str, str, str]]:
+        return [(x["login"], x["role"], x["state"]) for x in run("member", "list", account, "--json").lines]
+
+    return rows
+
+
+def test_a_login_is_invited_signs_in_gets_another_role_and_is_removed(
+    run: Run, people: DynamoPeople, account: str, listed: Callable[[], list[tuple[str, str, str]]]
+) -> None:
+    assert run("member", "invite", account, "@ann").code == 0
+    assert listed() == [("ann", "viewer", "invited")]
+    people.signed_in(ANN, operator=False)
+    assert listed() == [("Ann", "viewer", "member")]
+    again = run("member", "invite", account, "ann", "--role", "admin")
+    assert (again.code, "posthaste member role" in again.err) == (2, True)
+    assert run("member", "role", account, "ANN", "admin", "--json").json["role"] == "admin"
+    assert listed() == [("Ann", "admin", "member")]
+    assert run("member", "remove", account, "ann").code == 0
+    assert listed() == []
+    actions = [row["action"] for row in run("audit", account, "--json").lines]
+    assert {"member.invited", "member.role_changed", "member.removed"} <= set(actions)
+
+
+def test_an_invitation_is_taken_back(
+    run: Run, people: DynamoPeople, account: str, listed: Callable[[], list[tuple[str, str, str]]]
+) -> None:
+    run("member", "invite", account, "Ben", "--role", "sender")
+    assert run("member", "remove", account, "BEN").code == 0
+    assert listed() == []
+    people.signed_in(Identity("github", "2", "ben"), operator=False)
+    assert listed() == []
+
+
+def test_all_sessions_of_a_person_end(run: Run, people: DynamoPeople, account: str, clock: FakeClock) -> None:
+    user = people.signed_in(ANN, operator=False)
+    now = int(clock.now() * 1000)
+    people.begin(WebSession("d", user.id, now, now + 1000))
+    done = run("member", "sign-out", "ann", "--json")
+    assert done.json == {"login": "ann", "users": [user.id], "signed_out": True}
+    found = people.session("d")
+    assert found is not None
+    assert not found[0].valid_at(now, found[1].user)
+    assert [row["action"] for row in run("audit", "--json").lines] == ["member.signed_out"]
+    assert run("member", "invite", account, "ann").code == 0, "they may be invited all the same"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("role", "ACCOUNT", "ben", "admin"), 3),
+        (("remove", "ACCOUNT", "ben"), 3),
+        (("sign-out", "ben"), 3),
+        (("invite", "ACCOUNT", "not a login"), 2),
+        (("invite", "ACCOUNT", "ben", "--role", "king"), 2),
+        (("list", "acc_000000000000"), 3),
+    ],
+)
+def test_what_is_not_there_is_one_line(
+    run: Run, people: DynamoPeople, account: str, words: tuple[str, ...], code: int
+) -> None:
+    assert people.members(account) == []
+    done = run("member", *(account if word == "ACCOUNT" else word for word in words))
+    assert (done.code, done.out, done.err.count("\n")) == (code, "", 1)
+
+
+def test_a_stage_without_a_console_says_so(run: Run, account: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OperatedDeployment, "stack", lambda _self: {"Outputs": []})
+    done = run("member", "list", account)
+    assert done.code == 3
+    assert "has no console" in done.err
