@@ -3,16 +3,19 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from functions.console.lists import KINDS
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.codec import n
+from shared.domain.jobs.job import Job
+from shared.engine.reports.search import WAVE, MessageSearch, SearchPlace, Within
 from tests.console.conftest import Console
 
 PEOPLE = tuple(f"p{i}@example.org" for i in range(10))
-CALLS = {"": 19, "/jobs": 14, "/messages": 3, "/members": 6}
+CALLS = {"": 19, "/jobs": 14, "/messages": 3, "/messages?recipient=p1@example.org": 80, "/members": 6, "/senders": 6}
 """DynamoDB calls of one visit: page → the most. Ten of a list of jobs are queries of the index, made at once."""
 SECONDS = 0.3
 """Of a processor, with what the emulated tables take; what else the machine does is not counted."""
@@ -91,3 +94,23 @@ def test_figures_of_a_million_messages_cost_no_more_than_those_of_ten(console: C
         cost[job] = calls.total()
     assert "1,000,000" in console.shown(f"/jobs/{large}?part=live")
     assert cost[large] <= cost[small] <= REFRESH, cost
+
+
+def test_a_search_reads_small_jobs_side_by_side_and_pages_as_if_it_did_not(console: Console) -> None:
+    jobs = [console.api.logged(PEOPLE[:1], subject=f"No. {number}") for number in range(12)]
+    waves: list[int] = []
+
+    def backwards(call: Callable[[Job], Within], wave: Sequence[Job]) -> Iterable[Within]:
+        waves.append(len(wave))
+        return reversed([call(job) for job in reversed(wave)])
+
+    services = console.services
+    search = MessageSearch(services.listing, services.logs, backwards)
+    found: list[str] = []
+    place: SearchPlace | None = SearchPlace()
+    while place is not None:
+        hits, place = search.find(console.account, KINDS, "p0@example.org", place, limit=5)
+        assert len(hits) <= 5
+        found += [hit.job.id for hit in hits]
+    assert found == jobs[::-1]
+    assert waves[0] == WAVE

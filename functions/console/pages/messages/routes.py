@@ -44,7 +44,7 @@ def search(look: Look) -> Answer:
     hits: list[Hit] = []
     after = ""
     if key:
-        finder = MessageSearch(look.services.listing, look.services.logs)
+        finder = MessageSearch(look.services.listing, look.services.logs, look.services.reads.map)
         hits, more = finder.find(look.account, lists.KINDS, key, _search_place(look))
         after = f"{more.after} {more.skip} {more.chunk} {more.index}" if more else ""
     context = {"recipient": typed, "hits": hits, "next": lists.cursor(look, after)}
