@@ -6,7 +6,7 @@ from aws_cdk.aws_dynamodb import Table
 
 from infra.arns import Arns
 from infra.building.function import Function
-from infra.functions.console import DRAFTED, SUPPRESSED, ConsoleConstruct
+from infra.functions.console import CLAIMED, DRAFTED, SUPPRESSED, ConsoleConstruct
 from infra.functions.digest import DigestConstruct
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.exports import ExportsConstruct
@@ -16,6 +16,7 @@ from infra.functions.lane import LaneConstruct
 from infra.functions.lists import ListsConstruct
 from infra.functions.notices import NoticesConstruct
 from infra.functions.schedules import SchedulesConstruct
+from infra.joining.grants import let_join
 from infra.resources import encryption
 from infra.resources.storage import EXPORTS, UPLOADS
 from shared import contracts
@@ -109,7 +110,7 @@ class Grants(Arns):
         serve.allow(*READ, *CHANGE, on=tables)
         serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
         serve.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
-        serve.allow("dynamodb:DeleteItem", on=tables[:1], partitions=(*SUPPRESSED, *DRAFTED))
+        serve.allow("dynamodb:DeleteItem", on=tables[:1], partitions=(*SUPPRESSED, *DRAFTED, *CLAIMED))
         serve.allow("dynamodb:DeleteItem", "dynamodb:BatchWriteItem", on=tables[:1], partitions=HOOK_CALLED)
         serve.allow("sqs:SendMessage", on=[*(self._queue(q) for q in hooks.names[1:]), digest.work.queue.queue_arn])
         dead = f"{contracts.prefix(self._deployment.stage)}-*{contracts.DEAD_ENDING}"
@@ -126,7 +127,7 @@ class Grants(Arns):
         serve.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
         self._schedule(serve, schedules)
         serve.allow("scheduler:DeleteSchedule", on=[self._own_schedules(schedules)])
-        console.let_join(self._storage)
+        let_join(console, self._storage)
 
     def webhooks(self, feedback: Feedback, receive: Function) -> None:
         """Let the webhooks' function pass on what providers post."""

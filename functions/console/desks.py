@@ -6,6 +6,7 @@ from functools import cache
 
 from shared import contracts
 from shared.adapters.alarms import RaisedAlarm, RaisedAlarms
+from shared.adapters.dynamo.accounts.claims import DynamoClaims
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.credentials.switchboard import Setting, Switchboard
 from shared.adapters.dynamo.digests.pages import DynamoWindowPages
@@ -20,10 +21,10 @@ from shared.bootstrap.noticing import Noticing
 from shared.engine.digests.desk import WindowDesk
 from shared.engine.hooks.desk import HookDesk
 from shared.engine.mails.moves import MailMoves
-from shared.ports import Journal, Mails, Notices, Notifiers, WaitingNotices
+from shared.ports import Dns, Journal, Mails, Notices, Notifiers, WaitingNotices
 from shared.ports.digests import WindowPages
 
-__all__ = ["Desks", "DigestRoom", "MailRoom", "NoticeRoom", "RaisedAlarm", "Setting", "build_desks"]
+__all__ = ["Desks", "DigestRoom", "MailRoom", "NoticeRoom", "RaisedAlarm", "SenderRoom", "Setting", "build_desks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,14 @@ class NoticeRoom:
 
 
 @dataclass(frozen=True, slots=True)
+class SenderRoom:
+    """Domains that accounts claim, and what looks up their DNS."""
+
+    claims: DynamoClaims
+    dns: Callable[[], Dns]
+
+
+@dataclass(frozen=True, slots=True)
 class Desks:
     """Use cases and reads."""
 
@@ -66,6 +75,7 @@ class Desks:
     dead_letters: Callable[[str], int]
     """About how many dead letters a queue has, by its name without the prefix."""
     alarms: RaisedAlarms
+    senders: Callable[[], SenderRoom]
 
 
 def build_desks(deployment: Deployment) -> Desks:
@@ -84,6 +94,7 @@ def build_desks(deployment: Deployment) -> Desks:
         ),
         dead_letters=lambda name: _dead(deployment, name),
         alarms=_alarms(deployment),
+        senders=cache(lambda: SenderRoom(DynamoClaims(deployment.dynamo, table, clock), lambda: deployment.dns)),
     )
 
 

@@ -52,6 +52,7 @@ MENU: Final[tuple[tuple[str, tuple[Section, ...]], ...]] = (
             Section("Suppressions", f"{ACCOUNT}/suppressions"),
             Section("Hooks", f"{ACCOUNT}/hooks"),
             Section("Keys", f"{ACCOUNT}/keys", Scope.ADMIN),
+            Section("Senders", f"{ACCOUNT}/senders"),
             Section("Members", f"{ACCOUNT}/members"),
             Section("Audit log", f"{ACCOUNT}/audit", Scope.ADMIN),
         ),

@@ -13,7 +13,6 @@ from constructs import Construct
 from infra.building.function import Function
 from infra.functions.api import SECONDS, Api
 from infra.resources.keys import KeySecret
-from infra.resources.storage import Storage
 from infra.settings import DeploymentSettings
 from shared import contracts
 from shared.contracts.console import ConsoleSettings
@@ -28,6 +27,8 @@ JOIN_KNOWS: Final = (
 )
 SUPPRESSED: Final = ("A#*#SUP", "A#*#SUPLOG", "A#*#UNSUB*", "A#*#STOP*")
 """Partitions of `records` with addresses that are not sent to, by address and by time."""
+CLAIMED: Final = ("A#*#CLAIMS",)
+"""Partitions of `records` with domains that accounts claim."""
 DRAFTED: Final = ("M#*", "T#*")
 """Partitions of `records` with campaigns and stored templates: people delete drafts."""
 
@@ -106,20 +107,6 @@ class ConsoleConstruct(Construct):
             memory=JOIN_MEMORY_MB,
             environment={name: value for name, value in environment.items() if name in JOIN_KNOWS},
         )
-
-    def let_join(self, storage: Storage) -> None:
-        """Let the console call what makes first accounts, and that one add items: accounts, keys and its own notes.
-
-        Args:
-            storage: the tables.
-        """
-        if self.join is None:
-            return
-        self.serve.allow("lambda:InvokeFunction", on=[self.join.function.function_arn])
-        identities = [storage.identities.table_arn]
-        self.join.allow("dynamodb:PutItem", on=identities, partitions=("A#*", "ACCOUNTS", "K#*", "N#*"))
-        self.join.allow("dynamodb:GetItem", on=identities, partitions=("N#*",))
-        self.join.allow("dynamodb:PutItem", on=[storage.audit.table_arn])
 
 
 class ConsoleKey(KeySecret):

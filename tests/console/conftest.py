@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from functions.console.assets import Assets
-from functions.console.desks import Desks, DigestRoom, MailRoom, NoticeRoom
+from functions.console.desks import Desks, DigestRoom, MailRoom, NoticeRoom, SenderRoom
 from functions.console.handler import respond
 from functions.console.rendering import Pages
 from functions.console.services import ConsoleServices, sign_in_limits
@@ -138,6 +138,7 @@ def build_desks(api: Api) -> Desks:
         ),
         alarms=RaisedAlarms(None, "posthaste-dev-", api.world.clock),
         dead_letters=lambda name: {"feedback": 3, "lane-one": 1}.get(name, 0),
+        senders=lambda: SenderRoom(of.claims, of.dns),
     )
 
 

@@ -132,6 +132,7 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
     waiting = api.accepted(people(60, 30), subject="Your invoice of September")
     console.sign_in(OLGA)
     assert console.post(f"/{console.account}/suppressions/add", address="live@example.org", list="all").status == 303
+    assert console.post(f"/{console.account}/senders/add", domain="news.example.net").status == 303
     moved = next(line.message for line in _lines(console, sent) if len(line.attempts) > 1)
     hook, delivery = _hooked(console)
     return Example(
@@ -266,6 +267,9 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "change a template": lambda x: (f"{x.account}/templates/{x.template}/edit",),
     "ask to delete a template": lambda x: (f"{x.account}/templates/{x.template}/delete",),
     "members": lambda x: (f"{x.account}/members",),
+    "senders": lambda x: (f"{x.account}/senders",),
+    "sender": lambda x: (f"{x.account}/senders/news.example.net",),
+    "ask to give up a domain": lambda x: (f"{x.account}/senders/news.example.net/give-up",),
     "suppressions": lambda x: (f"{x.account}/suppressions", f"{x.account}/suppressions?list=texts"),
     "ask to lift a suppression": lambda x: (f"{x.account}/suppressions/lift?address=live%40example.org&list=all",),
     "digests": lambda x: (f"{x.account}/digests", f"{x.account}/digests?state=cancelled"),

@@ -1,6 +1,5 @@
 """Senders: what operators have granted, and domains that the account proves to be its own by a DNS record."""
 
-from collections.abc import Callable
 from typing import Any, Final, Literal
 
 from pydantic import Field
@@ -12,7 +11,8 @@ from shared.domain import senders as rules
 from shared.domain.accounts import Scope, sender_of
 from shared.domain.namespaces import KeyKind
 from shared.domain.senders import CheckState, DnsCheck, SenderClaim
-from shared.ports import Dns, DnsUnanswered
+from shared.engine.intake.sender_checks import sender_checks
+from shared.ports import DnsUnanswered
 from shared.web.http import Answer
 from shared.web.problems import Problem, invalid, missing
 from shared.web.routing import AnyRoute, Nothing, Route
@@ -103,24 +103,8 @@ def _granted(sender: str) -> dict[str, Any]:
     return {"sender": sender, "state": "granted", "record": None, "created_at": None, "proven_at": None}
 
 
-def _check(name: str, look: Callable[[], DnsCheck]) -> CheckView:
-    try:
-        found = look()
-    except DnsUnanswered:
-        found = rules.unanswered(name)
-    return CheckView(name=name, state=found.state, found=found.found or None, advice=found.advice or None)
-
-
-def _checks(dns: Dns, domain: str) -> list[CheckView]:
-    def dmarc() -> DnsCheck:
-        texts = (dns.texts(name) for name in rules.dmarc_names(domain))
-        return rules.dmarc(next((found for found in texts if found), []), domain)
-
-    return [
-        _check("spf", lambda: rules.spf(dns.texts(domain))),
-        _check("dkim", lambda: rules.dkim(exists=dns.exists(f"_domainkey.{domain}"))),
-        _check("dmarc", dmarc),
-    ]
+def _check(found: DnsCheck) -> CheckView:
+    return CheckView(name=found.name, state=found.state, found=found.found or None, advice=found.advice or None)
 
 
 def pages(call: Call[Nothing, Nothing]) -> Answer:
@@ -146,7 +130,8 @@ def _shown(call: Call[Any, Any], account: str, domain: str) -> CheckedSender:
         fields = _fields(claim, account)
     else:
         raise missing("sender", domain)
-    return CheckedSender(**fields, checks=_checks(call.services.dns(), domain))
+    checks = [_check(found) for found in sender_checks(call.services.dns(), domain)]
+    return CheckedSender(**fields, checks=checks)
 
 
 def create(call: Call[Nothing, NewSender]) -> Answer:

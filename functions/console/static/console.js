@@ -29,6 +29,14 @@ function label(root) {
   }
 }
 
+// Buttons that copy a text of the page; without scripts there are none.
+async function copy(event) {
+  const button = event.target.closest("button[data-copy]");
+  if (!button) return;
+  await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+  button.textContent = "Copied";
+}
+
 function tick() {
   if (document.hidden) return;
   for (const part of document.querySelectorAll("[data-live]")) htmx.trigger(part, "tick");
@@ -37,8 +45,10 @@ function tick() {
 document.addEventListener("DOMContentLoaded", () => {
   localize(document);
   label(document);
+  for (const button of document.querySelectorAll("button[data-copy]")) button.hidden = !navigator.clipboard;
   setInterval(tick, EVERY);
 });
+document.addEventListener("click", copy);
 document.addEventListener("visibilitychange", tick);
 
 // A renewal takes no link from under a finger or a pointer, and leaves the keyboard's focus where it is.

@@ -1,0 +1,146 @@
+"""Senders: what operators have granted, and domains that the account proves to be its own by a DNS record."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from functions.console.call import Look
+from functions.console.pages.asking import Question, ask
+from functions.console.screen import Denial, PageRoute, absent, redirect
+from shared.domain import senders as rules
+from shared.domain.accounts import Scope, sender_of
+from shared.domain.senders import MAX_CLAIMS, DnsCheck, SenderClaim
+from shared.engine.intake.sender_checks import sender_checks
+from shared.ports import DnsUnanswered
+from shared.web.http import Answer
+
+SECTION: Final = "Senders"
+MAX_DOMAIN: Final = 253
+NO_DOMAIN: Final = Denial(422, "This is no domain", "Type a domain without an address, as in news.example.com.")
+TOO_MANY: Final = Denial(
+    409, "The account claims too many domains", f"It may claim {MAX_CLAIMS}. Give up one that it does not use."
+)
+NO_DNS: Final = Denial(503, "DNS did not answer", "Nothing was changed. Try again in a minute.")
+
+
+@dataclass(frozen=True, slots=True)
+class SenderRow:
+    """A sender. `state`: granted, proven or pending; `proven_at`: Unix milliseconds, 0 for never, like `since`."""
+
+    sender: str
+    state: str
+    since: int = 0
+    proven_at: int = 0
+
+
+def senders(look: Look) -> Answer:
+    """Show what the account sends from."""
+    room = look.services.desks.senders()
+    granted = look.services.accounts.list_senders(look.account)
+    rows = [SenderRow(sender, "granted") for sender in granted]
+    rows += [_row(claim) for claim in room.claims.list(look.account) if claim.domain not in granted]
+    return look.services.pages.page(look, "senders/senders.html", {"rows": rows})
+
+
+def add(look: Look) -> Answer:
+    """Claim a domain, and show the record to publish."""
+    domain = _domain(look.form.get("domain", ""))
+    if look.services.desks.senders().claims.add(look.account, domain, by=look.who.person.user.actor) is None:
+        raise TOO_MANY
+    return redirect(f"{look.home}{look.account}/senders/{domain}")
+
+
+def sender(look: Look) -> Answer:
+    """Show a domain with its record, and what DNS says now."""
+    claim = _claim(look)
+    checks = sender_checks(look.services.desks.senders().dns(), claim.domain, each=look.services.reads.map)
+    context = {
+        "row": _row(claim),
+        "record": rules.record_name(claim.domain),
+        "value": rules.record_value(look.account),
+        "checks": checks,
+        "missing": _missing(checks),
+    }
+    return look.services.pages.page(look, "senders/sender.html", context)
+
+
+def verify(look: Look) -> Answer:
+    """Look for the record, and note that it was found."""
+    room, claim = look.services.desks.senders(), _claim(look)
+    try:
+        texts = room.dns().texts(rules.record_name(claim.domain))
+    except DnsUnanswered:
+        raise NO_DNS from None
+    if not rules.proves(texts, look.account):
+        said = f"It has {len(texts)} other TXT records." if texts else "It has no TXT record."
+        raise Denial(
+            409,
+            "DNS does not show the record yet",
+            f"{said} A new record of {rules.record_name(claim.domain)} can take an hour. Go back, and look again.",
+        )
+    room.claims.prove(look.account, claim, by=look.who.person.user.actor)
+    return redirect(f"{look.home}{look.account}/senders/{claim.domain}")
+
+
+def ask_to_give_up(look: Look) -> Answer:
+    """Ask whether the account gives up a domain."""
+    claim = _claim(look)
+    question = Question(
+        section=SECTION,
+        title=f"Give up {claim.domain}?",
+        count=1,
+        what="domain: messages from it are refused within half a minute, and its scheduled jobs do not start.",
+        label="Give it up",
+        back=f"{look.account}/senders/{claim.domain}",
+    )
+    return ask(look, question)
+
+
+def give_up(look: Look) -> Answer:
+    """Give up a domain; one that was given up is no fault."""
+    domain = _domain(look.path["domain"])
+    look.services.desks.senders().claims.remove(look.account, domain, by=look.who.person.user.actor)
+    return redirect(f"{look.home}{look.account}/senders")
+
+
+def _claim(look: Look) -> SenderClaim:
+    """Return the claim that the path names."""
+    try:
+        domain = _domain(look.path["domain"])
+    except Denial:
+        raise absent("sender") from None
+    claim = look.services.desks.senders().claims.get(look.account, domain)
+    if claim is None:
+        raise absent("sender")
+    return claim
+
+
+def _domain(typed: str) -> str:
+    """Return a domain in the form it is compared."""
+    try:
+        found = sender_of(typed.strip()[: MAX_DOMAIN + 1])
+    except ValueError:
+        raise NO_DOMAIN from None
+    if "@" in found or "." not in found:
+        raise NO_DOMAIN
+    return found
+
+
+def _row(claim: SenderClaim) -> SenderRow:
+    state = "proven" if claim.proven_at else "pending"
+    return SenderRow(claim.domain, state, claim.created_at, claim.proven_at)
+
+
+def _missing(checks: list[DnsCheck]) -> int:
+    return sum(1 for check in checks if check.advice)
+
+
+_PATH: Final = "/console/{account}/senders"
+_ONE: Final = f"{_PATH}/{{domain}}"
+ROUTES: Final = (
+    PageRoute("GET", _PATH, "senders", senders),
+    PageRoute("POST", f"{_PATH}/add", "claim a domain", add, Scope.ADMIN),
+    PageRoute("GET", _ONE, "sender", sender),
+    PageRoute("POST", f"{_ONE}/verify", "look for a domain's record", verify, Scope.ADMIN),
+    PageRoute("GET", f"{_ONE}/give-up", "ask to give up a domain", ask_to_give_up, Scope.ADMIN),
+    PageRoute("POST", f"{_ONE}/give-up", "give up a domain", give_up, Scope.ADMIN),
+)

@@ -1,0 +1,1 @@
+"""What lets people make an account of their own."""

@@ -1,0 +1,94 @@
+"""Senders: what operators granted, and domains that the account proves by a DNS record."""
+
+import pytest
+
+from shared.domain.people import Role
+from tests.console.conftest import ANN, Console
+from tests.fakes.dns import FakeDns
+
+DOMAIN = "news.example.net"
+
+
+@pytest.fixture
+def dns(console: Console) -> FakeDns:
+    found = console.api.services.dns()
+    assert isinstance(found, FakeDns)
+    return found
+
+
+def add(console: Console, domain: str = DOMAIN) -> None:
+    assert console.post(f"/{console.account}/senders/add", domain=domain).status == 303
+
+
+def test_a_domain_is_claimed_proven_and_given_up(console: Console, dns: FakeDns) -> None:
+    console.member()
+    page = console.shown("/senders")
+    assert "example.com" in page, "what an operator granted is listed, too"
+    assert "by an operator" in page
+    add(console, " News.Example.NET ")
+    page = console.shown(f"/senders/{DOMAIN}")
+    assert f"_posthaste.{DOMAIN}</code>" in page
+    assert f"posthaste-account={console.account}</code>" in page
+    path = f"/{console.account}/senders/{DOMAIN}"
+    refused = console.post(f"{path}/verify")
+    assert (refused.status, "It has no TXT record." in refused.text) == (409, True)
+    dns.records[f"_posthaste.{DOMAIN}"] = ["another", f"posthaste-account={console.account}"]
+    assert console.post(f"{path}/verify").status == 303
+    assert ">proven<" in console.shown("/senders")
+    assert console.get(f"{path}/give-up").status == 200
+    assert console.post(f"{path}/give-up").status == 303
+    assert console.post(f"{path}/give-up").status == 303, "a repeat is no fault"
+    assert console.get(path).status == 404
+    entries = console.api.call("GET", "/audit").json["items"]
+    done = [(e["action"], e["actor"]) for e in entries if e["action"].startswith("sender.") and e["actor"] != "system"]
+    assert sorted(done) == [(f"sender.{what}", "user:Ann") for what in ("claimed", "given_up", "proven")]
+
+
+def test_what_is_missing_is_shown_with_what_to_do(console: Console, dns: FakeDns) -> None:
+    console.member()
+    add(console)
+    assert "3 of 3 need something" in console.shown(f"/senders/{DOMAIN}")
+    dns.records |= {
+        DOMAIN: ["v=spf1 include:mail.example ~all"],
+        f"s1._domainkey.{DOMAIN}": ["v=DKIM1"],
+        "_dmarc.example.net": ["v=DMARC1; p=none"],
+    }
+    page = console.shown(f"/senders/{DOMAIN}")
+    assert "Nothing is missing" in page
+    assert "v=spf1 include:mail.example ~all" in page
+    dns.down = True
+    page = console.shown(f"/senders/{DOMAIN}")
+    assert page.count("DNS did not answer") == 3
+    assert console.post(f"/{console.account}/senders/{DOMAIN}/verify").status == 503
+
+
+def test_records_of_strangers_are_text(console: Console, dns: FakeDns) -> None:
+    console.member()
+    add(console)
+    dns.records[DOMAIN] = ["v=spf1 <script>alert(1)</script>"]
+    page = console.shown(f"/senders/{DOMAIN}")
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;" in page
+
+
+@pytest.mark.parametrize("domain", ["", "ann@example.net", "localhost", "a b.example", "x" * 300 + ".example"])
+def test_what_is_no_domain_is_refused(console: Console, domain: str) -> None:
+    console.member()
+    assert console.post(f"/{console.account}/senders/add", domain=domain).status == 422
+
+
+def test_only_an_admin_changes_senders_and_another_account_s_are_not_there(console: Console) -> None:
+    console.member()
+    add(console)
+    other = console.api.services.accounts.create_account("Other", ["example.org"])
+    console.services.people.invite("github", "ann", other, Role.ADMIN)
+    console.sign_in()
+    assert console.get(f"/{other}/senders/{DOMAIN}").status == 404
+    assert console.post(f"/{other}/senders/{DOMAIN}/verify").status == 404
+    ((ann, _),) = console.services.people.members(console.account)
+    console.services.people.change(ann.id, console.account, Role.VIEWER, by="user:olga")
+    console.sign_in(ANN)
+    path = f"/{console.account}/senders"
+    for action in ("add", f"{DOMAIN}/verify", f"{DOMAIN}/give-up"):
+        assert console.post(f"{path}/{action}", domain="x.example").status == 403
+    assert "Add a domain" not in console.shown("/senders")
