@@ -14,10 +14,7 @@ import typer
 from cli.deployment import OperatedDeployment
 from cli.main import app
 from cli.operating import dead_letters, logs
-from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.people.people import DynamoPeople
 from shared.contracts import ENV_SETTINGS, TEST_CREDENTIAL, Credential, Settings, secret_name
-from shared.domain.people import Identity, Role
 from tests.api.conftest import SENDER, Api, build_api
 from tests.api.senders import claimed
 from tests.cli import printed
@@ -26,7 +23,7 @@ from tests.cli.coverage import COVERED, operations
 from tests.cli.fakes import FakeClock, Run
 from tests.cli.real import RealApi
 from tests.fakes.clock import FakeClock as EngineClock
-from tests.fakes.people import create_people
+from tests.fakes.people import member_of, people_of
 
 REGION: Final = "us-east-1"
 QUEUES: Final = ("lane-one", "lane-one-dlq")
@@ -38,11 +35,6 @@ NOTICE: Final = (
 ELSEWHERE: Final = {*(("local", x) for x in ("up", "down", "status", "fail")), ("relay",), ("hook", "listen")}
 """Commands that need a local cloud, or run until they are stopped: `tests/deployed`, `tests/cli/relay` and
 `test_local_failing` run them."""
-
-
-def people_of(api: Api) -> str:
-    """Return the name of the table of the console's people."""
-    return api.tables.records.replace("records", "people")
 
 
 class Case:
@@ -133,14 +125,6 @@ class Case:
         """Return the id of an endpoint, and of its test event."""
         hook = self.hook()
         return hook, self.api.hooks.waiting(hook)[0].name
-
-    def member(self) -> tuple[str, str]:
-        """Return the account, and the login of a member of it."""
-        homes = self.api.tables.alone
-        people = DynamoPeople(Dynamo(self.api.client, homes=homes), people_of(self.api), self.api.world.clock)
-        people.invite("github", "ann", self.account, Role.VIEWER)
-        people.signed_in(Identity("github", "1", "ann", "Ann Example"), operator=False)
-        return self.account, "ann"
 
     def tomorrow(self) -> str:
         return datetime.fromtimestamp(self.api.world.clock.now() + 86_400, UTC).isoformat()
@@ -302,11 +286,11 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("sender", "add"): lambda c: (c.account, "acme.example"),
     ("sender", "list"): lambda c: (c.account,),
     ("sender", "remove"): lambda c: (c.account, "example.com"),
-    ("member", "list"): lambda c: c.member()[:1],
+    ("member", "list"): lambda c: member_of(c.api)[:1],
     ("member", "invite"): lambda c: (c.account, "ben"),
-    ("member", "role"): lambda c: (*c.member(), "sender"),
-    ("member", "remove"): lambda c: c.member(),
-    ("member", "sign-out"): lambda c: c.member()[1:],
+    ("member", "role"): lambda c: (*member_of(c.api), "sender"),
+    ("member", "remove"): lambda c: member_of(c.api),
+    ("member", "sign-out"): lambda c: member_of(c.api)[1:],
     ("notifier", "spool", "add"): lambda _: NOTICE,
     ("notifier", "spool", "update"): lambda _: NOTICE,
     ("notifier", "spool", "cancel"): lambda _: ("m1",),
@@ -383,7 +367,6 @@ def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
     bucket = f"bucket-{stage}"
     boto3.client("s3", REGION).create_bucket(Bucket=bucket)
     tables, homes = api.tables, api.tables.homes
-    create_people(api.client, people_of(api))
     outputs = {
         "BucketName": bucket,
         "RecordsTable": tables.records,
@@ -391,8 +374,7 @@ def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
         "IdentitiesTable": homes.identities,
         "AuditTable": homes.audit,
         "ApiUrl": real.url,
-        "PeopleTable": people_of(api),
-        "ConsoleProvider": "github",
+        **people_of(api),
     }
     stack = {
         "StackName": f"posthaste-{stage}",

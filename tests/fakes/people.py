@@ -2,6 +2,11 @@
 
 from typing import Any
 
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.people.people import DynamoPeople
+from shared.domain.people import Identity, Role
+from tests.api.conftest import Api
+
 
 def create_people(client: Any, name: str) -> None:
     """Make the table. `client`: a low-level client of DynamoDB; `name`: the table's."""
@@ -11,3 +16,19 @@ def create_people(client: Any, name: str) -> None:
         AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("pk", "sk")],
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
     )
+
+
+def people_of(api: Api) -> dict[str, str]:
+    """Make the table of an API's people, and return the outputs of a stack that has it."""
+    name = api.tables.records.replace("records", "people")
+    create_people(api.client, name)
+    return {"PeopleTable": name, "ConsoleProvider": "github"}
+
+
+def member_of(api: Api) -> tuple[str, str]:
+    """Return an API's account, and the login of a member that it gets."""
+    dynamo, table = Dynamo(api.client, homes=api.tables.alone), api.tables.records.replace("records", "people")
+    people = DynamoPeople(dynamo, table, api.world.clock)
+    people.invite("github", "ann", api.account, Role.VIEWER)
+    people.signed_in(Identity("github", "1", "ann", "Ann Example"), operator=False)
+    return api.account, "ann"
