@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from tests.cli.coverage import COVERED, operations
 from tests.cli.fakes import FakeClock, Run
 from tests.cli.real import RealApi
 from tests.fakes.clock import FakeClock as EngineClock
-from tests.fakes.people import member_of, people_of
+from tests.fakes.people import MEMBER_VERBS, member_words, people_of
 
 REGION: Final = "us-east-1"
 QUEUES: Final = ("lane-one", "lane-one-dlq")
@@ -286,11 +287,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("sender", "add"): lambda c: (c.account, "acme.example"),
     ("sender", "list"): lambda c: (c.account,),
     ("sender", "remove"): lambda c: (c.account, "example.com"),
-    ("member", "list"): lambda c: member_of(c.api)[:1],
-    ("member", "invite"): lambda c: (c.account, "ben"),
-    ("member", "role"): lambda c: (*member_of(c.api), "sender"),
-    ("member", "remove"): lambda c: member_of(c.api),
-    ("member", "sign-out"): lambda c: member_of(c.api)[1:],
+    **{("member", verb): partial(member_words, verb) for verb in MEMBER_VERBS},
     ("notifier", "spool", "add"): lambda _: NOTICE,
     ("notifier", "spool", "update"): lambda _: NOTICE,
     ("notifier", "spool", "cancel"): lambda _: ("m1",),

@@ -32,3 +32,13 @@ def member_of(api: Api) -> tuple[str, str]:
     people.invite("github", "ann", api.account, Role.VIEWER)
     people.signed_in(Identity("github", "1", "ann", "Ann Example"), operator=False)
     return api.account, "ann"
+
+
+MEMBER_VERBS = ("list", "invite", "role", "remove", "sign-out")
+
+
+def member_words(verb: str, case: Any) -> tuple[str, ...]:
+    """Return what a command of members is given. `case`: has the API."""
+    account, login = member_of(case.api)
+    words = {"list": (account,), "invite": (account, "ben"), "role": (account, login, "sender"), "sign-out": (login,)}
+    return words.get(verb, (account, login))
