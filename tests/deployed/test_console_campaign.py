@@ -58,7 +58,7 @@ def test_a_newcomer_sends_the_sample_in_six_clicks(browser: Browser, api: Api) -
     browser.click("//button[.='Send 10 messages']")  # 6
     job = job_of(browser)
     comes_to_show(browser, "#live .badge", "sent")
-    assert api.call("GET", f"/jobs/{job}").json["total"] == 10
+    assert api.get(f"/jobs/{job}")["total"] == 10
 
 
 def test_a_list_of_two_thousand_goes_straight_to_the_bucket_and_to_each_once(
@@ -81,7 +81,7 @@ def test_a_list_of_two_thousand_goes_straight_to_the_bucket_and_to_each_once(
     browser.click("//button[.='Send 2,000 messages']")
     job = job_of(browser)
     comes_to_show(browser, "#live .badge", "sent")
-    found = api.call("GET", f"/jobs/{job}").json
+    found = api.get(f"/jobs/{job}")
     assert found["total"] == PEOPLE
     log = browser.do("POST", "/se/log", {"type": "browser"})
     assert [x["message"] for x in log if x["level"] == "SEVERE" and "favicon" not in x["message"]] == []
