@@ -5,17 +5,18 @@ from typing import Any
 
 import pytest
 
-from infra.local import deploy, newsletter, sign_in
+from infra.local import deploy, newsletter, processes, sign_in
 from infra.local.accounts import ACCOUNT
 from infra.local.cloud import Cloud
 from shared.contracts import ENV_PEOPLE_TABLE
-from tests.deployed.api import Api
+from tests.deployed.api import FINAL_SECONDS, Api
 from tests.deployed.test_main_path import batch, in_a_day
 from tests.fakes.browser import Browser, browsing
 
 pytestmark = pytest.mark.browser
 HOURS_12 = 12 * 3_600_000
 """Milliseconds that a session lasts."""
+CAN_RESUME = "return [...document.querySelectorAll('#live a')].some(a => a.textContent.startsWith('Resume'))"
 
 
 @pytest.fixture
@@ -54,10 +55,8 @@ def test_a_newcomer_sees_the_newsletter_that_failed_over_down_to_the_mail_in_the
     browser.shows("Overview")
     browser.click(f"//a[contains(@href, '{sent.job_id}') and not(contains(@href, 'messages'))]")
     browser.shows("newsletter")
-    assert (
-        browser.text("#live a[href$='state=delivered']")
-        == f"{newsletter.call(cloud, 'GET', f'/jobs/{sent.job_id}')['counts']['delivered']:,}"
-    )
+    delivered = newsletter.call(cloud, "GET", f"/jobs/{sent.job_id}")["counts"]["delivered"]
+    browser.reads("#live a[href$='state=delivered']", f"{delivered:,}")
 
     browser.click("//nav[@class='side']//a[.='Messages']")
     browser.shows("Messages")
@@ -91,7 +90,7 @@ def test_a_job_is_stopped_and_resumed_by_a_person_whom_the_audit_log_names(
     browser.click("main button.danger")
     browser.reads("#live", "Stopped by hand")
     assert api.get(f"/jobs/{job}")["stop_reason"] == "user"
-    browser.until(lambda: bool(browser.script(CAN_RESUME)), "the job does not come to rest")
+    assert processes.wait_for(lambda: bool(browser.script(CAN_RESUME)), FINAL_SECONDS, pause=0.2), "no rest"
     browser.click("//a[.='Resume …']")
     browser.shows("Resume this job?")
     browser.click("main button.primary")
@@ -101,9 +100,6 @@ def test_a_job_is_stopped_and_resumed_by_a_person_whom_the_audit_log_names(
     browser.reads("main", f"user:{sign_in.OPERATOR}")
     done = {e["action"] for e in api.get("/audit?limit=50")["items"] if e["actor"] == f"user:{sign_in.OPERATOR}"}
     assert {"job.stopped", "job.resumed"} <= done
-
-
-CAN_RESUME = "return [...document.querySelectorAll('#live a')].some(a => a.textContent.startsWith('Resume'))"
 
 
 def test_who_is_not_allowed_is_refused_and_keeps_nothing(cloud: Cloud, browser: Browser) -> None:
