@@ -85,7 +85,7 @@ class MenuGroup:
 
 
 def menu(look: PageCall[Any]) -> list[MenuGroup]:
-    """Return the menu of a visit; without an account only what needs none. Empty for who has not signed in."""
+    """Return the menu of a visit; without an account only what needs none. Empty before a sign-in."""
     if look.visitor is None:
         return []
     account = look.path.get("account", "") if look.role else ""

@@ -127,7 +127,7 @@ class People(Protocol):
         """Make a user an admin of the account that they made for themselves, with an entry of the audit log.
 
         Returns:
-            False if they have settled before: who has left their account, or was removed, does not come back by this.
+            False if they have settled before: a person who left or was removed does not come back by this.
         """
         ...
 

@@ -51,7 +51,7 @@ class InboxViews:
 
     Args:
         log: holds the newest messages.
-        writes: tells whether recipients of a provider can write to it.
+        writes: returns whether recipients of a provider can write to it.
     """
 
     def __init__(self, log: Log, writes: Callable[[str], bool]) -> None:
