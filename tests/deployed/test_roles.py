@@ -79,19 +79,29 @@ May = Callable[[str, str, dict[str, Any]], set[str]]
 
 
 @pytest.mark.parametrize(
-    ("method", "arguments"),
+    ("method", "arguments", "those"),
     [
-        ("put_item", {"Item": KEY}),
-        ("update_item", {"Key": KEY, **SET}),
-        ("delete_item", {"Key": KEY}),
+        ("put_item", {"Item": KEY}, {"join"}),
+        ("update_item", {"Key": KEY, **SET}, set()),
+        ("delete_item", {"Key": KEY}, set()),
     ],
 )
-def test_no_function_makes_changes_or_deletes_a_key_an_account_or_a_sender(
-    may: May, deployment: accounts.LocalDeployment, method: str, arguments: dict[str, Any]
+def test_only_what_makes_first_accounts_adds_to_identities_and_no_function_changes_or_deletes_there(
+    may: May,
+    deployment: accounts.LocalDeployment,
+    aws: Aws,
+    method: str,
+    arguments: dict[str, Any],
+    those: set[str],
 ) -> None:
+    """See docs/adr/0157: it adds accounts, keys and its notes; the partitions are asserted on the template."""
     table = deployment.environment[ENV_IDENTITIES_TABLE]
-    assert may("dynamodb", method, {"TableName": table, **arguments}) == set()
-    assert may("dynamodb", "transact_write_items", {"TransactItems": [_action(method, table, arguments)]}) == set()
+    try:
+        assert may("dynamodb", method, {"TableName": table, **arguments}) == those
+        action = _action(method, table, arguments)
+        assert may("dynamodb", "transact_write_items", {"TransactItems": [action]}) == those
+    finally:
+        aws("dynamodb").delete_item(TableName=table, Key=KEY)
 
 
 def test_no_function_writes_keys_in_a_batch(may: May, deployment: accounts.LocalDeployment) -> None:
@@ -124,6 +134,7 @@ def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audit
             "api",
             "call_hooks",
             "console",
+            "join",
             "log",
             "notices",
             *STARTS,
@@ -134,7 +145,13 @@ def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audit
 
 def test_identities_are_read_by_what_people_use_or_starts_jobs(may: May, deployment: accounts.LocalDeployment) -> None:
     table = deployment.environment[ENV_IDENTITIES_TABLE]
-    assert may("dynamodb", "get_item", {"TableName": table, "Key": KEY}) == {"api", "console", "digest", *STARTS}
+    assert may("dynamodb", "get_item", {"TableName": table, "Key": KEY}) == {
+        "api",
+        "console",
+        "digest",
+        "join",
+        *STARTS,
+    }
     assert may("dynamodb", "scan", {"TableName": table}) == set()
 
 
@@ -173,16 +190,16 @@ def test_files_are_reached_by_folder_and_deleted_by_no_function(
     senders = {kind for kind in functions.values() if kind.startswith("send-")}
     readers = {f: may("s3", "get_object", {"Bucket": files, "Key": f"{f}/forged"}) for f in FOLDERS}
     assert readers == {
-        "contents": {*senders, "api", "sweep"},
-        "uploads": {"api", "ingest"},
+        "contents": {*senders, "api", "console", "sweep"},
+        "uploads": {"api", "console", "ingest"},
         "exports": {"api", "export"},
         "inbox": {"take"},
         "archive": set(),
     }
     writers = {f: may("s3", "put_object", {"Bucket": files, "Key": f"{f}/forged", "Body": b"x"}) for f in FOLDERS}
     assert writers == {
-        "contents": {"api", "sweep", "digest"},
-        "uploads": {"api", "ingest"},
+        "contents": {"api", "console", "digest", "sweep"},
+        "uploads": {"api", "console", "ingest"},
         "exports": {"export"},
         "inbox": {"api"},
         "archive": set(),

@@ -3,7 +3,8 @@
 A call takes moto and botocore several times as long as the work on the table. Here moto looks for the tables' address
 first, of a hundred and fifty; lists the methods of a class once; asks each walk over an expression once which nodes it
 is for; and takes a value of DynamoDB into an answer as it is, where it would look for ten members of each. And botocore
-does not sign calls of tables, of which moto reads the key's id alone, nor clean the same user agent anew.
+does not sign calls of tables, of which moto reads the key's id alone, nor clean the same user agent anew. Calls of an
+emulator on this machine are signed: it looks.
 """
 
 from collections.abc import Mapping
@@ -23,6 +24,8 @@ ADD_AUTH: Final = SigV4Auth.add_auth
 SERIALIZE: Final = ResponseSerializer._serialize
 WALK: Final = NODES.DepthFirstTraverser.traverse_node_recursively
 _TABLES: Final = "dynamodb"
+_ANSWERED: Final = "https://dynamodb."
+"""Beginning of AWS's address of the tables, where moto answers."""
 
 
 def install() -> None:
@@ -42,8 +45,8 @@ def _remember(module: dict[str, Any], name: str) -> None:
 
 
 def _add_auth(self: Any, request: Any) -> None:
-    """Name the key as a signature does."""
-    if self._service_name != _TABLES or self.credentials is None:
+    """Name the key as a signature does, in a call that moto answers."""
+    if self._service_name != _TABLES or self.credentials is None or not request.url.startswith(_ANSWERED):
         ADD_AUTH(self, request)
         return
     scope = f"{self.credentials.access_key}/20260101/{self._region_name}/{_TABLES}/aws4_request"

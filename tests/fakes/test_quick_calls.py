@@ -92,13 +92,19 @@ def test_a_walk_visits_what_motos_own_visits(expression: str) -> None:
     assert walks[0][1]
 
 
-def test_a_call_of_tables_names_its_key_and_others_are_signed() -> None:
+def test_a_call_of_tables_on_moto_names_its_key_and_others_are_signed() -> None:
     quick_moto.install()
     named = {}
-    for service in ("dynamodb", "sqs"):
-        request = AWSRequest("POST", f"https://{service}.us-east-1.amazonaws.com/", data=b"{}")
+    for url in (
+        "https://dynamodb.us-east-1.amazonaws.com/",
+        "https://sqs.eu-west-1.amazonaws.com/",
+        "http://127.0.0.1:4566/",
+    ):
+        request = AWSRequest("POST", url, data=b"{}")
+        service = "sqs" if "sqs" in url else "dynamodb"
         SigV4Auth(Credentials("AKIATEST", "secret"), service, "us-east-1").add_auth(request)
-        named[service] = request.headers["Authorization"]
-    assert named["dynamodb"].startswith("AWS4-HMAC-SHA256 Credential=AKIATEST/")
-    assert named["dynamodb"].endswith("Signature=none")
-    assert len(named["sqs"].rpartition("Signature=")[2]) == 64
+        named[url] = request.headers["Authorization"]
+    moto, *signed = named.values()
+    assert moto.startswith("AWS4-HMAC-SHA256 Credential=AKIATEST/")
+    assert moto.endswith("Signature=none")
+    assert [len(header.rpartition("Signature=")[2]) for header in signed] == [64, 64]
