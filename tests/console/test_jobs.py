@@ -1,6 +1,7 @@
 """Jobs and messages: lists that filter and page, live figures, stop, resume and retry, and timelines."""
 
 import re
+from datetime import UTC, datetime
 
 from shared.domain.people import Role
 from tests.console.conftest import Console
@@ -74,6 +75,19 @@ def test_a_job_is_stopped_and_resumed_by_hand_and_the_audit_log_says_by_whom(con
     late = console.get(f"/{console.account}/jobs/{job}/stop")
     assert late.status == 409
     assert "no longer possible" in late.text
+
+
+def test_a_scheduled_job_that_was_stopped_and_resumed_waits_for_its_time_again(console: Console) -> None:
+    later = datetime.fromtimestamp(console.services.now / 1000 + 3_600, UTC).isoformat()
+    job = console.api.accepted(PEOPLE, scheduled_at=later)
+    console.member(role=Role.SENDER)
+    console.post(f"/{console.account}/jobs/{job}/stop")
+    assert "Stopped by hand" in console.shown(f"/jobs/{job}")
+    console.api.world.settle()
+    assert console.post(f"/{console.account}/jobs/{job}/resume").status == 303
+    shown = console.shown(f"/jobs/{job}")
+    assert "Waits for its time" in shown
+    assert "Stopped" not in shown
 
 
 def test_a_suspended_account_resumes_nothing(console: Console) -> None:

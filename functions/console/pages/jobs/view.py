@@ -73,7 +73,7 @@ def row(job: Job, how_far: Headway) -> JobRow:
         title=job.name or job.subject or f"{job.kind} of {job.total:,}",
         condition=_condition(job, how_far),
         waits=WAITS.get(how_far.waiting_for or "", ""),
-        stopped_by=STOPPED_BY.get(job.stop_reason, job.stop_reason) if job.stopped else "",
+        stopped_by=STOPPED_BY.get(job.stop_reason, job.stop_reason) if _stopped(job) else "",
         live=job.state is not JobState.LOGGED or job.retry is not None or counts["unknown"] + counts["sent"] > 0,
         can_stop=not job.owned and (job.state in ACTIVE or job.state is JobState.READY or job.retry is not None),
         can_resume=at_rest and counts["queued"] > 0,
@@ -81,9 +81,14 @@ def row(job: Job, how_far: Headway) -> JobRow:
     )
 
 
+def _stopped(job: Job) -> bool:
+    """Tell whether a job is stopped; one that was resumed and waits to start is not, though it has the mark still."""
+    return job.stopped and job.state is not JobState.READY
+
+
 def _condition(job: Job, how_far: Headway) -> str:
     """Return what a job is doing, in a word."""
-    if job.stopped:
+    if _stopped(job):
         return "stopped"
     if how_far.waiting_for in {"scheduled", "paused"}:
         return how_far.waiting_for
