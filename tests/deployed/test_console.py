@@ -1,19 +1,22 @@
-"""The console of a local cloud, by clicking: who is let in, who is kept out, and a session that expires."""
+"""The console of a local cloud, by clicking: the newsletter that failed over, stop and resume, and who is kept out."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from infra.local import deploy, sign_in
+from infra.local import deploy, newsletter, processes, sign_in
 from infra.local.accounts import ACCOUNT
 from infra.local.cloud import Cloud
 from shared.contracts import ENV_PEOPLE_TABLE
+from tests.deployed.api import FINAL_SECONDS, Api
+from tests.deployed.test_main_path import batch, in_a_day
 from tests.fakes.browser import Browser, browsing
 
 pytestmark = pytest.mark.browser
 HOURS_12 = 12 * 3_600_000
 """Milliseconds that a session lasts."""
+CAN_RESUME = "return [...document.querySelectorAll('#live a')].some(a => a.textContent.startsWith('Resume'))"
 
 
 @pytest.fixture
@@ -31,6 +34,72 @@ def sign_in_as(browser: Browser, cloud: Cloud, login: str) -> None:
     browser.click("main a.button")
     browser.shows("Who are you?")
     browser.click(f"button[value='{login}']")
+
+
+@pytest.mark.timeout(300)
+def test_a_newcomer_sees_the_newsletter_that_failed_over_down_to_the_mail_in_the_inbox(
+    cloud: Cloud, api: Api, browser: Browser
+) -> None:
+    newsletter.strike(cloud)  # what `make run` does first
+    sent = newsletter.send(cloud)
+    newsletter.watch(cloud, sent)
+    moved = next(
+        line
+        for line in api.items(f"/jobs/{sent.job_id}/logs")
+        if sum(line["providers"].values()) > 1 and line["state"] == "delivered"
+    )
+
+    sign_in_as(browser, cloud, sign_in.OPERATOR)
+    browser.shows("Accounts")
+    browser.click(f"//main//table//a[.='{ACCOUNT}']")
+    browser.shows("Overview")
+    browser.click(f"//a[contains(@href, '{sent.job_id}') and not(contains(@href, 'messages'))]")
+    browser.shows("newsletter")
+    delivered = newsletter.call(cloud, "GET", f"/jobs/{sent.job_id}")["counts"]["delivered"]
+    browser.reads("#live a[href$='state=delivered']", f"{delivered:,}")
+
+    browser.click("//nav[@class='side']//a[.='Messages']")
+    browser.shows("Messages")
+    browser.do("POST", f"{browser.find('#recipient')}/value", {"text": moved["recipient"]})
+    browser.click("//form[@role='search']//button")
+    browser.click(f"//main//table//a[contains(@href, '{sent.job_id}')]")
+    browser.shows(moved["recipient"])
+    timeline = browser.text(".timeline")
+    assert newsletter.OUTAGE[1] in timeline
+    assert timeline.rindex("delivered by") > timeline.index(newsletter.OUTAGE[1])
+    browser.click("//ol[@class='timeline']//a[contains(., 'inbox')]")
+    browser.reads("article dl", sent.job_id)
+    assert moved["recipient"].lower() in browser.text("article dl").lower()
+    browser.enter("iframe")
+    browser.reads("body", "Gazette")
+
+
+def test_a_job_is_stopped_and_resumed_by_a_person_whom_the_audit_log_names(
+    cloud: Cloud, api: Api, browser: Browser, tag: str
+) -> None:
+    body = batch(f"ann+{tag}@example.com", f"ben+{tag}@example.com", scheduled_at=in_a_day(), name=f"Later {tag}")
+    job = api.call("POST", "/batches", body).body["job_id"]
+    sign_in_as(browser, cloud, sign_in.OPERATOR)
+    browser.click(f"//main//table//a[.='{ACCOUNT}']")
+    browser.click("//nav[@class='side']//a[.='Jobs']")
+    browser.click(f"//a[.='Later {tag}']")
+    browser.reads("#live", "scheduled")
+    browser.click("//a[.='Stop …']")
+    browser.shows("Stop this job?")
+    assert "2 of 2 messages" in browser.text("main")
+    browser.click("main button.danger")
+    browser.reads("#live", "Stopped by hand")
+    assert api.get(f"/jobs/{job}")["stop_reason"] == "user"
+    assert processes.wait_for(lambda: bool(browser.script(CAN_RESUME)), FINAL_SECONDS, pause=0.2), "no rest"
+    browser.click("//a[.='Resume …']")
+    browser.shows("Resume this job?")
+    browser.click("main button.primary")
+    browser.shows(f"Later {tag}")
+    browser.until(lambda: "Stopped by hand" not in browser.text("#live"), "the job is not resumed")
+    browser.click("//nav[@class='side']//a[.='Audit log']")
+    browser.reads("main", f"user:{sign_in.OPERATOR}")
+    done = {e["action"] for e in api.get("/audit?limit=50")["items"] if e["actor"] == f"user:{sign_in.OPERATOR}"}
+    assert {"job.stopped", "job.resumed"} <= done
 
 
 def test_who_is_not_allowed_is_refused_and_keeps_nothing(cloud: Cloud, browser: Browser) -> None:
