@@ -6,21 +6,29 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pytest
 
+from infra.local import accounts
 from infra.local.cloud import Cloud
 from infra.local.processes import wait_for
 from infra.settings import ROOT
+from simulator.client import ControlClient
 from tests.deployed.api import Api
+from tests.deployed.inside import Inside
 
 pytestmark = pytest.mark.deployed
 
 SOON: Final = 60
+AGAIN: Final = 150
+"""Seconds until a provider that has failed sends again."""
 LANE: Final = "sendgrid-main"
+TROUBLED: Final = "rate-10"
+"""A credential that no other test breaks."""
 RECEIVER: Final = ROOT / "examples" / "hooks" / "receiver.py"
 POSTHASTE: Final = (sys.executable, "-c", "from cli.main import main; main()")
 
@@ -127,6 +135,65 @@ def test_an_endpoint_proves_itself_and_hears_of_each_message(api: Api, start: St
         assert wait_for(lambda: len(receiver.events("test")) > count, SOON, pause=0.2), "both secrets sign"
     finally:
         assert api.call("DELETE", f"/hooks/{hook}").status == 200
+
+
+@pytest.fixture
+def operator(inside: Inside, control: ControlClient, api: Api) -> Iterator[Callable[..., Any]]:
+    """Runs operators' commands; what they did to the credential in trouble is undone at the end."""
+
+    def run(*words: str) -> Any:
+        return accounts.posthaste(inside.deployment, inside.port, *words)
+
+    yield run
+    control.faults("sendgrid", TROUBLED)
+    run("resume", "--credential", TROUBLED)
+    if state_of_breaker(api) != "closed":
+        run("credential", "close-breaker", TROUBLED, "--reason", "end of a test")
+
+
+def state_of_breaker(api: Api) -> str:
+    (found,) = [x for x in api.get("/credentials")["items"] if x["id"] == TROUBLED]
+    return str(found["breaker"]["state"])
+
+
+@pytest.mark.promise(12)
+@pytest.mark.timeout(600)
+def test_events_that_an_incident_delays_arrive_when_it_ends(
+    api: Api, control: ControlClient, operator: Callable[..., Any], start: Start, port: int, tag: str
+) -> None:
+    kinds = ["message.delivered", "message.unknown", "job.logged"]
+    made = api.call("POST", "/hooks", {"url": f"http://127.0.0.1:{port}/", "events": kinds}).body
+    receiver = received(start, made["secret"], port)
+    jobs: list[str] = []
+    began = time.time()
+
+    def post() -> None:
+        to = [f"{name}+{tag}.{len(jobs)}@example.org" for name in ("ann", "ben")]
+        jobs.append(api.post(to, TROUBLED))
+
+    def ended() -> bool:
+        return all(api.get(f"/jobs/{job}")["counts"]["delivered"] == 2 for job in jobs)
+
+    def missing() -> set[tuple[str, str]]:
+        """Return what was not heard of: deliveries of messages, and ends of jobs."""
+        heard = {(x["job_id"], x["message"]) for x in receiver.events("message.delivered")}
+        heard |= {(x["job_id"], "") for x in receiver.events("job.logged")}
+        return {(job, about) for job in jobs for about in ("0.0", "0.1", "")} - heard
+
+    try:
+        assert wait_for(lambda: state_of(api, made["id"]) == "enabled", SOON, pause=0.2), receiver.lines
+        operator("pause", "--credential", TROUBLED, "--reason", "drill")
+        post()
+        control.faults("sendgrid", TROUBLED, mode="503")
+        operator("resume", "--credential", TROUBLED)
+        post()
+        assert wait_for(lambda: len(control.calls(credential=TROUBLED, since=began)) >= 2, SOON, pause=0.5)
+        control.faults("sendgrid", TROUBLED, mode="accept_and_drop")
+        post()
+        assert wait_for(ended, AGAIN, pause=0.5), [api.get(f"/jobs/{job}")["counts"] for job in jobs]
+        assert wait_for(lambda: not missing(), SOON, pause=0.1), (missing(), receiver.lines)
+    finally:
+        assert api.call("DELETE", f"/hooks/{made['id']}").status == 200
 
 
 def test_a_command_brings_events_to_a_program(cloud: Cloud, start: Start, port: int) -> None:
