@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
@@ -90,6 +91,17 @@ def test_an_event_is_taken_once(receiver: Process) -> None:
         {"job_id": "j", "name": "Ärger"},
         {"job_id": "k"},
     ]
+
+
+def test_events_that_arrive_together_are_printed_line_by_line(receiver: Process) -> None:
+    events = [f"evt_{n}" for n in range(60)] * 2
+    body = single("job.logged", AT, {"text": "x" * 5_000})
+    with ThreadPoolExecutor(20) as pool:
+        answers = set(pool.map(lambda name: receiver.post(body, signed(body, name=name)), events))
+    assert answers == {204}
+    assert wait_for(lambda: len(receiver.lines) >= 60, 10, pause=0.02)
+    assert set(receiver.lines) == {'job.logged {"text": "' + "x" * 5_000 + '"}'}
+    assert len(receiver.lines) == 60
 
 
 def test_the_reference_library_s_signature_is_taken(receiver: Process) -> None:
