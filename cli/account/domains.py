@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.client import connect, path_of
-from cli.output import Json, emit, emit_all, emit_or_say, say, table
+from cli.output import Json, emit, emit_or_say, say, tables
 
 app = typer.Typer(help="Domains that the account sends from, proven by DNS.", no_args_is_help=True)
 
@@ -18,11 +18,8 @@ Domain = Annotated[str, typer.Argument(metavar="DOMAIN", help="A domain, such as
 @app.command("list")
 def list_domains(ctx: typer.Context, json: Json = False) -> None:
     """List what the account may send from, and its claims."""
-    rows = connect(ctx).get("/senders")["items"]
-    if json:
-        emit_all(rows)
-    else:
-        table(COLUMNS, rows, empty="no senders: claim a domain with `posthaste domain add DOMAIN`")
+    empty = "no senders: claim a domain with `posthaste domain add DOMAIN`"
+    tables(COLUMNS, [connect(ctx).get("/senders")["items"]], json=json, empty=empty)
 
 
 @app.command()

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from cli.client import connect, path_of
-from cli.output import Json, emit_all, emit_or_say, table
+from cli.output import Json, emit_or_say, tables
 
 app = typer.Typer(help="Addresses that the account's team keys may send to.", no_args_is_help=True)
 
@@ -17,11 +17,8 @@ Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="An e-mail addre
 @app.command("list")
 def list_guests(ctx: typer.Context, json: Json = False) -> None:
     """List the guests of the account."""
-    rows = connect(ctx).get("/guests")["items"]
-    if json:
-        emit_all(rows)
-    else:
-        table(COLUMNS, rows, empty="no guests: add one with `posthaste guest add ADDRESS`")
+    empty = "no guests: add one with `posthaste guest add ADDRESS`"
+    tables(COLUMNS, [connect(ctx).get("/guests")["items"]], json=json, empty=empty)
 
 
 @app.command()
