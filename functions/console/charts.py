@@ -22,10 +22,9 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Counts that add up to `total`."""
+    """Counts side by side."""
 
     shares: tuple[Share, ...]
-    total: int
 
     @property
     def label(self) -> str:
@@ -43,7 +42,7 @@ def bar(counts: Mapping[str, int]) -> Bar:
             width = WIDTH * count / total
             shares.append(Share(name, count, round(x, 2), round(width, 2)))
             x += width
-    return Bar(tuple(shares), total)
+    return Bar(tuple(shares))
 
 
 @dataclass(frozen=True, slots=True)

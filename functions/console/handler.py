@@ -156,7 +156,7 @@ def _visitor(look: Look) -> SignedIn:
     found = look.services.people.session(digest(name)) if name else None
     if found is None or not found[0].valid_at(look.services.now, found[1].user):
         raise _Unknown
-    return SignedIn(name, *found)
+    return SignedIn(name, found[1])
 
 
 def _to_sign_in(request: Request) -> Answer:

@@ -18,6 +18,10 @@ KEYS: Final = tuple(kind.value for kind in KeyKind)
 """Kinds of keys, for each of which an account keeps lists of its own."""
 PAGE: Final = 50
 _PLACE: Final = re.compile(r"[^\x00-\x1f]{1,400}")
+ROW_DIGITS: Final = 9
+"""Of the number of a row."""
+TIME_DIGITS: Final = 13
+"""Of Unix milliseconds, up to the year 2286."""
 BAD_PLACE: Final = Denial(400, "This page of the list is gone", "Begin at the first page.")
 
 
@@ -109,11 +113,27 @@ def cut(look: Look, rows: Sequence[T]) -> tuple[Sequence[T], str]:
         look: the visit.
         rows: the whole list.
     """
-    begin = place(look) or "0"
-    if not (begin.isascii() and begin.isdecimal()):
+    begin = numbered(look)
+    end = begin + PAGE
+    return rows[begin:end], str(end) if end < len(rows) else ""
+
+
+def numbered(look: Look) -> int:
+    """Return the number of the first row of a page, in a list whose places are numbers."""
+    begin = number(place(look) or "0", ROW_DIGITS)
+    if begin is None:
         raise BAD_PLACE
-    end = int(begin) + PAGE
-    return rows[int(begin) : end], str(end) if end < len(rows) else ""
+    return begin
+
+
+def number(text: str, digits: int) -> int | None:
+    """Return a number as it is written in an address or a form; None: it is none, or too long.
+
+    Args:
+        text: as typed.
+        digits: the most that it may have.
+    """
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None
 
 
 def _use(look: Look) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Final, Generic, TypeVar
 from urllib.parse import parse_qs
 
 from shared.domain.accounts import Scope
-from shared.domain.people import Person, Role, WebSession
+from shared.domain.people import Person, Role
 from shared.web.http import Answer, Request
 
 TOP: Final = "console"
@@ -40,7 +40,6 @@ class SignedIn:
     """Who visits. `name`: the id of the session, which its forms' tokens are made of."""
 
     name: str
-    session: WebSession
     person: Person
 
 
@@ -80,6 +79,11 @@ class PageCall(Generic[S]):
         if self.visitor is None:
             raise LookupError("this page is public")
         return self.visitor
+
+    @property
+    def actor(self) -> str:
+        """Who visits a page that is not public, as the audit log names them."""
+        return self.who.person.user.actor
 
     def may(self, scope: Scope) -> bool:
         """Tell whether the visitor may do something in the account."""
@@ -138,6 +142,16 @@ def form_of(request: Request) -> dict[str, str]:
     except ValueError:
         raise Denial(400, "This form cannot be read", "Go back, and send it again.") from None
     return {name: values[-1] for name, values in fields.items()}
+
+
+def leave_for(look: PageCall[Any], path: str) -> Answer:
+    """Return an answer that sends a browser to another page, to read.
+
+    Args:
+        look: the visit, of a page of an account.
+        path: of the page, below the account.
+    """
+    return redirect(f"{look.home}{look.account}/{path}")
 
 
 def redirect(to: str, *cookies: str) -> Answer:

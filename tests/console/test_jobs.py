@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime
 
+from shared.domain.jobs.outcomes import Rejected
 from shared.domain.people import Role
 from tests.console.conftest import Console
 
@@ -37,6 +38,32 @@ def test_the_list_filters_and_pages_through_every_job(console: Console) -> None:
     assert "No such jobs here" in console.shown("/jobs?state=stopped")
     assert jobs[-1] in console.shown("/jobs?kind=batch&state=open")
     assert jobs[-1] in console.shown("/jobs?kind=nonsense")
+
+
+def test_the_list_finds_jobs_by_what_became_of_their_messages(console: Console) -> None:
+    sent = console.api.logged(("a@example.org",))
+    world = console.api.world
+    world.providers["one"].script("b@example.org", [Rejected("mailbox_gone", permanent=True)])
+    failed = console.api.logged(("b@example.org",))
+    waiting = console.api.accepted(("c@example.org",))
+    console.member()
+
+    def found(query: str) -> list[str]:
+        return re.findall(r"/jobs/([0-9a-z]{26})\"", console.shown(f"/jobs?{query}"))
+
+    assert set(found("")) == {sent, failed, waiting}
+    assert found("with=failed") == [failed]
+    assert found("with=failed&state=open") == []
+    assert "No such jobs here" in console.shown("/jobs?with=skipped")
+    assert found("with=nonsense") == found("")
+    overview = console.shown()
+    links = re.findall(r"<dt>(\w+)</dt><dd><a href=\"[^\"]*/jobs\?(\w+=\w+)\">([\d,]+)</a>", overview)
+    assert links == [
+        ("Success", "with=success", "0"),
+        ("Queued", "state=open", "2"),
+        ("Failed", "with=failed", "1"),
+        ("Skipped", "with=skipped", "0"),
+    ]
 
 
 def test_figures_renew_themselves_until_the_job_is_at_rest(console: Console) -> None:

@@ -70,7 +70,7 @@ def noted(look: Look, act: Act, space: str, name: str) -> None:
         space: the namespace whose log it is.
         name: of what it was done to.
     """
-    look.services.desks.journal.write(audited(space, look.services.now, name, act, look.who.person.user.actor))
+    look.services.desks.journal.write(audited(space, look.services.now, name, act, look.actor))
 
 
 def turned(look: Look, change: Callable[[str, str], bool], back: str) -> Answer:
@@ -85,7 +85,7 @@ def turned(look: Look, change: Callable[[str, str], bool], back: str) -> Answer:
     if len(reason) > MAX_REASON:
         raise Denial(422, "This reason is too long", f"Type up to {MAX_REASON} characters.")
     try:
-        change(look.who.person.user.actor, reason)
+        change(look.actor, reason)
     except ValueError as refused:
         raise Denial(422, "Nothing was changed", f"{refused}.") from None
     return redirect(f"{look.home}{back}")

@@ -1,10 +1,11 @@
-"""A message as a recipient gets it, in a page that may do nothing: it is shown in a frame without scripts."""
+"""A message as a recipient gets it, in a page that may do nothing, and the form of one with its preview beside it."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from functions.console.call import Look
-from functions.console.pages.campaigns.drafting import Wrong, shown_mailbox
+from functions.console.pages.campaigns.drafting import Written, Wrong, channels, once, shown_mailbox
 from functions.console.rendering import POLICY
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
@@ -51,6 +52,46 @@ class ShownMessage:
     rich: bool = True
     segments: Segments | None = None
     forcing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageForm:
+    """What the forms of campaigns and templates share.
+
+    Attributes:
+        written: what it says.
+        wrong: why it is not accepted.
+        channels: their names, and how people call them.
+        senders: domains and addresses that the account may send from.
+        once: what the form names itself by.
+    """
+
+    written: Written
+    wrong: Wrong
+    channels: Sequence[tuple[str, str]]
+    senders: Sequence[str]
+    once: str
+
+
+def form_page(look: Look, template: str, found: Written, wrong: Wrong | None, context: Mapping[str, Any]) -> Answer:
+    """Return a page with the form of a message, beside its preview.
+
+    Args:
+        look: the visit.
+        template: its file.
+        found: what the form says.
+        wrong: why it was not accepted; None: it has not been sent.
+        context: what the page shows besides.
+    """
+    form = MessageForm(
+        written=found,
+        wrong=wrong or Wrong({}),
+        channels=channels(look),
+        senders=look.services.campaigns().senders(look.account),
+        once=look.form.get("once") or once(look),
+    )
+    status = 422 if wrong else 200
+    return look.services.pages.page(look, template, {"form": form, **context}, status=status, headers=SHOWING)
 
 
 def shown(look: Look, campaign: Campaign, row: int | None = None, sender: str = "") -> ShownMessage | None:

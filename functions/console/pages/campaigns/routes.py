@@ -10,7 +10,6 @@ from functions.console.pages.campaigns.drafting import (
     Written,
     Wrong,
     again,
-    channels,
     checked,
     example,
     faults_of,
@@ -21,9 +20,9 @@ from functions.console.pages.campaigns.drafting import (
     usable,
     written,
 )
-from functions.console.pages.campaigns.previewing import SHOWING, ShownMessage, frame, shown
+from functions.console.pages.campaigns.previewing import ShownMessage, form_page, frame, shown
 from functions.console.pages.campaigns.view import conflict, current, in_the_way, owned, rows, stored_template, word
-from functions.console.screen import PageRoute, absent, redirect
+from functions.console.screen import PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.ids import new_id
@@ -32,11 +31,14 @@ from shared.engine.intake.declined import Declined
 from shared.ports import Mismatch, Replay
 from shared.web.http import Answer
 
+SHOWN_DIGITS: Final = 5
+"""Of the number of a recipient whose message is shown."""
+
 
 def campaigns(look: Look) -> Answer:
     """Show a page of the account's campaigns, newest first."""
     found, after = rows(look, lists.place(look), lists.PAGE)
-    context = {"rows": found, "next": lists.cursor(look, after), "first": "cursor" not in look.request.query}
+    context = {"rows": found, "paging": lists.paging(look, after)}
     return look.services.pages.page(look, "campaigns/campaigns.html", context)
 
 
@@ -67,8 +69,7 @@ def campaign(look: Look) -> Answer:
 
 def row_of(look: Look) -> int:
     """Return which recipient's message is shown, from 1."""
-    text = look.request.query.get("row", "")
-    return int(text) if text.isascii() and text.isdecimal() and 0 < len(text) < 6 and int(text) else 1  # noqa: PLR2004
+    return lists.number(look.request.query.get("row", ""), SHOWN_DIGITS) or 1
 
 
 def preview(look: Look) -> Answer:
@@ -98,19 +99,13 @@ def write(look: Look) -> Answer:
 
 
 def _form(look: Look, found: Written, wrong: Wrong | None = None, of: Campaign | None = None) -> Answer:
-    desk = look.services.campaigns()
+    stored = look.services.campaigns().campaigns.templates
     context = {
-        "written": found,
-        "wrong": wrong or Wrong({}),
         "campaign": of,
-        "channels": channels(look),
         "credentials": usable(look, found.channel),
-        "senders": desk.senders(look.account),
-        "templates": desk.campaigns.templates.page(look.account, after="", limit=lists.PAGE)[0] if of is None else [],
-        "once": look.form.get("once") or once(look),
+        "templates": stored.page(look.account, after="", limit=lists.PAGE)[0] if of is None else [],
     }
-    status = 422 if wrong else 200
-    return look.services.pages.page(look, "campaigns/form.html", context, status=status, headers=SHOWING)
+    return form_page(look, "campaigns/form.html", found, wrong, context)
 
 
 def create(look: Look) -> Answer:
@@ -122,7 +117,7 @@ def create(look: Look) -> Answer:
     if isinstance(stored, Mismatch):
         raise conflict("idempotency_mismatch")
     name = stored.answer if isinstance(stored, Replay) else made.id
-    return redirect(f"{look.home}{look.account}/campaigns/{name}")
+    return leave_for(look, f"campaigns/{name}")
 
 
 def _made(look: Look, found: Written) -> Campaign | Wrong:
@@ -176,7 +171,7 @@ def save(look: Look) -> Answer:
         raise absent("campaign")
     if isinstance(told, Refused):
         raise conflict(told.reason.value)
-    return redirect(f"{look.home}{look.account}/campaigns/{found.id}")
+    return leave_for(look, f"campaigns/{found.id}")
 
 
 def ask(look: Look) -> Answer:
@@ -189,7 +184,7 @@ def delete(look: Look) -> Answer:
     found = look.services.campaigns().campaigns.control.delete(owned(look))
     if found is not None:
         raise conflict(found.reason.value)
-    return redirect(f"{look.home}{look.account}/campaigns")
+    return leave_for(look, "campaigns")
 
 
 _PATH: Final = "/console/{account}/campaigns"

@@ -8,10 +8,11 @@ from functools import cache
 from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
+from functions.console import lists
 from functions.console.call import Look
 from functions.console.pages.campaigns.drafting import record, shown_mailbox
 from functions.console.pages.campaigns.view import ListView, conflict, current, in_the_way, owned
-from functions.console.screen import Denial, PageRoute, redirect
+from functions.console.screen import Denial, PageRoute, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
@@ -160,7 +161,7 @@ def send(look: Look) -> Answer:
         return _to_job(look, upload)
     if (upload, look.form.get("version")) != (found.ready, str(found.version)):
         raise conflict("", MOVED)
-    order = Order(_confirmed_rate(look), _confirmed_time(look), by=look.who.person.user.actor)
+    order = Order(_confirmed_rate(look), _confirmed_time(look), by=look.actor)
     declined = look.services.campaigns().intake.sendable(found)
     if isinstance(declined, Declined):
         raise conflict(declined.code, " ".join(fault.text for fault in declined.faults))
@@ -186,19 +187,19 @@ def _confirmed_rate(look: Look) -> float | None:
 
 
 def _confirmed_time(look: Look) -> int:
-    text = look.form.get("begin", "0")
-    if not (text.isascii() and text.isdecimal() and len(text) < 16):  # noqa: PLR2004 - digits
+    time = lists.number(look.form.get("begin", "0"), lists.TIME_DIGITS)
+    if time is None:
         raise Denial(422, "This cannot be sent", "Choose the time again.")
-    if not int(text):
+    if not time:
         return 0
-    begin = look.services.campaigns().intake.begin_at(datetime.fromtimestamp(int(text) / 1000, UTC))
+    begin = look.services.campaigns().intake.begin_at(datetime.fromtimestamp(time / 1000, UTC))
     if isinstance(begin, Declined):
         raise Denial(422, "This cannot be sent", " ".join(fault.text for fault in begin.faults))
     return begin
 
 
 def _to_job(look: Look, job: str) -> Answer:
-    return redirect(f"{look.home}{look.account}/jobs/{job}")
+    return leave_for(look, f"jobs/{job}")
 
 
 def try_out(look: Look) -> Answer:
@@ -213,7 +214,7 @@ def try_out(look: Look) -> Answer:
         raise Denial(429, "The test was not sent", CODES["too_many_tests"][1])
     stored = desk.acceptor.accept(request)
     if isinstance(stored, Replay | Mismatch):  # the same form again: its message is under way
-        return redirect(f"{look.home}{look.account}/campaigns/{found.id}")
+        return leave_for(look, f"campaigns/{found.id}")
     return _to_job(look, stored.job.id)
 
 
@@ -227,7 +228,7 @@ def _trial(look: Look, found: Campaign) -> TrialOrder:
         region=account.region if account and channel_of(found.channel).numbers else "",
         idempotency_key=key.key if key else "",
         fingerprint=key.fingerprint if key else "",
-        by=look.who.person.user.actor,
+        by=look.actor,
     )
 
 

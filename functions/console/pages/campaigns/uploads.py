@@ -9,7 +9,7 @@ from functions.console.call import Look
 from functions.console.pages.campaigns import samples
 from functions.console.pages.campaigns.view import ListView, conflict, current, owned
 from functions.console.rendering import POLICY
-from functions.console.screen import Denial, PageRoute, absent, redirect
+from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain import exports
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign, Upload
@@ -99,7 +99,7 @@ def _taken(look: Look, data: bytes) -> Answer:
         raise conflict(found.value)
     if found is None:
         raise absent("campaign")
-    return redirect(f"{look.home}{look.account}/campaigns/{campaign.id}")
+    return leave_for(look, f"campaigns/{campaign.id}")
 
 
 def example(look: Look) -> Answer:
@@ -126,15 +126,14 @@ def withdraw(look: Look) -> Answer:
         raise absent("list")
     if isinstance(found, Refusal):
         raise conflict(found.value)
-    return redirect(f"{look.home}{look.account}/campaigns/{campaign.id}")
+    return leave_for(look, f"campaigns/{campaign.id}")
 
 
 def shown_problems(look: Look, view: ListView | None) -> dict[str, Any]:
     """Return a page of the rows that are not sent, for the campaign's page."""
     if view is None or not (view.ready or view.failed):
         return {"problems": [], "more": 0}
-    text = look.request.query.get("problems", "0")
-    after = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0  # noqa: PLR2004 - digits
+    after = lists.number(look.request.query.get("problems", ""), lists.ROW_DIGITS) or 0
     found, more = look.services.campaigns().campaigns.uploads.problems(view.upload, after=after, limit=lists.PAGE)
     return {"problems": found, "more": more}
 

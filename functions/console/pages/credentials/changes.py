@@ -1,5 +1,6 @@
 """Operators pause, resume and slow a credential, or all of them, and close a breaker."""
 
+from collections.abc import Callable
 from typing import Final
 
 from functions.console.call import Look
@@ -39,21 +40,19 @@ def ask_for_rate(look: Look) -> Answer:
 def pause(look: Look) -> Answer:
     """Pause a credential."""
     switch = Switch(credential=named_lane(look).declared.id)
-    return turned(look, lambda by, why: look.services.desks.switches.pause(switch, by=by, reason=why), "credentials")
+    return _turned(look, lambda by, why: look.services.desks.switches.pause(switch, by=by, reason=why))
 
 
 def resume(look: Look) -> Answer:
     """End a credential's pause."""
     switch = Switch(credential=named_lane(look).declared.id)
-    return turned(look, lambda by, why: look.services.desks.switches.resume(switch, by=by, reason=why), "credentials")
+    return _turned(look, lambda by, why: look.services.desks.switches.resume(switch, by=by, reason=why))
 
 
 def close_breaker(look: Look) -> Answer:
     """Have a credential that is avoided called again."""
     name = named_lane(look).declared.id
-    return turned(
-        look, lambda by, why: look.services.desks.switches.close_breaker(name, by=by, reason=why), "credentials"
-    )
+    return _turned(look, lambda by, why: look.services.desks.switches.close_breaker(name, by=by, reason=why))
 
 
 def set_rate(look: Look) -> Answer:
@@ -64,23 +63,22 @@ def set_rate(look: Look) -> Answer:
     except ValueError:
         raise NO_RATE from None
     board = look.services.desks.switches
-    return turned(
-        look, lambda by, why: board.set_rate(declared.id, rate, ceiling=declared.rate, by=by, reason=why), "credentials"
-    )
+    return _turned(look, lambda by, why: board.set_rate(declared.id, rate, ceiling=declared.rate, by=by, reason=why))
 
 
 def pause_all(look: Look) -> Answer:
     """Pause everything."""
-    return turned(
-        look, lambda by, why: look.services.desks.switches.pause(EVERYTHING, by=by, reason=why), "credentials"
-    )
+    return _turned(look, lambda by, why: look.services.desks.switches.pause(EVERYTHING, by=by, reason=why))
 
 
 def resume_all(look: Look) -> Answer:
     """End the pause of everything."""
-    return turned(
-        look, lambda by, why: look.services.desks.switches.resume(EVERYTHING, by=by, reason=why), "credentials"
-    )
+    return _turned(look, lambda by, why: look.services.desks.switches.resume(EVERYTHING, by=by, reason=why))
+
+
+def _turned(look: Look, change: Callable[[str, str], bool]) -> Answer:
+    """Turn a switch in the visitor's name, and show the credentials."""
+    return turned(look, change, "credentials")
 
 
 _ONE: Final = "/console/credentials/{credential}"

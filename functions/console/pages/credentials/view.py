@@ -1,4 +1,4 @@
-"""Credentials of the deployment as operators read them."""
+"""Credentials as people read them: their rate and state, and for operators how their switches are set."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,28 @@ from typing import Final
 
 from functions.console.call import Look
 from functions.console.desks import Setting
-from functions.console.pages.overview.view import CredentialRow, credential_row
 from functions.console.screen import absent
 from shared.contracts import Credential
+from shared.domain.lanes.breaker import BreakerState
+from shared.domain.lanes.state import CredentialState
 from shared.domain.lanes.switches import EVERYTHING, Switch
 
 CONDITIONS: Final = ("in use", "slowed", "avoided", "tried again", "paused")
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialRow:
+    """A credential. `condition`: in a word, which is also its badge."""
+
+    id: str
+    provider: str
+    channel: str
+    rate: float
+    declared: float
+    in_flight: int
+    condition: str
+    reason: str
+    since: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +43,6 @@ class LaneRow:
     declared: Credential
     shown: CredentialRow
     setting: Setting
-
-    @property
-    def slowed(self) -> bool:
-        """Tell whether something holds its rate below the declared one."""
-        return self.shown.rate < self.shown.declared or self.setting.switches.rate > 0
 
 
 def lanes(look: Look, credentials: Sequence[Credential]) -> tuple[Sequence[LaneRow], Setting]:
@@ -56,3 +67,30 @@ def named_lane(look: Look) -> LaneRow:
     if not found:
         raise absent("credential")
     return lanes(look, found)[0][0]
+
+
+def credential_row(credential: Credential, state: CredentialState) -> CredentialRow:
+    """Return a credential as people read it."""
+    rate = state.rate(credential.rate)
+    return CredentialRow(
+        id=credential.id,
+        provider=credential.provider,
+        channel=credential.channel,
+        rate=rate,
+        declared=credential.rate,
+        in_flight=round(state.ahead * rate),
+        condition=_condition(state, rate < credential.rate),
+        reason="" if state.breaker.closed else state.breaker.reason,
+        since=0 if state.breaker.closed else state.breaker.since,
+    )
+
+
+def _condition(state: CredentialState, slowed: bool) -> str:  # noqa: FBT001 - of one caller
+    """Return what a credential is doing, in a word."""
+    if state.switches.paused:
+        return "paused"
+    if state.breaker.state is BreakerState.OPEN:
+        return "avoided"
+    if state.breaker.state is BreakerState.HALF_OPEN:
+        return "tried again"
+    return "slowed" if slowed else "in use"

@@ -6,7 +6,7 @@ from functions.console import lists
 from functions.console.call import Look
 from functions.console.pages.asking import Question, ask, done, noted
 from functions.console.pages.hooks.view import COUNTED, HookRow, counted, named_delivery, named_hook
-from functions.console.screen import Denial, PageRoute, redirect
+from functions.console.screen import Denial, PageRoute, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act
 from shared.domain.hooks.delivery import DeliveryState
@@ -37,8 +37,8 @@ def add(look: Look) -> Answer:
         batch=bool(form.get("batch")),
         format=HookFormat(kind) if kind in set(HookFormat) else HookFormat.STANDARD,
     )
-    made = done(look.services.desks.hooks().add(lists.space(look), draft, by=_by(look)))
-    return redirect(f"{look.home}{look.account}/hooks/{made.id}")
+    made = done(look.services.desks.hooks().add(lists.space(look), draft, by=look.actor))
+    return leave_for(look, f"hooks/{made.id}")
 
 
 def ask_to_pause(look: Look) -> Answer:
@@ -83,7 +83,7 @@ def enable(look: Look) -> Answer:
 
 def _switched(look: Look, *, disabled: bool) -> Answer:
     row = named_hook(look)
-    done(look.services.desks.hooks().change(row.endpoint, HookDraft(disabled=disabled), by=_by(look)))
+    done(look.services.desks.hooks().change(row.endpoint, HookDraft(disabled=disabled), by=look.actor))
     return _back(look, row)
 
 
@@ -98,17 +98,17 @@ def test(look: Look) -> Answer:
 def delete(look: Look) -> Answer:
     """Delete an endpoint with what waits for it."""
     row = named_hook(look)
-    look.services.desks.hooks().delete(row.endpoint, by=_by(look))
-    return redirect(f"{look.home}{look.account}/hooks?keys={row.keys}")
+    look.services.desks.hooks().delete(row.endpoint, by=look.actor)
+    return leave_for(look, f"hooks?keys={row.keys}")
 
 
 def replay(look: Look) -> Answer:
     """Make the deliveries of a time again, up to now."""
-    row, since = named_hook(look), look.form.get("since", "")
-    if not (since.isascii() and since.isdecimal() and len(since) < len("1" * 16)):
+    row, since = named_hook(look), lists.number(look.form.get("since", ""), lists.TIME_DIGITS)
+    if since is None:
         raise Denial(422, "This is no time", "Choose from when on deliveries are made again.")
     state = ENDED.get(look.form.get("state", ""))
-    done(look.services.desks.hooks().replay(row.endpoint, int(since), look.services.now, state))
+    done(look.services.desks.hooks().replay(row.endpoint, since, look.services.now, state))
     noted(look, Act.HOOK_REPLAYED, row.endpoint.namespace, row.endpoint.id)
     return _back(look, row)
 
@@ -119,7 +119,7 @@ def retry(look: Look) -> Answer:
     tried = named_delivery(look, row)
     done(look.services.desks.hooks().retry(row.endpoint, tried))
     noted(look, Act.HOOK_RETRIED, row.endpoint.namespace, row.endpoint.id)
-    return redirect(f"{look.home}{look.account}/hooks/{row.endpoint.id}/deliveries/{tried.name}")
+    return leave_for(look, f"hooks/{row.endpoint.id}/deliveries/{tried.name}")
 
 
 def _ask(
@@ -144,12 +144,8 @@ def _more(count: int, what: str) -> str:
     return f"or more {what}" if count >= COUNTED else what
 
 
-def _by(look: Look) -> str:
-    return look.who.person.user.actor
-
-
 def _back(look: Look, row: HookRow) -> Answer:
-    return redirect(f"{look.home}{look.account}/hooks/{row.endpoint.id}")
+    return leave_for(look, f"hooks/{row.endpoint.id}")
 
 
 _HOOK: Final = "/console/{account}/hooks/{hook}"

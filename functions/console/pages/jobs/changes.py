@@ -6,7 +6,7 @@ from typing import Final
 from functions.console.call import Look
 from functions.console.pages.jobs.routes import owned
 from functions.console.pages.jobs.view import JobRow
-from functions.console.screen import Denial, PageRoute, absent, redirect
+from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.engine.jobs.control import NotNow
 from shared.web.http import Answer
@@ -84,12 +84,12 @@ def _active(look: Look) -> None:
 def _done(look: Look, change: Callable[[str, str], object]) -> Answer:
     """Change the job that the path names, in the visitor's name, and show it."""
     row = owned(look)
-    changed = change(row.job.id, look.who.person.user.actor)
+    changed = change(row.job.id, look.actor)
     if changed is None:
         raise absent("job")
     if isinstance(changed, NotNow):
         raise Denial(409, "This is not possible now", REASONS.get(changed.code, "Look at the job again."))
-    return redirect(f"{look.home}{look.account}/jobs/{row.job.id}")
+    return leave_for(look, f"jobs/{row.job.id}")
 
 
 _JOB: Final = "/console/{account}/jobs/{job}"

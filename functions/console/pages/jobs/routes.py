@@ -1,5 +1,6 @@
 """Jobs: a list of them, and one with its figures, which renew themselves while it runs."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from functions.console import lists
@@ -18,40 +19,70 @@ STATES: Final = {
     "stopped": frozenset({JobState.STOPPED, JobState.LOGGED}),
 }
 """Filters of the list, and the states that they let pass."""
+FATES: Final = {
+    "success": ("delivered", "relayed"),
+    "failed": ("failed", "bounced"),
+    "skipped": ("skipped",),
+}
+"""Filters of the list, and the counts of which a job has some; they add up to the sums of the first page."""
 TURNS: Final = 5
 """Pages of the index that one page with a filter may take; it may be short and still have a next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """What a list of jobs is narrowed to; empty: not by this.
+
+    Attributes:
+        state: a name in STATES.
+        fate: a name in FATES.
+    """
+
+    state: str
+    fate: str
+
+    def passes(self, job: Job) -> bool:
+        """Tell whether a job is in the list."""
+        if self.state and (job.state not in STATES[self.state] or (self.state == "stopped" and not job.stopped)):
+            return False
+        return not self.fate or any(job.counts.get(name, 0) for name in FATES[self.fate])
 
 
 def jobs(look: Look) -> Answer:
     """Show a page of the account's jobs, newest first."""
     kind = lists.chosen(look, "kind", lists.KINDS)
     state = lists.chosen(look, "state", tuple(STATES))
-    found, after = _some(look, (kind,) if kind else lists.KINDS, state, lists.place(look))
+    fate = lists.chosen(look, "with", tuple(FATES))
+    found, after = _some(look, (kind,) if kind else lists.KINDS, JobFilter(state, fate), lists.place(look))
     context = {
         "rows": [row(job, progress(job, look.services.settings, look.services.now)) for job in found],
         "kinds": lists.KINDS,
         "states": tuple(STATES),
         "kind": kind,
         "state": state,
-        "next": lists.cursor(look, after),
-        "first": not look.request.query.get("cursor"),
+        "fates": tuple(FATES),
+        "fate": fate,
+        "paging": lists.paging(look, after, kind=kind, state=state, **{"with": fate}),
     }
     return look.services.pages.page(look, "jobs/jobs.html", context)
 
 
-def _some(look: Look, kinds: tuple[str, ...], state: str, after: str) -> tuple[list[Job], str]:
-    """Return jobs that a filter lets pass, and the place to go on from."""
+def _some(look: Look, kinds: tuple[str, ...], wanted: JobFilter, after: str) -> tuple[list[Job], str]:
+    """Return jobs that a filter lets pass, and the place to go on from.
+
+    Args:
+        look: the visit.
+        kinds: of jobs.
+        wanted: the filter.
+        after: the place to begin after; empty: the newest.
+    """
     found: list[Job] = []
-    for _ in range(TURNS if state else 1):
+    for _ in range(TURNS if wanted.state or wanted.fate else 1):
         page, after = look.services.listing.page(look.account, kinds, after=after, limit=lists.PAGE)
-        found += [job for job in page if _passes(job, state)]
+        found += [job for job in page if wanted.passes(job)]
         if not after or len(found) >= lists.PAGE:
             break
     return found, after
-
-
-def _passes(job: Job, state: str) -> bool:
-    return not state or (job.state in STATES[state] and (job.stopped or state != "stopped"))
 
 
 def owned(look: Look) -> JobRow:

@@ -1,13 +1,11 @@
 """Mails that were handed over finished: the queue of their destinations, which can be dropped or hurried."""
 
 from typing import Final
-from urllib.parse import urlencode
 
 from functions.console import lists
 from functions.console.call import Look
-from functions.console.lists import BAD_PLACE
 from functions.console.pages.asking import Question, ask, noted
-from functions.console.screen import Denial, PageRoute, absent, redirect
+from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act
 from shared.domain.ids import is_id
@@ -43,7 +41,7 @@ def mails(look: Look) -> Answer:
 
 def mail(look: Look) -> Answer:
     """Show a mail with a page of its destinations."""
-    found, first = _named(look), _first(look)
+    found, first = _named(look), lists.numbered(look)
     shown = look.services.desks.mails().moves.show(found, first, lists.PAGE)
     after = str(first + lists.PAGE) if first + lists.PAGE < len(found.hosts) and found.job else ""
     context = {
@@ -90,7 +88,7 @@ def _moved(look: Look, found: StoredMail, moved: MailDestination | InFlight | No
     if isinstance(moved, InFlight):
         raise IN_FLIGHT
     noted(look, act, found.namespace, found.id)
-    return redirect(f"{look.home}{look.account}/mails/{found.id}?{urlencode({'all': ''})}")
+    return leave_for(look, f"mails/{found.id}")
 
 
 def _named(look: Look) -> StoredMail:
@@ -107,14 +105,6 @@ def _key(typed: str) -> str:
     if not isinstance(found, Address):
         raise absent("destination")
     return found.key
-
-
-def _first(look: Look) -> int:
-    """Return the number of the first destination of the page."""
-    place = lists.place(look) or "0"
-    if not (place.isascii() and place.isdecimal()):
-        raise BAD_PLACE
-    return int(place)
 
 
 _MAIL: Final = "/console/{account}/mails/{mail}"

@@ -3,7 +3,7 @@
 from typing import Final
 
 from functions.console.call import Look
-from functions.console.screen import Denial, PageRoute, redirect
+from functions.console.screen import Denial, PageRoute, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.people import Role, is_login
 from shared.web.http import Answer
@@ -44,7 +44,7 @@ def withdraw(look: Look) -> Answer:
     if not is_login(login):
         raise NO_LOGIN
     provider = look.services.console.provider
-    look.services.people.withdraw(provider, login, look.account, by=look.who.person.user.actor)
+    look.services.people.withdraw(provider, login, look.account, by=look.actor)
     return _back(look)
 
 
@@ -54,12 +54,12 @@ def remove(look: Look) -> Answer:
     if user == look.who.person.user.id:
         raise YOURSELF
     if user in {member.id for member, _ in look.services.people.members(look.account)}:
-        look.services.people.remove(user, look.account, by=look.who.person.user.actor)
+        look.services.people.remove(user, look.account, by=look.actor)
     return _back(look)
 
 
 def _back(look: Look) -> Answer:
-    return redirect(f"{look.home}{look.account}/members")
+    return leave_for(look, "members")
 
 
 _PATH: Final = "/console/{account}/members"

@@ -33,7 +33,7 @@ def of_job(look: Look) -> Answer:
         "states": STATES,
         "state": state,
         "recipient": typed,
-        "next": lists.cursor(look, f"{after[0]}.{after[1]}" if after else ""),
+        "paging": lists.paging(look, f"{after[0]}.{after[1]}" if after else "", state=state, recipient=typed),
     }
     return look.services.pages.page(look, "messages/of_job.html", context)
 
@@ -47,7 +47,7 @@ def search(look: Look) -> Answer:
         finder = MessageSearch(look.services.listing, look.services.logs, look.services.reads.map)
         hits, more = finder.find(look.account, lists.KINDS, key, _search_place(look))
         after = f"{more.after} {more.skip} {more.chunk} {more.index}" if more else ""
-    context = {"recipient": typed, "hits": hits, "next": lists.cursor(look, after)}
+    context = {"recipient": typed, "hits": hits, "paging": lists.paging(look, after, recipient=typed)}
     return look.services.pages.page(look, "messages/messages.html", context)
 
 

@@ -11,11 +11,9 @@ from functions.console.charts import Flow
 from functions.console.desks import RaisedAlarm
 from functions.console.lists import KINDS
 from functions.console.pages.alarms import raised
+from functions.console.pages.credentials.view import CredentialRow, credential_row
 from functions.console.pages.jobs.view import JobRow, row
-from shared.contracts import Credential
 from shared.domain.jobs.states import JobState
-from shared.domain.lanes.breaker import BreakerState
-from shared.domain.lanes.state import CredentialState
 from shared.domain.stats import Day
 from shared.engine.jobs.progress import progress
 
@@ -24,21 +22,6 @@ RECENT: Final = 10
 """Jobs that are shown."""
 NO_JOB: Final = "0" * 26
 """Whether an account is paused is read with a job; this one is not there."""
-
-
-@dataclass(frozen=True, slots=True)
-class CredentialRow:
-    """A credential. `condition`: in a word, which is also its badge."""
-
-    id: str
-    provider: str
-    channel: str
-    rate: float
-    declared: float
-    in_flight: int
-    condition: str
-    reason: str
-    since: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,30 +103,3 @@ def _providers(found: Sequence[Day]) -> list[ProviderRow]:
         )
         rows.append(ProviderRow(name, tried, accepted, delivered, failed))
     return rows
-
-
-def credential_row(credential: Credential, state: CredentialState) -> CredentialRow:
-    """Return a credential as people read it."""
-    rate = state.rate(credential.rate)
-    return CredentialRow(
-        id=credential.id,
-        provider=credential.provider,
-        channel=credential.channel,
-        rate=rate,
-        declared=credential.rate,
-        in_flight=round(state.ahead * rate),
-        condition=_condition(state, rate < credential.rate),
-        reason="" if state.breaker.closed else state.breaker.reason,
-        since=0 if state.breaker.closed else state.breaker.since,
-    )
-
-
-def _condition(state: CredentialState, slowed: bool) -> str:  # noqa: FBT001 - of one caller
-    """Return what a credential is doing, in a word."""
-    if state.switches.paused:
-        return "paused"
-    if state.breaker.state is BreakerState.OPEN:
-        return "avoided"
-    if state.breaker.state is BreakerState.HALF_OPEN:
-        return "tried again"
-    return "slowed" if slowed else "in use"

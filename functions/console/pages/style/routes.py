@@ -5,7 +5,7 @@ from typing import Final
 from functions.console import charts
 from functions.console.call import Look
 from functions.console.screen import PageRoute
-from shared.domain.jobs.states import JobState, MessageState
+from shared.domain.jobs.states import MessageState
 from shared.web.http import Answer
 
 SAMPLE: Final = {"delivered": 1_204, "sent": 310, "queued": 402, "failed": 61, "skipped": 23}
@@ -21,7 +21,6 @@ def style(look: Look) -> Answer:
     """Show the look."""
     context = {
         "states": [state.value for state in MessageState],
-        "jobs": [state.value for state in JobState],
         "bar": charts.bar(SAMPLE),
         "flow": charts.flow(DAYS),
         "moment": look.services.now,

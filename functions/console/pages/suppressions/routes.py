@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from functions.console import lists
 from functions.console.call import Look
 from functions.console.pages.asking import Question, ask
-from functions.console.screen import Denial, PageRoute, absent, redirect
+from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.recipients import addresses, reader
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach, Suppression
@@ -83,7 +83,7 @@ def add(look: Look) -> Answer:
         raise Denial(422, "There is no such list", "Choose one of the lists.")
     if _REASON.fullmatch(reason) is None:
         raise NO_REASON
-    by = look.who.person.user.actor
+    by = look.actor
     look.services.desks.suppressions.put(lists.space(look), key, reason, reach=Reach(reach), by=by)
     return _back(look, reach)
 
@@ -111,7 +111,7 @@ def ask_to_lift(look: Look) -> Answer:
 def lift(look: Look) -> Answer:
     """Take an address off a list; one that is not on it is no fault."""
     key, reach = _named(*(look.form.get(name, "") for name in ("address", "list", "policy")))
-    by = look.who.person.user.actor
+    by = look.actor
     look.services.desks.suppressions.delete(lists.space(look), key, reach=reach, by=by)
     return _back(look, reach.kind.value)
 
@@ -142,7 +142,7 @@ def _key(typed: str) -> str:
 
 def _back(look: Look, reach: str) -> Answer:
     query = urlencode({"list": reach, "keys": lists.kind_of_keys(look)})
-    return redirect(f"{look.home}{look.account}/suppressions?{query}")
+    return leave_for(look, f"suppressions?{query}")
 
 
 _PATH: Final = "/console/{account}/suppressions"

@@ -9,18 +9,16 @@ from functions.console.pages.campaigns.drafting import (
     Written,
     Wrong,
     again,
-    channels,
     checked,
     example,
-    once,
     record,
     written,
 )
-from functions.console.pages.campaigns.previewing import SHOWING, ShownMessage, frame, shown
+from functions.console.pages.campaigns.previewing import SHOWING, ShownMessage, form_page, frame, shown
 from functions.console.pages.campaigns.samples import letter
 from functions.console.pages.campaigns.view import stored_template
 from functions.console.pages.templates.compare import differences
-from functions.console.screen import Denial, PageRoute, absent, redirect
+from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act, Event, audited
 from shared.domain.campaigns.campaign import MAX_VERSIONS, Message, StoredTemplate
@@ -31,6 +29,7 @@ from shared.web.http import Answer
 CHANGED: Final = Denial(
     409, "The template has changed", "Somebody has saved another version meanwhile. Open it again, and repeat yours."
 )
+VERSION_DIGITS: Final = len(str(MAX_VERSIONS))
 FULL: Final = Denial(409, "The template has too many versions", f"It has {MAX_VERSIONS:,}. Make a new template.")
 
 
@@ -38,7 +37,7 @@ def templates(look: Look) -> Answer:
     """Show a page of the account's templates, newest first."""
     store = look.services.campaigns().campaigns.templates
     found, after = store.page(look.account, after=lists.place(look), limit=lists.PAGE)
-    context = {"templates": found, "next": lists.cursor(look, after), "first": "cursor" not in look.request.query}
+    context = {"templates": found, "paging": lists.paging(look, after)}
     return look.services.pages.page(look, "stored/templates.html", context)
 
 
@@ -80,16 +79,7 @@ def write(look: Look) -> Answer:
 
 
 def _form(look: Look, found: Written, wrong: Wrong | None = None, latest: StoredTemplate | None = None) -> Answer:
-    context = {
-        "written": found,
-        "wrong": wrong or Wrong({}),
-        "latest": latest,
-        "channels": channels(look),
-        "senders": look.services.campaigns().senders(look.account),
-        "once": look.form.get("once") or once(look),
-    }
-    status = 422 if wrong else 200
-    return look.services.pages.page(look, "stored/form.html", context, status=status, headers=SHOWING)
+    return form_page(look, "stored/form.html", found, wrong, {"latest": latest})
 
 
 def create(look: Look) -> Answer:
@@ -103,7 +93,7 @@ def create(look: Look) -> Answer:
     store = look.services.campaigns().campaigns.templates
     stored = store.create(made, record(look, made.id), event=_event(look, made, Act.TEMPLATE_CREATED))
     name = stored.answer if isinstance(stored, Replay) else made.id
-    return redirect(f"{look.home}{look.account}/templates/{name}")
+    return leave_for(look, f"templates/{name}")
 
 
 def edit(look: Look) -> Answer:
@@ -119,16 +109,15 @@ def save(look: Look) -> Answer:
     message = checked(look, found)
     if isinstance(message, Wrong):
         return _form(look, found, message, latest)
-    there = f"{look.home}{look.account}/templates/{latest.id}"
     if (found.name, message) == (latest.name, latest.message):
-        return redirect(there)
+        return leave_for(look, f"templates/{latest.id}")
     if look.form.get("version") != str(latest.version):
         raise CHANGED
     if latest.version >= MAX_VERSIONS:
         raise FULL
     if not _stored(look, latest, found.name, message):
         raise CHANGED
-    return redirect(there)
+    return leave_for(look, f"templates/{latest.id}")
 
 
 def _stored(look: Look, old: StoredTemplate, name: str, message: Message) -> bool:
@@ -152,7 +141,7 @@ def delete(look: Look) -> Answer:
     event = _event(look, replace(found, saved_at=look.services.now), Act.TEMPLATE_DELETED)
     if not look.services.campaigns().campaigns.templates.delete(found, event=event):
         raise Retriable("template: busy")
-    return redirect(f"{look.home}{look.account}/templates")
+    return leave_for(look, "templates")
 
 
 def owned(look: Look) -> StoredTemplate:
@@ -174,13 +163,12 @@ def _get(look: Look, name: str, version: int) -> StoredTemplate:
 
 
 def _number(look: Look, name: str) -> int:
-    text = look.request.query.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else 0  # noqa: PLR2004 - digits
+    return lists.number(look.request.query.get(name, ""), VERSION_DIGITS) or 0
 
 
 def _event(look: Look, x: StoredTemplate, act: Act) -> Event:
     data: dict[str, str | int] = {"channel": x.channel, "version": x.version}
-    return audited(x.namespace, x.saved_at, x.id, act, look.who.person.user.actor, data)
+    return audited(x.namespace, x.saved_at, x.id, act, look.actor, data)
 
 
 _PATH: Final = "/console/{account}/templates"
