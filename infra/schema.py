@@ -3,10 +3,12 @@
 import re
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from shared import contracts
+from shared.contracts.console import DOMAIN_PREFIX, GITHUB, OPENID, of_domain, of_group
 from shared.domain.channels.channel import ChannelName
 from shared.domain.channels.email import EMAIL as BY_EMAIL
 from shared.providers.needs import OWN_SETTINGS, needs_of
@@ -156,28 +158,80 @@ class Retention(_Model):
 
 
 class Allowed(_Model):
-    """Who may sign in to the console: logins, and organizations whose members may."""
+    """Who may sign in to the console: logins, organizations whose members may, and domains of verified addresses."""
 
     users: list[Annotated[str, Field(min_length=1, max_length=254)]] = []
     organizations: list[Annotated[str, Field(min_length=1, max_length=254)]] = []
+    domains: list[str] = []
+
+    @field_validator("domains")
+    @classmethod
+    def _domains(cls, value: list[str]) -> list[str]:
+        if wrong := [x for x in value if not DOMAIN.fullmatch(x)]:
+            raise ValueError(f"{wrong[0]!r} is no domain in lower case (an international one as xn--…)")
+        return value
 
 
 class ConsoleFields(_Model):
     """`console`: who may sign in, and by which provider of identities."""
 
-    provider: Literal["github"] = "github"
+    provider: Literal["github", "openid"] = GITHUB
     client_id: Annotated[str, Field(min_length=1, max_length=200)]
     allowed: Allowed = Field(default_factory=Allowed)
     roles: dict[str, Literal["operator"]] = Field(default_factory=dict)
     base_url: str = ""
     inbox: str = ""
     own_accounts: bool = True
+    issuer: Annotated[str, Field(max_length=500)] = ""
+    groups_claim: Annotated[str, Field(max_length=200)] = ""
+    name: Annotated[str, Field(max_length=40)] = ""
 
     @model_validator(mode="after")
     def _somebody(self) -> Self:
-        if not (self.allowed.users or self.allowed.organizations or self.roles):
-            raise ValueError("console: allowed is empty, name users or organizations")
+        if not (self.allowed.users or self.allowed.organizations or self.allowed.domains or self.roles):
+            raise ValueError("allowed is empty, name users or organizations")
         return self
+
+    @model_validator(mode="after")
+    def _provider(self) -> Self:
+        of_others: dict[str, dict[str, object]] = {
+            OPENID: {
+                "issuer": self.issuer,
+                "groups_claim": self.groups_claim,
+                "name": self.name,
+                "allowed.domains": self.allowed.domains,
+            },
+            GITHUB: {"base_url": self.base_url},
+        }
+        for provider, fields in of_others.items():
+            if wrong := [name for name, value in fields.items() if value and provider != self.provider]:
+                raise ValueError(f"{wrong[0]} is a setting of provider {provider}, not of {self.provider}")
+        return self
+
+    @model_validator(mode="after")
+    def _openid(self) -> Self:
+        if self.provider != OPENID:
+            return self
+        if not self.issuer:
+            raise ValueError("provider openid needs issuer, the address that its tokens name as iss")
+        if "/.well-known/" in self.issuer:
+            raise ValueError("issuer is the address before /.well-known/openid-configuration")
+        named = [name for name in self.roles if name.startswith(DOMAIN_PREFIX)]
+        if wrong := [name for name in named if not DOMAIN.fullmatch(name.removeprefix(DOMAIN_PREFIX))]:
+            raise ValueError(f"roles: {wrong[0]!r} is not @ and a domain in lower case")
+        return self
+
+    @property
+    def organizations(self) -> tuple[str, ...]:
+        """The organizations that may sign in, as the console's function compares them: in lower case."""
+        if self.provider != OPENID:
+            return tuple(name.lower() for name in self.allowed.organizations)
+        return (*map(of_group, self.allowed.organizations), *map(of_domain, self.allowed.domains))
+
+    @property
+    def shown(self) -> str:
+        """How people know an OpenID provider: by its host, unless `name` says it better."""
+        return self.name or urlsplit(self.issuer).hostname or ""
 
 
 class Posthaste(_Model):

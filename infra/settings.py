@@ -201,11 +201,14 @@ def _console(parsed: ConsoleFields | None, place: DeployTarget) -> ConsoleSettin
         parsed.provider,
         parsed.client_id,
         users=tuple(name.lower() for name in parsed.allowed.users),
-        organizations=tuple(name.lower() for name in parsed.allowed.organizations),
+        organizations=parsed.organizations,
         roles={name.lower(): role for name, role in parsed.roles.items()},
         base_url=_url("console.base_url", parsed.base_url, place),
         inbox=_url("console.inbox", parsed.inbox, place),
         own_accounts=parsed.own_accounts,
+        issuer=parsed.issuer if _url("console.issuer", parsed.issuer, place) else "",
+        groups_claim=parsed.groups_claim or "groups",
+        name=parsed.shown,
     )
 
 

@@ -9,6 +9,7 @@
 | POST `/_control/{provider}/{credential}/texts` | `{"from": "+1…", "text": "STOP", "to": ""}`: a phone writes a text |
 | POST `/_control/{provider}/{credential}/listener` | give it a port of its own → `{"base_url"}` |
 | GET, PUT `/_control/github` | the OAuth app, see `github.py`: `client_id`, `client_secret`, `callback` |
+| GET, PUT `/_control/openid` | the client of the OpenID provider, see `openid.py`, and how its tokens are wrong |
 | GET, PUT `/_control/relays/{name}` | an SMTP relay, see `relay.py` → its settings and `base_url` |
 | GET `/_control/log` | accepted recipients as JSON lines; `provider, credential, since, cursor, limit` (≤ 10,000) |
 | GET `/_control/calls` | calls, likewise; the header `x-next-cursor` is the `cursor` of the next page |
@@ -37,6 +38,7 @@ from simulator.github import ROOT, GitHub, GitHubApp
 from simulator.inbox.serving import InboxViews
 from simulator.log import Filter
 from simulator.model import RECEIVED, BadRequest, Reply, Writing
+from simulator.openid import OPENID_ROOT, OpenIdClient, OpenIdIssuer
 from simulator.servers.listener import Listener
 from simulator.servers.relay import RelaySettings
 from simulator.webhooks import Webhooks
@@ -91,6 +93,7 @@ class Control:
     def __init__(self, world: World) -> None:
         self._world = world
         self._github = GitHub()
+        self._openid = OpenIdIssuer(now=world.clock.now)
         self._inbox = InboxViews(world.log, lambda name: isinstance(world.providers.get(name), Writing))
         self.config: Config | None = None
         """The server's configuration, known only after the app: for listeners that are made later."""
@@ -103,6 +106,8 @@ class Control:
         try:
             if scope["path"].startswith(f"/{ROOT}/"):
                 return self._github.serve(scope, body)
+            if scope["path"].startswith(f"/{OPENID_ROOT}/"):
+                return self._openid.serve(scope, body)
             return await self._route(scope["method"], scope["path"], scope["query_string"], body)
         except BadRequest as e:
             return _json({"error": str(e)}, 400)
@@ -122,8 +127,8 @@ class Control:
         match method, "/".join(parts[1:]):
             case "GET", "":
                 return _json(self._overview())
-            case "GET" | "PUT", "github":
-                return self._oauth_app(method, body)
+            case "GET" | "PUT", "github" | "openid" as name:
+                return self._oauth_app(method, name, body)
             case "GET", "log":
                 return _lines(*world.log.lines(page.filter(), page.limit))
             case "GET", "calls":
@@ -143,8 +148,18 @@ class Control:
                 return Reply(204)
         return _json({"error": "no such control; see simulator/control.py"}, 404)
 
-    def _oauth_app(self, method: str, body: bytes) -> Reply:
-        """Return the OAuth app of the simulated GitHub, or replace it."""
+    def _oauth_app(self, method: str, name: str, body: bytes) -> Reply:
+        """Return the OAuth app of the simulated GitHub or the client of the OpenID provider, or replace it.
+
+        Args:
+            method: PUT replaces it.
+            name: `github` or `openid`.
+            body: the new one.
+        """
+        if name == OPENID_ROOT:
+            if method == "PUT":
+                self._openid.client = OpenIdClient.model_validate_json(body or b"{}")
+            return _json({**self._openid.client.model_dump(), "asked": self._openid.asked})
         if method == "PUT":
             self._github.app = GitHubApp.model_validate_json(body or b"{}")
         return _json(self._github.app.model_dump())

@@ -31,16 +31,16 @@ from simulator.model import Reply
 
 ROOT: Final = "github"
 CODE_SECONDS: Final = 600
-PAGE: Final = 30
+PER_PAGE: Final = 30
 """Organizations of a page, unless `per_page` says so."""
 MAX_PAGE: Final = 100
-_PAGE: Final = """<!doctype html>
+PAGE: Final = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Simulated GitHub</title>
+<title>Simulated {provider}</title>
 <style>:root {{ color-scheme: light dark }} body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 30rem;
 margin: 3rem auto; padding: 0 1rem }} button {{ font: inherit; min-height: 2.75rem; padding: 0 1rem; width: 100%;
 margin-bottom: .5rem; text-align: left }} small {{ display: block }}</style>
-<main><h1>Who are you?</h1><p>This is not GitHub: it is the simulator of the local cloud. The app
+<main><h1>Who are you?</h1><p>This is not {provider}: it is the simulator of the local cloud. The app
 <b>{client}</b> asks for <b>{scope}</b>.</p><form method="post">{people}
 <button name="cancel" value="1">Cancel</button></form></main></html>
 """
@@ -105,36 +105,36 @@ class GitHub:
                 return self._api(headers, lambda grant: _user(grant.user))
             case "GET", "/api/v3/user/orgs":
                 return self._api(headers, lambda grant: _organizations(grant, query))
-        return _json({"message": "Not Found", "status": "404"}, 404)
+        return document({"message": "Not Found", "status": "404"}, 404)
 
     def _ask(self, query: dict[str, str]) -> Reply:
         if query.get("client_id") != self.app.client_id:
-            return _html("<h1>404</h1><p>No app has this client_id.</p>", 404)
+            return page("<h1>404</h1><p>No app has this client_id.</p>", 404)
         people = "".join(
             f'<button name="login" value="{escape(p.login)}">{escape(p.login)}'
             f"<small>{escape(p.name or '')} {escape(', '.join(p.organizations))}</small></button>"
             for p in PEOPLE
         )
         shown = {"client": escape(self.app.client_id), "scope": escape(query.get("scope", "") or "nothing")}
-        return _html(_PAGE.format(people=people, **shown))
+        return page(PAGE.format(provider="GitHub", people=people, **shown))
 
     def _chosen(self, query: dict[str, str], form: dict[str, str]) -> Reply:
         """Send the browser back to the app, with a code or an error."""
         back = query.get("redirect_uri") or self.app.callback
         state = {"state": query["state"]} if "state" in query else {}
         if not back.startswith(self.app.callback) or not self.app.callback:
-            return _back(self.app.callback, {"error": "redirect_uri_mismatch", **state})
+            return sent_back(self.app.callback, {"error": "redirect_uri_mismatch", **state})
         user = next((p for p in PEOPLE if p.login == form.get("login")), None)
         if user is None:
             said = "The user has denied your application access."
-            return _back(back, {"error": "access_denied", "error_description": said, **state})
+            return sent_back(back, {"error": "access_denied", "error_description": said, **state})
         challenge = query.get("code_challenge", "")
         if challenge and query.get("code_challenge_method") != "S256":
-            return _back(back, {"error": "invalid_request", **state})
+            return sent_back(back, {"error": "invalid_request", **state})
         code = secrets.token_hex(10)
         scopes = tuple(query.get("scope", "").replace(",", " ").split())
         self._codes[code] = _Grant(user, challenge, back, scopes, self.now() + CODE_SECONDS)
-        return _back(back, {"code": code, **state})
+        return sent_back(back, {"code": code, **state})
 
     def _token(self, form: dict[str, str], headers: dict[str, str]) -> Reply:
         """Return a token for a code, or an error, both with 200; as a form unless JSON is asked for."""
@@ -142,7 +142,7 @@ class GitHub:
         grant = self._codes.pop(form.get("code", ""), None) if known else None
         if not known:
             found = _error("incorrect_client_credentials", "The client_id and/or client_secret passed are incorrect.")
-        elif grant is None or self.now() > grant.until or not _proven(grant.challenge, form.get("code_verifier", "")):
+        elif grant is None or self.now() > grant.until or not proven(grant.challenge, form.get("code_verifier", "")):
             found = _error("bad_verification_code", "The code passed is incorrect or expired.")
         elif form.get("redirect_uri", grant.redirect) != grant.redirect:
             found = _error(
@@ -153,22 +153,22 @@ class GitHub:
             self._tokens[token] = grant
             found = {"access_token": token, "scope": ",".join(sorted(grant.scopes)), "token_type": "bearer"}
         if "json" in headers.get("accept", ""):
-            return _json(found)
+            return document(found)
         return Reply(200, [(b"content-type", b"application/x-www-form-urlencoded")], urlencode(found).encode())
 
     def _api(self, headers: dict[str, str], answer: Callable[[_Grant], Any]) -> Reply:
         if not headers.get("user-agent"):
-            return _json({"message": "Request forbidden by administrative rules."}, 403)
+            return document({"message": "Request forbidden by administrative rules."}, 403)
         kind, _, token = headers.get("authorization", "").partition(" ")
         grant = self._tokens.get(token) if kind.lower() in {"bearer", "token"} else None
         if grant is None:
             said = {"message": "Bad credentials", "documentation_url": "https://docs.github.com/rest", "status": "401"}
-            return _json(said, 401)
+            return document(said, 401)
         found = answer(grant)
-        return found if isinstance(found, Reply) else _json(found)
+        return found if isinstance(found, Reply) else document(found)
 
 
-def _proven(challenge: str, verifier: str) -> bool:
+def proven(challenge: str, verifier: str) -> bool:
     """Tell whether a verifier is that of a challenge (RFC 7636 4.6)."""
     if not challenge:
         return True
@@ -183,8 +183,8 @@ def _user(user: SimulatedUser) -> dict[str, Any]:
 def _organizations(grant: _Grant, query: dict[str, str]) -> Any:
     """Return a page of the organizations that a token shows: without `read:org` or more, GitHub refuses."""
     if not {"read:org", "write:org", "admin:org", "user"} & set(grant.scopes):
-        return _json({"message": "You need at least read:org scope.", "status": "403"}, 403)
-    size = min(int(query.get("per_page", PAGE)), MAX_PAGE)
+        return document({"message": "You need at least read:org scope.", "status": "403"}, 403)
+    size = min(int(query.get("per_page", PER_PAGE)), MAX_PAGE)
     start = (int(query.get("page", 1)) - 1) * size
     return [{"login": name, "id": 9_000_000 + i} for i, name in enumerate(grant.user.organizations)][start:][:size]
 
@@ -193,14 +193,17 @@ def _error(code: str, said: str) -> dict[str, str]:
     return {"error": code, "error_description": said, "error_uri": "https://docs.github.com/apps"}
 
 
-def _back(to: str, query: dict[str, str]) -> Reply:
+def sent_back(to: str, query: dict[str, str]) -> Reply:
+    """Send a browser back to the app."""
     joint = "&" if "?" in to else "?"
     return Reply(302, [(b"location", f"{to}{joint}{urlencode(query)}".encode()), (b"cache-control", b"no-store")])
 
 
-def _html(text: str, status: int = 200) -> Reply:
+def page(text: str, status: int = 200) -> Reply:
+    """Answer with HTML."""
     return Reply(status, [(b"content-type", b"text/html; charset=utf-8")], text.encode())
 
 
-def _json(value: Any, status: int = 200) -> Reply:
+def document(value: Any, status: int = 200) -> Reply:
+    """Answer with JSON."""
     return Reply(status, [(b"content-type", b"application/json; charset=utf-8")], json.dumps(value).encode())

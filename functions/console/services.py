@@ -20,7 +20,7 @@ from shared.adapters.dynamo.people.keys import attempts
 from shared.bootstrap import Deployment
 from shared.bootstrap.consoling import Consoling
 from shared.contracts import ENV_PEOPLE_TABLE, Settings
-from shared.contracts.console import ConsoleSettings
+from shared.contracts.console import GITHUB, ConsoleSettings
 from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
 from shared.engine.reports.message_log import MessageLog
@@ -31,10 +31,7 @@ from shared.web.sessions import Sessions
 if TYPE_CHECKING:
     from shared.bootstrap.campaigning import CampaignDesk
 
-PROVIDERS: Final = {"github": "GitHub"}
-"""Names of providers of identities, as people know them."""
-
-
+GITHUB_NAME: Final = "GitHub"
 READS: Final = 12
 """Reads of pages that are made at once: a page waits for the slowest, not for their sum."""
 
@@ -90,8 +87,8 @@ class ConsoleServices:
 
     @property
     def provider(self) -> str:
-        """The name of the provider of identities."""
-        return PROVIDERS[self.console.provider]
+        """The name of the provider of identities, as people know it."""
+        return GITHUB_NAME if self.console.provider == GITHUB else self.console.name
 
 
 def build(deployment: Deployment) -> ConsoleServices:

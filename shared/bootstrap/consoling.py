@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shared import contracts
 from shared.adapters.console_secret import ConsoleSecret
@@ -10,11 +10,15 @@ from shared.adapters.dynamo.people.people import DynamoPeople
 from shared.adapters.joining import CONFIG as PATIENCE
 from shared.adapters.joining import JoinFunction
 from shared.adapters.sign_in.github import GitHubSignIn
-from shared.contracts.console import ConsoleSettings
+from shared.contracts.console import OPENID, ConsoleSettings
 from shared.web.sessions import Sessions
 
 if TYPE_CHECKING:
     from shared.bootstrap.deployment import Deployment
+    from shared.ports.people import SignIn
+
+SIGNED_IN: Final = "/console/signed-in"
+"""Where a provider of identities sends a browser back to, below the API's address."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +59,14 @@ class Consoling:
         return Sessions(self.links.keys)
 
     @cached_property
-    def sign_in(self) -> GitHubSignIn:
+    def sign_in(self) -> "SignIn":
         """The provider of identities."""
         from shared.adapters.http.transport import HttpClient  # noqa: PLC0415 - only a sign-in needs it
 
-        clock = self.deployment.clock
-        return GitHubSignIn(self.settings, self.links.client_secret, HttpClient(clock), clock)
+        clock, secret = self.deployment.clock, self.links.client_secret
+        if self.settings.provider != OPENID:
+            return GitHubSignIn(self.settings, secret, HttpClient(clock), clock)
+        from shared.adapters.sign_in.openid import OpenIdSignIn  # noqa: PLC0415 - only where the settings name one
+
+        back = f"{self.deployment.address}{SIGNED_IN}"
+        return OpenIdSignIn(self.settings, secret, HttpClient(clock), clock, back)

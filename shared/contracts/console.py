@@ -7,8 +7,14 @@ from typing import Any, Final
 
 from shared.contracts.settings import known_fields
 
+GITHUB: Final = "github"
+OPENID: Final = "openid"
 OPERATOR: Final = "operator"
 """The role of people who look after the whole deployment."""
+GROUP_PREFIX: Final = "group:"
+"""Begins a group of an OpenID provider, so that no login, which people may choose, is the name of a group."""
+DOMAIN_PREFIX: Final = "@"
+"""Begins a domain of verified e-mail addresses, which is no login either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +22,17 @@ class ConsoleSettings:
     """Who may sign in, and by whom.
 
     Attributes:
-        provider: of identities, as in `github`.
+        provider: of identities: `github` or `openid`.
         client_id: by which the provider knows this deployment; its secret is in Secrets Manager.
         users: logins that may sign in, in lower case.
-        organizations: whose members may sign in, in lower case.
+        organizations: whose members may sign in, in lower case; of OpenID: `group:name` and `@domain`.
         roles: login or organization, in lower case → role in the whole deployment.
         base_url: the provider's own address, if it is not the public one; without a slash at its end.
         inbox: where the simulator shows what its providers took, without a slash at its end; empty on AWS.
         own_accounts: whether people may make an account of their own.
+        issuer: of OpenID: its identifier, letter by letter as in its tokens.
+        groups_claim: of OpenID: the claim with a person's groups.
+        name: of OpenID: how people know the provider.
     """
 
     provider: str
@@ -34,6 +43,9 @@ class ConsoleSettings:
     base_url: str = ""
     inbox: str = ""
     own_accounts: bool = True
+    issuer: str = ""
+    groups_claim: str = "groups"
+    name: str = ""
 
     def having(self, role: str) -> frozenset[str]:
         """Return the logins and organizations that have a role."""
@@ -49,3 +61,13 @@ class ConsoleSettings:
         raw: dict[str, Any] = known_fields(cls, json.loads(document))
         listed: dict[str, Any] = {name: tuple(raw[name]) for name in ("users", "organizations") if name in raw}
         return cls(**{**raw, **listed})
+
+
+def of_group(name: str) -> str:
+    """Return what a group of an OpenID provider is called here; groups know no case."""
+    return f"{GROUP_PREFIX}{name.lower()}"
+
+
+def of_domain(name: str) -> str:
+    """Return what a domain of verified e-mail addresses is called here."""
+    return f"{DOMAIN_PREFIX}{name.lower()}"

@@ -30,18 +30,22 @@ class SignIn(Protocol):
         Args:
             state: what the provider repeats when it sends the browser back.
             verifier: the secret that `identity` proves itself by; only its hash is in the address.
+
+        Raises:
+            NotSignedIn: the provider does not say where.
         """
         ...
 
-    def identity(self, code: str, verifier: str) -> Identity:
+    def identity(self, code: str, verifier: str, issuer: str = "") -> Identity:
         """Return who signed in.
 
         Args:
             code: with which the provider sent the browser back.
             verifier: as it was given to `address`.
+            issuer: as which the provider named itself then (RFC 9207); empty: it did not.
 
         Raises:
-            NotSignedIn: the provider refuses the code, or does not answer.
+            NotSignedIn: the provider refuses the code, does not answer, or is another than the settings name.
         """
         ...
 

@@ -46,7 +46,7 @@ class FakeSignIn:
         self.verifiers.append(verifier)
         return f"https://provider.example/authorize?{urlencode({'state': state})}"
 
-    def identity(self, code: str, verifier: str) -> Identity:
+    def identity(self, code: str, verifier: str, issuer: str = "") -> Identity:
         if self.next is None or code != "good" or verifier not in self.verifiers:
             raise NotSignedIn("bad_verification_code")
         return self.next

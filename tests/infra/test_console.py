@@ -33,6 +33,13 @@ CONSOLE: dict[str, Any] = {
     "allowed": {"users": ["Ann"], "organizations": ["Acme"]},
     "roles": {"Olga": "operator"},
 }
+OPENID: dict[str, Any] = {
+    "provider": "openid",
+    "client_id": "client",
+    "issuer": "https://login.acme.example/tenant/",
+    "allowed": {"users": ["Ann"], "organizations": ["Marketing"], "domains": ["acme.example"]},
+    "roles": {"group:Keepers": "operator", "@acme.example": "operator", "Olga": "operator"},
+}
 IDENTITIES = next(name for name, table in TABLES.items() if table == "identities")
 WRITES = {
     f"dynamodb:{name}Item" for name in ("Put", "Update", "Delete", "BatchWrite", "PartiQLInsert", "PartiQLUpdate")
@@ -170,6 +177,24 @@ def test_it_is_told_who_may_sign_in_and_logins_know_no_case(with_console: Templa
     assert [name for name, row in others.items() if ENV_CONSOLE in row["Environment"]["Variables"]] == ["console"]
 
 
+def test_groups_and_domains_of_an_openid_provider_have_forms_that_no_login_has() -> None:
+    told = deployment(console=OPENID).console
+    assert told == ConsoleSettings(
+        "openid",
+        "client",
+        users=("ann",),
+        organizations=("group:marketing", "@acme.example"),
+        roles={"group:keepers": "operator", "@acme.example": "operator", "olga": "operator"},
+        issuer="https://login.acme.example/tenant/",
+        name="login.acme.example",
+    )
+    assert told is not None
+    assert ConsoleSettings.loads(told.dumps()) == told
+    named = deployment(console={**OPENID, "name": "Acme", "groups_claim": "teams"}).console
+    assert named is not None
+    assert (named.name, named.groups_claim) == ("Acme", "teams")
+
+
 def test_without_settings_there_is_no_console(aws: Template) -> None:
     assert "console" not in aws.functions()
     assert not [x for x in aws.of("DynamoDB::Table") if "People" in x]
@@ -183,6 +208,20 @@ def test_without_settings_there_is_no_console(aws: Template) -> None:
         ({"client_id": "x", "allowed": {"users": ["a"]}, "provider": "other"}, "console.provider"),
         ({"client_id": "x", "roles": {"a": "king"}}, "console.roles.a"),
         ({"client_id": "x", "allowed": {"users": ["a"]}, "base_url": "http://example.com"}, "console.base_url"),
+        ({**CONSOLE, "issuer": "https://example.com"}, "console: issuer is a setting of provider openid"),
+        ({**CONSOLE, "groups_claim": "a"}, "console: groups_claim is a setting of provider openid"),
+        ({**CONSOLE, "name": "a"}, "console: name is a setting of provider openid"),
+        ({**CONSOLE, "allowed": {"domains": ["a.com"]}}, "console: allowed.domains is a setting of provider openid"),
+        ({**OPENID, "base_url": "https://example.com"}, "console: base_url is a setting of provider github"),
+        ({**OPENID, "issuer": ""}, "console: provider openid needs issuer"),
+        ({**OPENID, "issuer": "http://example.com"}, "console.issuer: 'http://example.com' is not an https address"),
+        ({**OPENID, "issuer": "https://example.com?a=b"}, "console.issuer: 'https://example.com?a=b' has more than"),
+        (
+            {**OPENID, "issuer": "https://example.com/.well-known/openid-configuration"},
+            "console: issuer is the address before /.well-known/openid-configuration",
+        ),
+        ({**OPENID, "allowed": {"domains": ["@acme.example"]}}, "console.allowed.domains: '@acme.example'"),
+        ({**OPENID, "roles": {"@Acme": "operator"}}, "console: roles: '@Acme' is not @ and a domain in lower case"),
         (
             {"client_id": "x", "allowed": {"users": ["a"]}, "inbox": "https://example.com"},
             "console.inbox: only the local target",

@@ -6,8 +6,10 @@ from tests.mutants.mutant import Mutant
 
 HANDLER: Final = "functions/console/handler.py"
 SIGN_IN: Final = "functions/console/pages/sign_in/routes.py"
+CLAIMS: Final = "shared/adapters/sign_in/claims.py"
 FIRST: Final = "shared/adapters/dynamo/accounts/first_accounts.py"
 _TESTS: Final = "tests/console"
+_OPENID: Final = "tests/simulator/test_openid_api.py"
 
 CONSOLES: Final = (
     Mutant(
@@ -17,6 +19,30 @@ CONSOLES: Final = (
         "    if not _allowed(look, identity):\n",
         "    if False:\n",
         f"{_TESTS}/test_sign_in.py::test_only_who_is_allowed_gets_a_session_and_nothing_is_stored_of_others[identity5-False]",
+    ),
+    Mutant(
+        "a token of another sign-in signs in",
+        9,
+        CLAIMS,
+        '{"nonce": purpose.nonce, ',
+        "{",
+        f"{_OPENID}::test_a_token_that_is_not_for_this_sign_in_signs_nobody_in[another_sign_in_s]",
+    ),
+    Mutant(
+        "a token of another client signs in",
+        9,
+        CLAIMS,
+        '{"essential": True, "value": purpose.client}',
+        '{"essential": True}',
+        f"{_OPENID}::test_a_token_that_is_not_for_this_sign_in_signs_nobody_in[another_client_s]",
+    ),
+    Mutant(
+        "an unverified address lets a person in",
+        9,
+        CLAIMS,
+        ' if claims.get("email_verified") is True',
+        "",
+        f"{_OPENID}::test_an_address_counts_only_if_the_issuer_has_verified_it",
     ),
     Mutant(
         "a form of another site moves the console",

@@ -55,7 +55,7 @@ class GitHubSignIn:
         )
         return str(address)
 
-    def identity(self, code: str, verifier: str) -> Identity:
+    def identity(self, code: str, verifier: str, issuer: str = "") -> Identity:  # noqa: ARG002 - GitHub is no issuer
         """Return who signed in; see the port."""
         token = self._token(code, verifier)
         user = self._wire.read(f"{self._api}/user", token=token, headers=HEADERS)

@@ -13,7 +13,7 @@ from shared.ports import AnswerLost, Clock, Http, NotSent, Response
 from shared.ports.people import NotSignedIn
 
 SECONDS: Final = 8.0
-"""For one request: a person waits for at most three."""
+"""For one request, unless a provider needs more of them than three."""
 MAX_BODY: Final = 1_000_000
 """Bytes of an answer."""
 FAULT: Final = 500
@@ -52,11 +52,13 @@ class WireSession:
     Args:
         http: the transport.
         clock: of the deadline.
+        seconds: for one request.
     """
 
-    def __init__(self, http: Http, clock: Clock) -> None:
+    def __init__(self, http: Http, clock: Clock, seconds: float = SECONDS) -> None:
         self._http = http
         self._clock = clock
+        self._seconds = seconds
 
     def post(self, url: str, *, data: Mapping[str, str], headers: Mapping[str, str], auth: Any) -> WireReply:
         """Post a form.
@@ -73,24 +75,25 @@ class WireSession:
         url, more, body = auth.prepare("POST", url, dict(headers), urlencode(data))
         return self._ask("POST", url, more, str(body).encode())
 
-    def read(self, url: str, *, token: str, headers: Mapping[str, str]) -> Any:
-        """Return the JSON of what a token may read.
+    def read(self, url: str, *, headers: Mapping[str, str], token: str = "") -> Any:
+        """Return the JSON of a resource.
 
         Args:
             url: of the resource.
-            token: the bearer's.
             headers: more than those of the transport.
+            token: the bearer's; empty: everybody may read it.
 
         Raises:
             NotSignedIn: the token is refused, or there is no answer.
         """
-        reply = self._ask("GET", url, {**headers, "Authorization": f"Bearer {token}"}, b"")
+        bearer = {"Authorization": f"Bearer {token}"} if token else {}
+        reply = self._ask("GET", url, {**headers, **bearer}, b"")
         if reply.status_code != OK:
             raise NotSignedIn("provider_refused")
         return reply.json()
 
     def _ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> WireReply:
-        deadline = self._clock.now() + SECONDS
+        deadline = self._clock.now() + self._seconds
         try:
             got = self._http.request(method, url, headers=headers, body=body, deadline=deadline)
         except (NotSent, AnswerLost):

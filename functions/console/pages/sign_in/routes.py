@@ -5,7 +5,7 @@ from typing import Final
 
 from functions.console.call import Look
 from functions.console.screen import Denial, PageRoute, redirect
-from shared.contracts.console import OPERATOR
+from shared.contracts.console import OPENID, OPERATOR
 from shared.domain.people import Identity
 from shared.ports.people import NotSignedIn
 from shared.web.http import Answer
@@ -13,6 +13,8 @@ from shared.web.sessions import digest
 
 _BACK: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,80}(?:/[A-Za-z0-9][A-Za-z0-9_.-]{0,80}){0,6}")
 """Pages of the console that a sign-in leads back to: never another site, nor a folder above."""
+GIVEN: Final = "your name and your organizations"
+GIVEN_BY_OPENID: Final = "your name, your e-mail address and your groups"
 CANCELLED: Final = Denial(403, "You did not sign in", "You, or your provider, refused it. You can try again.")
 LATE: Final = Denial(
     400,
@@ -23,14 +25,20 @@ LATE: Final = Denial(
 
 def ask(look: Look) -> Answer:
     """Show by whom one signs in."""
-    context = {"provider": look.services.provider, "back": _back(look.request.query.get("back", ""))}
+    given = GIVEN_BY_OPENID if look.services.console.provider == OPENID else GIVEN
+    back = _back(look.request.query.get("back", ""))
+    context = {"provider": look.services.provider, "given": given, "back": back}
     return look.services.pages.page(look, "sign_in/sign_in.html", context)
 
 
 def begin(look: Look) -> Answer:
     """Send the browser to the provider."""
     step, cookie = look.services.sessions.step(_back(look.request.query.get("back", "")), look.services.now)
-    return redirect(look.services.sign_in.address(step.state, step.verifier), cookie)
+    try:
+        address = look.services.sign_in.address(step.state, step.verifier)
+    except NotSignedIn as refused:
+        raise _unsure(look, refused) from None
+    return redirect(address, cookie)
 
 
 def end(look: Look) -> Answer:
@@ -43,11 +51,9 @@ def end(look: Look) -> Answer:
         raise CANCELLED
     services.limits.check(look.request, step.state)
     try:
-        identity = services.sign_in.identity(query["code"], step.verifier)
+        identity = services.sign_in.identity(query["code"], step.verifier, query.get("iss", ""))
     except NotSignedIn as refused:
-        raise Denial(
-            502, "You could not be signed in", f"{services.provider} did not say who you are ({refused}). Try again."
-        ) from None
+        raise _unsure(look, refused) from None
     console = services.console
     if not _allowed(look, identity):
         raise Denial(
@@ -72,6 +78,12 @@ def out_everywhere(look: Look) -> Answer:
     """End all sessions of the visitor."""
     look.services.people.end_all(look.who.person.user.id)
     return redirect(f"{look.home}sign-in", look.services.sessions.over())
+
+
+def _unsure(look: Look, refused: NotSignedIn) -> Denial:
+    """Return what a person reads if their provider does not vouch for them."""
+    said = f"{look.services.provider} did not say who you are ({refused}). Try again."
+    return Denial(502, "You could not be signed in", said)
 
 
 def _allowed(look: Look, identity: Identity) -> bool:
