@@ -4,7 +4,7 @@
 |---|---|
 | GET `/openid/.well-known/openid-configuration` | the document of discovery |
 | GET `/openid/authorize` | a page that asks who to be; POST: as somebody (`login`), or refusing (`cancel`) |
-| POST `/openid/token` | tokens for a code, once, within ten minutes, to who has the client's secret and the verifier |
+| POST `/openid/token` | tokens for a code, once, within ten minutes, for the client's secret and the verifier |
 | GET `/openid/keys` | the public keys |
 | GET `/openid/userinfo` | the claims of an access token's person |
 

@@ -51,7 +51,7 @@ def verified(token: str, issuer: TrustedIssuer, purpose: Purpose) -> dict[str, A
 
     Args:
         token: as the token endpoint gave it.
-        issuer: who has to have signed it.
+        issuer: that must have signed it.
         purpose: what it has to be for.
 
     Raises:

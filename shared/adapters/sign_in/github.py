@@ -56,7 +56,13 @@ class GitHubSignIn:
         return str(address)
 
     def identity(self, code: str, verifier: str, issuer: str = "") -> Identity:  # noqa: ARG002 - GitHub is no issuer
-        """Return who signed in; see the port."""
+        """Return who signed in; see the port.
+
+        Args:
+            code: with which the browser came back.
+            verifier: as it was given to `address`.
+            issuer: ignored: GitHub is no issuer.
+        """
         token = self._token(code, verifier)
         user = self._wire.read(f"{self._api}/user", token=token, headers=HEADERS)
         login, subject = _text(user, "login"), user.get("id") if isinstance(user, dict) else None

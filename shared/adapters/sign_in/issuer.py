@@ -21,7 +21,7 @@ KEEP_SECONDS: Final = 3600.0
 PAUSE_SECONDS: Final = 60.0
 """Between two requests for keys that are made because a signature fits none."""
 FAILED_SECONDS: Final = 10.0
-"""For which a document that cannot be used is not asked for again: anybody may begin a sign-in."""
+"""For which a document that cannot be used is not asked for again: strangers can begin sign-ins."""
 KEY_TYPES: Final = frozenset({"RSA", "EC"})
 """Public keys. A shared secret has no place among them."""
 HEADERS: Final = {"Accept": "application/json", "User-Agent": "posthaste"}

@@ -63,7 +63,13 @@ class OpenIdSignIn:
         return str(address)
 
     def identity(self, code: str, verifier: str, issuer: str = "") -> Identity:
-        """Return who signed in; see the port."""
+        """Return who signed in; see the port.
+
+        Args:
+            code: with which the browser came back.
+            verifier: as it was given to `address`.
+            issuer: as which the provider named itself then; empty: it did not.
+        """
         found = self._issuer.metadata()
         if (issuer or found.names_itself) and issuer != self._issuer.address:
             raise NotSignedIn("issuer_differs")

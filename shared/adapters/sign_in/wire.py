@@ -81,7 +81,7 @@ class WireSession:
         Args:
             url: of the resource.
             headers: more than those of the transport.
-            token: the bearer's; empty: everybody may read it.
+            token: the bearer's; empty: the resource is public.
 
         Raises:
             NotSignedIn: the token is refused, or there is no answer.
