@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from shared import contracts
-from shared.contracts.console import DOMAIN_PREFIX, GITHUB, OPENID, of_domain, of_group
+from shared.contracts.console import DOMAIN_PREFIX, GITHUB, GROUP_PREFIX, OPENID, of_domain, of_group
 from shared.domain.channels.channel import ChannelName
 from shared.domain.channels.email import EMAIL as BY_EMAIL
+from shared.domain.people import is_login
 from shared.providers.needs import OWN_SETTINGS, needs_of
 
 MAX_CREDENTIALS: Final = 100
@@ -219,11 +220,23 @@ class ConsoleFields(_Model):
         named = [name for name in self.roles if name.startswith(DOMAIN_PREFIX)]
         if wrong := [name for name in named if not DOMAIN.fullmatch(name.removeprefix(DOMAIN_PREFIX))]:
             raise ValueError(f"roles: {wrong[0]!r} is not @ and a domain in lower case")
+        people = [*self.allowed.users, *(x for x in self.roles if not x.startswith((GROUP_PREFIX, DOMAIN_PREFIX)))]
+        if wrong := [name for name in people if not is_login(name)]:
+            raise ValueError(f"{wrong[0]!r} is no login; a group of roles is written {of_group(wrong[0])!r}")
+        if wrong := [name for name in self.allowed.organizations if name.startswith((GROUP_PREFIX, DOMAIN_PREFIX))]:
+            raise ValueError(
+                f"allowed.organizations: {wrong[0]!r} has a prefix; groups are listed without, and domains in domains"
+            )
         return self
 
     @property
+    def named(self) -> dict[str, str]:
+        """The roles by who has them, as the console's function compares them: groups in their own case."""
+        return {name if name.startswith(GROUP_PREFIX) else name.lower(): role for name, role in self.roles.items()}
+
+    @property
     def organizations(self) -> tuple[str, ...]:
-        """The organizations that may sign in, as the console's function compares them: in lower case."""
+        """The organizations that may sign in, as the console's function compares them: groups in their own case."""
         if self.provider != OPENID:
             return tuple(name.lower() for name in self.allowed.organizations)
         return (*map(of_group, self.allowed.organizations), *map(of_domain, self.allowed.domains))

@@ -192,7 +192,7 @@ def read(
 
 
 def _console(parsed: ConsoleFields | None, place: DeployTarget) -> ConsoleSettings | None:
-    """Return who may sign in to the console; logins and organizations know no case."""
+    """Return who may sign in to the console; logins, and organizations other than groups, know no case."""
     if parsed is None:
         return None
     if parsed.inbox and place is not DeployTarget.LOCAL:
@@ -202,7 +202,7 @@ def _console(parsed: ConsoleFields | None, place: DeployTarget) -> ConsoleSettin
         parsed.client_id,
         users=tuple(name.lower() for name in parsed.allowed.users),
         organizations=parsed.organizations,
-        roles={name.lower(): role for name, role in parsed.roles.items()},
+        roles=parsed.named,
         base_url=_url("console.base_url", parsed.base_url, place),
         inbox=_url("console.inbox", parsed.inbox, place),
         own_accounts=parsed.own_accounts,

@@ -25,8 +25,8 @@ class ConsoleSettings:
         provider: of identities: `github` or `openid`.
         client_id: by which the provider knows this deployment; its secret is in Secrets Manager.
         users: logins that may sign in, in lower case.
-        organizations: whose members may sign in, in lower case; of OpenID: `group:name` and `@domain`.
-        roles: login or organization, in lower case → role in the whole deployment.
+        organizations: whose members may sign in, in lower case; of OpenID: `group:name`, as it is, and `@domain`.
+        roles: login or organization, likewise → role in the whole deployment.
         base_url: the provider's own address, if it is not the public one; without a slash at its end.
         inbox: where the simulator shows what its providers took, without a slash at its end; empty on AWS.
         own_accounts: whether people may make an account of their own.
@@ -64,8 +64,8 @@ class ConsoleSettings:
 
 
 def of_group(name: str) -> str:
-    """Return what a group of an OpenID provider is called here; groups know no case."""
-    return f"{GROUP_PREFIX}{name.lower()}"
+    """Return what a group of an OpenID provider is called here: letter by letter, as others could differ in case."""
+    return f"{GROUP_PREFIX}{name}"
 
 
 def of_domain(name: str) -> str:

@@ -67,12 +67,17 @@ def test_people_are_let_in_by_login_group_or_verified_domain(
 
 @pytest.mark.parametrize(
     ("login", "claims", "operator"),
-    [("mona", {}, True), ("octocat", {}, False), ("octocat", {"preferred_username": "keepers"}, False)],
+    [
+        ("mona", {}, True),
+        ("octocat", {}, False),
+        ("octocat", {"preferred_username": "keepers"}, False),
+        ("octocat", {"groups": ["keepers"]}, False),
+    ],
 )
 def test_only_members_of_the_group_are_operators_whatever_they_call_themselves(
     console: Console, sim: Simulator, login: str, claims: dict[str, Any], *, operator: bool
 ) -> None:
-    told: dict[str, Any] = {"roles": {"group:keepers": "operator"}}
+    told: dict[str, Any] = {"roles": {"group:Keepers": "operator"}}
     issue(sim, claims=claims)
     with signing_in(sim, Later(), **told) as sign_in:
         trusting(console, sim, sign_in, **told)

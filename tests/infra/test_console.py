@@ -183,8 +183,8 @@ def test_groups_and_domains_of_an_openid_provider_have_forms_that_no_login_has()
         "openid",
         "client",
         users=("ann",),
-        organizations=("group:marketing", "@acme.example"),
-        roles={"group:keepers": "operator", "@acme.example": "operator", "olga": "operator"},
+        organizations=("group:Marketing", "@acme.example"),
+        roles={"group:Keepers": "operator", "@acme.example": "operator", "olga": "operator"},
         issuer="https://login.acme.example/tenant/",
         name="login.acme.example",
     )
@@ -222,6 +222,15 @@ def test_without_settings_there_is_no_console(aws: Template) -> None:
         ),
         ({**OPENID, "allowed": {"domains": ["@acme.example"]}}, "console.allowed.domains: '@acme.example'"),
         ({**OPENID, "roles": {"@Acme": "operator"}}, "console: roles: '@Acme' is not @ and a domain in lower case"),
+        (
+            {**OPENID, "roles": {"/keepers": "operator"}},
+            "console: '/keepers' is no login; a group of roles is written 'group:/keepers'",
+        ),
+        ({**OPENID, "allowed": {"users": ["Ann Example"]}}, "console: 'Ann Example' is no login"),
+        (
+            {**OPENID, "allowed": {"organizations": ["group:keepers"]}},
+            "console: allowed.organizations: 'group:keepers' has a prefix",
+        ),
         (
             {"client_id": "x", "allowed": {"users": ["a"]}, "inbox": "https://example.com"},
             "console.inbox: only the local target",

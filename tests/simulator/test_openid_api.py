@@ -7,8 +7,11 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from joserfc.jwk import RSAKey
 
+from shared.adapters.sign_in.issuer import MAX_KEYS, IssuerMetadata, TrustedIssuer
 from shared.adapters.sign_in.openid import OpenIdSignIn, nonce_of
+from shared.adapters.sign_in.wire import WireSession
 from shared.contracts.console import ConsoleSettings
 from shared.domain.content.streams import Body
 from shared.domain.people import Identity, is_login
@@ -24,7 +27,7 @@ NOT_NAMED = {"authorization_response_iss_parameter_supported": None}
 class Answering:
     """A transport that answers everything with one document."""
 
-    def __init__(self, document: dict[str, Any]) -> None:
+    def __init__(self, document: object) -> None:
         self.document = document
 
     def request(self, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: float) -> Response:
@@ -64,7 +67,7 @@ def arrive(sim: Simulator, client: OpenIdSignIn, login: str = "octocat", verifie
 def test_a_person_signs_in_with_their_groups_and_the_domain_of_their_address(
     sim: Simulator, client: OpenIdSignIn
 ) -> None:
-    everywhere = frozenset({"group:posthaste", "group:keepers", "@posthaste.example"})
+    everywhere = frozenset({"group:posthaste", "group:Keepers", "@posthaste.example"})
     subject = f"{sim.url}/openid#c0ffee-2"
     assert arrive(sim, client, "mona") == Identity("openid", subject, "mona", "Mona Lisa", everywhere)
 
@@ -170,6 +173,11 @@ def test_an_issuer_that_never_names_itself_need_not(sim: Simulator, client: Open
         ({"token_endpoint": None}, "issuer_incomplete"),
         ({"authorization_endpoint": 7}, "issuer_incomplete"),
         ({"jwks_uri": "file:///etc/passwd"}, "issuer_incomplete"),
+        ({"jwks_uri": "http://"}, "issuer_incomplete"),
+        ({"token_endpoint": "http://acme.example@evil.example/token"}, "issuer_incomplete"),
+        ({"token_endpoint": "http://acme.example:x/token"}, "issuer_incomplete"),
+        ({"authorization_endpoint": "http://acme.example/\r\nSet-Cookie: a=b"}, "issuer_incomplete"),
+        ({"authorization_endpoint": "http://acme.example/#"}, "issuer_incomplete"),
     ],
 )
 def test_a_document_of_another_issuer_sends_no_browser_anywhere(
@@ -243,6 +251,68 @@ def test_an_address_counts_only_if_the_issuer_has_verified_it(sim: Simulator, cl
     assert arrive(sim, client).login == "octocat@posthaste.example"
 
 
+@pytest.mark.parametrize(
+    "email", ["evil@a@posthaste.example", "@posthaste.example", "a@posthaste.example@", "a@\u212a.example"]
+)
+def test_an_address_of_another_form_has_no_domain(sim: Simulator, client: OpenIdSignIn, email: str) -> None:
+    issue(sim, claims={"email": email, "groups": []})
+    assert arrive(sim, client).organizations == frozenset()
+
+
+def test_a_group_is_compared_letter_by_letter_and_a_name_shows_what_it_is(sim: Simulator, client: OpenIdSignIn) -> None:
+    issue(sim, claims={"groups": ["KEEPERS", "\u212aeepers"], "name": "Ann\u202e\n Example" + "x" * 300})
+    found = arrive(sim, client)
+    assert found.organizations == {"group:KEEPERS", "group:\u212aeepers", "@posthaste.example"}
+    assert found.name == ("Ann Example" + "x" * 300)[:200]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ([], "provider_answer_malformed"),
+        (None, "provider_answer_malformed"),
+        ({}, "provider_answer_malformed"),
+        ({"access_token": "a", "id_token": 7}, "provider_answer_malformed"),
+        ({"access_token": "a", "id_token": "a.b.c"}, "id_token_signature"),
+        ({"error": "Please call <b>0900</b>, or send your password"}, "provider_refused"),
+        ({"error": {"a": "b"}}, "provider_refused"),
+        ({"error": "invalid_grant", "error_description": "code abc"}, "invalid_grant"),
+    ],
+)
+def test_an_answer_of_another_form_signs_nobody_in_and_is_not_repeated(
+    sim: Simulator, clock: Later, answer: object, said: str
+) -> None:
+    with signing_in(sim, clock) as client:
+        client._issuer.metadata()
+        client._issuer.keys()
+    client._wire._http = Answering(answer)
+    with pytest.raises(NotSignedIn) as found:
+        client.identity("code", VERIFIER, f"{sim.url}/openid")
+    assert str(found.value) == said
+
+
+@pytest.mark.filterwarnings("ignore:Key size should be")
+def test_a_weak_or_unusable_key_is_none_and_of_many_the_first_are_looked_at(clock: Later) -> None:
+    weak, own = (RSAKey.generate_key(bits).as_dict(private=False) for bits in (1024, 2048))
+    shared = {"kty": "oct", "k": "c2VjcmV0"}
+    off = {"kty": "EC", "crv": "P-256", "x": "AQ", "y": "AQ"}
+    encrypts = {**own, "use": "enc"}
+    for rows, count in (
+        ([weak, own], 1),
+        ([off, {"kty": "RSA"}, 7, own], 1),
+        ([shared, own], 1),
+        ([weak], 0),
+        ([encrypts], 0),
+        ("keys", 0),
+        ([own] * (MAX_KEYS + 1), MAX_KEYS),
+        ([weak] * MAX_KEYS + [own], 0),
+    ):
+        issuer = TrustedIssuer("https://a.example", WireSession(Answering({"keys": rows}), clock), clock)
+        issuer._metadata = (clock.now(), IssuerMetadata("", "", "https://a.example/k", "", False, frozenset(), False))
+        with nullcontext() if count else pytest.raises(NotSignedIn, match="issuer_without_keys"):
+            assert len(issuer.keys().keys) == count
+
+
 def test_claims_that_the_token_lacks_are_asked_for_and_no_others(sim: Simulator, client: OpenIdSignIn) -> None:
     before = asked(sim, "/userinfo")
     arrive(sim, client)
@@ -250,7 +320,7 @@ def test_claims_that_the_token_lacks_are_asked_for_and_no_others(sim: Simulator,
     issue(sim, claims={"groups": None, "preferred_username": None, "email": None, "email_verified": None})
     found = arrive(sim, client, "mona")
     assert found.login == "mona"
-    assert found.organizations == {"group:posthaste", "group:keepers", "@posthaste.example"}
+    assert found.organizations == {"group:posthaste", "group:Keepers", "@posthaste.example"}
     assert asked(sim, "/userinfo") == before + 1
     issue(sim, claims={"groups": None}, metadata={"userinfo_endpoint": None})
     with signing_in(sim, Later()) as other:
@@ -273,7 +343,7 @@ def test_no_login_has_the_form_of_a_group_or_a_domain(sim: Simulator, client: Op
 
 @pytest.mark.parametrize(
     ("groups", "found"),
-    [("Keepers", {"group:keepers"}), (["a", 7, "", "@posthaste.example"], {"group:a", "group:@posthaste.example"})],
+    [("Keepers", {"group:Keepers"}), (["a", 7, "", "@posthaste.example"], {"group:a", "group:@posthaste.example"})],
 )
 def test_groups_come_in_several_forms_and_are_never_domains(
     sim: Simulator, client: OpenIdSignIn, groups: object, found: set[str]
@@ -285,7 +355,7 @@ def test_groups_come_in_several_forms_and_are_never_domains(
 def test_groups_can_be_in_another_claim(sim: Simulator, clock: Later) -> None:
     issue(sim, claims={"https://acme.example/teams": ["Keepers"]})
     with signing_in(sim, clock, groups_claim="https://acme.example/teams") as client:
-        assert arrive(sim, client).organizations == {"group:keepers", "@posthaste.example"}
+        assert arrive(sim, client).organizations == {"group:Keepers", "@posthaste.example"}
 
 
 def test_the_page_can_be_refused_and_sends_no_browser_elsewhere(sim: Simulator, client: OpenIdSignIn) -> None:

@@ -99,8 +99,9 @@ def email_of(sources: Sequence[Claims]) -> str:
 
 
 def name_of(sources: Sequence[Claims]) -> str:
-    """Return the person's name, for people. `sources`: as for `login_of`."""
-    return next(filter(None, (_text(claims, "name") for claims in sources)), "")[:MAX_NAME]
+    """Return the person's name, for people, without what turns or hides text. `sources`: as for `login_of`."""
+    found = next(filter(None, (_text(claims, "name") for claims in sources)), "")
+    return "".join(filter(str.isprintable, found))[:MAX_NAME]
 
 
 def organizations_of(sources: Sequence[Claims], groups_claim: str) -> frozenset[str]:
@@ -113,8 +114,9 @@ def organizations_of(sources: Sequence[Claims], groups_claim: str) -> frozenset[
     given = next((claims[groups_claim] for claims in sources if groups_claim in claims), ())
     groups = [given] if isinstance(given, str) else given if isinstance(given, list) else ()
     found = {of_group(name) for name in groups if isinstance(name, str) and name}
-    _, at, domain = email_of(sources).rpartition("@")
-    return frozenset(found | ({of_domain(domain)} if at and domain else set()))
+    local, _, domain = email_of(sources).partition("@")
+    plain = local and domain.isascii() and "@" not in domain
+    return frozenset(found | ({of_domain(domain)} if plain and domain else set()))
 
 
 def _text(claims: Claims, name: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from authlib.oauth2 import OAuth2Client, OAuth2Error
 
-from shared.adapters.sign_in.wire import WireSession
+from shared.adapters.sign_in.wire import WireSession, refusal
 from shared.contracts.console import ConsoleSettings
 from shared.domain.people import Identity, is_login
 from shared.ports import Clock, Http
@@ -77,7 +77,9 @@ class GitHubSignIn:
                 f"{self._web}/login/oauth/access_token", code=code, code_verifier=verifier
             )
         except OAuth2Error as refused:
-            raise NotSignedIn(str(refused.error or "provider_refused")) from None
+            raise refusal(refused.error) from None
+        except ValueError:  # what Authlib makes of an answer that is no object
+            raise NotSignedIn("provider_answer_malformed") from None
         token = _text(found, "access_token")
         if not token:
             raise NotSignedIn("provider_answer_malformed")

@@ -4,13 +4,15 @@ Sources: OpenID Connect Discovery 1.0 (3, 4), RFC 7517 (keys), RFC 9207 (whether
 back).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from joserfc.errors import JoseError
-from joserfc.jwk import JWKRegistry, Key, KeySet
+from joserfc.jwk import JWKRegistry, Key, KeySet, RSAKey
 
+from shared.adapters.http.transport import parse
 from shared.adapters.sign_in.wire import WireSession
 from shared.ports import Clock
 from shared.ports.people import NotSignedIn
@@ -24,6 +26,10 @@ FAILED_SECONDS: Final = 10.0
 """For which a document that cannot be used is not asked for again: strangers can begin sign-ins."""
 KEY_TYPES: Final = frozenset({"RSA", "EC"})
 """Public keys. A shared secret has no place among them."""
+MAX_KEYS: Final = 100
+"""Keys of a set that are looked at: each costs time, and issuers have a handful."""
+RSA_BITS: Final = 2048
+"""A shorter RSA key verifies nothing (RFC 7518 3.3)."""
 HEADERS: Final = {"Accept": "application/json", "User-Agent": "posthaste"}
 
 
@@ -118,16 +124,32 @@ class TrustedIssuer:
     def _endpoint(self, found: Mapping[str, Any], name: str) -> str:
         """Return an endpoint, which TLS protects like the issuer itself."""
         address = found.get(name)
-        safe = ("https://",) if self.address.startswith("https://") else ("https://", "http://")
-        if not isinstance(address, str) or not address.startswith(safe):
+        safe = ("https",) if self.address.startswith("https://") else ("https", "http")
+        if not isinstance(address, str) or not _requestable(address, safe):
             raise NotSignedIn("issuer_incomplete")
         return address
+
+
+def _requestable(address: str, schemes: Sequence[str]) -> bool:
+    """Tell whether an address names a host and a path, neither a user nor a place in a page.
+
+    Args:
+        address: of an endpoint.
+        schemes: that it may have.
+    """
+    try:
+        parse(address)
+    except ValueError:
+        return False
+    parts = urlsplit(address)
+    return parts.scheme in schemes and "@" not in parts.netloc and "#" not in address
 
 
 def _public(found: Any) -> KeySet:
     """Return the keys of a set that verify signatures. A key of an unknown form is left out: others may be in use."""
     rows = found.get("keys") if isinstance(found, dict) else None
-    some = [key for row in (rows if isinstance(rows, list) else []) if (key := _key(row)) is not None]
+    listed = rows[:MAX_KEYS] if isinstance(rows, list) else []
+    some = [key for row in listed if (key := _key(row)) is not None]
     if not some:
         raise NotSignedIn("issuer_without_keys")
     return KeySet(some)
@@ -137,9 +159,11 @@ def _key(row: Any) -> Key | None:
     if not isinstance(row, dict) or row.get("kty") not in KEY_TYPES or row.get("use", "sig") != "sig":
         return None
     try:
-        return JWKRegistry.import_key(row)
+        key = JWKRegistry.import_key(row)
     except (JoseError, ValueError, KeyError, TypeError):  # what a malformed key makes the library raise
         return None
+    weak = isinstance(key, RSAKey) and key.public_key.key_size < RSA_BITS
+    return None if weak else key
 
 
 def _texts(found: Any) -> frozenset[str]:

@@ -14,7 +14,7 @@ from authlib.oauth2 import OAuth2Client, OAuth2Error
 
 from shared.adapters.sign_in import claims
 from shared.adapters.sign_in.issuer import HEADERS, IssuerMetadata, TrustedIssuer
-from shared.adapters.sign_in.wire import WireSession
+from shared.adapters.sign_in.wire import WireSession, refusal
 from shared.contracts.console import DOMAIN_PREFIX, GROUP_PREFIX, OPENID, ConsoleSettings
 from shared.domain.people import Identity
 from shared.ports import Clock, Http
@@ -93,7 +93,9 @@ class OpenIdSignIn:
                 found.token, code=code, code_verifier=verifier, redirect_uri=self._back
             )
         except OAuth2Error as refused:
-            raise NotSignedIn(str(refused.error or "provider_refused")) from None
+            raise refusal(refused.error) from None
+        except ValueError:  # what Authlib makes of an answer that is no object
+            raise NotSignedIn("provider_answer_malformed") from None
 
     def _more(self, found: IssuerMetadata, proven: claims.Claims, access_token: str) -> claims.Claims:
         """Return the claims of the UserInfo endpoint, if the ID token lacks some that matter here."""

@@ -5,6 +5,7 @@ repeats a request or follows a redirect.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -18,6 +19,7 @@ MAX_BODY: Final = 1_000_000
 """Bytes of an answer."""
 FAULT: Final = 500
 OK: Final = 200
+_CODE: Final = re.compile(r"[a-z0-9_.-]{1,60}")
 
 
 class WireReply:
@@ -37,7 +39,7 @@ class WireReply:
             raise NotSignedIn("provider_answer_too_large")
         try:
             return json.loads(self._body)
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter for lists in lists without end
             raise NotSignedIn("provider_answer_malformed") from None
 
     def raise_for_status(self) -> None:
@@ -99,3 +101,8 @@ class WireSession:
         except (NotSent, AnswerLost):
             raise NotSignedIn("provider_unavailable") from None
         return WireReply(got)
+
+
+def refusal(code: object) -> NotSignedIn:
+    """Return what a provider refused a code with. A text that is no short code is not repeated to anybody."""
+    return NotSignedIn(code if isinstance(code, str) and _CODE.fullmatch(code) else "provider_refused")
