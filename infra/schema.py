@@ -11,7 +11,6 @@ from shared import contracts
 from shared.contracts.console import DOMAIN_PREFIX, GITHUB, GROUP_PREFIX, OPENID, of_domain, of_group
 from shared.domain.channels.channel import ChannelName
 from shared.domain.channels.email import EMAIL as BY_EMAIL
-from shared.domain.people import is_login
 from shared.providers.needs import OWN_SETTINGS, needs_of
 
 MAX_CREDENTIALS: Final = 100
@@ -47,6 +46,8 @@ LOG_DAYS: Final = (
 CREDENTIAL_ID: Final = re.compile(r"[a-z0-9-]{1,32}")
 REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
 HEADER: Final = re.compile(r"[Xx]-[A-Za-z0-9-]{1,74}")
+LOGIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,253}")
+"""By which people sign in to the console, as `shared.domain.people.is_login` has it."""
 DOMAIN: Final = re.compile(r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 NUMBER: Final = re.compile(r"\+[1-9][0-9]{6,14}")
 CONFIGURATION_SET: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -221,7 +222,7 @@ class ConsoleFields(_Model):
         if wrong := [name for name in named if not DOMAIN.fullmatch(name.removeprefix(DOMAIN_PREFIX))]:
             raise ValueError(f"roles: {wrong[0]!r} is not @ and a domain in lower case")
         people = [*self.allowed.users, *(x for x in self.roles if not x.startswith((GROUP_PREFIX, DOMAIN_PREFIX)))]
-        if wrong := [name for name in people if not is_login(name)]:
+        if wrong := [name for name in people if not LOGIN.fullmatch(name)]:
             raise ValueError(f"{wrong[0]!r} is no login; a group of roles is written {of_group(wrong[0])!r}")
         if wrong := [name for name in self.allowed.organizations if name.startswith((GROUP_PREFIX, DOMAIN_PREFIX))]:
             raise ValueError(

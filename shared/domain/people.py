@@ -13,7 +13,8 @@ from shared.domain.times import Millis
 SESSION_MS: Final[Millis] = 12 * 3_600_000
 """Milliseconds that a session lasts; using it does not lengthen it."""
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-_LOGIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,253}")
+LOGIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,253}")
+"""A name by which people sign in."""
 
 
 class Role(StrEnum):
@@ -167,4 +168,4 @@ class Person:
 
 def is_login(text: str) -> bool:
     """Tell whether a text has the form of a name by which people sign in."""
-    return _LOGIN.fullmatch(text) is not None
+    return LOGIN.fullmatch(text) is not None

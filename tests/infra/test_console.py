@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from infra import schema
 from infra.functions.console import CLAIMED, DRAFTED, SUPPRESSED
 from infra.grants import HOOK_CALLED
 from infra.lint import synthesise
@@ -23,6 +24,7 @@ from shared.contracts import (
     dead_queue_url,
 )
 from shared.contracts.console import ConsoleSettings
+from shared.domain.people import LOGIN
 from tests.infra.conftest import TABLES, deployment
 from tests.infra.template import Template
 from tests.infra.test_hooks import QUEUES as OF_HOOKS
@@ -193,6 +195,10 @@ def test_groups_and_domains_of_an_openid_provider_have_forms_that_no_login_has()
     named = deployment(console={**OPENID, "name": "Acme", "groups_claim": "teams"}).console
     assert named is not None
     assert (named.name, named.groups_claim) == ("Acme", "teams")
+
+
+def test_settings_and_sign_ins_know_the_same_logins() -> None:
+    assert schema.LOGIN == LOGIN
 
 
 def test_without_settings_there_is_no_console(aws: Template) -> None:

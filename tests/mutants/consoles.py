@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 HANDLER: Final = "functions/console/handler.py"
 SIGN_IN: Final = "functions/console/pages/sign_in/routes.py"
+OPENID: Final = "shared/adapters/sign_in/openid.py"
 CLAIMS: Final = "shared/adapters/sign_in/claims.py"
 FIRST: Final = "shared/adapters/dynamo/accounts/first_accounts.py"
 _TESTS: Final = "tests/console"
@@ -43,6 +44,22 @@ CONSOLES: Final = (
         ' if claims.get("email_verified") is True',
         "",
         f"{_OPENID}::test_an_address_counts_only_if_the_issuer_has_verified_it",
+    ),
+    Mutant(
+        "a browser of another issuer brings a code",
+        9,
+        OPENID,
+        "(issuer or found.names_itself) and issuer != self._issuer.address",
+        "False",
+        f"{_OPENID}::test_a_browser_that_comes_from_another_issuer_takes_no_code_along",
+    ),
+    Mutant(
+        "claims of another person are a person's",
+        9,
+        OPENID,
+        ' or more.get("sub") != proven["sub"]',
+        "",
+        f"{_OPENID}::test_claims_of_another_person_are_refused",
     ),
     Mutant(
         "a form of another site moves the console",

@@ -114,9 +114,13 @@ def organizations_of(sources: Sequence[Claims], groups_claim: str) -> frozenset[
     given = next((claims[groups_claim] for claims in sources if groups_claim in claims), ())
     groups = [given] if isinstance(given, str) else given if isinstance(given, list) else ()
     found = {of_group(name) for name in groups if isinstance(name, str) and name}
-    local, _, domain = email_of(sources).partition("@")
-    plain = local and domain.isascii() and "@" not in domain
-    return frozenset(found | ({of_domain(domain)} if plain and domain else set()))
+    return frozenset(found | set(map(of_domain, _domain(email_of(sources)))))
+
+
+def _domain(email: str) -> list[str]:
+    """Return the domain of a plain address; of one of another form none, since readers could differ about it."""
+    local, _, domain = email.partition("@")
+    return [domain] if local and domain and domain.isascii() and "@" not in domain else []
 
 
 def _text(claims: Claims, name: str) -> str:
