@@ -36,8 +36,16 @@ class Lists(Protocol):
 class Campaigns(Lists, Protocol):
     """Campaigns. Every write is all or nothing."""
 
-    def create(self, campaign: Campaign, key: Idempotency | None) -> Stored | Replay | Mismatch:
-        """Store a new campaign, with its idempotency record."""
+    def create(
+        self, campaign: Campaign, key: Idempotency | None, *, event: Event | None = None
+    ) -> Stored | Replay | Mismatch:
+        """Store a new campaign, with its idempotency record and an event, in one transaction.
+
+        Args:
+            campaign: the new campaign.
+            key: the request's idempotency record; None without a key.
+            event: kept in the same transaction.
+        """
         ...
 
     def get(self, campaign: str) -> Campaign | None:
@@ -54,8 +62,11 @@ class Campaigns(Lists, Protocol):
         """
         ...
 
-    def delete(self, campaign: Campaign) -> bool:
-        """Remove a campaign if it is as read."""
+    def delete(self, campaign: Campaign, *, event: Event | None = None) -> bool:
+        """Remove a campaign if it is as read; one that has gone counts as removed.
+
+        `event`: kept only if this call removes it.
+        """
         ...
 
     def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Listed], str]:
@@ -189,7 +200,9 @@ class Uploads(Protocol):
         """Write an upload if it is as read; False if it has moved on."""
         ...
 
-    def begin(self, old: Campaign, new: Campaign, upload: Upload, queued: Upload) -> bool:
+    def begin(
+        self, old: Campaign, new: Campaign, upload: Upload, queued: Upload, *, event: Event | None = None
+    ) -> bool:
         """Have a file read, with campaign and upload in one transaction. False: one of them has changed.
 
         From here to `end` the upload is among `unread`.
@@ -199,10 +212,13 @@ class Uploads(Protocol):
             new: the campaign to store.
             upload: the upload as read.
             queued: the upload to store.
+            event: kept in the same transaction.
         """
         ...
 
-    def end(self, upload: Upload, ended: Upload, campaign: Campaign, freed: Campaign) -> bool:
+    def end(
+        self, upload: Upload, ended: Upload, campaign: Campaign, freed: Campaign, *, event: Event | None = None
+    ) -> bool:
         """Record that a file is read or cannot be used, with campaign and upload in one transaction.
 
         Args:
@@ -210,6 +226,7 @@ class Uploads(Protocol):
             ended: the upload to store.
             campaign: the campaign as read.
             freed: the campaign to store.
+            event: kept in the same transaction.
         """
         ...
 

@@ -125,7 +125,14 @@ class Records(SuppressionRecords, Protocol):
     """Jobs, chunks, contents and details, and the transactions that tie ledgers and jobs together."""
 
     def accept(
-        self, job: Job, chunks: Sequence[Chunk], ledgers: Sequence[Ledger], content: Content, key: Idempotency | None
+        self,
+        job: Job,
+        chunks: Sequence[Chunk],
+        ledgers: Sequence[Ledger],
+        content: Content,
+        key: Idempotency | None,
+        *,
+        event: Event | None = None,
     ) -> Stored | Replay | Mismatch:
         """Store chunks, ledgers and content, then job and idempotency record in one transaction.
 
@@ -135,6 +142,7 @@ class Records(SuppressionRecords, Protocol):
             ledgers: the ledgers of these chunks.
             content: what every message has in common.
             key: the request's idempotency record; None without a key.
+            event: kept in the same transaction.
         """
         ...
 

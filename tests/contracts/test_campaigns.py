@@ -45,7 +45,7 @@ class Shop:
         self.templates: Templates
         self.uploads: Uploads
         if isinstance(stores, FakeStores):
-            uploads = FakeUploads({}, stores.records.chunks, stores.ledgers, self.tap)
+            uploads = FakeUploads({}, stores.records.chunks, stores.ledgers, self.tap, stores.records.journal)
             self.uploads = uploads
             self.campaigns = FakeCampaigns(uploads, stores.records, stores.ledgers, self.tap)
             self.templates = FakeTemplates(stores.records, stores.ledgers, self.tap)

@@ -6,9 +6,11 @@ from itertools import product
 import pytest
 
 from shared.domain.audit import EVERYONE, Act, Event, Log, audited, masked, operator
+from shared.domain.campaigns.campaign import UploadState
+from shared.domain.ids import new_id
 from shared.domain.jobs.job import Job
 from shared.ports import Stored
-from tests.contracts.conftest import ACCOUNT, CONTENT
+from tests.contracts.conftest import ACCOUNT, CONTENT, Parts
 from tests.contracts.test_campaigns import Shop
 from tests.contracts.test_retry import ASKED, logged
 from tests.fakes.clock import FakeClock
@@ -59,6 +61,64 @@ def test_a_campaigns_changes_are_stored_with_their_events(stores: Stores, clock:
         overridden = after.changed(clock.ms + n, guard_off=True)
         assert shop.campaigns.save(after, overridden, event=override) == wanted
     assert [x.kind for x in told(stores)] == ["job.created", "campaign.guard_overridden"]
+
+
+@pytest.mark.promise(7)
+@pytest.mark.parametrize("when", [None, When.REPEATED])
+def test_a_draft_is_made_and_removed_with_its_events(stores: Stores, clock: FakeClock, when: When | None) -> None:
+    shop = Shop(stores, clock)
+    campaign = shop.campaign()
+    made, gone, lost = (
+        audited(ACCOUNT, clock.ms + n, campaign.id, act, ACTOR)
+        for n, act in enumerate((Act.CAMPAIGN_CREATED, Act.CAMPAIGN_DELETED, Act.CAMPAIGN_DELETED))
+    )
+    calls = (
+        lambda: shop.campaigns.create(campaign, None, event=made) == Stored(),
+        lambda: not shop.campaigns.delete(campaign.changed(1), event=lost),
+        lambda: shop.campaigns.delete(campaign, event=gone),
+        lambda: shop.campaigns.delete(campaign, event=lost),
+    )
+    for call in calls:
+        if when is not None:
+            stores.tap.arm(0, when)
+        assert call()
+    assert told(stores) == [made, gone], "of a call that removes nothing there is no entry"
+
+
+@pytest.mark.promise(7)
+@pytest.mark.parametrize("when", [None, When.REPEATED])
+def test_a_list_comes_and_goes_with_its_events(stores: Stores, clock: FakeClock, when: When | None) -> None:
+    shop = Shop(stores, clock)
+    campaign, read, _, _ = shop.listed()
+    waiting = replace(read, id=new_id(clock.ms), state=UploadState.WAITING)
+    shop.uploads.add(waiting)
+    queued = waiting.changed(state=UploadState.QUEUED)
+    closed = campaign.changed(1, uploading=waiting.id)
+    ended, freed = queued.changed(state=UploadState.FAILED), closed.changed(2, uploading="")
+    added, withdrawn, lost = (
+        audited(ACCOUNT, clock.ms + n, campaign.id, act, ACTOR, {"list": waiting.id})
+        for n, act in enumerate((Act.LIST_ADDED, Act.LIST_WITHDRAWN, Act.LIST_WITHDRAWN))
+    )
+    calls = (
+        lambda: shop.uploads.begin(campaign, closed, waiting, queued, event=added),
+        lambda: shop.uploads.end(queued, ended, closed, freed, event=withdrawn),
+        lambda: not shop.uploads.end(queued, ended.changed(code="x"), closed, freed, event=lost),
+    )
+    for call in calls:
+        if when is not None:
+            stores.tap.arm(0, when)
+        assert call()
+    assert told(stores) == [added, withdrawn]
+
+
+@pytest.mark.promise(7)
+def test_a_job_is_accepted_with_its_event(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock)
+    event = audited(ACCOUNT, clock.ms, "campaign", Act.CAMPAIGN_TESTED, ACTOR, {"job": parts.job.id})
+    stores.tap.arm(0, When.REPEATED, where=lambda name: name.endswith(("transact_write_items", "records.accept")))
+    made = stores.records.accept(parts.job, parts.chunks, parts.ledgers, CONTENT, None, event=event)
+    assert (made, stores.tap.fired) == (Stored(), 1)
+    assert told(stores) == [event]
 
 
 def test_pages_go_from_the_newest_entry_on(stores: Stores, clock: FakeClock) -> None:

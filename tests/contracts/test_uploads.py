@@ -45,7 +45,7 @@ class Shelf:
         self.stores = stores
         self.uploads: Uploads
         if isinstance(stores, FakeStores):
-            self._fake = FakeUploads({}, stores.records.chunks, stores.ledgers, stores.tap)
+            self._fake = FakeUploads({}, stores.records.chunks, stores.ledgers, stores.tap, stores.records.journal)
             self.uploads = self._fake
         else:
             assert isinstance(stores, MotoStores)

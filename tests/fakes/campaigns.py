@@ -29,12 +29,15 @@ class FakeCampaigns:
         self._records = records
         self._atomic = Atomic("campaigns", ledgers.lock, tap or Tap())
 
-    def create(self, campaign: Campaign, key: Idempotency | None) -> Stored | Replay | Mismatch:
+    def create(
+        self, campaign: Campaign, key: Idempotency | None, *, event: Event | None = None
+    ) -> Stored | Replay | Mismatch:
         def make() -> Stored | Replay | Mismatch:
             made = self._records.made_before(key, campaign.id, campaign.created_at)
             if made is None:
                 self.items[campaign.id] = campaign
                 self._records.keep(key, campaign.id)
+                self._note(event)
             return made or Stored()
 
         return self._atomic("create", make)
@@ -52,21 +55,25 @@ class FakeCampaigns:
             if stored is None or stored.version != old.version:
                 return stored == new
             self.items[old.id] = new
-            if event is not None:
-                self._records.journal.keep(event)
+            self._note(event)
             return True
 
         return self._atomic("save", put)
 
-    def delete(self, campaign: Campaign) -> bool:
+    def delete(self, campaign: Campaign, *, event: Event | None = None) -> bool:
         def remove() -> bool:
             stored = self.items.get(campaign.id)
             if stored is not None and stored.version != campaign.version:
                 return False
-            self.items.pop(campaign.id, None)
+            if self.items.pop(campaign.id, None) is not None:
+                self._note(event)
             return True
 
         return self._atomic("delete", remove)
+
+    def _note(self, event: Event | None) -> None:
+        if event is not None:
+            self._records.journal.keep(event)
 
     def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Listed], str]:
         def found() -> tuple[list[Listed], str]:
@@ -105,8 +112,7 @@ class FakeCampaigns:
             self._uploads.items[old.id, upload.id] = upload.changed(state=UploadState.SENT)
             self._records.add_job(job)
             self._records.keep(key, f"send {id(key)}")
-            if event is not None:
-                self._records.journal.keep(event)
+            self._note(event)
             return Stored()
 
         made = self._atomic("replay", lambda: self._records.made_before(key, "", job.created_at))

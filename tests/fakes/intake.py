@@ -31,7 +31,9 @@ class Intake:
         self.clock = FakeClock()
         self.tap = Tap()
         self.stores = FakeStores(self.clock, self.tap)
-        self.uploads = FakeUploads({}, self.stores.records.chunks, self.stores.ledgers, self.tap)
+        self.uploads = FakeUploads(
+            {}, self.stores.records.chunks, self.stores.ledgers, self.tap, self.stores.records.journal
+        )
         self.campaigns = FakeCampaigns(self.uploads, self.stores.records, self.stores.ledgers, self.tap)
         self.files = FakeFiles(self.tap)
         self.queue = FakeQueue(self.clock, self.tap)

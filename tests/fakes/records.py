@@ -51,7 +51,14 @@ class FakeRecords(FakeOpenIndex):
     # Acceptance
 
     def accept(
-        self, job: Job, chunks: Sequence[Chunk], ledgers: Sequence[Ledger], content: Content, key: Idempotency | None
+        self,
+        job: Job,
+        chunks: Sequence[Chunk],
+        ledgers: Sequence[Ledger],
+        content: Content,
+        key: Idempotency | None,
+        *,
+        event: Event | None = None,
     ) -> Stored | Replay | Mismatch:
         if key is not None:
             made = self._atomic("replay", lambda: self.made_before(key, job.id, job.created_at))
@@ -73,6 +80,8 @@ class FakeRecords(FakeOpenIndex):
                 return Stored()
             self.add_job(job)
             self.keep(key, job.id)
+            if event is not None:
+                self.journal.keep(event)
             return Stored()
 
         self._atomic("parts", parts)

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
+from shared.domain.audit import Event
 from shared.domain.campaigns.campaign import UNREAD, Campaign, Upload
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.lists.uploads import BadRow, PackedChunk
 from tests.fakes.faults import Atomic, Tap
+from tests.fakes.journal import FakeJournal
 from tests.fakes.ledgers import FakeLedgers
 
 
@@ -27,6 +29,7 @@ class FakeUploads:
         chunks: dict[tuple[str, int], Chunk],
         ledgers: FakeLedgers,
         tap: Tap | None = None,
+        journal: FakeJournal | None = None,
     ) -> None:
         self.items: dict[tuple[str, str], Upload] = {}
         self.campaigns = campaigns
@@ -35,6 +38,7 @@ class FakeUploads:
         self.noted: dict[tuple[str, int], tuple[int, list[BadRow]]] = {}
         self._fences: dict[tuple[str, int], int] = {}
         self._ledgers = ledgers
+        self._journal = journal or FakeJournal()
         self._atomic = Atomic("uploads", ledgers.lock, tap or Tap())
 
     def add(self, upload: Upload) -> None:
@@ -64,19 +68,25 @@ class FakeUploads:
         self.items[place] = new
         return True
 
-    def begin(self, old: Campaign, new: Campaign, upload: Upload, queued: Upload) -> bool:
-        return self._atomic("begin", lambda: self._both(upload, queued, old, new))
+    def begin(
+        self, old: Campaign, new: Campaign, upload: Upload, queued: Upload, *, event: Event | None = None
+    ) -> bool:
+        return self._atomic("begin", lambda: self._both(upload, queued, old, new, event))
 
-    def end(self, upload: Upload, ended: Upload, campaign: Campaign, freed: Campaign) -> bool:
-        return self._atomic("end", lambda: self._both(upload, ended, campaign, freed))
+    def end(
+        self, upload: Upload, ended: Upload, campaign: Campaign, freed: Campaign, *, event: Event | None = None
+    ) -> bool:
+        return self._atomic("end", lambda: self._both(upload, ended, campaign, freed, event))
 
-    def _both(self, upload: Upload, new: Upload, campaign: Campaign, changed: Campaign) -> bool:
+    def _both(self, upload: Upload, new: Upload, campaign: Campaign, changed: Campaign, event: Event | None) -> bool:
         stored = self.campaigns.get(campaign.id)
         if stored is None or stored.version != campaign.version:
             return self.items.get((upload.campaign, upload.id)) == new
         if not self._swap(upload, new):
             return False
         self.campaigns[campaign.id] = changed
+        if event is not None:
+            self._journal.keep(event)
         return True
 
     def unread(self) -> Iterator[tuple[str, str]]:

@@ -16,8 +16,8 @@ LISTS: Final = (
         "a list that was withdrawn is sent",
         4,
         UPLOADING,
-        "if self._uploads.end(upload, ended, current, freed):",
-        "if self._uploads.end(upload, upload.changed(), current, freed.changed(0, ready=upload.id)):",
+        "if self._uploads.end(upload, ended, current, freed, event=event):",
+        "if self._uploads.end(upload, upload.changed(), current, freed.changed(0, ready=upload.id), event=event):",
         "tests/api/test_campaigns.py::test_a_campaign_whose_list_was_withdrawn_sends_nothing_and_can_be_deleted",
     ),
     Mutant(

@@ -28,7 +28,7 @@ def create(call: Call[Nothing, NewCampaign]) -> Answer:
     except Problem as problem:
         return repeat_or_raise(call, 201, problem)
     answer = campaign_view(made, "draft").model_dump_json()
-    found = call.services.campaigns().campaigns.create(made, record_of(call, answer))
+    found = call.services.campaigns().control.create(made, record_of(call, answer), by=call.key.id)
     if isinstance(found, Replay | Mismatch):
         return repeated(found, 201)
     return Answer(201, answer, {"Location": f"/campaigns/{made.id}"})
@@ -121,7 +121,7 @@ def say(call: Call[Nothing, NewSaying]) -> Answer:
 
 
 def _changed(call: Call[Any, Any], campaign: Campaign, **changes: Any) -> Answer:
-    found = call.services.campaigns().control.edit(campaign, **changes) if changes else campaign
+    found = call.services.campaigns().control.edit(campaign, by=call.key.id, **changes) if changes else campaign
     if found is None:
         raise missing("campaign", campaign.id)
     if isinstance(found, Refused):
@@ -135,7 +135,7 @@ def _shown(call: Call[Any, Any], campaign: Campaign) -> Answer:
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:
     """Delete a draft."""
-    found = call.services.campaigns().control.delete(owned(call))
+    found = call.services.campaigns().control.delete(owned(call), by=call.key.id)
     if found is not None and found.reason is Reason.CAMPAIGN_HAS_LIST:
         raise Problem(found.reason.value, "The campaign has a list that is not sent. Delete the list first.")
     if found is not None:

@@ -62,7 +62,8 @@ def complete(call: Call[Nothing, UploadDone]) -> Answer:
     """Have the file read."""
     campaign = owned(call)
     name = call.path["upload_id"]
-    found = call.services.campaigns().uploading.complete(campaign, name, call.body.etag or "") if is_id(name) else None
+    uploading, etag = call.services.campaigns().uploading, call.body.etag or ""
+    found = uploading.complete(campaign, name, etag, by=call.key.id) if is_id(name) else None
     if found is None:
         raise missing("upload", name)
     if isinstance(found, Refusal):
@@ -87,7 +88,7 @@ def withdraw(call: Call[Nothing, Nothing]) -> Answer:
     """Take back a list that was not sent."""
     campaign = owned(call)
     name = call.path["upload_id"]
-    found = call.services.campaigns().uploading.withdraw(campaign, name) if is_id(name) else None
+    found = call.services.campaigns().uploading.withdraw(campaign, name, by=call.key.id) if is_id(name) else None
     if found is None:
         raise missing("upload", name)
     if isinstance(found, Refusal):
@@ -102,7 +103,8 @@ def put(call: Call[ListOptions, Recipients]) -> Answer:
     before = earlier(call, 202)
     if before is not None:
         # The one who asked first may have stopped before the list began to be read.
-        _told(uploading.complete(campaign, json.loads(before.body)["upload_id"]), but=Refusal.ALREADY_SENT)
+        again_of: str = json.loads(before.body)["upload_id"]
+        _told(uploading.complete(campaign, again_of, by=call.key.id), but=Refusal.ALREADY_SENT)
         return before
     rules = _rules(call, campaign, call.query)
     file = media_type(call.request) in (CSV, *WORKBOOKS)
@@ -119,7 +121,7 @@ def put(call: Call[ListOptions, Recipients]) -> Answer:
         name: str = json.loads(found.answer)["upload_id"]
         return name
 
-    found = uploading.put(campaign, data, rules, claim=claim)
+    found = uploading.put(campaign, data, rules, claim=claim, by=call.key.id)
     upload = _told(found)
     return repeated(again[0], 202) if again else Answer(202, _taken(campaign, upload))
 

@@ -140,26 +140,6 @@ class Dynamo:
             **{"ConsistentRead": True, **kwargs},
         )
 
-    def delete_at(self, table: str, key: Mapping[str, Any], version: int) -> bool:
-        """Delete an item that is at a version. False: it is at another. A missing item counts as deleted.
-
-        Args:
-            table: the table's name.
-            key: the primary key, as DynamoDB's attribute values.
-            version: the version as read.
-        """
-        try:
-            self.call(
-                "delete_item",
-                TableName=table,
-                Key=key,
-                ConditionExpression="attribute_not_exists(pk) OR version = :version",
-                ExpressionAttributeValues={":version": {"N": str(version)}},
-            )
-        except ConditionFailed:
-            return False
-        return True
-
     def batch_get(self, table: str, keys: Sequence[Mapping[str, Any]], *, consistent: bool = True) -> list[Item]:
         """Return the items that exist, in no order.
 

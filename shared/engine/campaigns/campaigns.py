@@ -23,7 +23,7 @@ from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import RETRY_AFTER, JobControl, NotNow, Resumed
 from shared.engine.jobs.plan import Planner
 from shared.engine.lists.list_jobs import Order, answer_of, content_of, job_of
-from shared.ports import Campaigns, Clock, Idempotency, Mismatch, Records, Replay, Retriable, Uploads
+from shared.ports import Campaigns, Clock, Idempotency, Mismatch, Records, Replay, Retriable, Stored, Uploads
 
 DAY_SECONDS: Final = DAY_MS // 1000
 TRIES: Final = 5
@@ -99,11 +99,28 @@ class CampaignControl:
 
     # Edits
 
-    def edit(self, campaign: Campaign, **changes: Any) -> Campaign | Refused | None:
-        """Change fields of a campaign; None: it has gone.
+    def create(self, campaign: Campaign, key: Idempotency | None, *, by: str = SYSTEM) -> Stored | Replay | Mismatch:
+        """Store a new campaign.
+
+        Args:
+            campaign: the new campaign.
+            key: the request's idempotency record; None without a key.
+            by: the actor, for the audit log.
+        """
+        data: dict[str, str | int] = {"channel": campaign.channel}
+        event = audited(campaign.namespace, campaign.created_at, campaign.id, Act.CAMPAIGN_CREATED, by, data)
+        return self._campaigns.create(campaign, key, event=event)
+
+    def edit(self, campaign: Campaign, *, by: str = SYSTEM, **changes: Any) -> Campaign | Refused | None:
+        """Change fields of a campaign; None: it has gone. Fields that have their values already change nothing.
 
         A list that is being read closes it for edits; one that was read, or sent, keeps its credential. One that was
         read without a look at who has unsubscribed is not sent with an offer to unsubscribe.
+
+        Args:
+            campaign: as read.
+            by: the actor, for the audit log.
+            **changes: new values by the names of the fields.
 
         Raises:
             Retriable: others kept changing it.
@@ -115,13 +132,18 @@ class CampaignControl:
                 return Refused(Reason.CAMPAIGN_HAS_LIST)
             if current.ready and changes.get("unsubscribe") and not current.unsubscribe:
                 return Refused(Reason.CAMPAIGN_HAS_LIST)
-            changed = current.changed(self._now(), **changes)
-            if self._campaigns.save(current, changed):
+            new = sorted(name for name, value in changes.items() if getattr(current, name) != value)
+            if not new:
+                return current
+            now = self._now()
+            changed = current.changed(now, **changes)
+            event = audited(current.namespace, now, current.id, Act.CAMPAIGN_CHANGED, by, {"fields": " ".join(new)})
+            if self._campaigns.save(current, changed, event=event):
                 return changed
         return None
 
-    def delete(self, campaign: Campaign) -> Refused | None:
-        """Remove a draft."""
+    def delete(self, campaign: Campaign, *, by: str = SYSTEM) -> Refused | None:
+        """Remove a draft. `by`: the actor, for the audit log."""
         for current in self._tries(campaign):
             if current.uploading:
                 return Refused(Reason.UPLOAD_IN_PROGRESS)
@@ -129,7 +151,8 @@ class CampaignControl:
                 return Refused(Reason.CAMPAIGN_SENT)
             if current.ready and not current.missing:
                 return Refused(Reason.CAMPAIGN_HAS_LIST)
-            if self._campaigns.delete(current):
+            event = audited(current.namespace, self._now(), current.id, Act.CAMPAIGN_DELETED, by)
+            if self._campaigns.delete(current, event=event):
                 break
         return None
 

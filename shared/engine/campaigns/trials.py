@@ -71,6 +71,7 @@ class Trials:
             idempotency_key=order.idempotency_key,
             fingerprint=order.fingerprint,
             by=order.by,
+            tries=campaign.id,
         )
 
     def _recipient(self, campaign: Campaign, order: TrialOrder) -> Recipient:

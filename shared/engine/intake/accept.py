@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.contracts import Settings, pointer
+from shared.domain.audit import Act, Event, audited
 from shared.domain.content.content import Content
 from shared.domain.ids import new_id
 from shared.domain.jobs import chunks as chunking
@@ -39,6 +40,7 @@ class BatchRequest:
         by: the actor; the job says who made it.
         kind: of the job; NOTICE: it is a run, so that its ledgers note what its notices were informed of. MAIL: each
             recipient has a chunk and a schedule of its own.
+        tries: the campaign that it tries out, for the audit log; empty: the request has no entry.
         due: of a MAIL, when each recipient's first attempt is due, Unix milliseconds; empty: at once.
     """
 
@@ -57,6 +59,7 @@ class BatchRequest:
     by: str = ""
     ordered: bool = False
     kind: str = "batch"
+    tries: str = ""
     due: tuple[Millis, ...] = ()
 
 
@@ -107,7 +110,7 @@ class Acceptor:
             key = Idempotency(request.account, request.idempotency_key, request.fingerprint, answer, due + KEY_LIFE_MS)
         if self._schedules is not None:
             self._schedules.announce(job)
-        stored = self._records.accept(job, chunks, ledgers, request.content, key)
+        stored = self._records.accept(job, chunks, ledgers, request.content, key, event=_event(job, request))
         if isinstance(stored, Replay | Mismatch):
             return stored
         self._announce(job, ledgers)
@@ -195,6 +198,13 @@ class Acceptor:
             planned_at=0 if scheduled else now,
             created_by=request.by,
         )
+
+
+def _event(job: Job, request: BatchRequest) -> Event | None:
+    """Return the entry of a test message; None for others: batches are traffic."""
+    if not request.tries:
+        return None
+    return audited(job.namespace, job.created_at, request.tries, Act.CAMPAIGN_TESTED, request.by, {"job": job.id})
 
 
 def _answer(job: Job, recipients: Sequence[Recipient]) -> str:

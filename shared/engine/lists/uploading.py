@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final
 
 from shared.contracts import TEST_CREDENTIAL, Settings, ingest
+from shared.domain.audit import SYSTEM, Act, Event, audited
 from shared.domain.campaigns.campaign import MAX_JOBS, UNREAD, USE_WITHIN_DAYS, Campaign, Upload, UploadState
 from shared.domain.content.templates import RECIPIENT
 from shared.domain.ids import new_id
@@ -105,13 +106,16 @@ class Uploading:
         found = self._uploads.same(campaign.namespace, sha256) if sha256 else []
         return next((x for x in found if x.state is UploadState.SENT), None)
 
-    def complete(self, campaign: Campaign, upload_id: str, etag: str = "") -> Upload | Refusal | None:
+    def complete(
+        self, campaign: Campaign, upload_id: str, etag: str = "", *, by: str = SYSTEM
+    ) -> Upload | Refusal | None:
         """Have a file read that was put into its place. Repeating it changes nothing and says where the list stands.
 
         Args:
             campaign: as read.
             upload_id: what `start` named.
             etag: of the file as its client knows it, or empty: then whatever is there is read.
+            by: the actor, for the audit log.
 
         Returns:
             The upload; why it cannot be read; or None if the campaign has no such upload.
@@ -134,20 +138,23 @@ class Uploading:
                 return Refusal.ETAG_MISMATCH
             if facts.size == 0:
                 return Refusal.EMPTY_FILE
+            now = self._now()
             queued = upload.changed(
                 state=UploadState.QUEUED,
                 etag=facts.etag,
                 size=facts.size,
-                queued_at=self._now(),
+                queued_at=now,
                 credential=_lane(current),  # may have been changed since the place was given
             )
-            if self._uploads.begin(current, current.changed(self._now(), uploading=upload.id), upload, queued):
+            event = _event(upload, now, Act.LIST_ADDED, by)
+            closed = current.changed(now, uploading=upload.id)
+            if self._uploads.begin(current, closed, upload, queued, event=event):
                 self._tell(queued)
                 return queued
             current = self._campaigns.get(campaign.id)
         return None
 
-    def withdraw(self, campaign: Campaign, upload_id: str) -> Upload | Refusal | None:
+    def withdraw(self, campaign: Campaign, upload_id: str, *, by: str = SYSTEM) -> Upload | Refusal | None:
         """Take back a list that was not sent: it is never sent, and no longer in the way of anything.
 
         One that is being read is read no further. Repeating it changes nothing; neither does withdrawing a list that
@@ -156,6 +163,7 @@ class Uploading:
         Args:
             campaign: as read.
             upload_id: what `start` named.
+            by: the actor, for the audit log.
 
         Returns:
             The upload; ALREADY_SENT; or None if the campaign has no such upload.
@@ -167,21 +175,23 @@ class Uploading:
                 return upload
             if upload.state is UploadState.SENT:
                 return Refusal.ALREADY_SENT
+            now = self._now()
             ended = upload.changed(
                 state=UploadState.FAILED,
                 code=WITHDRAWN,
                 detail="The list was withdrawn.",
-                finished_at=self._now(),
+                finished_at=now,
                 owner="",  # whoever reads it loses the lease
                 until=0,
             )
             freed = replace(
-                current.changed(self._now()),
+                current.changed(now),
                 uploading="" if current.uploading == upload.id else current.uploading,
                 ready="" if current.ready == upload.id else current.ready,
                 columns=() if current.ready == upload.id else current.columns,
             )
-            if self._uploads.end(upload, ended, current, freed):
+            event = _event(upload, now, Act.LIST_WITHDRAWN, by)
+            if self._uploads.end(upload, ended, current, freed, event=event):
                 return ended
             current = self._campaigns.get(campaign.id)
         return None
@@ -193,6 +203,7 @@ class Uploading:
         rules: ListRules = DEFAULTS,
         *,
         claim: Callable[[str], str] = lambda upload: upload,
+        by: str = SYSTEM,
     ) -> Upload | Refusal | None:
         """Take a small list that came in a request.
 
@@ -202,6 +213,7 @@ class Uploading:
             rules: how the list is to be read.
             claim: called with the new upload's id; returns the id of the upload to read, another one if an earlier
                 request was the same.
+            by: the actor, for the audit log.
         """
         refusal = _closed(campaign) if data else Refusal.EMPTY_FILE
         if refusal is not None:
@@ -209,7 +221,7 @@ class Uploading:
         upload = self._upload(campaign, rules)
         self._files.put(upload.blob, data)
         self._uploads.add(upload)
-        return self.complete(campaign, claim(upload.id))
+        return self.complete(campaign, claim(upload.id), by=by)
 
     def _again(self, upload: Upload, wanted: str) -> Upload | Refusal:
         if wanted and upload.etag != wanted:
@@ -284,6 +296,10 @@ def as_csv(rows: Sequence[Mapping[str, str]]) -> bytes:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue().encode(errors="surrogatepass")
+
+
+def _event(upload: Upload, now: int, act: Act, by: str) -> Event:
+    return audited(upload.namespace, now, upload.campaign, act, by, {"list": upload.id})
 
 
 def _closed(campaign: Campaign) -> Refusal | None:

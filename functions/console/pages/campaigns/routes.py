@@ -113,7 +113,8 @@ def create(look: Look) -> Answer:
     made = _made(look, written(look.form))
     if isinstance(made, Wrong):
         return _form(look, written(look.form), made)
-    stored = look.services.campaigns().campaigns.campaigns.create(made, record(look, made.id))
+    control = look.services.campaigns().campaigns.control
+    stored = control.create(made, record(look, made.id), by=look.who.person.user.actor)
     if isinstance(stored, Mismatch):
         raise conflict("idempotency_mismatch")
     name = stored.answer if isinstance(stored, Replay) else made.id
@@ -166,7 +167,8 @@ def save(look: Look) -> Answer:
     if look.form.get("version") != str(found.version):
         raise conflict("", "Somebody has changed it meanwhile. Open it again, and repeat what you did.")
     changes = {name: getattr(made, name) for name in ("name", "message", "credential", "unsubscribe")}
-    told = look.services.campaigns().campaigns.control.edit(found, **changes, template="", template_version=0)
+    control, by = look.services.campaigns().campaigns.control, look.who.person.user.actor
+    told = control.edit(found, by=by, **changes, template="", template_version=0)
     if told is None:
         raise absent("campaign")
     if isinstance(told, Refused):
@@ -181,7 +183,7 @@ def ask(look: Look) -> Answer:
 
 def delete(look: Look) -> Answer:
     """Delete a draft."""
-    found = look.services.campaigns().campaigns.control.delete(owned(look))
+    found = look.services.campaigns().campaigns.control.delete(owned(look), by=look.who.person.user.actor)
     if found is not None:
         raise conflict(found.reason.value)
     return leave_for(look, "campaigns")

@@ -60,7 +60,8 @@ def complete(look: Look) -> Answer:
     campaign = owned(look)
     name = look.path["upload"]
     uploading = look.services.campaigns().campaigns.uploading
-    found = uploading.complete(campaign, name, look.form.get("etag", "")) if is_id(name) else None
+    etag, by = look.form.get("etag", ""), look.who.person.user.actor
+    found = uploading.complete(campaign, name, etag, by=by) if is_id(name) else None
     if found is None:
         raise absent("list")
     if isinstance(found, Refusal) and found is not Refusal.ALREADY_SENT:
@@ -94,7 +95,8 @@ def paste(look: Look) -> Answer:
 
 def _taken(look: Look, data: bytes) -> Answer:
     campaign = owned(look)
-    found = look.services.campaigns().campaigns.uploading.put(campaign, data, _rules(look, campaign))
+    uploading, by = look.services.campaigns().campaigns.uploading, look.who.person.user.actor
+    found = uploading.put(campaign, data, _rules(look, campaign), by=by)
     if isinstance(found, Refusal):
         raise conflict(found.value)
     if found is None:
@@ -121,7 +123,8 @@ def withdraw(look: Look) -> Answer:
     """Take back the list that was not sent."""
     campaign = owned(look)
     name = look.form.get("upload", "")
-    found = look.services.campaigns().campaigns.uploading.withdraw(campaign, name) if is_id(name) else None
+    uploading, by = look.services.campaigns().campaigns.uploading, look.who.person.user.actor
+    found = uploading.withdraw(campaign, name, by=by) if is_id(name) else None
     if found is None:
         raise absent("list")
     if isinstance(found, Refusal):

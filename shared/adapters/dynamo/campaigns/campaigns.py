@@ -13,6 +13,7 @@ from shared.adapters.dynamo.campaigns.campaign_codec import (
     upload_update,
 )
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.codec import n
 from shared.adapters.dynamo.jobs import contents, folding
 from shared.adapters.dynamo.listing import entries
 from shared.domain.audit import Event
@@ -37,8 +38,16 @@ class DynamoCampaigns:
         self._table = records
         self._blobs = blobs
 
-    def create(self, campaign: Campaign, key: Idempotency | None) -> Stored | Replay | Mismatch:
-        """Store a new campaign, with its idempotency record."""
+    def create(
+        self, campaign: Campaign, key: Idempotency | None, *, event: Event | None = None
+    ) -> Stored | Replay | Mismatch:
+        """Store a new campaign, with its idempotency record and an event.
+
+        Args:
+            campaign: the new campaign.
+            key: the request's idempotency record; None without a key.
+            event: kept in the same transaction.
+        """
         now = campaign.created_at
         made = idempotent_writes.earlier(self._db, self._table, key, now)
         if made is not None:
@@ -48,7 +57,8 @@ class DynamoCampaigns:
             "Item": campaign_item(campaign),
             "ConditionExpression": "attribute_not_exists(pk)",
         }
-        return idempotent_writes.create(self._db, self._table, [{"Put": put}], key, owner=campaign.id, now=now)
+        actions = [{"Put": put}, *self._noted(event)]
+        return idempotent_writes.create(self._db, self._table, actions, key, owner=campaign.id, now=now)
 
     def get(self, campaign: str) -> Campaign | None:
         """Return a campaign, consistent."""
@@ -73,7 +83,7 @@ class DynamoCampaigns:
             if event is None:
                 self._db.call("update_item", **update)
             else:
-                actions = [{"Update": update}, *audit.puts(self._db, self._table, event)]
+                actions = [{"Update": update}, *self._noted(event)]
                 self._db.call("transact_write_items", TransactItems=actions)
         except (ConditionFailed, Cancelled) as lost:
             if isinstance(lost, Cancelled) and "ConditionalCheckFailed" not in lost.codes:
@@ -82,9 +92,28 @@ class DynamoCampaigns:
             return item is not None and campaign_codec.campaign(item) == new
         return True
 
-    def delete(self, campaign: Campaign) -> bool:
-        """Remove a campaign if it is as read; what was read of its lists goes by TTL."""
-        return self._db.delete_at(self._table, keys.campaign(campaign.id), campaign.version)
+    def delete(self, campaign: Campaign, *, event: Event | None = None) -> bool:
+        """Remove a campaign if it is as read; what was read of its lists goes by TTL.
+
+        One that has gone counts as removed. `event`: kept only if this call removes it.
+        """
+        gone: Item = {
+            "TableName": self._table,
+            "Key": keys.campaign(campaign.id),
+            "ConditionExpression": "version = :version",
+            "ExpressionAttributeValues": {":version": n(campaign.version)},
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+        try:
+            self._db.call("transact_write_items", TransactItems=[{"Delete": gone}, *self._noted(event)])
+        except Cancelled as lost:
+            if lost.codes[0] != "ConditionalCheckFailed":
+                raise
+            return lost.items[0] is None
+        return True
+
+    def _noted(self, event: Event | None) -> list[Item]:
+        return audit.puts(self._db, self._table, event) if event is not None else []
 
     def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Listed], str]:
         """Return some of the account's campaigns, newest first; one query and one read per 100.
@@ -134,7 +163,7 @@ class DynamoCampaigns:
         ]
         if not job.test:
             actions.append(folding.first_stats(self._table, job))
-        actions += audit.puts(self._db, self._table, event) if event is not None else []
+        actions += self._noted(event)
         try:
             # The job's id is the list's, so it does not tell two calls for the same list apart.
             owner = new_id(job.created_at)

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from shared.adapters.dynamo import indices, keys
+from shared.adapters.dynamo import audit, indices, keys
 from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import ledger_item, n, s
 from shared.contracts import INDEX_MINE, INDEX_OPEN
+from shared.domain.audit import Event
 from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.lists.uploads import BadRow, PackedChunk
@@ -67,7 +68,9 @@ class DynamoUploads:
             return lost.item is not None and campaign_codec.upload(lost.item) == new
         return True
 
-    def begin(self, old: Campaign, new: Campaign, upload: Upload, queued: Upload) -> bool:
+    def begin(
+        self, old: Campaign, new: Campaign, upload: Upload, queued: Upload, *, event: Event | None = None
+    ) -> bool:
         """Have a file read: campaign and upload in one transaction.
 
         Args:
@@ -75,10 +78,13 @@ class DynamoUploads:
             new: the campaign to store.
             upload: the upload as read.
             queued: the upload to store.
+            event: kept in the same transaction.
         """
-        return self._both(upload, queued, old, new)
+        return self._both(upload, queued, old, new, event)
 
-    def end(self, upload: Upload, ended: Upload, campaign: Campaign, freed: Campaign) -> bool:
+    def end(
+        self, upload: Upload, ended: Upload, campaign: Campaign, freed: Campaign, *, event: Event | None = None
+    ) -> bool:
         """Note that a file is read, or cannot be used: upload and campaign in one transaction.
 
         Args:
@@ -86,13 +92,15 @@ class DynamoUploads:
             ended: the upload to store.
             campaign: the campaign as read.
             freed: the campaign to store.
+            event: kept in the same transaction.
         """
-        return self._both(upload, ended, campaign, freed)
+        return self._both(upload, ended, campaign, freed, event)
 
-    def _both(self, upload: Upload, new: Upload, campaign: Campaign, changed: Campaign) -> bool:
+    def _both(self, upload: Upload, new: Upload, campaign: Campaign, changed: Campaign, event: Event | None) -> bool:
         actions = [
             {"Update": campaign_codec.upload_update(self._records, upload, new)},
             {"Update": campaign_codec.campaign_update(self._records, campaign, changed)},
+            *(audit.puts(self._db, self._records, event) if event is not None else ()),
         ]
         try:
             self._db.call("transact_write_items", TransactItems=actions)

@@ -37,7 +37,14 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
     # Acceptance
 
     def accept(
-        self, job: Job, chunks: Sequence[Chunk], ledgers: Sequence[Ledger], content: Content, key: Idempotency | None
+        self,
+        job: Job,
+        chunks: Sequence[Chunk],
+        ledgers: Sequence[Ledger],
+        content: Content,
+        key: Idempotency | None,
+        *,
+        event: Event | None = None,
     ) -> Stored | Replay | Mismatch:
         """Store chunks, ledgers and content, then job, stats and idempotency record in one transaction.
 
@@ -47,6 +54,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
             ledgers: the ledgers of these chunks.
             content: what every message has in common.
             key: the request's idempotency record; None without a key.
+            event: kept in the same transaction.
         """
         made = idempotent_writes.earlier(self._db, self._records, key, job.created_at)
         if made is not None:
@@ -56,6 +64,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         actions = [folding.put_job(self._records, job)]
         if not job.test:
             actions.append(folding.first_stats(self._records, job))
+        actions += audit.puts(self._db, self._records, event) if event is not None else []
         return idempotent_writes.create(self._db, self._records, actions, key, owner=job.id, now=job.created_at)
 
     # Reading
