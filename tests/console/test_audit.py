@@ -4,8 +4,10 @@ import re
 
 import pytest
 
-from shared.domain.audit import EVERYONE, Act, audited
+from functions.console.pages.audit.words import SAID
+from shared.domain.audit import EVERYONE, Act, Event, Log, audited
 from shared.domain.people import Role
+from tests.console.campaigns import made, stored
 from tests.console.conftest import Console
 from tests.fakes.clock import FakeClock
 
@@ -75,3 +77,31 @@ def test_what_concerns_everybody_is_not_in_it(console: Console, clock: FakeClock
     console.services.desks.journal.write(audited(EVERYONE, clock.ms, "x", Act.ALL_PAUSED, "operator"))
     console.member()
     assert "deployment.paused" not in kinds(console.shown("/audit"))
+
+
+def test_each_kind_of_entry_is_said_in_plain_words(console: Console, clock: FakeClock) -> None:
+    assert set(SAID) == set(Act)
+    assert len(set(SAID.values())) == len(SAID)
+    journal = console.services.desks.journal
+    for act in Act:
+        clock.advance(1)
+        journal.write(audited(console.account, clock.ms, "x", act, "user:ben"))
+    journal.write(Event(console.account, clock.ms, "x", "moon.landed", "user:ben", {}, logs=(Log.AUDIT,)))
+    console.member()
+    page = console.shown("/audit?actor=user:ben") + console.shown("/audit?actor=user:ben&action=campaign.tested")
+    assert "a test message" in page
+    assert "moon.landed<" in page, "what a newer version wrote is shown as it is"
+
+
+def test_what_is_still_there_is_linked(console: Console, clock: FakeClock) -> None:
+    console.member()
+    kept, gone = made(console), made(console)
+    clock.advance(1)
+    assert console.post(f"/{console.account}/campaigns/{gone}/delete").status == 303
+    template = stored(console)
+    page = console.shown("/audit?actor=user:Ann")
+    for there in (f"/campaigns/{kept}", f"/campaigns/{gone}", f"/templates/{template}"):
+        assert page.count(f'{there}"') == 1
+    deleted = console.shown("/audit?action=campaign.deleted")
+    assert gone in deleted
+    assert f'/campaigns/{gone}"' not in deleted

@@ -1,5 +1,6 @@
 """An entry of the audit log and what it tells of are one: neither is there without the other, however often tried."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 
@@ -72,7 +73,7 @@ def test_a_draft_is_made_and_removed_with_its_events(stores: Stores, clock: Fake
         audited(ACCOUNT, clock.ms + n, campaign.id, act, ACTOR)
         for n, act in enumerate((Act.CAMPAIGN_CREATED, Act.CAMPAIGN_DELETED, Act.CAMPAIGN_DELETED))
     )
-    calls = (
+    calls: tuple[Callable[[], bool], ...] = (
         lambda: shop.campaigns.create(campaign, None, event=made) == Stored(),
         lambda: not shop.campaigns.delete(campaign.changed(1), event=lost),
         lambda: shop.campaigns.delete(campaign, event=gone),
@@ -99,7 +100,7 @@ def test_a_list_comes_and_goes_with_its_events(stores: Stores, clock: FakeClock,
         audited(ACCOUNT, clock.ms + n, campaign.id, act, ACTOR, {"list": waiting.id})
         for n, act in enumerate((Act.LIST_ADDED, Act.LIST_WITHDRAWN, Act.LIST_WITHDRAWN))
     )
-    calls = (
+    calls: tuple[Callable[[], bool], ...] = (
         lambda: shop.uploads.begin(campaign, closed, waiting, queued, event=added),
         lambda: shop.uploads.end(queued, ended, closed, freed, event=withdrawn),
         lambda: not shop.uploads.end(queued, ended.changed(code="x"), closed, freed, event=lost),

@@ -10,7 +10,25 @@ EDGES: Final = "tests/api/test_campaign_edges.py"
 API: Final = "tests/api/test_campaigns.py"
 SENDING: Final = "tests/api/test_campaign_sending.py"
 
+AUDIT: Final = "tests/contracts/test_journal.py"
+
 CAMPAIGNS: Final = (
+    Mutant(
+        "a draft is deleted without an entry of the audit log",
+        7,
+        STORE,
+        '[{"Delete": gone}, *self._noted(event)]',
+        '[{"Delete": gone}]',
+        f"{AUDIT}::test_a_draft_is_made_and_removed_with_its_events[dynamo-None]",
+    ),
+    Mutant(
+        "an edit that changes nothing has an entry of the audit log",
+        7,
+        ENGINE,
+        "            if not new:\n",
+        "            if not changes:\n",
+        "tests/api/test_audit.py::test_drafts_and_their_lists_are_audited_once_without_content[False]",
+    ),
     Mutant(
         "a campaign is written as if nobody else did",
         1,

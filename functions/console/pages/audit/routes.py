@@ -7,6 +7,7 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
+from functions.console.pages.audit.words import said
 from functions.console.screen import PageRoute
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act, Event
@@ -18,10 +19,15 @@ ACTIONS: Final = tuple(act.value for act in Act)
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """An entry. `job`: whether it is about a job, or about something that lives with one."""
+    """An entry. `link`: the page of what it is about, below the account; empty: it has none."""
 
     event: Event
-    job: bool
+    link: str
+
+    @property
+    def words(self) -> str:
+        """What happened, in plain words."""
+        return said(self.event.kind)
 
     @property
     def data(self) -> Mapping[str, str | int]:
@@ -41,7 +47,7 @@ def audit(look: Look) -> Answer:
         found, after = [x for x in found if x.at >= _ms(since)], ""
     filters = {"action": action, "actor": actor, "since": _text(since), "until": _text(until)}
     context = {
-        "rows": [AuditRow(x, x.kind.startswith("job.") and is_id(x.id)) for x in found],
+        "rows": [AuditRow(x, _link(x, look.account)) for x in found],
         "actions": ACTIONS,
         "filters": filters,
         "narrowed": any(filters.values()),
@@ -50,6 +56,18 @@ def audit(look: Look) -> Answer:
         "paging": lists.paging(look, after, **filters, keys=keys),
     }
     return look.services.pages.page(look, "audit/audit.html", context)
+
+
+def _link(event: Event, account: str) -> str:
+    """Return the page of what an entry is about: drafts and templates have one if they are live keys' and still there.
+
+    Args:
+        event: the entry.
+        account: whose log is shown.
+    """
+    thing, _, act = event.kind.partition(".")
+    shown = thing == "job" or (thing in ("campaign", "template") and act != "deleted" and event.account == account)
+    return f"{thing}s/{event.id}" if shown and is_id(event.id) else ""
 
 
 def _day(text: str) -> date | None:
