@@ -126,12 +126,9 @@ class CampaignControl:
             Retriable: others kept changing it.
         """
         for current in self._tries(campaign):
-            if current.uploading:
-                return Refused(Reason.UPLOAD_IN_PROGRESS)
-            if changes.get("credential", current.credential) != current.credential and (current.ready or current.jobs):
-                return Refused(Reason.CAMPAIGN_HAS_LIST)
-            if current.ready and changes.get("unsubscribe") and not current.unsubscribe:
-                return Refused(Reason.CAMPAIGN_HAS_LIST)
+            refused = _closed(current, changes)
+            if refused is not None:
+                return refused
             new = sorted(name for name, value in changes.items() if getattr(current, name) != value)
             if not new:
                 return current
@@ -327,6 +324,17 @@ class CampaignControl:
 
     def _now(self) -> int:
         return int(self._clock.now() * 1000)
+
+
+def _closed(current: Campaign, changes: Mapping[str, Any]) -> Refused | None:
+    """Return why a campaign is not changed. `changes`: new values by the names of the fields."""
+    if current.uploading:
+        return Refused(Reason.UPLOAD_IN_PROGRESS)
+    if changes.get("credential", current.credential) != current.credential and (current.ready or current.jobs):
+        return Refused(Reason.CAMPAIGN_HAS_LIST)
+    if current.ready and changes.get("unsubscribe") and not current.unsubscribe:
+        return Refused(Reason.CAMPAIGN_HAS_LIST)
+    return None
 
 
 def state_of(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> str:
