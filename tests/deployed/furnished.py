@@ -1,0 +1,81 @@
+"""An account of a running local cloud with something in each list: what a visitor of the console finds."""
+
+import http.client
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from infra.local import notices
+from infra.local.cloud import Cloud
+from tests.deployed.api import Api
+from tests.deployed.owner import TEMPLATE, Owner
+
+FROM: Final = "news@example.com"
+LANE: Final = "sendgrid-main"
+RECIPIENTS: Final = 600
+"""More than one chunk, and than a page of a list."""
+ROWS: Final = "".join(f"r{n}@example.org,Reader {n}\n" for n in range(60))
+NUMBER: Final = 491_570_156
+"""Of a phone for fiction, in Australia."""
+
+
+@dataclass(frozen=True, slots=True)
+class Furnisher:
+    """Makes something for each list of an account to show. `tag`: part of each name."""
+
+    cloud: Cloud
+    api: Api
+    tag: str
+
+    def furnish(self) -> None:
+        """Make it all, and wait until what is sent at once has arrived."""
+        tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+        sent = self._batch(*(f"p{n}" for n in range(RECIPIENTS)))
+        self._batch("later", scheduled_at=tomorrow)
+        self._made("POST", f"/jobs/{self._batch('rest', scheduled_at=tomorrow)}/stop")
+        self._campaign()
+        self._template()
+        self._made("PUT", f"/digest-policies/{self.tag}/", {"from": FROM})
+        event = {"event_type": "task.failed", "batch_key": f"{self.tag}/a", "recipients": [self._person("ann")]}
+        self._made("POST", "/events", [event])
+        self._made("PUT", f"/suppressions/{self._person('gone')}")
+        self._made("POST", "/senders", {"domain": f"{self.tag}.example.net"})
+        self._made("POST", "/hooks", {"url": f"{self.cloud.env['SIMULATOR_URL']}/{self.tag}", "events": ["*"]})
+        later = [{"address": self._person("ann"), "schedule_at": tomorrow}]
+        self._made(
+            "POST", "/mails", {"mail_from": FROM, "destinations": later, "content": f"From: {FROM}\r\n\r\nHi!\r\n"}
+        )
+        clinic = notices.clinic(self.cloud)
+        clinic.put(
+            [{**notices.record(clinic, 1, NUMBER), "delivery_date": clinic.day(2), "delivery_expires": clinic.day(3)}]
+        )
+        self.api.finished(sent)
+
+    def _made(self, method: str, path: str, body: Any = None) -> Any:
+        answer = self.api.call(method, path, body)
+        assert answer.status < http.client.MULTIPLE_CHOICES, (path, answer.status, answer.body)
+        return answer.body
+
+    def _person(self, name: str) -> str:
+        return f"{name}+{self.tag}@example.org"
+
+    def _batch(self, *people: str, **more: str) -> str:
+        body = {"from": FROM, "to": [self._person(x) for x in people], "subject": f"Times {self.tag}", "text": "Hi!"}
+        return str(self._made("POST", "/batches", {**body, **more})["job_id"])
+
+    def _campaign(self) -> None:
+        """Make a campaign without a list, and one with a list that is read."""
+        Owner(self.api, LANE, TEMPLATE)
+        owner = Owner(self.api, LANE, TEMPLATE)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "list.csv"
+            file.write_text(f"recipient,name\n{ROWS}nobody,Kim\n", "utf-8")
+            owner.read(owner.upload(file))
+
+    def _template(self) -> None:
+        """Store a template of two versions."""
+        text = {"name": f"Times {self.tag}", "subject": "Hi {{ name }}", "body": "<p>Hi!</p>"}
+        found = self._made("POST", "/templates", {**text, "channel": "email"})
+        self._made("PUT", f"/templates/{found['template_id']}", {**text, "body": "<p>Hello!</p>"})
