@@ -44,17 +44,20 @@ def settings(sim: Simulator, **changes: Any) -> ConsoleSettings:
 
 
 @contextmanager
-def signing_in(sim: Simulator, clock: SystemClock, known: str = SECRET, **changes: Any) -> Iterator[OpenIdSignIn]:
+def signing_in(
+    sim: Simulator, clock: SystemClock, known: str = SECRET, back: str = CALLBACK, **changes: Any
+) -> Iterator[OpenIdSignIn]:
     """Yield a client of the provider, whose connections are closed afterwards.
 
     Args:
         sim: plays the provider.
         clock: the client's.
         known: the secret that the client has.
+        back: the address that a browser comes back to.
         changes: of the settings.
     """
     http = HttpClient(clock)
     try:
-        yield OpenIdSignIn(settings(sim, **changes), lambda: known, http, clock, CALLBACK)
+        yield OpenIdSignIn(settings(sim, **changes), lambda: known, http, clock, back)
     finally:
         http.close()
