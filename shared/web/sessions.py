@@ -17,8 +17,10 @@ from shared.domain.sealing import Keys, seal, unseal
 from shared.domain.times import Millis
 from shared.web.http import Request
 
-COOKIE: Final = "posthaste_session"
-SIGNING_IN: Final = "posthaste_signing_in"
+COOKIE: Final = "__Host-posthaste_session"
+SIGNING_IN: Final = "__Host-posthaste_signing_in"
+"""By `__Host-` a browser takes a cookie from this very host alone (RFC 6265bis 4.1.3): a page of a neighbouring domain
+plants neither a session nor a sign-in of its own."""
 FORM_FIELD: Final = "csrf"
 SIGN_IN_SECONDS: Final = 600
 """For which a sign-in may be under way."""
@@ -42,12 +44,10 @@ class Sessions:
 
     Args:
         keys: returns the deployment's keys.
-        secure: whether cookies are sent over TLS alone, or to this machine.
     """
 
-    def __init__(self, keys: Callable[[], Keys], *, secure: bool = True) -> None:
+    def __init__(self, keys: Callable[[], Keys]) -> None:
         self._keys = keys
-        self._secure = "; Secure" if secure else ""
 
     def begin(self, user: str, now: Millis) -> tuple[WebSession, str]:
         """Return a new session, and the cookie that brings it back."""
@@ -110,8 +110,7 @@ class Sessions:
         return any(hmac.compare_digest(x.encode(), token.encode("utf-8", "replace")) for x in own)
 
     def _cookie(self, name: str, value: str, seconds: int) -> str:
-        # Without a path it is for the folder that it is set in, wherever the API's address leads.
-        return f"{name}={value}; Max-Age={seconds}; HttpOnly; SameSite=Lax{self._secure}"
+        return f"{name}={value}; Max-Age={seconds}; Path=/; HttpOnly; SameSite=Lax; Secure"
 
 
 def digest(name: str) -> str:

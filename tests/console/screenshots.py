@@ -18,9 +18,8 @@ import boto3
 
 from infra.local.console import say
 from infra.local.paths import ROOT
-from shared.web.sessions import COOKIE
 from tests.console.examples import EXAMPLES, Example, build_example, pages, repeatable
-from tests.console.site import site
+from tests.console.site import session_cookie, site
 from tests.fakes.browser import Browser, browsing
 from tests.fakes.tables import mock_aws
 
@@ -62,9 +61,7 @@ def enter(browser: Browser, example: Example, address: str) -> None:
     browser.devtools("Emulation.setScrollbarsHidden", hidden=True)
     browser.devtools("Emulation.setTimezoneOverride", timezoneId="Europe/Berlin")
     browser.do("POST", "/url", {"url": f"{address}/style"})
-    folder = address.removeprefix("http://").partition("/")[2]
-    cookie = {"name": COOKIE, "value": example.console.cookies[COOKIE], "path": f"/{folder}"}
-    browser.do("POST", "/cookie", {"cookie": cookie})
+    browser.do("POST", "/cookie", session_cookie(example.console))
 
 
 def take(browser: Browser, example: Example, address: str) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 from wsgiref.simple_server import make_server
 
 from functions.console.handler import respond
+from shared.web.sessions import COOKIE
 from tests.api.conftest import event
 from tests.api.site import PREFIX, Quiet, Threaded
 from tests.console.conftest import Console
@@ -36,6 +37,11 @@ def site(console: Console) -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}{PREFIX}/console"
         server.shutdown()
+
+
+def session_cookie(console: Console) -> dict[str, Any]:
+    """Return the session of a console as a browser is given it by WebDriver."""
+    return {"cookie": {"name": COOKIE, "value": console.cookies[COOKIE], "path": "/", "secure": True}}
 
 
 def unpacked(got: dict[str, Any]) -> tuple[int, str]:

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from shared.web.sessions import COOKIE
 from tests.console.conftest import Console
-from tests.console.site import site
+from tests.console.site import session_cookie, site
 from tests.fakes.browser import Browser, browsing
 
 RENEWALS = "return performance.getEntriesByType('resource').filter((x) => x.name.includes('part=live')).length"
@@ -32,8 +31,7 @@ def enter(console: Console, browser: Browser, address: str) -> None:
     """Let the browser have a session."""
     console.member()
     browser.do("POST", "/url", {"url": f"{address}/style"})
-    folder = address.removeprefix("http://").partition("/")[2]
-    browser.do("POST", "/cookie", {"cookie": {"name": COOKIE, "value": console.cookies[COOKIE], "path": f"/{folder}"}})
+    browser.do("POST", "/cookie", session_cookie(console))
 
 
 @pytest.mark.browser

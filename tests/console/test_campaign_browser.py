@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from shared.web.sessions import COOKIE
 from tests.console.bucket import Bucket, bucket
 from tests.console.campaigns import made, with_list
 from tests.console.conftest import Console
-from tests.console.site import site
+from tests.console.site import session_cookie, site
 from tests.fakes.browser import PATIENCE, Browser, BrowserError, browsing
 
 TAB, ENTER, SPACE = "\ue004", "\ue007", " "
@@ -33,9 +32,7 @@ def opened(
         with bucket(console, f"{scheme}//{host}", patch) as files, browsing(scripts=scripts) as browser:
             console.member()
             go(browser, f"{address}/style")
-            folder = address.removeprefix("http://").partition("/")[2]
-            cookie = {"name": COOKIE, "value": console.cookies[COOKIE], "path": f"/{folder}"}
-            browser.do("POST", "/cookie", {"cookie": cookie})
+            browser.do("POST", "/cookie", session_cookie(console))
             size = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
             browser.devtools("Emulation.setDeviceMetricsOverride", **size)
             yield browser, f"{address}/{console.account}", files

@@ -1,5 +1,7 @@
 """Signing in by an OpenID provider in a real browser: the console's pages, the provider's own, and back."""
 
+from typing import Any
+
 import pytest
 
 from shared.web.sessions import COOKIE
@@ -24,7 +26,7 @@ def arrive(browser: Browser, address: str, login: str) -> None:
 
 @pytest.mark.browser
 def test_a_member_of_a_group_signs_in_and_out_and_a_stranger_is_refused(console: Console) -> None:
-    allowed = {"organizations": ("group:posthaste",), "roles": {"group:Keepers": "operator"}}
+    allowed: dict[str, Any] = {"organizations": ("group:posthaste",), "roles": {"group:Keepers": "operator"}}
     with Simulator(seed="tests") as sim, site(console) as address, browsing(scripts=True) as browser:
         back = f"{address}/signed-in"
         issue(sim, callback=back)

@@ -21,7 +21,7 @@ from shared.web.sessions import COOKIE
 from tests.api.conftest import event
 from tests.console.conftest import Console, build_console
 from tests.console.examples import EXAMPLES, Example, build_example, pages, repeatable
-from tests.console.site import site, unpacked
+from tests.console.site import session_cookie, site, unpacked
 from tests.fakes.axe import ENTER, TAB, assert_accessible, assert_keyboard_reaches_all, press_keys
 from tests.fakes.browser import Browser, browsing
 from tests.fakes.clock import FakeClock
@@ -59,9 +59,7 @@ def browser(example: Example, address: str) -> Iterator[Browser]:
 def enter(browser: Browser, console: Console, address: str) -> None:
     """Let a browser have the session of a console."""
     browser.do("POST", "/url", {"url": f"{address}/style"})
-    folder = address.removeprefix("http://").partition("/")[2]
-    cookie = {"name": COOKIE, "value": console.cookies[COOKIE], "path": f"/{folder}"}
-    browser.do("POST", "/cookie", {"cookie": cookie})
+    browser.do("POST", "/cookie", session_cookie(console))
 
 
 def resize(browser: Browser, width: int) -> None:

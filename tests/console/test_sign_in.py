@@ -60,7 +60,14 @@ def test_cookies_are_out_of_reach_of_scripts_other_sites_and_plain_connections(c
     console.services.people.invite("github", "ann", console.account, Role.VIEWER)
     state = console.begin()
     got = console.services.sessions.begin("user", 0)[1]
-    assert {part.strip() for part in got.split(";")[1:]} == {"Max-Age=43200", "HttpOnly", "SameSite=Lax", "Secure"}
+    assert {part.strip() for part in got.split(";")[1:]} == {
+        "Max-Age=43200",
+        "Path=/",
+        "HttpOnly",
+        "SameSite=Lax",
+        "Secure",
+    }
+    assert {name[:7] for name in (COOKIE, SIGNING_IN)} == {"__Host-"}, "no neighbouring domain can plant one"
     console.get(f"/signed-in?code=good&state={state}")
     (session,) = stored(console, "S#")
     assert console.cookies[COOKIE] not in session, "the table cannot be used to make cookies"
