@@ -14,6 +14,7 @@ from cli.operating.accounts import opened
 from cli.output import surroundings
 from functions.api.hooks.requests import HookChange, NewHook, NewReplay
 from functions.api.hooks.views import delivery_view, details_view, hook_view, replay_view, secret_view
+from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints
 from shared.adapters.dynamo.hooks.queue import DynamoHookQueue
 from shared.adapters.dynamo.hooks.works import DynamoWorks
@@ -93,7 +94,7 @@ class OperatedHooks:
 
     def test(self, name: str) -> Document:
         """Have a `test` event posted, and return its delivery."""
-        return _document(delivery_view(_done(self._desk.test(self._found(name)))))
+        return _document(delivery_view(_done(self._desk.test(self._found(name), by=self._by))))
 
     def deliveries(self, name: str, state: str) -> Iterator[list[Document]]:
         """Yield pages of deliveries; `state`: only those, empty for all."""
@@ -110,7 +111,9 @@ class OperatedHooks:
     def retry(self, name: str, delivery: str) -> Document:
         """Have a delivery tried now."""
         endpoint = self._found(name)
-        return _document(delivery_view(_done(self._desk.retry(endpoint, self._delivery(endpoint, delivery)))))
+        return _document(
+            delivery_view(_done(self._desk.retry(endpoint, self._delivery(endpoint, delivery), by=self._by)))
+        )
 
     def replay(self, name: str, body: Mapping[str, Any]) -> Document:
         """Have deliveries of a time made again."""
@@ -118,7 +121,7 @@ class OperatedHooks:
         since = int(asked.since.timestamp() * 1000)
         until = int(asked.until.timestamp() * 1000) if asked.until is not None else self._now()
         state = DeliveryState(asked.state) if asked.state is not None else None
-        return _document(replay_view(_done(self._desk.replay(self._found(name), since, until, state))))
+        return _document(replay_view(_done(self._desk.replay(self._found(name), since, until, state, by=self._by))))
 
     def _found(self, name: str) -> Endpoint:
         found = self._desk.find(DEPLOYMENT, name)
@@ -163,6 +166,7 @@ def _desk(found: OperatedDeployment, clock: Clock) -> HookDesk:
         works=DynamoWorks(dynamo, records=records),
         hints=SqsHookHints(sqs, f"{url.removesuffix('calls')}lane-", clock),
         secrets=StoredHookSecrets(Secrets(found.client("secretsmanager"), found.stage, clock)),
+        journal=DynamoJournal(dynamo, records),
         clock=clock,
         local=found.local,
     )

@@ -107,8 +107,8 @@ def _digests(deployment: Deployment) -> DigestRoom:
 
 
 def _mails(deployment: Deployment) -> MailRoom:
-    moves = MailMoves(deployment.records, deployment.ledgers, deployment.recovery, deployment.logs)
-    return MailRoom(Mailing(deployment).mails, moves)
+    parts = Mailing(deployment)
+    return MailRoom(parts.mails, parts.moves)
 
 
 def _notices(deployment: Deployment) -> NoticeRoom:

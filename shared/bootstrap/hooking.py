@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shared import contracts
+from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints
 from shared.adapters.dynamo.hooks.listeners import DynamoListeners
 from shared.adapters.dynamo.hooks.queue import DynamoHookQueue
@@ -175,6 +176,7 @@ class Hooking:
             works=self.works,
             hints=self.hints,
             secrets=self.secrets,
+            journal=DynamoJournal(self.deployment.dynamo, self.deployment.records_table),
             clock=self.deployment.clock,
             local=self.local,
         )

@@ -16,6 +16,7 @@ from shared.metrics import Metric, Service
 if TYPE_CHECKING:
     from shared.adapters.s3.mails import S3MailFiles
     from shared.bootstrap.deployment import Deployment
+    from shared.engine.mails.moves import MailMoves
     from shared.ports import MailFigures
 
 
@@ -84,6 +85,16 @@ class Mailing:
             clock=d.clock,
         )
         return MailQueuer(mails=self.mails, acceptor=acceptor, lanes=d.lanes, clock=d.clock)
+
+    @cached_property
+    def moves(self) -> "MailMoves":
+        """Moves destinations that wait."""
+        from shared.adapters.dynamo.audit import DynamoJournal  # noqa: PLC0415
+        from shared.engine.mails.moves import MailMoves  # noqa: PLC0415
+
+        d = self.deployment
+        journal = DynamoJournal(d.dynamo, d.records_table)
+        return MailMoves(d.records, d.ledgers, d.recovery, d.logs, journal, d.clock)
 
     @property
     def figures(self) -> "MailFigures":

@@ -63,22 +63,26 @@ class Windows(Protocol):
         """
         ...
 
-    def close(self, window_id: str, now: Millis, *, early: bool = False) -> DigestWindow | None:
+    def close(
+        self, window_id: str, now: Millis, *, early: bool = False, event: Event | None = None
+    ) -> DigestWindow | None:
         """Close a window if it is open and past its end, and return it as it is then stored; None: there is none.
 
         Args:
             window_id: the window.
             now: Unix milliseconds.
             early: also before its end.
+            event: kept in the same transaction, only if this call closes it.
         """
         ...
 
-    def cancel(self, window_id: str, now: Millis) -> DigestWindow | None:
+    def cancel(self, window_id: str, now: Millis, *, event: Event | None = None) -> DigestWindow | None:
         """Cancel a window if it is open, and return it as it is then stored; None: there is none.
 
         Args:
             window_id: the window.
             now: Unix milliseconds.
+            event: kept in the same transaction, only if this call cancels it.
         """
         ...
 

@@ -351,7 +351,8 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         rules=RawRules(lambda name: {"one": 40_000_000, "test": 40_000_000}.get(name, 0), INSTRUCTING),
         clock=clock,
     )
-    mail_services = MailServices(mails, mail_desk, MailMoves(world.records, world.ledgers, world.recovery, world.logs))
+    moves = MailMoves(world.records, world.ledgers, world.recovery, world.logs, made[0].journal, clock)
+    mail_services = MailServices(mails, mail_desk, moves)
     hooks = build_hooks(functions, records, world.records, clock)
     credentials = CredentialStates(client, tables.ops, clock)
     services = ApiServices(

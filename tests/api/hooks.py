@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from functions.api.hooks.services import HookServices
+from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints
 from shared.adapters.dynamo.hooks.queue import DynamoHookQueue
@@ -72,6 +73,7 @@ def build_hooks(dynamo: Dynamo, records_table: str, records: Records, clock: Fak
         works=DynamoWorks(dynamo, records=records_table),
         hints=hints,
         secrets=secrets,
+        journal=DynamoJournal(dynamo, records_table),
         clock=clock,
         local=False,
     )

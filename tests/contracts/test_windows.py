@@ -9,10 +9,11 @@ from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
 from shared.adapters.dynamo.digests.pages import DynamoWindowPages
 from shared.adapters.dynamo.digests.window_codec import window, window_item, window_update
 from shared.adapters.dynamo.digests.windows import DynamoWindows
+from shared.domain.audit import Act, Log, audited
 from shared.domain.digests import window as rules
 from shared.domain.digests.events import MAX_BYTES
 from shared.domain.digests.window import MAX_PARTS, DigestWindow, Join, WindowState, joined, joining, shard_of
-from shared.ports import WindowKeeping, WindowPages, Windows
+from shared.ports import Journal, WindowKeeping, WindowPages, Windows
 from tests.domain.digests import examples
 from tests.domain.digests.examples import ACCOUNT, KEY, NOW, POLICY, part, policy
 from tests.fakes.digests.windows import FakeWindows
@@ -34,11 +35,14 @@ class Store:
         self.pages: WindowPages
         self.writes = "windows.{0}"
         if isinstance(stores, FakeStores):
-            self.windows = self.keeping = self.pages = FakeWindows(stores.tap)
+            windows = FakeWindows(stores.tap)
+            self.windows = self.keeping = self.pages = windows
+            self.journal: Journal = windows.journal
         else:
             assert isinstance(stores, MotoStores)
             table = stores.tables.records
             self.windows = DynamoWindows(stores.dynamo, records=table)
+            self.journal = stores.journal
             self.keeping = DynamoWindowKeeping(stores.dynamo, records=table)
             self.pages = DynamoWindowPages(stores.dynamo, records=table)
             self.writes = "dynamo.{1}"
@@ -189,6 +193,31 @@ def test_a_store_admits_what_the_rules_admit(store: Store, case: str) -> None:
     assert rules.admits(one, write) is admitted
     assert store.windows.join(one.id, write) == (admitted, None if admitted else one)
     assert store.one(one.id) == (joined(one, write) if admitted else one)
+
+
+@pytest.mark.promise(7)
+@pytest.mark.parametrize("when", [None, When.REPEATED])
+def test_a_window_that_its_owner_ends_has_one_entry(store: Store, when: When | None) -> None:
+    one, two = examples.window(), examples.window(2)
+    store.put(one, two)
+    entries = [
+        audited(ACCOUNT, NOW + i, name, act, "user:ann")
+        for i, (name, act) in enumerate(((one.id, Act.WINDOW_CLOSED), (two.id, Act.WINDOW_CANCELLED)))
+    ]
+    late = audited(ACCOUNT, NOW + 9, one.id, Act.WINDOW_CLOSED, "user:ben")
+    closed, cancelled = rules.closed(one, NOW, early=True), rules.cancelled(two, NOW)
+    calls: tuple[tuple[Callable[[], DigestWindow | None], DigestWindow], ...] = (
+        (lambda: store.windows.close(one.id, NOW, early=True, event=entries[0]), closed),
+        (lambda: store.windows.cancel(two.id, NOW, event=entries[1]), cancelled),
+    )
+    for call, wanted in calls:
+        if when is not None:
+            store.tap.arm(0, when)
+        assert call() == wanted
+    assert store.windows.close(one.id, NOW + 1, early=True, event=late) == closed
+    assert store.windows.cancel(two.id, NOW + 1, event=late) == cancelled
+    assert store.windows.cancel(examples.window(3).id, NOW, event=late) is None
+    assert list(store.journal.since(ACCOUNT, Log.AUDIT, 0)) == entries
 
 
 def test_a_window_closes_at_its_end_or_early(store: Store) -> None:

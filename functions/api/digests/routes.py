@@ -32,12 +32,14 @@ def read(call: Call[Nothing, Nothing]) -> Answer:
 
 def close(call: Call[Nothing, Nothing]) -> Answer:
     """Close a window now."""
-    return window_view(accepted(call.services.digests().desk.close(*_named(call)), absent=_absent(call))).answer()
+    found = call.services.digests().desk.close(*_named(call), by=call.key.id)
+    return window_view(accepted(found, absent=_absent(call))).answer()
 
 
 def cancel(call: Call[Nothing, Nothing]) -> Answer:
     """Cancel an open window."""
-    return window_view(accepted(call.services.digests().desk.cancel(*_named(call)), absent=_absent(call))).answer()
+    found = call.services.digests().desk.cancel(*_named(call), by=call.key.id)
+    return window_view(accepted(found, absent=_absent(call))).answer()
 
 
 def _absent(call: Call[Any, Any]) -> Problem:

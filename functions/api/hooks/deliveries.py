@@ -32,7 +32,7 @@ def retry(call: Call[Nothing, Nothing]) -> Answer:
     """Have a delivery tried now."""
     endpoint = owned(call)
     delivery = _named(call, endpoint)
-    return delivery_view(accepted(call.services.hooks().desk.retry(endpoint, delivery))).answer(202)
+    return delivery_view(accepted(call.services.hooks().desk.retry(endpoint, delivery, by=call.key.id))).answer(202)
 
 
 def replay(call: Call[Nothing, NewReplay]) -> Answer:
@@ -41,7 +41,7 @@ def replay(call: Call[Nothing, NewReplay]) -> Answer:
     since = int(body.since.timestamp() * 1000)
     until = int(body.until.timestamp() * 1000) if body.until is not None else now_of(call)
     state = DeliveryState(body.state) if body.state is not None else None
-    order = accepted(call.services.hooks().desk.replay(endpoint, since, until, state))
+    order = accepted(call.services.hooks().desk.replay(endpoint, since, until, state, by=call.key.id))
     return replay_view(order).answer(202)
 
 

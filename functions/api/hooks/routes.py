@@ -90,7 +90,7 @@ def rotate(call: Call[Nothing, Nothing]) -> Answer:
 
 def test(call: Call[Nothing, Nothing]) -> Answer:
     """Have a `test` event posted."""
-    return delivery_view(accepted(call.services.hooks().desk.test(owned(call)))).answer(202)
+    return delivery_view(accepted(call.services.hooks().desk.test(owned(call), by=call.key.id))).answer(202)
 
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:

@@ -145,7 +145,7 @@ def pages(call: Call[MailsQuery, Nothing]) -> Answer:
 def drop(call: Call[Nothing, Nothing]) -> Answer:
     """Take a destination out that waits."""
     mail = _committed(call)
-    return _moved(call.services.mails().moves.drop(mail, _key(call)))
+    return _moved(call.services.mails().moves.drop(mail, _key(call), by=call.key.id))
 
 
 def reschedule(call: Call[Nothing, NewSchedule]) -> Answer:
@@ -154,7 +154,7 @@ def reschedule(call: Call[Nothing, NewSchedule]) -> Answer:
     now, at = now_of(call), int(call.body.at.timestamp() * 1000)
     if at >= mail.expires_at:
         raise invalid("at", "The mail expires before.")
-    return _moved(call.services.mails().moves.reschedule(mail, _key(call), max(at, now)))
+    return _moved(call.services.mails().moves.reschedule(mail, _key(call), max(at, now), by=call.key.id))
 
 
 def _moved(found: MailDestination | InFlight | None) -> Answer:

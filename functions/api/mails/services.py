@@ -45,5 +45,4 @@ def build(deployment: Deployment, senders: Senders, unwanted: SuppressionList) -
         rules=raw_rules(deployment.settings),
         clock=deployment.clock,
     )
-    moves = MailMoves(deployment.records, deployment.ledgers, deployment.recovery, deployment.logs)
-    return MailServices(mailing.mails, desk, moves)
+    return MailServices(mailing.mails, desk, mailing.moves)

@@ -6,7 +6,6 @@ from typing import Final, TypeVar
 
 from functions.console.call import Look
 from functions.console.screen import Denial, redirect
-from shared.domain.audit import Act, audited
 from shared.engine.intake.declined import Declined
 from shared.web.http import Answer
 from shared.web.problems import Problem
@@ -59,18 +58,6 @@ def done(found: T | Declined) -> T:
     problem = Problem(found.code, errors=[(fault.field, fault.text) for fault in found.faults])
     said = " ".join(error.message for error in problem.field_errors) or problem.sentence
     raise Denial(problem.status, "This is not possible", said)
-
-
-def noted(look: Look, act: Act, space: str, name: str) -> None:
-    """Note in the audit log what a visitor did, where the use case itself keeps no entry.
-
-    Args:
-        look: the visit.
-        act: what was done.
-        space: the namespace whose log it is.
-        name: of what it was done to.
-    """
-    look.services.desks.journal.write(audited(space, look.services.now, name, act, look.actor))
 
 
 def turned(look: Look, change: Callable[[str, str], bool], back: str) -> Answer:

@@ -1,5 +1,6 @@
 """Windows in their owners' hands: read, closed before their time, cancelled."""
 
+from shared.domain.audit import SYSTEM, Act, audited
 from shared.domain.digests.window import DigestWindow, WindowState
 from shared.engine.intake.declined import Decline, as_value
 from shared.ports import Clock
@@ -31,16 +32,18 @@ class WindowDesk:
         return self._owned(self._windows.get(window_id), namespace)
 
     @as_value
-    def close(self, namespace: str, window_id: str) -> DigestWindow:
+    def close(self, namespace: str, window_id: str, *, by: str = SYSTEM) -> DigestWindow:
         """Close a window now. One that is closed or processed stays as it is.
 
         Args:
             namespace: whose.
             window_id: as the client gave it.
+            by: the actor, for the audit log.
         """
         self._owned(self._windows.get(window_id), namespace)
         now = self._now()
-        found = self._owned(self._windows.close(window_id, now, early=True), namespace)
+        event = audited(namespace, now, window_id, Act.WINDOW_CLOSED, by)
+        found = self._owned(self._windows.close(window_id, now, early=True, event=event), namespace)
         if found.state is WindowState.CANCELLED:
             raise Decline("closed")
         if found.state is WindowState.CLOSED:
@@ -48,15 +51,18 @@ class WindowDesk:
         return found
 
     @as_value
-    def cancel(self, namespace: str, window_id: str) -> DigestWindow:
+    def cancel(self, namespace: str, window_id: str, *, by: str = SYSTEM) -> DigestWindow:
         """Cancel an open window: none of its events is sent. Repeating it changes nothing.
 
         Args:
             namespace: whose.
             window_id: as the client gave it.
+            by: the actor, for the audit log.
         """
         self._owned(self._windows.get(window_id), namespace)
-        found = self._owned(self._windows.cancel(window_id, self._now()), namespace)
+        now = self._now()
+        event = audited(namespace, now, window_id, Act.WINDOW_CANCELLED, by)
+        found = self._owned(self._windows.cancel(window_id, now, event=event), namespace)
         if found.state is not WindowState.CANCELLED:
             raise Decline("closed")
         return found

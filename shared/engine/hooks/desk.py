@@ -4,14 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from shared.domain.audit import EVERYONE, Act, audited, masked
+from shared.domain.audit import SYSTEM, Act, audited, masked
 from shared.domain.hooks.addresses import check_url, parse_url
 from shared.domain.hooks.bodies import packed, proof_data
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery, again
 from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import (
-    DEPLOYMENT,
-    EVERY_KIND,
     LISTED_MS,
     MAX_ENDPOINTS,
     SEEN_MS,
@@ -24,13 +22,25 @@ from shared.domain.hooks.endpoint import (
     new_endpoint_id,
     rotated,
 )
-from shared.domain.hooks.kinds import ACCOUNT_KINDS, DEPLOYMENT_KINDS, HookKind, event_id
+from shared.domain.hooks.kinds import HookKind, event_id
 from shared.domain.hooks.signature import secret_of
 from shared.domain.hooks.work import LOOK_MS, HookWork, ReplayOrder
 from shared.domain.times import Millis
+from shared.engine.hooks.checks import check_enabled, known_kinds, log_of
 from shared.engine.hooks.made import MadeHook, Record, new_hook, no_record
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
-from shared.ports import Clock, Endpoints, HookHints, HookQueue, HookSecrets, Mismatch, Replay, Retriable, Works
+from shared.ports import (
+    Clock,
+    Endpoints,
+    HookHints,
+    HookQueue,
+    HookSecrets,
+    Journal,
+    Mismatch,
+    Replay,
+    Retriable,
+    Works,
+)
 
 TRIES: Final = 5
 """Changes that others make meanwhile."""
@@ -63,14 +73,17 @@ class HookDesk:
         works: Works,
         hints: HookHints,
         secrets: HookSecrets,
+        journal: Journal,
         clock: Clock,
         local: bool,
     ) -> None:
+        """`journal`: has what is posted again, written after it; what changes an endpoint is stored with its entry."""
         self._endpoints = endpoints
         self._queue = queue
         self._works = works
         self._hints = hints
         self._secrets = secrets
+        self._journal = journal
         self._clock = clock
         self._local = local
 
@@ -185,17 +198,18 @@ class HookDesk:
             endpoint: as read.
             by: the actor.
         """
-        event = audited(_log(endpoint.namespace), self._now(), endpoint.id, Act.HOOK_DELETED, by)
+        event = audited(log_of(endpoint.namespace), self._now(), endpoint.id, Act.HOOK_DELETED, by)
         self._endpoints.delete(endpoint, event=event)
 
     # Deliveries
 
     @as_value
-    def test(self, endpoint: Endpoint) -> HookDelivery:
-        """Post a `test` event."""
-        _check_enabled(endpoint)
+    def test(self, endpoint: Endpoint, *, by: str = SYSTEM) -> HookDelivery:
+        """Post a `test` event. `by`: the actor, for the audit log."""
+        check_enabled(endpoint)
         proof = self._proof(endpoint)
         self._post(endpoint, proof)
+        self._note(endpoint, Act.HOOK_TESTED, by)
         return proof
 
     def deliveries(
@@ -226,24 +240,28 @@ class HookDesk:
         return self._queue.get(endpoint.id, name)
 
     @as_value
-    def retry(self, endpoint: Endpoint, delivery: HookDelivery) -> HookDelivery:
+    def retry(self, endpoint: Endpoint, delivery: HookDelivery, *, by: str = SYSTEM) -> HookDelivery:
         """Have a delivery tried now, under the same id.
 
         Args:
             endpoint: whose.
             delivery: as read.
+            by: the actor, for the audit log.
         """
-        _check_enabled(endpoint)
+        check_enabled(endpoint)
         new = again(delivery, self._now())
         if delivery.state is DeliveryState.PENDING:
             self._queue.settle([(delivery, new)])
             self._post(endpoint)
         else:
             self._post(endpoint, new)
+        self._note(endpoint, Act.HOOK_RETRIED, by)
         return new
 
     @as_value
-    def replay(self, endpoint: Endpoint, since: Millis, until: Millis, state: DeliveryState | None) -> ReplayOrder:
+    def replay(
+        self, endpoint: Endpoint, since: Millis, until: Millis, state: DeliveryState | None, *, by: str = SYSTEM
+    ) -> ReplayOrder:
         """Have the deliveries of a time made again.
 
         Args:
@@ -251,8 +269,9 @@ class HookDesk:
             since: of when the oldest was created, Unix milliseconds.
             until: of when the newest was.
             state: only those that ended so; None for all.
+            by: the actor, for the audit log.
         """
-        _check_enabled(endpoint)
+        check_enabled(endpoint)
         if endpoint.listening:
             raise Decline("hook_listens")
         work = self._works.get(endpoint.id)
@@ -263,6 +282,7 @@ class HookDesk:
         if not self._works.order(endpoint.id, order, wake=now + LOOK_MS):
             raise Decline("replay_running")
         self._post(endpoint)
+        self._note(endpoint, Act.HOOK_REPLAYED, by)
         return order
 
     # Parts
@@ -289,7 +309,7 @@ class HookDesk:
             raise invalid("events", "Name at least one kind of events, or `*`.")
         self._make_room(namespace, now)
         data: dict[str, str | int] = {"events": len(made.events), **self._host(made)}
-        event = audited(_log(namespace), now, made.id, Act.HOOK_CREATED, by, data)
+        event = audited(log_of(namespace), now, made.id, Act.HOOK_CREATED, by, data)
         stored = self._endpoints.create(made, record(made), event=event)
         if stored is None:
             raise Decline("too_many_hooks")
@@ -313,7 +333,7 @@ class HookDesk:
             old,
             url=url,
             proven=old.proven and (url == old.url),
-            events=old.events if draft.events is None else _kinds(old.namespace, draft.events),
+            events=old.events if draft.events is None else known_kinds(old.namespace, draft.events),
             description=old.description if draft.description is None else draft.description,
             batch=batch,
             batch_at=old.batch_at if batch == old.batch else self._now(),
@@ -342,7 +362,7 @@ class HookDesk:
             if replace(new, version=old.version) == old:
                 return old
             new = replace(new, version=old.version + 1)
-            event = audited(_log(new.namespace), self._now(), new.id, act, by, {"version": new.version})
+            event = audited(log_of(new.namespace), self._now(), new.id, act, by, {"version": new.version})
             if self._endpoints.change(old, new, event=event):
                 return new
             old = self._endpoints.get(found.id)
@@ -353,6 +373,9 @@ class HookDesk:
         data = packed(proof_data(endpoint.id)).decode()
         name = event_id(HookKind.TEST, endpoint.id, now)
         return HookDelivery(name, endpoint.id, HookKind.TEST.value, now, now, data=data)
+
+    def _note(self, endpoint: Endpoint, act: Act, by: str) -> None:
+        self._journal.write(audited(log_of(endpoint.namespace), self._now(), endpoint.id, act, by))
 
     def _post(self, endpoint: Endpoint, *deliveries: HookDelivery) -> None:
         now = self._now()
@@ -373,21 +396,3 @@ class HookDesk:
 
 _PENDING: Final = "p"
 _ENDED: Final = "e"
-
-
-def _kinds(namespace: str, events: Sequence[str]) -> tuple[str, ...]:
-    known = DEPLOYMENT_KINDS if namespace == DEPLOYMENT else ACCOUNT_KINDS
-    for i, kind in enumerate(events):
-        if kind != EVERY_KIND and kind not in known:
-            raise invalid(f"events.{i}", f"There is no such kind. Known: *, {', '.join(sorted(known))}.")
-    return tuple(dict.fromkeys(events))
-
-
-def _log(namespace: str) -> str:
-    """Return whose audit log has what is done to an endpoint."""
-    return EVERYONE if namespace == DEPLOYMENT else namespace
-
-
-def _check_enabled(endpoint: Endpoint) -> None:
-    if endpoint.disabled_at:
-        raise Decline("hook_disabled")

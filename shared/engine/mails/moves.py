@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from shared.domain.audit import SYSTEM, Act, audited
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell
@@ -12,7 +13,7 @@ from shared.domain.mails.mail import StoredMail, host_of
 from shared.domain.times import Millis
 from shared.engine.lane.recovery import Recovery
 from shared.engine.reports.message_log import MessageLog
-from shared.ports import LedgerStore, Records
+from shared.ports import Clock, Journal, LedgerStore, Records
 
 RACES: Final = 5
 """Times that a destination is moved anew while others move it."""
@@ -32,12 +33,16 @@ class MailMoves:
         ledgers: their states.
         recovery: sends pointers.
         logs: what became of them, by which provider.
+        journal: the audit log; an entry is written after its change.
+        clock: the time of an entry.
     """
 
     records: Records
     ledgers: LedgerStore
     recovery: Recovery
     logs: MessageLog
+    journal: Journal
+    clock: Clock
 
     def show(self, mail: StoredMail, first: int, count: int) -> Sequence[MailDestination]:
         """Return destinations of a mail, in their order; none before it is committed, or when its job has gone.
@@ -53,12 +58,13 @@ class MailMoves:
         shown = (self._shown(job, x) for x in self.ledgers.read_some(job.id, first, count))
         return [x for x in shown if x is not None]
 
-    def drop(self, mail: StoredMail, key: str) -> MailDestination | InFlight | None:
+    def drop(self, mail: StoredMail, key: str, *, by: str = SYSTEM) -> MailDestination | InFlight | None:
         """Take a destination out that waits; one that is dropped already stays so.
 
         Args:
             mail: COMMITTED, as read.
             key: the destination's normalised address.
+            by: the actor, for the audit log.
 
         Returns:
             The destination as it is then. None: the mail has no such destination.
@@ -69,15 +75,20 @@ class MailMoves:
         dropped = self.ledgers.drop(mail.job, found.chunk, [0], Cell.WITHDRAWN)
         if dropped is None or not dropped.having(Cell.WITHDRAWN):
             return InFlight()
+        if not found.having(Cell.WITHDRAWN):
+            self._note(mail, Act.MAIL_DROPPED, by)
         return self._shown(job, dropped)
 
-    def reschedule(self, mail: StoredMail, key: str, at: Millis) -> MailDestination | InFlight | None:
+    def reschedule(
+        self, mail: StoredMail, key: str, at: Millis, *, by: str = SYSTEM
+    ) -> MailDestination | InFlight | None:
         """Have a destination that waits sent at another time.
 
         Args:
             mail: COMMITTED, as read.
             key: the destination's normalised address.
             at: Unix milliseconds, before the mail expires.
+            by: the actor, for the audit log.
 
         Returns:
             The destination as it is then. None: the mail has no such destination.
@@ -93,9 +104,15 @@ class MailMoves:
                 return InFlight()
             if moved.not_before == at:
                 self.recovery.point(job, moved)  # the pointer before may be delayed until the former time
+                if found.not_before != at:
+                    self._note(mail, Act.MAIL_HURRIED, by)
                 return self._shown(job, moved)
             found = moved
         return InFlight()
+
+    def _note(self, mail: StoredMail, act: Act, by: str) -> None:
+        now = int(self.clock.now() * 1000)
+        self.journal.write(audited(mail.namespace, now, mail.id, act, by))
 
     def _job(self, mail: StoredMail) -> Job | None:
         """Return the job of a mail; None before it is committed, and when the job has gone."""

@@ -52,6 +52,7 @@ class Office:
             works=FakeWorks(self.queue),
             hints=self.hints,
             secrets=FakeHookSecrets(),
+            journal=self.journal,
             clock=self.clock,
             local=False,
         )

@@ -17,6 +17,7 @@ from shared.engine.mails.moves import InFlight, MailMoves
 from shared.ports import FileFacts, Idempotency, Replay
 from tests.engine.mails.mail_world import BYTES, SENDER, MailWorld
 from tests.fakes.faults import When
+from tests.fakes.journal import FakeJournal
 from tests.fakes.world import ACCOUNT, credential
 
 ANN, BOB = "Ann@Example.org", "bob@example.net"
@@ -66,7 +67,7 @@ class Door:
             rules=RawRules(lambda name: self.limits[name], ("x-instructs",)),
             clock=w.clock,
         )
-        self.moves = MailMoves(w.records, w.ledgers, w.recovery, w.logs)
+        self.moves = MailMoves(w.records, w.ledgers, w.recovery, w.logs, FakeJournal(), w.clock)
 
     def asked(self, *to: AskedDestination | str, **changes: Any) -> AskedMail:
         some = [x if isinstance(x, AskedDestination) else AskedDestination(x) for x in to or (ANN, BOB)]

@@ -8,6 +8,7 @@ from shared.domain.mails.destination import DestinationEnd, DestinationState, Ma
 from shared.domain.mails.mail import StoredMail
 from shared.engine.mails.moves import MailMoves
 from tests.engine.mails.mail_world import MailWorld
+from tests.fakes.journal import FakeJournal
 
 ANN = "ann@example.org"
 LATER = Rejected("smtp_451", permanent=False, about_message=True)
@@ -18,7 +19,8 @@ TWO_DAYS = 50 * 3600
 
 
 def shown(world: MailWorld, mail: StoredMail) -> list[MailDestination]:
-    return list(MailMoves(world.records, world.ledgers, world.recovery, world.logs).show(mail, 0, 100))
+    moves = MailMoves(world.records, world.ledgers, world.recovery, world.logs, FakeJournal(), world.clock)
+    return list(moves.show(mail, 0, 100))
 
 
 def said(world: MailWorld, mail: StoredMail) -> tuple[str, str, str, str]:

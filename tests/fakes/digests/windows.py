@@ -4,9 +4,11 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from shared.domain.audit import Event
 from shared.domain.digests import window as rules
 from shared.domain.digests.window import DigestWindow, EventPart, Join, WindowState, place_of, shard_of
 from tests.fakes.faults import Atomic, Tap
+from tests.fakes.journal import FakeJournal
 
 ENDED = (WindowState.PROCESSED, WindowState.CANCELLED)
 
@@ -19,6 +21,7 @@ class FakeWindows:
         stored: parts by id.
         ids_kept: window → ids of its events, and until when they are kept.
         urgent: place and event id → window and when it closed.
+        journal: entries of windows that their owners ended.
     """
 
     def __init__(self, tap: Tap | None = None) -> None:
@@ -27,6 +30,7 @@ class FakeWindows:
         self.ids_kept: dict[str, tuple[bytes, int]] = {}
         self.urgent: dict[tuple[str, str], tuple[str, int]] = {}
         self.lock = threading.RLock()
+        self.journal = FakeJournal()
         self._atomic = Atomic("windows", self.lock, tap or Tap())
 
     def put_parts(self, parts: Sequence[EventPart]) -> None:
@@ -73,23 +77,31 @@ class FakeWindows:
 
         return self._atomic("join", step)
 
-    def close(self, window_id: str, now: int, *, early: bool = False) -> DigestWindow | None:
+    def close(
+        self, window_id: str, now: int, *, early: bool = False, event: Event | None = None
+    ) -> DigestWindow | None:
         def step() -> DigestWindow | None:
             there = self.items.get(window_id)
             if there is not None and there.state is WindowState.OPEN and (early or there.closes_at <= now):
                 self.items[window_id] = rules.closed(there, now, early=early)
+                self._note(event)
             return self.items.get(window_id)
 
         return self._atomic("close", step)
 
-    def cancel(self, window_id: str, now: int) -> DigestWindow | None:
+    def cancel(self, window_id: str, now: int, *, event: Event | None = None) -> DigestWindow | None:
         def step() -> DigestWindow | None:
             there = self.items.get(window_id)
             if there is not None and there.state is WindowState.OPEN:
                 self.items[window_id] = rules.cancelled(there, now)
+                self._note(event)
             return self.items.get(window_id)
 
         return self._atomic("cancel", step)
+
+    def _note(self, event: Event | None) -> None:
+        if event is not None:
+            self.journal.keep(event)
 
     # Keeping
 

@@ -1,15 +1,13 @@
 """Windows of events: those that are open, with counts and when they close, and those that became digests."""
 
-from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import urlencode
 
 from functions.console import lists
 from functions.console.call import Look
-from functions.console.pages.asking import Question, ask, done, noted
+from functions.console.pages.asking import Question, ask, done
 from functions.console.screen import PageRoute, absent, redirect
 from shared.domain.accounts import Scope
-from shared.domain.audit import Act
 from shared.domain.digests.window import DigestWindow, WindowState
 from shared.engine.intake.declined import Declined
 from shared.web.http import Answer
@@ -18,6 +16,14 @@ STATES: Final = tuple(state.value for state in WindowState)
 SECTION: Final = "Digests"
 MAX_KEY: Final = 400
 """Characters of a batch key that are looked at."""
+
+
+class WindowChange(Protocol):
+    """What is done with a window, in the name of `by`."""
+
+    def __call__(self, namespace: str, window_id: str, *, by: str) -> DigestWindow | Declined:
+        """Do it."""
+        ...
 
 
 def digests(look: Look) -> Answer:
@@ -54,12 +60,12 @@ def ask_to_cancel(look: Look) -> Answer:
 
 def close(look: Look) -> Answer:
     """Close a window now."""
-    return _change(look, look.services.desks.digests().desk.close, Act.WINDOW_CLOSED)
+    return _change(look, look.services.desks.digests().desk.close)
 
 
 def cancel(look: Look) -> Answer:
     """Cancel an open window."""
-    return _change(look, look.services.desks.digests().desk.cancel, Act.WINDOW_CANCELLED)
+    return _change(look, look.services.desks.digests().desk.cancel)
 
 
 def _ask(look: Look, window: DigestWindow, title: str, what: str, *, danger: bool = False) -> Answer:
@@ -69,10 +75,9 @@ def _ask(look: Look, window: DigestWindow, title: str, what: str, *, danger: boo
     return ask(look, Question(SECTION, title, window.events, what, label, _list_of(look, keys), fields, danger=danger))
 
 
-def _change(look: Look, change: Callable[[str, str], DigestWindow | Declined], act: Act) -> Answer:
+def _change(look: Look, change: WindowChange) -> Answer:
     window = _named(look)
-    done(change(window.namespace, window.id))
-    noted(look, act, window.namespace, window.id)
+    done(change(window.namespace, window.id, by=look.actor))
     return redirect(f"{look.home}{_list_of(look, lists.kind_of_keys(look))}")
 
 

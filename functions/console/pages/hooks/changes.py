@@ -4,11 +4,10 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
-from functions.console.pages.asking import Question, ask, done, noted
+from functions.console.pages.asking import Question, ask, done
 from functions.console.pages.hooks.view import COUNTED, HookRow, counted, named_delivery, named_hook
 from functions.console.screen import Denial, PageRoute, leave_for
 from shared.domain.accounts import Scope
-from shared.domain.audit import Act
 from shared.domain.hooks.delivery import DeliveryState
 from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import EVERY_KIND, HookFormat
@@ -90,8 +89,7 @@ def _switched(look: Look, *, disabled: bool) -> Answer:
 def test(look: Look) -> Answer:
     """Post a test event."""
     row = named_hook(look)
-    done(look.services.desks.hooks().test(row.endpoint))
-    noted(look, Act.HOOK_TESTED, row.endpoint.namespace, row.endpoint.id)
+    done(look.services.desks.hooks().test(row.endpoint, by=look.actor))
     return _back(look, row)
 
 
@@ -108,8 +106,7 @@ def replay(look: Look) -> Answer:
     if since is None:
         raise Denial(422, "This is no time", "Choose from when on deliveries are made again.")
     state = ENDED.get(look.form.get("state", ""))
-    done(look.services.desks.hooks().replay(row.endpoint, since, look.services.now, state))
-    noted(look, Act.HOOK_REPLAYED, row.endpoint.namespace, row.endpoint.id)
+    done(look.services.desks.hooks().replay(row.endpoint, since, look.services.now, state, by=look.actor))
     return _back(look, row)
 
 
@@ -117,8 +114,7 @@ def retry(look: Look) -> Answer:
     """Try a delivery now."""
     row = named_hook(look)
     tried = named_delivery(look, row)
-    done(look.services.desks.hooks().retry(row.endpoint, tried))
-    noted(look, Act.HOOK_RETRIED, row.endpoint.namespace, row.endpoint.id)
+    done(look.services.desks.hooks().retry(row.endpoint, tried, by=look.actor))
     return leave_for(look, f"hooks/{row.endpoint.id}/deliveries/{tried.name}")
 
 

@@ -4,10 +4,9 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
-from functions.console.pages.asking import Question, ask, noted
+from functions.console.pages.asking import Question, ask
 from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
-from shared.domain.audit import Act
 from shared.domain.ids import is_id
 from shared.domain.mails.destination import DestinationState, MailDestination
 from shared.domain.mails.mail import MailState, StoredMail
@@ -64,30 +63,28 @@ def ask_to_drop(look: Look) -> Answer:
 def drop(look: Look) -> Answer:
     """Take a destination out that waits."""
     found, key = _named(look), _key(look.form.get("address", ""))
-    return _moved(look, found, look.services.desks.mails().moves.drop(found, key), Act.MAIL_DROPPED)
+    return _moved(look, found, look.services.desks.mails().moves.drop(found, key, by=look.actor))
 
 
 def hurry(look: Look) -> Answer:
     """Have a destination that waits tried now."""
     found, key = _named(look), _key(look.form.get("address", ""))
-    moved = look.services.desks.mails().moves.reschedule(found, key, look.services.now)
-    return _moved(look, found, moved, Act.MAIL_HURRIED)
+    moves, by = look.services.desks.mails().moves, look.actor
+    return _moved(look, found, moves.reschedule(found, key, look.services.now, by=by))
 
 
-def _moved(look: Look, found: StoredMail, moved: MailDestination | InFlight | None, act: Act) -> Answer:
-    """Note what was done, and show the mail.
+def _moved(look: Look, found: StoredMail, moved: MailDestination | InFlight | None) -> Answer:
+    """Show a mail whose destination was moved.
 
     Args:
         look: the visit.
         found: the mail.
         moved: its destination; None: it has no such.
-        act: what was done.
     """
     if moved is None:
         raise absent("destination")
     if isinstance(moved, InFlight):
         raise IN_FLIGHT
-    noted(look, act, found.namespace, found.id)
     return leave_for(look, f"mails/{found.id}")
 
 

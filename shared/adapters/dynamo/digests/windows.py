@@ -3,11 +3,13 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
+from shared.adapters.dynamo import audit
 from shared.adapters.dynamo import keys as every
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import binary, n, s, text
 from shared.adapters.dynamo.digests import keys
 from shared.adapters.dynamo.digests.window_codec import part_value, window, window_item
+from shared.domain.audit import Event
 from shared.domain.digests.events import MAX_BYTES
 from shared.domain.digests.window import (
     LOOK_BACK_MS,
@@ -149,13 +151,16 @@ class DynamoWindows:
             return False, window(lost.item) if lost.item else None
         return True, None
 
-    def close(self, window_id: str, now: int, *, early: bool = False) -> DigestWindow | None:
+    def close(
+        self, window_id: str, now: int, *, early: bool = False, event: Event | None = None
+    ) -> DigestWindow | None:
         """Close a window if it is open and past its end, and return it as it is then stored; None: there is none.
 
         Args:
             window_id: the window.
             now: Unix milliseconds.
             early: also before its end.
+            event: kept in the same transaction, only if this call closes it.
         """
         sets = "SET #state = :to, closed_at = :now, #version = #version + :one"
         condition = "#state = :open"
@@ -165,14 +170,15 @@ class DynamoWindows:
             values[":due"] = s(every.aged(now, window_id))
         else:
             condition += " AND #closes_at <= :now"
-        return self._end(window_id, sets, condition, now, values)
+        return self._end(window_id, sets, condition, now, values, event)
 
-    def cancel(self, window_id: str, now: int) -> DigestWindow | None:
+    def cancel(self, window_id: str, now: int, *, event: Event | None = None) -> DigestWindow | None:
         """Cancel a window if it is open, and return it as it is then stored; None: there is none.
 
         Args:
             window_id: the window.
             now: Unix milliseconds.
+            event: kept in the same transaction, only if this call cancels it.
         """
         sets = "SET #state = :to, closed_at = :now, #version = #version + :one, open_pk = :slot, open_sk = :due"
         values = {
@@ -180,31 +186,48 @@ class DynamoWindows:
             ":slot": s(keys.end_slot(shard_of(window_id))),
             ":due": s(every.aged(now, window_id)),
         }
-        return self._end(window_id, sets, "#state = :open", now, values)
+        return self._end(window_id, sets, "#state = :open", now, values, event)
 
-    def _end(self, window_id: str, sets: str, condition: str, now: int, values: Item) -> DigestWindow | None:
+    def _end(
+        self, window_id: str, sets: str, condition: str, now: int, values: Item, event: Event | None
+    ) -> DigestWindow | None:
         if not is_window_id(window_id):
             return None
         values = {**values, ":now": n(now), ":one": n(1), ":open": s(WindowState.OPEN.value)}
+        if event is not None:
+            return self._end_with(window_id, self._updating(window_id, sets, condition, values), event)
         try:
             done = self._update(window_id, sets, condition, values, ReturnValues="ALL_NEW")
         except ConditionFailed as lost:
             return window(lost.item) if lost.item else None
         return window(done["Attributes"])
 
+    def _end_with(self, window_id: str, update: Item, event: Event) -> DigestWindow | None:
+        """End a window together with an entry; a transaction does not return what it stored, so it is read."""
+        actions = [{"Update": update}, *audit.puts(self._db, self._table, event)]
+        try:
+            self._db.call("transact_write_items", TransactItems=actions)
+        except Cancelled as lost:
+            if lost.codes[0] != "ConditionalCheckFailed":
+                raise
+            return window(lost.items[0]) if lost.items[0] else None
+        return self.get(window_id)
+
     def _update(self, window_id: str, sets: str, condition: str, values: Item, **more: str) -> Mapping[str, Any]:
-        answer: Mapping[str, Any] = self._db.call(
-            "update_item",
-            TableName=self._table,
-            Key=keys.window(window_id),
-            UpdateExpression=sets,
-            ConditionExpression=condition,
-            ExpressionAttributeNames={k: v for k, v in _NAMES.items() if k in sets or k in condition},
-            ExpressionAttributeValues=values,
-            ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            **more,
-        )
+        update = self._updating(window_id, sets, condition, values)
+        answer: Mapping[str, Any] = self._db.call("update_item", **update, **more)
         return answer
+
+    def _updating(self, window_id: str, sets: str, condition: str, values: Item) -> Item:
+        return {
+            "TableName": self._table,
+            "Key": keys.window(window_id),
+            "UpdateExpression": sets,
+            "ConditionExpression": condition,
+            "ExpressionAttributeNames": {k: v for k, v in _NAMES.items() if k in sets or k in condition},
+            "ExpressionAttributeValues": values,
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
 
 
 def _part_item(x: EventPart) -> Item:

@@ -1,0 +1,33 @@
+"""What an endpoint may name, when something may be posted to it, and whose log has what is done to it."""
+
+from collections.abc import Sequence
+
+from shared.domain.audit import EVERYONE
+from shared.domain.hooks.endpoint import DEPLOYMENT, EVERY_KIND, Endpoint
+from shared.domain.hooks.kinds import ACCOUNT_KINDS, DEPLOYMENT_KINDS
+from shared.engine.intake.declined import Decline, invalid
+
+
+def known_kinds(namespace: str, events: Sequence[str]) -> tuple[str, ...]:
+    """Return the kinds that are named, each once. Raises Decline if one of them is none.
+
+    Args:
+        namespace: whose endpoint it is.
+        events: as its owner named them.
+    """
+    known = DEPLOYMENT_KINDS if namespace == DEPLOYMENT else ACCOUNT_KINDS
+    for i, kind in enumerate(events):
+        if kind != EVERY_KIND and kind not in known:
+            raise invalid(f"events.{i}", f"There is no such kind. Known: *, {', '.join(sorted(known))}.")
+    return tuple(dict.fromkeys(events))
+
+
+def log_of(namespace: str) -> str:
+    """Return whose audit log has what is done to an endpoint."""
+    return EVERYONE if namespace == DEPLOYMENT else namespace
+
+
+def check_enabled(endpoint: Endpoint) -> None:
+    """Raise Decline if an endpoint is disabled."""
+    if endpoint.disabled_at:
+        raise Decline("hook_disabled")
