@@ -151,6 +151,7 @@ def _show(running: Cloud) -> None:
     say(f"Docs       {running.api}/docs")
     say(f"Inbox      {running.env['SIMULATOR_URL']}/")
     say(f"Settings   {running.paths.env}")
+    say("Commands   .venv/bin/posthaste")
 
 
 def _forget_the_developers_aws() -> None:

@@ -164,6 +164,7 @@ def test_operators_find_an_account_and_pause_it_after_a_question(console: Consol
     console.api.accepted(("a@example.org",))
     console.sign_in(OLGA)
     assert {console.account, other} <= set(re.findall(r"<small>(acc_\w+)</small>", shown(console, "")))
+    assert "invite your login" not in shown(console, ""), "who sees every account needs no invitation"
     assert re.findall(r"<small>(acc_\w+)</small>", shown(console, "?name=oTH")) == [other]
     assert re.findall(r"<small>(acc_\w+)</small>", shown(console, f"?name={other}")) == [other]
     assert "No such accounts" in shown(console, "?name=zzz")

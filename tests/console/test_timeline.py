@@ -1,5 +1,6 @@
 """The timeline of a message, and its links to the simulator's inbox where there is one."""
 
+import re
 from dataclasses import replace
 
 from shared.domain.jobs.outcomes import Rejected
@@ -37,3 +38,32 @@ def test_without_a_simulator_there_is_no_link(console: Console) -> None:
     job = console.api.logged(("ann@example.org",))
     console.member()
     assert "inbox" not in console.shown(f"/jobs/{job}/messages/0.0")
+
+
+def test_a_provider_s_words_come_after_the_attempt_that_they_are_about(console: Console) -> None:
+    """Words have whole seconds, so theirs is before the answer's moment; and the provider's clock may be late."""
+    world = console.api.world
+    job = console.api.logged(("ann@example.org",))
+    line = console.services.logs.line(world.job(job), 0, 0)
+    assert line is not None
+    (attempt,) = line.attempts
+    early = attempt.at_ms // 1000 - 2
+    world.track(attempt.credential_id, *(world.word(job, 0, word, at=early) for word in ("accepted", "delivered")))
+    world.settle()
+    console.member()
+    page = console.shown(f"/jobs/{job}/messages/0.0")
+    assert re.findall(r"<p><b>([^<]+)</b>", page) == ["taken by Posthaste", "accepted", "confirmed", "delivered"]
+
+
+def test_lists_of_messages_name_the_credentials_that_tried_them(console: Console) -> None:
+    world = console.api.world
+    world.providers["one"].script("moved@example.org", [Rejected("busy", permanent=False)])
+    world.providers["two"].script("moved@example.org", [Rejected("busy", permanent=False)])
+    job = console.api.logged(("moved@example.org",))
+    line = console.services.logs.line(world.job(job), 0, 0)
+    assert line is not None
+    tried = dict.fromkeys(attempt.credential_id for attempt in line.attempts)
+    assert len(tried) > 1
+    console.member()
+    for path in (f"/jobs/{job}/messages", "/messages?recipient=moved@example.org"):
+        assert f"<td>{' → '.join(tried)}</td>" in console.shown(path)

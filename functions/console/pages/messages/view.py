@@ -8,7 +8,9 @@ from shared.domain.jobs.job import Job
 from shared.domain.times import Millis
 from shared.engine.reports.message_log import LogLine
 
-GOOD: Final = frozenset({"accepted", "delivered", "opened", "clicked"})
+CONFIRMED: Final = "confirmed"
+"""The provider says again what its answer was: it has accepted the message."""
+GOOD: Final = frozenset({"accepted", CONFIRMED, "delivered", "opened", "clicked"})
 TAKEN: Final = frozenset({"accepted", "unknown"})
 BAD: Final = frozenset({"refused", "invalid", "bounced", "dropped", "failed", "complained"})
 
@@ -39,17 +41,22 @@ class Moment:
 
 
 def moments(job: Job, line: LogLine) -> Sequence[Moment]:
-    """Return what happened to a message, oldest first."""
-    found = [Moment(job.created_at, "taken by Posthaste")]
+    """Return what happened to a message, oldest first.
+
+    A provider's words have whole seconds, of its own clock: none comes before the attempt that it is about.
+    """
+    taken = Moment(job.created_at, "taken by Posthaste")
+    found = [(taken.at, taken)]
     for a in line.attempts:
         said = a.provider_message_id
         ref = f"{job.id}-{line.message.replace('.', '-')}-{a.n}" if a.outcome in TAKEN else ""
         what = a.outcome.replace("_", " ")
-        found.append(Moment(a.at_ms, what, a.credential_id, a.code, _tone(a.outcome), a.n, said, ref))
-        found += [
-            Moment(w.at * 1000, str(w.word), a.credential_id, w.code or "", _tone(str(w.word)), a.n) for w in a.words
-        ]
-    return sorted(found, key=lambda x: (x.at, x.attempt))
+        found.append((a.at_ms, Moment(a.at_ms, what, a.credential_id, a.code, _tone(a.outcome), a.n, said, ref)))
+        for w in a.words:
+            word = CONFIRMED if a.outcome == w.word == "accepted" else str(w.word)
+            moment = Moment(w.at * 1000, word, a.credential_id, w.code or "", _tone(word), a.n)
+            found.append((max(moment.at, a.at_ms), moment))
+    return [moment for _, moment in sorted(found, key=lambda x: x[0])]
 
 
 def _tone(word: str) -> str:
