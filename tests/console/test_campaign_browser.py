@@ -113,7 +113,7 @@ def test_a_list_of_two_thousand_is_sent_by_clicking(
         assert "nobody" in browser.text("#problems ~ .scroll")
         browser.until(lambda: "Good morning, Person 0" in shown(browser, "h1"), "the first row is not shown")
         assert browser.script("return document.getElementById('zone').value") == "Australia/Sydney"
-        browser.click("//button[.='Go on to the summary']")
+        browser.click("//button[.='Continue to the summary']")
         browser.shows("Send 2,000 messages?")
         browser.click("//button[.='Send 2,000 messages']")
         browser.shows("The garden letter")
@@ -205,7 +205,7 @@ def test_without_scripts_a_small_list_is_pasted_and_sent(console: Console, monke
         browser.shows("October")
         console.api.lists.read()
         go(browser, f"{account}/campaigns/{campaign}")
-        browser.click("//button[.='Go on to the summary']")
+        browser.click("//button[.='Continue to the summary']")
         browser.shows("Send 1 message?")
         browser.click("//button[.='Send 1 message']")
         browser.find("#live")

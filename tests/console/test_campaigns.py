@@ -206,7 +206,7 @@ def test_a_viewer_and_other_accounts_send_nothing(console: Console) -> None:
         assert console.get(f"/{other}/campaigns/{campaign}{path}").status == 404, path
     console.member(Identity("github", "2", "ben"), Role.VIEWER)
     page = console.shown(f"/campaigns/{campaign}")
-    for word in ("Go on to the summary", "Change the message", "Send the test", 'id="upload"'):
+    for word in ("Continue to the summary", "Change the message", "Send the test", 'id="upload"'):
         assert word not in page
     for action in ("send", "test", "paste", "sample", "uploads", "withdraw", "delete", "edit"):
         assert console.post(f"/{console.account}/campaigns/{campaign}/{action}").status == 403

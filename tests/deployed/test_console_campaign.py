@@ -54,7 +54,7 @@ def test_a_newcomer_sends_the_sample_in_six_clicks(browser: Browser, api: Api) -
     browser.click("//button[.='Create campaign']")  # 3
     browser.click("//button[.='Use the sample list']")  # 4
     comes_to_show(browser, ".state", "10 messages wait for your word")
-    browser.click("//button[.='Go on to the summary']")  # 5
+    browser.click("//button[.='Continue to the summary']")  # 5
     browser.click("//button[.='Send 10 messages']")  # 6
     job = job_of(browser)
     comes_to_show(browser, "#live .badge", "sent")
@@ -77,7 +77,7 @@ def test_a_list_of_two_thousand_goes_straight_to_the_bucket_and_to_each_once(
     browser.enter("iframe.mail")
     assert "Good morning, Person 0" in browser.text("h1")
     browser.do("POST", "/frame", {"id": None})
-    browser.click("//button[.='Go on to the summary']")
+    browser.click("//button[.='Continue to the summary']")
     browser.click("//button[.='Send 2,000 messages']")
     job = job_of(browser)
     comes_to_show(browser, "#live .badge", "sent")
