@@ -1,6 +1,7 @@
 """Pages from templates: escaped, with the headers that let a page do nothing but what it is made for."""
 
 import gzip
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cached_property
@@ -9,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from functions.console.assets import Assets
 from functions.console.menu import menu
@@ -20,6 +21,7 @@ from shared.web.http import Answer
 TEMPLATES: Final = Path(__file__).with_name("templates")
 GZIP_LEVEL: Final = 6
 """A page of 50 KB takes a millisecond."""
+_PARTS: Final = re.compile(r"(?<=[/@.])(?=\w)")
 HTML: Final = "text/html; charset=utf-8"
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -56,7 +58,7 @@ class Pages:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        made.filters |= {"time": shown_time, "number": shown_number}
+        made.filters |= {"time": shown_time, "number": shown_number, "parted": parted}
         return made
 
     def page(
@@ -114,3 +116,8 @@ def shown_time(ms: int) -> Markup:
 def shown_number(value: float) -> str:
     """Return a number as people read it: 1,234,567."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def parted(text: str) -> Markup:
+    """Return a heading that breaks between the parts of an address, where one line is too short for it."""
+    return Markup("<wbr>").join(escape(part) for part in _PARTS.split(text))

@@ -52,12 +52,12 @@ class HookRoom:
         now = self.clock.ms
         waiting = HookDelivery(event, name, "job.logged", now, now, data="{}")
         self.queue.add(name, [waiting], wake=now)
-        return self.end(waiting, state, 500)
+        return self.end(waiting, state, 200 if state is DeliveryState.DELIVERED else 500)
 
     def end(self, waiting: HookDelivery, state: DeliveryState, status: int) -> HookDelivery:
         """End a delivery."""
-        now = self.clock.ms
-        done = ended(attempted(waiting, HookAttempt(now, status, 12, "Oops")), state, now)
+        now, said = self.clock.ms, "Oops" if state is DeliveryState.FAILED else ""
+        done = ended(attempted(waiting, HookAttempt(now, status, 12, said)), state, now)
         self.queue.settle([(waiting, done)])
         return done
 

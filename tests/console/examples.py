@@ -12,6 +12,7 @@ from datetime import date
 from random import Random
 from typing import Any, Final
 from unittest.mock import patch
+from urllib.parse import quote
 
 from functions.console.pages.campaigns import samples
 from functions.console.screens import ROUTES
@@ -73,6 +74,12 @@ class Example:
     @property
     def account(self) -> str:
         return self.console.account
+
+    @property
+    def member(self) -> str:
+        """The id of a member."""
+        (found, _), *_ = self.console.services.people.members(self.account)
+        return found.id
 
 
 OLGA: Final = Identity("github", "2", "Olga", "Olga Keeper")
@@ -253,24 +260,26 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "messages of a job": lambda x: (f"{x.account}/jobs/{x.sent}/messages",),
     "message": lambda x: (f"{x.account}/jobs/{x.sent}/messages/{x.moved}",),
     "messages": lambda x: (f"{x.account}/messages", f"{x.account}/messages?recipient=ada.adler0%40example.org"),
-    "campaigns": lambda x: (f"{x.account}/campaigns",),
+    "campaigns": lambda x: (f"{x.account}/campaigns", f"{x.account}/campaigns?state=sent"),
     "write a campaign": lambda x: tuple(f"{x.account}/campaigns/new?{q}" for q in ("sample=1", "channel=sms")),
     "campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}", f"{x.account}/campaigns/{x.draft}"),
     "change a campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}/edit",),
     "ask to delete a campaign": lambda x: (f"{x.account}/campaigns/{x.draft}/delete",),
     "ask to withdraw a list": lambda x: (f"{x.account}/campaigns/{x.campaign}/withdraw",),
     "ask to send a campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}/send",),
-    "templates": lambda x: (f"{x.account}/templates",),
+    "templates": lambda x: (f"{x.account}/templates", f"{x.account}/templates?channel=sms"),
     "write a template": lambda x: (f"{x.account}/templates/new?sample=1",),
     "template": lambda x: (f"{x.account}/templates/{x.template}",),
     "versions compared": lambda x: (f"{x.account}/templates/{x.template}/compare",),
     "change a template": lambda x: (f"{x.account}/templates/{x.template}/edit",),
     "ask to delete a template": lambda x: (f"{x.account}/templates/{x.template}/delete",),
-    "members": lambda x: (f"{x.account}/members",),
-    "senders": lambda x: (f"{x.account}/senders",),
+    "members": lambda x: (f"{x.account}/members", f"{x.account}/members?role=viewer"),
+    "ask to remove a member": lambda x: (f"{x.account}/members/remove?user={quote(x.member)}",),
+    "ask to withdraw an invitation": lambda x: (f"{x.account}/members/withdraw?login=ben",),
+    "senders": lambda x: (f"{x.account}/senders", f"{x.account}/senders?state=proven"),
     "sender": lambda x: (f"{x.account}/senders/news.example.net",),
     "ask to give up a domain": lambda x: (f"{x.account}/senders/news.example.net/give-up",),
-    "suppressions": lambda x: (f"{x.account}/suppressions", f"{x.account}/suppressions?list=texts"),
+    "suppressions": lambda x: (f"{x.account}/suppressions", f"{x.account}/suppressions?list=campaigns"),
     "ask to lift a suppression": lambda x: (f"{x.account}/suppressions/lift?address=live%40example.org&list=all",),
     "digests": lambda x: (f"{x.account}/digests", f"{x.account}/digests?state=cancelled"),
     "ask to close a window": lambda x: (f"{x.account}/digests/{x.window}/close",),

@@ -109,7 +109,7 @@ def test_a_list_of_two_thousand_is_sent_by_clicking(
         browser.reads(".state", "The list is being read")
         assert [name.partition("/")[0] for name in files.files.items] == ["uploads"]
         console.api.lists.read()
-        browser.reads(".state", "2,000 messages wait for your word")
+        browser.reads(".state", "2,000 messages to send")
         assert "nobody" in browser.text("#problems ~ .scroll")
         browser.until(lambda: "Good morning, Person 0" in shown(browser, "h1"), "the first row is not shown")
         assert browser.script("return document.getElementById('zone').value") == "Australia/Sydney"

@@ -36,7 +36,7 @@ def test_a_newcomer_sends_the_sample_in_six_clicks(console: Console) -> None:
     assert console.post(f"{there}/{campaign}/sample").status == 303  # 4
     assert "data-live" in console.shown(f"/campaigns/{campaign}")
     console.api.lists.read()
-    assert "10 messages wait for your word" in console.shown(f"/campaigns/{campaign}")
+    assert "10 messages to send" in console.shown(f"/campaigns/{campaign}")
     summary = console.shown(f"/campaigns/{campaign}/send?when=now&rate=")  # 5
     assert "Send 10 messages?" in summary
     assert "1 not valid" in summary
@@ -81,7 +81,7 @@ def test_a_list_is_checked_and_its_bad_rows_can_be_downloaded(console: Console) 
     console.member(role=Role.SENDER)
     campaign = with_list(console, ROWS + "=cmd()|x,Eve\r\n")
     page = console.shown(f"/campaigns/{campaign}")
-    assert "2 messages wait for your word" in page
+    assert "2 messages to send" in page
     assert "Rows that are not sent" in page
     assert "nobody" in page
     got = console.get(f"/{console.account}/campaigns/{campaign}/problems.csv")

@@ -120,7 +120,7 @@ def test_deliveries_filter_page_and_show_their_attempts(console: Console, clock:
     failed += console.shown(f"/hooks/{name}{rest[1]}".replace("&amp;", "&"))
     assert len(set(re.findall(r"(evt_\d+)</small>", failed))) == 27
     assert "No such deliveries" in console.shown(f"/hooks/{name}?state=pending")
-    one = console.shown(f"/hooks/{name}/deliveries/{links[0]}")
+    one = console.shown(f"/hooks/{name}/deliveries/{links[1]}")
     assert "Oops" in one
     assert "12 ms" in one
     assert console.get(f"/{console.account}/hooks/{name}/deliveries/1.evt_none").status == 404

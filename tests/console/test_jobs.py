@@ -43,7 +43,8 @@ def test_the_list_filters_and_pages_through_every_job(console: Console) -> None:
 def test_the_list_finds_jobs_by_what_became_of_their_messages(console: Console) -> None:
     sent = console.api.logged(("a@example.org",))
     world = console.api.world
-    world.providers["one"].script("b@example.org", [Rejected("mailbox_gone", permanent=True)])
+    for credential in ("one", "two"):
+        world.providers[credential].script("b@example.org", [Rejected("mailbox_gone", permanent=True)])
     failed = console.api.logged(("b@example.org",))
     waiting = console.api.accepted(("c@example.org",))
     console.member()

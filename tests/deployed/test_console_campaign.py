@@ -53,7 +53,7 @@ def test_a_newcomer_sends_the_sample_in_six_clicks(browser: Browser, api: Api) -
         browser.click("//a[.='Start with a sample']")  # 2
     browser.click("//button[.='Create campaign']")  # 3
     browser.click("//button[.='Use the sample list']")  # 4
-    comes_to_show(browser, ".state", "10 messages wait for your word")
+    comes_to_show(browser, ".state", "10 messages to send")
     browser.click("//button[.='Continue to the summary']")  # 5
     browser.click("//button[.='Send 10 messages']")  # 6
     job = job_of(browser)
@@ -71,7 +71,7 @@ def test_a_list_of_two_thousand_goes_straight_to_the_bucket_and_to_each_once(
     browser.do("POST", "/url", {"url": f"{browser.do('GET', '/url')}/campaigns/new?sample=1"})
     browser.click("//button[.='Create campaign']")
     browser.do("POST", f"{browser.find('#file')}/value", {"text": str(file)})
-    comes_to_show(browser, ".state", "2,000 messages wait for your word")
+    comes_to_show(browser, ".state", "2,000 messages to send")
     assert "nobody" in browser.text("#problems ~ .scroll")
     browser.enter("#preview")
     browser.enter("iframe.mail")

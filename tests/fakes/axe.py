@@ -1,4 +1,4 @@
-"""What every page is held to in a browser: axe-core's rules, nothing cut off, and targets that a finger meets."""
+"""What every page is held to in a browser: axe-core, nothing cut off or too close, and targets that a finger meets."""
 
 from pathlib import Path
 from typing import Final
@@ -28,6 +28,21 @@ return Array.from(document.querySelectorAll("main *")).filter(e => {
 }).map(e => e.outerHTML.slice(0, 200));
 """
 """What is cut off without a sign, and cannot be scrolled to."""
+SPILT: Final = """
+const texts = "main :is(h1, h2, h3, p, dt, dd, tbody th, td, li, label, button, .button)";
+return Array.from(document.querySelectorAll(texts))
+  .filter(e => e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === "visible")
+  .map(e => e.outerHTML.slice(0, 200));
+"""
+"""What shows text beyond its own edge."""
+CLOSE: Final = """
+return Array.from(document.querySelectorAll("main > section")).filter(e => {
+  const before = e.previousElementSibling;
+  const gap = before && e.getBoundingClientRect().top - before.getBoundingClientRect().bottom;
+  return before && before.checkVisibility() && e.checkVisibility() && gap > -1 && gap < 15.5;
+}).map(e => e.outerHTML.slice(0, 200));
+"""
+"""Parts of a page that touch what is above them."""
 
 
 def violations(browser: Browser, css: str = "html") -> list[str]:
@@ -49,6 +64,8 @@ def assert_accessible(browser: Browser, width: int, where: str = "") -> None:
     assert wide <= width, f"{where}: WCAG 2.2, 1.4.10: nothing to scroll sideways"
     assert browser.script(TARGETS) == [], where
     assert browser.script(CUT) == [], where
+    assert browser.script(SPILT) == [], where
+    assert browser.script(CLOSE) == [], where
     assert violations(browser) == [], where
 
 

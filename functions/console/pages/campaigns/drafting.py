@@ -22,6 +22,7 @@ from shared.ports import Idempotency
 from shared.web.problems import CODES
 from shared.web.sessions import FORM_FIELD
 
+CHANNEL_NAMES: Final = tuple(CHANNELS)
 MAX_NAME: Final = 100
 """Characters of a campaign's or a template's name."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")

@@ -7,6 +7,7 @@ from functions.console import lists
 from functions.console.call import Look
 from functions.console.pages.campaigns import samples, sending, uploads
 from functions.console.pages.campaigns.drafting import (
+    CHANNEL_NAMES,
     Written,
     Wrong,
     again,
@@ -21,24 +22,43 @@ from functions.console.pages.campaigns.drafting import (
     written,
 )
 from functions.console.pages.campaigns.previewing import ShownMessage, form_page, frame, shown
-from functions.console.pages.campaigns.view import conflict, current, in_the_way, owned, rows, stored_template, word
+from functions.console.pages.campaigns.view import (
+    WORDS,
+    conflict,
+    current,
+    in_the_way,
+    owned,
+    rows,
+    stored_template,
+    word,
+)
 from functions.console.screen import PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
+from shared.domain.channels.lookup import channel_of
 from shared.domain.ids import new_id
 from shared.engine.campaigns.campaigns import Refused
 from shared.engine.intake.declined import Declined
 from shared.ports import Mismatch, Replay
 from shared.web.http import Answer
 
+STATES: Final = tuple(dict.fromkeys(WORDS.values()))
 SHOWN_DIGITS: Final = 5
 """Of the number of a recipient whose message is shown."""
 
 
 def campaigns(look: Look) -> Answer:
     """Show a page of the account's campaigns, newest first."""
+    state, channel = lists.chosen(look, "state", STATES), lists.chosen(look, "channel", CHANNEL_NAMES)
     found, after = rows(look, lists.place(look), lists.PAGE)
-    context = {"rows": found, "paging": lists.paging(look, after)}
+    context = {
+        "rows": [x for x in found if state in ("", x.state) and channel in ("", x.campaign.channel)],
+        "state": state,
+        "states": STATES,
+        "channel": channel,
+        "channels": CHANNEL_NAMES,
+        "paging": lists.paging(look, after, state=state, channel=channel),
+    }
     return look.services.pages.page(look, "campaigns/campaigns.html", context)
 
 
@@ -55,7 +75,8 @@ def campaign(look: Look) -> Answer:
         "campaign": found,
         "state": word(found, jobs, fits=not found.missing),
         "sender": shown_mailbox(found.message.sender),
-        "label": label(written({"channel": found.channel}).by),
+        "label": label(channel_of(found.channel)),
+        "rich": channel_of(found.channel).rich,
         "list": view,
         "obstacles": in_the_way(look, found, view),
         "jobs": sent,

@@ -1,24 +1,62 @@
 """Members of an account: who they are, who is invited, and what adds and removes them."""
 
+from dataclasses import dataclass
 from typing import Final
 
+from functions.console import lists
 from functions.console.call import Look
-from functions.console.screen import Denial, PageRoute, leave_for
+from functions.console.pages.asking import Question, ask
+from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.people import Role, is_login
 from shared.web.http import Answer
 
+SECTION: Final = "Members"
 ROLES: Final = tuple(role.value for role in Role)
 NO_LOGIN: Final = Denial(422, "This is no login", "Type the name by which the person signs in, as in octocat.")
 OWN_ROLE: Final = Denial(409, "You cannot change your own role", "Ask another admin of the account to do it.")
 YOURSELF: Final = Denial(409, "You cannot remove yourself", "Ask another admin of the account to do it.")
 
 
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """A member, or a login that is invited.
+
+    Attributes:
+        login: at the provider.
+        name: of the person.
+        role: in the account.
+        user: the member's id; empty: invited.
+        seen_at: when they signed in last, Unix milliseconds.
+    """
+
+    login: str
+    name: str
+    role: str
+    user: str = ""
+    seen_at: int = 0
+
+
 def members(look: Look) -> Answer:
-    """Show the account's members, and those who are invited."""
+    """Show a page of the account's members, and of those who are invited."""
+    role, rows = lists.chosen(look, "role", ROLES), _rows(look)
+    shown, after = lists.cut(look, [x for x in rows if role in ("", x.role)])
+    context = {
+        "rows": shown,
+        "any": bool(rows),
+        "role": role,
+        "roles": ROLES,
+        "provider": look.services.provider,
+        "paging": lists.paging(look, after, role=role),
+    }
+    return look.services.pages.page(look, "members/members.html", context)
+
+
+def _rows(look: Look) -> list[MemberRow]:
     people = look.services.people
-    context = {"members": people.members(look.account), "waiting": people.waiting(look.account), "roles": ROLES}
-    return look.services.pages.page(look, "members/members.html", {**context, "provider": look.services.provider})
+    members = ((user, found.role.value) for user, found in people.members(look.account))
+    rows = [MemberRow(user.login, user.name or user.login, role, user.id, user.seen_at) for user, role in members]
+    return rows + [MemberRow(login, login, role.value) for login, role in people.waiting(look.account)]
 
 
 def invite(look: Look) -> Answer:
@@ -38,6 +76,17 @@ def invite(look: Look) -> Answer:
     return _back(look)
 
 
+def ask_to_withdraw(look: Look) -> Answer:
+    """Ask whether an invitation is taken back."""
+    login = look.request.query.get("login", "")
+    found = next((x for x in _rows(look) if x.login == login and not x.user), None)
+    if found is None:
+        raise absent("invitation")
+    what = f"invitation, as {found.role}, is taken back. When {found.login} signs in, this account is not there."
+    title, fields = f"Withdraw the invitation of {found.login}?", {"login": found.login}
+    return ask(look, Question(SECTION, title, 1, what, "Withdraw", _back_to(look), fields))
+
+
 def withdraw(look: Look) -> Answer:
     """Take an invitation back."""
     login = look.form.get("login", "")
@@ -46,6 +95,18 @@ def withdraw(look: Look) -> Answer:
     provider = look.services.console.provider
     look.services.people.withdraw(provider, login, look.account, by=look.actor)
     return _back(look)
+
+
+def ask_to_remove(look: Look) -> Answer:
+    """Ask whether a member is removed."""
+    user = look.request.query.get("user", "")
+    if user == look.who.person.user.id:
+        raise YOURSELF
+    found = next((x for x in _rows(look) if user and x.user == user), None)
+    if found is None:
+        raise absent("member")
+    what = f"member, {found.login} with the role {found.role}, is out with their next page. What they sent goes on."
+    return ask(look, Question(SECTION, f"Remove {found.name}?", 1, what, "Remove", _back_to(look), {"user": user}))
 
 
 def remove(look: Look) -> Answer:
@@ -62,10 +123,16 @@ def _back(look: Look) -> Answer:
     return leave_for(look, "members")
 
 
+def _back_to(look: Look) -> str:
+    return f"{look.account}/members"
+
+
 _PATH: Final = "/console/{account}/members"
 ROUTES: Final = (
     PageRoute("GET", _PATH, "members", members),
     PageRoute("POST", f"{_PATH}/invite", "invite a member", invite, Scope.ADMIN),
+    PageRoute("GET", f"{_PATH}/withdraw", "ask to withdraw an invitation", ask_to_withdraw, Scope.ADMIN),
     PageRoute("POST", f"{_PATH}/withdraw", "withdraw an invitation", withdraw, Scope.ADMIN),
+    PageRoute("GET", f"{_PATH}/remove", "ask to remove a member", ask_to_remove, Scope.ADMIN),
     PageRoute("POST", f"{_PATH}/remove", "remove a member", remove, Scope.ADMIN),
 )

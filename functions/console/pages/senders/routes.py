@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from functions.console import lists
 from functions.console.call import Look
 from functions.console.pages.asking import Question, ask
 from functions.console.screen import Denial, PageRoute, absent, redirect
@@ -14,6 +15,7 @@ from shared.ports import DnsUnanswered
 from shared.web.http import Answer
 
 SECTION: Final = "Senders"
+STATES: Final = ("granted", "proven", "pending")
 MAX_DOMAIN: Final = 253
 NO_DOMAIN: Final = Denial(422, "This is no domain", "Type a domain without an address, as in news.example.com.")
 TOO_MANY: Final = Denial(
@@ -38,7 +40,10 @@ def senders(look: Look) -> Answer:
     granted = look.services.accounts.list_senders(look.account)
     rows = [SenderRow(sender, "granted") for sender in granted]
     rows += [_row(claim) for claim in room.claims.list(look.account) if claim.domain not in granted]
-    return look.services.pages.page(look, "senders/senders.html", {"rows": rows})
+    state = lists.chosen(look, "state", STATES)
+    shown, after = lists.cut(look, [x for x in rows if state in ("", x.state)])
+    context = {"rows": shown, "state": state, "states": STATES, "paging": lists.paging(look, after, state=state)}
+    return look.services.pages.page(look, "senders/senders.html", {**context, "any": bool(rows)})
 
 
 def add(look: Look) -> Answer:

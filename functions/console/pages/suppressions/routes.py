@@ -100,7 +100,7 @@ def ask_to_lift(look: Look) -> Answer:
         section="Suppressions",
         title=f"Send to {found.address} again?",
         count=1,
-        what=f"address leaves the list “{reach.kind.value}”, on which it is because of: {found.reason}.",
+        what=f"address leaves the list “{reach.kind.value}”. It was put there for this reason: {found.reason}.",
         label="Lift the suppression",
         back=f"{look.account}/suppressions?{urlencode({'list': reach.kind.value, 'keys': keys})}",
         fields={**named, "keys": keys},

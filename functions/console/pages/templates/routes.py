@@ -6,6 +6,7 @@ from typing import Final
 from functions.console import lists
 from functions.console.call import Look
 from functions.console.pages.campaigns.drafting import (
+    CHANNEL_NAMES,
     Written,
     Wrong,
     again,
@@ -22,6 +23,7 @@ from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act, Event, audited
 from shared.domain.campaigns.campaign import MAX_VERSIONS, Message, StoredTemplate
+from shared.domain.channels.lookup import channel_of
 from shared.domain.ids import new_id
 from shared.ports import Mismatch, Replay, Retriable
 from shared.web.http import Answer
@@ -35,9 +37,14 @@ FULL: Final = Denial(409, "The template has too many versions", f"It has {MAX_VE
 
 def templates(look: Look) -> Answer:
     """Show a page of the account's templates, newest first."""
-    store = look.services.campaigns().campaigns.templates
+    store, channel = look.services.campaigns().campaigns.templates, lists.chosen(look, "channel", CHANNEL_NAMES)
     found, after = store.page(look.account, after=lists.place(look), limit=lists.PAGE)
-    context = {"templates": found, "paging": lists.paging(look, after)}
+    context = {
+        "templates": [x for x in found if channel in ("", x.channel)],
+        "channel": channel,
+        "channels": CHANNEL_NAMES,
+        "paging": lists.paging(look, after, channel=channel),
+    }
     return look.services.pages.page(look, "stored/templates.html", context)
 
 
@@ -50,6 +57,7 @@ def template(look: Look) -> Answer:
     versions = store.versions(latest.id, before=before, limit=lists.PAGE)
     more = versions[-1].version if versions and versions[-1].version > 1 else 0
     context = {"latest": latest, "template": found, "versions": versions, "next": more, "texts": found.variants.texts}
+    context["rich"] = channel_of(found.channel).rich
     return look.services.pages.page(look, "stored/template.html", context, headers=SHOWING)
 
 
