@@ -15,7 +15,7 @@ from typing import Any, Final
 import boto3
 from botocore.exceptions import ClientError
 
-from infra.local import emulator, processes, sign_in
+from infra.local import emulator, processes, sign_in, unpacked
 from infra.local.console import LocalCloudError
 from infra.local.paths import ROOT, Paths
 from shared.providers.needs import Transport, needs_of
@@ -119,7 +119,9 @@ def prepare(paths: Paths, port: int, context: Sequence[str], mark: str) -> None:
             jobs.append(pool.submit(_cdk, paths, port, "bootstrap", target, folder=paths.home))
         for job in jobs:
             job.result()
-    synthesised.write_text(mark, encoding="utf-8")
+    if _read(synthesised) != mark:
+        unpacked.move(paths)
+        synthesised.write_text(mark, encoding="utf-8")
 
 
 def deploy(paths: Paths, port: int) -> None:

@@ -24,7 +24,7 @@ KEY: Final = "test"
 """The emulator's root user; every other caller is judged by IAM."""
 START_SECONDS: Final = 30.0
 UNPACKED: Final = "ministack-lambda-*"
-"""Folders with the asset, 87 MB each, that the emulator leaves behind of every process that is killed or cut short."""
+"""Folders that the emulator leaves behind of every process that is killed or cut short."""
 
 
 def plain_environment(paths: Paths) -> dict[str, str]:
@@ -105,10 +105,7 @@ def begin(paths: Paths) -> Process:
 
 
 def end(paths: Paths, process: Process) -> None:
-    """Stop the emulator with its functions, and remove the copies of the asset that each of them unpacked.
-
-    A process of its own removes them, with low priority: there are hundreds of thousands of files after many functions.
-    """
+    """Stop the emulator with its functions, and remove what each of them unpacked, by a process of low priority."""
     processes.stop(paths, process)
     unpacked = [str(folder) for folder in (paths.home / "tmp").glob(UNPACKED)]
     if unpacked:

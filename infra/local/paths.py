@@ -10,7 +10,8 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 ENV_LOCAL: Final = "POSTHASTE_LOCAL"
 """Names the folder; also the mark that tells our processes from others' (see `processes`)."""
 
-
+ENV_CLOUDS: Final = "POSTHASTE_CLOUDS"
+"""Names the folders of all clouds that a command was started with, as PATH names its folders."""
 EXPORT: Final = "export "
 """Begins each line of the settings: a shell that reads them hands them on to what it starts."""
 
@@ -52,6 +53,11 @@ class Paths:
         return self.home / "cdk.out"
 
     @property
+    def code(self) -> Path:
+        """The functions' code, a folder for each version."""
+        return self.home / "code"
+
+    @property
     def demo(self) -> Path:
         """What the demo measured."""
         return self.home / "demo.json"
@@ -69,6 +75,11 @@ class Paths:
 def paths() -> Paths:
     """Return the files of the cloud that this process is about."""
     return Paths((ROOT / os.environ.get(ENV_LOCAL, ".local")).resolve())
+
+
+def several(first: Paths, count: int) -> list[Paths]:
+    """Return the files of so many clouds: one, and others beside it."""
+    return [first, *(Paths(first.home.with_name(f"{first.home.name}-{n}")) for n in range(2, count + 1))]
 
 
 def read_env(file: Path) -> dict[str, str]:

@@ -145,7 +145,7 @@ class Inside:
     def start(self, credential: str, workers: int) -> None:
         """Have so many worker processes of a lane's sender started, by invocations that bring no work; give them room.
 
-        The emulator unpacks the whole asset for each of them, which takes 5 to 20 s. On AWS one starts within 2 s.
+        On AWS one starts within 2 s. On a busy machine it takes longer.
         """
         for _ in range(workers):
             self.functions.invoke(
