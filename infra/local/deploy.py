@@ -15,7 +15,8 @@ from typing import Any, Final
 import boto3
 from botocore.exceptions import ClientError
 
-from infra.local import emulator, processes, sign_in, unpacked
+from infra.building import unpacked
+from infra.local import emulator, processes, sign_in
 from infra.local.console import LocalCloudError
 from infra.local.paths import ROOT, Paths
 from shared.providers.needs import Transport, needs_of
@@ -120,7 +121,7 @@ def prepare(paths: Paths, port: int, context: Sequence[str], mark: str) -> None:
         for job in jobs:
             job.result()
     if _read(synthesised) != mark:
-        unpacked.move(paths)
+        unpacked.move(paths.assembly, paths.code)
         synthesised.write_text(mark, encoding="utf-8")
 
 

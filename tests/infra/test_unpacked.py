@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.local import unpacked
+from infra.building import unpacked
 from infra.local.paths import Paths
 
 HANDLER = """
@@ -50,7 +50,7 @@ def synthesised(paths: Paths, version: str) -> Path:
 
 def test_a_process_finds_the_code_that_is_unpacked_already(paths: Paths) -> None:
     asset = synthesised(paths, "one")
-    unpacked.move(paths)
+    unpacked.move(paths.assembly, paths.code)
     assert [file.name for file in asset.rglob("*") if file.is_file()] == ["__init__.py"], "one small file is left"
     code = FROM_ARCHIVE.format(archive=str(asset))
     environment = {"PATH": os.defpath}
@@ -60,11 +60,11 @@ def test_a_process_finds_the_code_that_is_unpacked_already(paths: Paths) -> None
 
 def test_the_same_sources_are_unpacked_once(paths: Paths) -> None:
     synthesised(paths, "one")
-    unpacked.move(paths)
+    unpacked.move(paths.assembly, paths.code)
     before = (paths.code / "one" / "packaged.py").stat().st_ino
     shutil.rmtree(paths.assembly)
     synthesised(paths, "one")
-    unpacked.move(paths)
+    unpacked.move(paths.assembly, paths.code)
     assert (paths.code / "one" / "packaged.py").stat().st_ino == before
 
 
@@ -72,7 +72,7 @@ def test_the_version_before_is_kept_for_processes_that_still_run(paths: Paths) -
     for version in ("one", "two", "three"):
         shutil.rmtree(paths.assembly, ignore_errors=True)
         synthesised(paths, version)
-        unpacked.move(paths)
+        unpacked.move(paths.assembly, paths.code)
     assert {folder.name for folder in paths.code.iterdir()} == {"two", "three"}
 
 
@@ -80,5 +80,5 @@ def test_what_is_no_code_of_ours_stays(paths: Paths) -> None:
     other = paths.assembly / "asset.other"
     other.mkdir(parents=True)
     (other / "page.html").write_text("x")
-    unpacked.move(paths)
+    unpacked.move(paths.assembly, paths.code)
     assert (other / "page.html").exists()

@@ -8,8 +8,6 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from infra.local.paths import Paths
-
 PACKAGE: Final = "functions"
 """What each handler is in."""
 KEPT: Final = 2
@@ -24,16 +22,17 @@ import {package}
 '''
 
 
-def move(paths: Paths) -> None:
-    """Move the assets of a new assembly into the cloud's folder, and leave in each what finds it there.
+def move(assembly: Path, code: Path) -> None:
+    """Move the functions' code out of a new assembly, and leave in each asset what finds it.
 
     Args:
-        paths: the cloud's files.
+        assembly: the folder that `cdk synth` wrote.
+        code: the folder of the cloud's code; each version has a folder in it, of which the last two are kept.
     """
-    for asset in sorted(paths.assembly.glob("asset.*")):
+    for asset in sorted(assembly.glob("asset.*")):
         if (asset / PACKAGE).is_dir():
-            _move(asset, paths.code / asset.name.removeprefix("asset."))
-    kept = sorted(paths.code.glob("*"), key=lambda folder: folder.stat().st_mtime, reverse=True)
+            _move(asset, code / asset.name.removeprefix("asset."))
+    kept = sorted(code.glob("*"), key=lambda folder: folder.stat().st_mtime, reverse=True)
     for old in kept[KEPT:]:
         shutil.rmtree(old)
 
