@@ -105,3 +105,9 @@ def test_what_is_still_there_is_linked(console: Console, clock: FakeClock) -> No
     deleted = console.shown("/audit?action=campaign.deleted")
     assert gone in deleted
     assert f'/campaigns/{gone}"' not in deleted
+
+
+@pytest.mark.parametrize("day", ["9999-12-31", "0001-01-01", "1969-12-31", "2026-13-01", "' or 1"])
+def test_a_day_that_no_log_has_filters_nothing(console: Console, day: str) -> None:
+    console.member()
+    assert kinds(console.shown(f"/audit?since={day}&until={day}")) == kinds(console.shown("/audit"))

@@ -6,7 +6,7 @@ A new route is in here by itself. A path's parameter needs an example in `path`.
 import html
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import count
 from typing import Any, Final
@@ -27,9 +27,13 @@ MEMBERS: Final = {
     role: Identity("github", f"member-{role.value}", f"acme-{role.value}", organizations=ACME) for role in Role
 }
 STRANGER: Final = Identity("github", "stranger", "acme-stranger", organizations=ACME)
+RIVAL: Final = Identity("github", "rival", "acme-rival", organizations=ACME)
 LEAVER: Final = Identity("github", "leaver", "acme-leaver", organizations=ACME)
 NUMBERS: Final = count(1)
 POSTS: Final = [route for route in ROUTES if route.method == "POST"]
+OF_THINGS: Final = [x for x in ROUTES if "{account}" in x.path and x.path.count("{") > 1 and not x.operators]
+GIVE_UP: Final = "give up a domain"
+"""Routes whose address names something of an account."""
 OF_ACCOUNTS: Final = [route for route in POSTS if "{account}" in route.path and not route.operators]
 WRITES: Final = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"})
 FRAMES: Final = ("preview of a campaign", "preview of a template")
@@ -67,9 +71,17 @@ def members(example: Example) -> dict[Role, Console]:
     return {role: browser(example, person) for role, person in MEMBERS.items()}
 
 
-def token(console: Console) -> str:
-    """Return the token of the forms of a browser's session."""
-    shown = (console.get(where).text for where in ("", f"/{console.account}"))
+@pytest.fixture(scope="module")
+def rival(example: Example) -> tuple[str, Console]:
+    """Another account, and the browser of its admin."""
+    account = example.console.api.services.accounts.create_account("Rival", ["example.com"])
+    example.console.services.people.invite("github", RIVAL.login, account, Role.ADMIN)
+    return account, browser(example, RIVAL)
+
+
+def token(console: Console, account: str = "") -> str:
+    """Return the token of the forms of a browser's session. `account`: one that it may see, if it is another."""
+    shown = (console.get(where).text for where in ("", f"/{account or console.account}"))
     found = (re.search(r'name="csrf" value="([^"]+)"', page) for page in shown)
     return html.unescape(next(match[1] for match in found if match))
 
@@ -85,6 +97,8 @@ def path(example: Example, route: PageRoute) -> str:
         "delivery": example.delivery,
         "window": example.window,
         "mail": example.mail,
+        "message": "0.0",
+        "notice": example.notice,
         "upload": "0" * 26,
         "credential": "one",
         "domain": "news.example.net",
@@ -161,6 +175,20 @@ def test_nothing_is_there_for_a_stranger(example: Example, stranger: Console, ro
     got = refused(example, stranger, route, {"csrf": token(stranger)})
     assert got.status == 404
     assert got.headers["content-security-policy"] == POLICY
+
+
+@pytest.mark.parametrize("route", OF_THINGS, ids=lambda x: f"{x.method} {x.name}")
+def test_what_is_another_account_s_is_not_there_under_one_s_own(
+    example: Example, rival: tuple[str, Console], route: PageRoute
+) -> None:
+    account, console = rival
+    where = path(example, route).replace(example.account, account)
+    form = {"csrf": token(console, account), "version": "1", "keys": "live"} if route.method == "POST" else None
+    assert account in where
+    with nullcontext() if route.name == GIVE_UP else nothing_written(example):
+        got = console.ask(route.method, where, form=form)
+    assert got.status == (303 if route.name == GIVE_UP else 404), "giving up what one has not is no fault"
+    assert example.console.get(f"/{example.account}/senders/news.example.net").status == 200
 
 
 @pytest.mark.parametrize("route", [r for r in ROUTES if r.operators], ids=lambda x: f"{x.method} {x.name}")

@@ -14,6 +14,8 @@ from shared.domain.audit import Act, Event
 from shared.domain.ids import is_id
 from shared.web.http import Answer
 
+YEARS: Final = range(1970, 9999)
+"""Of days that can be counted in milliseconds, and have a next one."""
 ACTIONS: Final = tuple(act.value for act in Act)
 
 
@@ -71,11 +73,12 @@ def _link(event: Event, account: str) -> str:
 
 
 def _day(text: str) -> date | None:
-    """Return a day, as a browser's field for one gives it; None: none was chosen."""
+    """Return a day, as a browser's field for one gives it; None: none was chosen, or none that a log could have."""
     try:
-        return date.fromisoformat(text)
+        found = date.fromisoformat(text)
     except ValueError:
         return None
+    return found if found.year in YEARS else None
 
 
 def _ms(day: date) -> int:
