@@ -84,6 +84,7 @@ def _answer(request: Request, using: ConsoleServices, seen: dict[str, Any]) -> A
     except _Unknown:
         return _to_sign_in(request)
     except Denial as refusal:
+        seen |= {"code": refusal.code} if refusal.code else {}
         return using.pages.refused(look, refusal)
     except Retriable as fault:
         seen |= _place(fault)

@@ -23,11 +23,13 @@ class Denial(Exception):
         status: of HTTP.
         title: of the page.
         text: what to do, a sentence or two.
+        code: names the reason in the log; empty: the status says it.
     """
 
     status: int
     title: str
     text: str
+    code: str = ""
 
 
 def absent(what: str) -> Denial:

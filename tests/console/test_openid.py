@@ -1,5 +1,6 @@
 """The console with an OpenID provider: its own routes, the provider's own page, and who is let in."""
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -119,6 +120,22 @@ def test_a_browser_that_comes_from_another_issuer_is_not_signed_in(console: Cons
         got = arrive(console, sim, "octocat")
     assert (got.status, stored(console, "S#")) == (502, [])
     assert "Acme did not say who you are (issuer_differs)" in got.text
+
+
+def test_the_log_names_why_nobody_was_signed_in_and_nothing_else(
+    console: Console, sim: Simulator, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    issue(sim, claims={"nonce": "another"})
+    with signing_in(sim, Later()) as sign_in:
+        trusting(console, sim, sign_in)
+        back = code(sim, console.get("/begin").headers["location"], "octocat")
+        assert console.get(f"/signed-in?{urlencode(back)}").status == 502
+    lines = [vars(r) for r in caplog.records if r.name == "console"]
+    line = lines[-1]
+    assert (line["page"], line["status"], line["code"]) == ("end a sign-in", 502, "id_token_nonce")
+    for secret in (back["code"], back["state"], "octocat", "another"):
+        assert secret not in repr(lines)
 
 
 def test_an_issuer_that_is_away_is_a_page_that_says_so(console: Console, sim: Simulator) -> None:

@@ -31,6 +31,7 @@ RIVAL: Final = Identity("github", "rival", "acme-rival", organizations=ACME)
 LEAVER: Final = Identity("github", "leaver", "acme-leaver", organizations=ACME)
 NUMBERS: Final = count(1)
 POSTS: Final = [route for route in ROUTES if route.method == "POST"]
+PAGES: Final = [route for route in ROUTES if route.method == "GET" and "{account}" in route.path]
 OF_THINGS: Final = [x for x in ROUTES if "{account}" in x.path and x.path.count("{") > 1 and not x.operators]
 GIVE_UP: Final = "give up a domain"
 """Routes whose address names something of an account."""
@@ -175,6 +176,16 @@ def test_nothing_is_there_for_a_stranger(example: Example, stranger: Console, ro
     got = refused(example, stranger, route, {"csrf": token(stranger)})
     assert got.status == 404
     assert got.headers["content-security-policy"] == POLICY
+
+
+@pytest.mark.parametrize("route", [r for r in PAGES if not r.operators], ids=lambda x: x.name)
+def test_a_page_is_there_for_members_alone_and_open_to_roles_that_include_it(
+    example: Example, members: dict[Role, Console], stranger: Console, route: PageRoute
+) -> None:
+    where = path(example, route)
+    assert stranger.get(where).status == 404
+    refusing = {role for role, console in members.items() if console.get(where).status == 403}
+    assert refusing == {role for role in Role if route.scope not in role.scopes}
 
 
 @pytest.mark.parametrize("route", OF_THINGS, ids=lambda x: f"{x.method} {x.name}")

@@ -7,6 +7,8 @@ from tests.mutants.mutant import Mutant
 HANDLER: Final = "functions/console/handler.py"
 SIGN_IN: Final = "functions/console/pages/sign_in/routes.py"
 OPENID: Final = "shared/adapters/sign_in/openid.py"
+ISSUER: Final = "shared/adapters/sign_in/issuer.py"
+SESSIONS: Final = "shared/web/sessions.py"
 CLAIMS: Final = "shared/adapters/sign_in/claims.py"
 FIRST: Final = "shared/adapters/dynamo/accounts/first_accounts.py"
 _TESTS: Final = "tests/console"
@@ -60,6 +62,22 @@ CONSOLES: Final = (
         ' or more.get("sub") != proven["sub"]',
         "",
         f"{_OPENID}::test_claims_of_another_person_are_refused",
+    ),
+    Mutant(
+        "a weak key of an issuer signs people in",
+        9,
+        ISSUER,
+        "return None if weak else key",
+        "return key",
+        f"{_OPENID}::test_a_weak_or_unusable_key_is_none_and_of_many_the_first_are_looked_at",
+    ),
+    Mutant(
+        "a neighbouring domain plants a session",
+        9,
+        SESSIONS,
+        '"__Host-posthaste_session"',
+        '"posthaste_session"',
+        f"{_TESTS}/test_sign_in.py::test_cookies_are_out_of_reach_of_scripts_other_sites_and_plain_connections",
     ),
     Mutant(
         "a form of another site moves the console",

@@ -83,7 +83,7 @@ def out_everywhere(look: Look) -> Answer:
 def _unsure(look: Look, refused: NotSignedIn) -> Denial:
     """Return what a person reads if their provider does not vouch for them."""
     said = f"{look.services.provider} did not say who you are ({refused}). Try again."
-    return Denial(502, "You could not be signed in", said)
+    return Denial(502, "You could not be signed in", said, str(refused))
 
 
 def _allowed(look: Look, identity: Identity) -> bool:
