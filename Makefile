@@ -12,6 +12,8 @@ PY := $(VENV)/bin/python
 UV := $(VENV)/bin/uv
 PYTEST := $(PY) -m pytest -q
 LANES := --lanes tests/deployed/lanes.json
+# Tests on a local cloud mostly wait: so many clouds share them, file by file.
+CLOUDS ?= 2
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links
 
@@ -76,7 +78,8 @@ test-unit: setup ## tests that need no local cloud
 	$(PYTEST) -m "not deployed and not browser" -n auto
 
 test-deployed: setup ## tests against a local cloud that is started for them and stopped afterwards
-	POSTHASTE_LOCAL=.local/test $(PY) -m infra.local with $(LANES) -- $(PYTEST) -m deployed tests/deployed
+	POSTHASTE_LOCAL=.local/test $(PY) -m infra.local with --clouds $(CLOUDS) $(LANES) -- \
+		$(PYTEST) -m deployed -n $(CLOUDS) --dist loadfile --no-loadscope-reorder tests/deployed
 
 test-browser: setup browser ## pages, and the story of the README on a local cloud, in a real browser, which is installed if it is missing
 	$(PYTEST) -m browser -n 0 --ignore=tests/deployed

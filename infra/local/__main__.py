@@ -16,7 +16,7 @@ from types import FrameType
 from infra.local import cloud, digests, newsletter, notices, sign_in
 from infra.local.cloud import Cloud
 from infra.local.console import LocalCloudError, say, step
-from infra.local.paths import ENV_LOCAL, Paths, paths
+from infra.local.paths import ENV_CLOUDS, ENV_LOCAL, Paths, paths, several
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -52,6 +52,12 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
             type=Path,
             help="a JSON list of credentials beside those of cdk.json",
         )
+    within.add_argument(
+        "--clouds",
+        type=int,
+        default=1,
+        help=f"start so many, each in a folder of its own; the command finds them in {ENV_CLOUDS}",
+    )
     within.add_argument("words", nargs=argparse.REMAINDER)
     return parser.parse_args(arguments)
 
@@ -70,16 +76,24 @@ def _carried_out(options: argparse.Namespace, where: Paths) -> int:
         case "demo":
             _demo(where)
         case _:
-            return _with(where, [w for w in options.words if w != "--"] or ["true"], options.lanes)
+            words = [w for w in options.words if w != "--"] or ["true"]
+            return run_with(several(where, options.clouds), words, options.lanes)
     return 0
 
 
 @contextlib.contextmanager
-def _lent(where: Paths, lanes: Path | None = None, notice_clock: str = "") -> Iterator[Cloud]:
+def _lent(where: Paths, notice_clock: str = "") -> Iterator[Cloud]:
     """Bring the cloud up, and stop it afterwards if it did not run before."""
+    with _ended(where):
+        yield cloud.up(where, notice_clock=notice_clock)
+
+
+@contextlib.contextmanager
+def _ended(where: Paths) -> Iterator[None]:
+    """Stop a cloud afterwards if it did not run before."""
     ran_before = cloud.runs(where)
     try:
-        yield cloud.up(where, lanes, notice_clock)
+        yield
     finally:
         if not ran_before:
             cloud.down(where)
@@ -139,9 +153,28 @@ def _notices(running: Cloud) -> str:
     return notices.summary(story, notices.watch(story))
 
 
-def _with(where: Paths, words: Sequence[str], lanes: Path | None) -> int:
-    with _lent(where, lanes) as running:
-        environment = {**os.environ, **running.env, ENV_LOCAL: str(where.home)}
+def run_with(wheres: Sequence[Paths], words: Sequence[str], lanes: Path | None) -> int:
+    """Run a command with the settings of the first cloud; the folders of all are in ENV_CLOUDS.
+
+    Args:
+        wheres: the clouds; those that did not run before end with the command.
+        words: the command.
+        lanes: a file with credentials that each cloud has beside those of `cdk.json`.
+
+    Returns:
+        The command's exit code.
+    """
+    with contextlib.ExitStack() as stack:
+        for where in wheres:
+            stack.enter_context(_ended(where))
+        with ThreadPoolExecutor(len(wheres)) as pool:
+            first, *_ = list(pool.map(lambda where: cloud.up(where, lanes), wheres))
+        environment = {
+            **os.environ,
+            **first.env,
+            ENV_LOCAL: str(first.paths.home),
+            ENV_CLOUDS: os.pathsep.join(str(x.home) for x in wheres),
+        }
         return subprocess.run(words, env=environment, check=False).returncode
 
 

@@ -1,20 +1,37 @@
 """Tests in this folder marked `deployed` talk to the running local cloud; without one they fail."""
 
+import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 from infra.local import cloud as local_cloud
 from infra.local import deploy, emulator
 from infra.local.console import LocalCloudError
-from infra.local.paths import paths
+from infra.local.paths import ENV_CLOUDS, ENV_LOCAL, Paths, paths, read_env
 from simulator.client import ControlClient
 from tests.deployed.api import Api
 from tests.deployed.inside import Inside, clients, port_of
 from tests.deployed.mail_door import MailDoor
+
+WORKER: Final = "PYTEST_XDIST_WORKER"
+"""In a process of pytest-xdist: gw0, gw1, …"""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cloud_of_this_process() -> Iterator[None]:
+    """Turn each process of pytest-xdist towards a cloud of its own, if the command was started with several."""
+    folders = os.environ.get(ENV_CLOUDS, "").split(os.pathsep)
+    with pytest.MonkeyPatch.context() as patch:
+        if len(folders) > 1 and WORKER in os.environ:
+            folder = folders[int(os.environ[WORKER].removeprefix("gw"))]
+            for name, value in {**read_env(Paths(Path(folder)).env), ENV_LOCAL: folder}.items():
+                patch.setenv(name, value)
+        yield
 
 
 @pytest.fixture(scope="session")

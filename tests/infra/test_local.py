@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from infra.local import __main__ as commands
 from infra.local import cloud as local_cloud
 from infra.local import deploy, emulator, processes
-from infra.local.paths import ROOT, Paths
+from infra.local.paths import ENV_CLOUDS, ENV_LOCAL, ROOT, Paths, several
 
 MODULES = sorted(f"infra.local.{file.stem}" for file in Path(local_cloud.__file__).parent.glob("*.py"))
 
@@ -63,3 +64,35 @@ def test_a_relay_without_an_address_is_the_simulator_s(tmp_path: Path) -> None:
     )
     found = {x["id"]: x.get("base_url") for x in json.loads(argument.removeprefix("posthaste="))["credentials"]}
     assert (found["one"], found["two"], found["three"]) == ("smtp+plain://127.0.0.1/one", elsewhere, None)
+
+
+def test_a_command_may_have_several_clouds_which_end_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folders = [tmp_path / name for name in ("test", "test-2", "test-3")]
+    up: list[Path] = []
+    ended: list[Path] = []
+
+    def start(where: Paths, _lanes: Path | None) -> local_cloud.Cloud:
+        up.append(where.home)
+        return local_cloud.Cloud(where, {"POSTHASTE_URL": f"http://{where.home.name}"})
+
+    monkeypatch.setattr(local_cloud, "up", start)
+    monkeypatch.setattr(local_cloud, "down", lambda where: ended.append(where.home))
+    code = f"import os; print(*(os.environ[x] for x in ('{ENV_LOCAL}', 'POSTHASTE_URL', '{ENV_CLOUDS}')), sep='\\n')"
+    assert commands.run_with(several(Paths(folders[0]), 3), [sys.executable, "-c", code], None) == 0
+    assert capfd.readouterr().out.splitlines() == [
+        str(folders[0]),
+        "http://test",
+        os.pathsep.join(str(folder) for folder in folders),
+    ]
+    assert set(up) == set(ended) == set(folders)
+
+
+def test_a_cloud_that_ran_before_a_command_runs_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr(local_cloud, "up", lambda where, _lanes: local_cloud.Cloud(where, {}))
+    monkeypatch.setattr(local_cloud, "runs", lambda where: where.home.name == "test")
+    monkeypatch.setattr(local_cloud, "down", lambda where: ended.append(where.home.name))
+    assert commands.run_with(several(Paths(tmp_path / "test"), 2), [sys.executable, "-c", ""], None) == 0
+    assert ended == ["test-2"]
