@@ -27,8 +27,8 @@ SOON: Final = 60
 AGAIN: Final = 150
 """Seconds until a provider that has failed sends again."""
 LANE: Final = "sendgrid-main"
-TROUBLED: Final = "rate-10"
-"""A credential that no other test breaks."""
+TROUBLED: Final = "troubled"
+"""A credential that no other test breaks: after a former outage its breaker would wait for longer."""
 RECEIVER: Final = ROOT / "examples" / "hooks" / "receiver.py"
 POSTHASTE: Final = (sys.executable, "-c", "from cli.main import main; main()")
 
