@@ -8,7 +8,6 @@ import base64
 import logging
 import os
 import re
-import struct
 import sys
 from pathlib import Path
 from typing import Final
@@ -21,6 +20,7 @@ from infra.local.paths import ROOT
 from tests.console.examples import EXAMPLES, Example, build_example, pages, repeatable
 from tests.console.site import session_cookie, site
 from tests.fakes.browser import Browser, browsing
+from tests.fakes.pictures import packed, size_of
 from tests.fakes.tables import mock_aws
 
 FOLDER: Final = ROOT / ".local" / "screenshots" / "console"
@@ -51,7 +51,7 @@ def sized(browser: Browser, width: int, height: int) -> None:
 def shoot(browser: Browser, file: Path) -> bytes:
     """Store what the browser shows; return the picture."""
     browser.do("POST", "/execute/async", {"script": DRAWN, "args": []})
-    data = base64.b64decode(browser.do("GET", "/screenshot"))
+    data = packed(base64.b64decode(browser.do("GET", "/screenshot")))
     file.write_bytes(data)
     return data
 
@@ -87,7 +87,7 @@ def take(browser: Browser, example: Example, address: str) -> int:
 
 
 def _check(data: bytes, name: str) -> None:
-    size = struct.unpack(">II", data[16:24])  # the header of a PNG: https://www.w3.org/TR/png-3/#11IHDR
+    size = size_of(data)
     if size != README_SIZE or len(data) > LARGEST:
         raise SystemExit(f"{name} has {size[0]} x {size[1]} pixels and {len(data):,} bytes")
 

@@ -161,14 +161,14 @@ def test_only_an_admin_sees_keys(console: Console, role: Role) -> None:
 
 def test_operators_find_an_account_and_pause_it_after_a_question(console: Console) -> None:
     other = console.services.accounts.create_account("Other", [])
-    console.api.accepted(("a@example.org",))
+    console.api.accepted(("a@example.org", "b@example.org", "c@example.org"))
     console.sign_in(OLGA)
     assert {console.account, other} <= set(re.findall(r"<small>(acc_\w+)</small>", shown(console, "")))
     assert "invite your login" not in shown(console, ""), "who sees every account needs no invitation"
     assert re.findall(r"<small>(acc_\w+)</small>", shown(console, "?name=oTH")) == [other]
     assert re.findall(r"<small>(acc_\w+)</small>", shown(console, f"?name={other}")) == [other]
     assert "No such accounts" in shown(console, "?name=zzz")
-    assert "<b>1</b> of its 1 newest jobs are open" in shown(console, f"/{console.account}/pause")
+    assert "<b>3</b> messages of all open jobs wait" in shown(console, f"/{console.account}/pause")
     switch = Switch(account=console.account)
     assert not console.services.desks.switches.read(switch)[switch].switches.paused
     assert press(console, f"/{console.account}/pause", reason="too fast") == 303

@@ -5,7 +5,6 @@ night. A picture of more than 200 kB fails.
 """
 
 import base64
-import struct
 import sys
 from pathlib import Path
 from typing import Final
@@ -15,6 +14,7 @@ from infra.local.cloud import current
 from infra.local.console import LocalCloudError, say
 from infra.local.paths import ROOT, paths
 from tests.fakes.browser import Browser, browsing
+from tests.fakes.pictures import packed, size_of
 
 FOLDER: Final = ROOT / "docs" / "images"
 SIZE: Final = (1080, 680)
@@ -60,8 +60,8 @@ def shoot(browser: Browser, name: str, wanted: tuple[int, int] = SIZE) -> Path:
     Raises:
         LocalCloudError: the picture is too large, or not of the page's size.
     """
-    data = base64.b64decode(browser.do("GET", "/screenshot"))
-    size = struct.unpack(">II", data[16:24])  # the header of a PNG: https://www.w3.org/TR/png-3/#11IHDR
+    data = packed(base64.b64decode(browser.do("GET", "/screenshot")))
+    size = size_of(data)
     if size != wanted or len(data) > LARGEST:
         raise LocalCloudError(f"{name} has {size[0]} x {size[1]} pixels and {len(data):,} bytes")
     file = FOLDER / f"{name}.png"

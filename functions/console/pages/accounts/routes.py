@@ -11,6 +11,7 @@ from functions.console.call import Look
 from functions.console.pages.asking import Question, ask, turned
 from functions.console.screen import Denial, PageRoute, absent, redirect
 from shared.domain.accounts import MAX_NAME, Account, key_digest, new_key_text
+from shared.domain.jobs.job import public_counts
 from shared.domain.jobs.states import JobState
 from shared.domain.lanes.switches import Switch
 from shared.domain.namespaces import KeyKind
@@ -43,9 +44,11 @@ def accounts(look: Look) -> Answer:
 
 def ask_to_pause(look: Look) -> Answer:
     """Ask an operator whether an account is to send nothing."""
-    found, _ = look.services.listing.page(look.account, lists.KINDS, limit=lists.PAGE)
-    count = sum(job.state is not JobState.LOGGED for job in found)
-    what = f"of its {len(found)} newest jobs are open. They wait, with all that it is given, until you resume it."
+    found, after = look.services.listing.page(look.account, lists.KINDS, limit=lists.PAGE)
+    open_jobs = [job for job in found if job.state is not JobState.LOGGED]
+    count = sum(public_counts(job.counts)["queued"] for job in open_jobs)
+    jobs = f"the {len(found)} newest jobs" if after else "all open jobs"
+    what = f"messages of {jobs} wait until you resume the account. So does all that it is given meanwhile."
     question = Question("Overview", "Pause this account?", count, what, "Pause", look.account, reason=True)
     return ask(look, question)
 
