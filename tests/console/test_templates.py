@@ -1,6 +1,7 @@
 """Stored templates: kept with their versions, compared, used in campaigns, and changed by admins alone."""
 
 import re
+import time
 
 from shared.domain.people import Role
 from tests.console.campaigns import SAID, fields, saved, stored
@@ -84,3 +85,13 @@ def test_only_admins_change_templates_and_test_keys_have_their_own(console: Cons
     console.sign_in()
     for path in ("", "/edit", "/compare", "/preview", "/delete"):
         assert console.get(f"/{other}/templates/{template}{path}").status == 404
+
+
+def test_texts_of_few_different_lines_are_compared_in_seconds(console: Console) -> None:
+    console.member()
+    template = stored(console, body="\n".join(["<b>", "<i>"] * 1000))
+    saved(console, template, body="\n".join(["<b>"] * 2000))
+    begun = time.process_time()
+    diff = console.shown(f"/templates/{template}/compare")
+    assert time.process_time() - begun < 10, "it was minutes, and a page has half of one"
+    assert diff.count("<del>- &lt;i&gt;</del>") == 1000
