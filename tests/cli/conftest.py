@@ -10,6 +10,7 @@ import boto3
 import botocore.loaders
 import botocore.session
 import pytest
+import typer.testing
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from moto import mock_aws
@@ -101,6 +102,14 @@ def read_models_once() -> Iterator[None]:
     loader = botocore.loaders.create_loader()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(botocore.session, "create_loader", lambda *_: loader)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def make_commands_once() -> Iterator[None]:
+    """The tree of all commands is the same for each call of one: the tests make it once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.testing, "_get_command", cache(typer.main.get_command))
         yield
 
 

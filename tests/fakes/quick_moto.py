@@ -19,7 +19,7 @@ from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 from moto.sqs import models as sqs
 
-from tests.fakes import quick_calls
+from tests.fakes import quick_calls, quick_path, quick_tables
 
 _ORIGINAL = DynamoDBBackend.transact_write_items
 _PICK = AttributePicker.__call__
@@ -34,6 +34,8 @@ def install() -> None:
     AttributePicker.__call__ = _picked  # type: ignore[method-assign]
     vars(sqs)["unix_time_millis"] = lambda: time.time() * 1000
     quick_calls.install()
+    quick_tables.install()
+    quick_path.install()
 
 
 def _picked(self: AttributePicker, context: AttributePickerContext) -> Any:
