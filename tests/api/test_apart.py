@@ -119,6 +119,15 @@ def scoped(calm: Api) -> Callable[[frozenset[Scope]], str]:
     return cache(lambda scopes: calm.scoped(*scopes))
 
 
+def stored_of(api: Api) -> list[Any]:
+    """Return what is stored of the account; accounts with endpoints share sixteen lists by chance: its place there."""
+    items = [x for x in api.stored() if api.account in str(x)]
+    for item in items:
+        if item["pk"]["S"].startswith("HS#"):
+            item["namespaces"] = {"SS": [name for name in item["namespaces"]["SS"] if name == api.account]}
+    return items
+
+
 @pytest.mark.promise(9)
 @each
 def test_another_account_s_resources_do_not_exist(
@@ -126,7 +135,7 @@ def test_another_account_s_resources_do_not_exist(
 ) -> None:
     api = calm
     stranger = strangers[method != "GET"]
-    before = [x for x in api.stored() if api.account in str(x)]
+    before = stored_of(api)
     for url in owned.urls(path):
         got = api.call(method, url, BODIES.get((method, path)), key=stranger)
         own = "{address}" in path or "{prefix}" in path
@@ -139,7 +148,7 @@ def test_another_account_s_resources_do_not_exist(
                 assert (got.status, got.text) == (202, "")
                 continue
             assert "items" not in got.json or got.json["items"] == [] or path in {"/credentials", "/audit", "/senders"}
-    assert [x for x in api.stored() if api.account in str(x)] == before
+    assert stored_of(api) == before
 
 
 def test_a_stranger_s_upload_is_none_of_one_s_own_campaign(calm: Api, owned: Owned) -> None:
