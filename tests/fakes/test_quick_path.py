@@ -194,7 +194,7 @@ def test_outside_of_moto_a_call_leaves_the_process(monkeypatch: pytest.MonkeyPat
     assert left == ["https://dynamodb.us-east-1.amazonaws.com/"]
 
 
-class Throttled(ServiceException):
+class TooFast(ServiceException):
     code = "ProvisionedThroughputExceededException"
 
 
@@ -206,7 +206,7 @@ def test_what_botocore_repeats_is_repeated_as_often(monkeypatch: pytest.MonkeyPa
     def list_tables(handler: DynamoHandler) -> Any:
         calls.append(1)
         if len(calls) <= failures:
-            raise Throttled("slow down")
+            raise TooFast("slow down")
         return original(handler)
 
     monkeypatch.setattr(DynamoHandler, "list_tables", list_tables)
