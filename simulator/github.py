@@ -5,7 +5,7 @@ The web flow of an OAuth app with PKCE, then the user and their organizations. A
 | | |
 |---|---|
 | GET `/github/login/oauth/authorize` | the page: `client_id`, `state`, `scope`, `code_challenge` … |
-| POST the same | as somebody (`login`), or refusing (`cancel`): sends the browser back to the app |
+| POST the same | as somebody (`login`, or `other`: anybody new), or refusing (`cancel`): sends the browser back to the app |
 | POST `/github/login/oauth/access_token` | a token for a code, once, within ten minutes |
 | GET `/github/api/v3/user`, `/github/api/v3/user/orgs` | who a token is of, and the organizations it shows |
 
@@ -17,8 +17,10 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import secrets
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
@@ -44,6 +46,13 @@ margin-bottom: .5rem; text-align: left }} small {{ display: block }}</style>
 <b>{client}</b> asks for <b>{scope}</b>.</p><form method="post">{people}
 <button name="cancel" value="1">Cancel</button></form></main></html>
 """
+
+
+_ANYBODY: Final = (
+    '<form method="post"><p><label>Or anybody new, by login: <input name="other" autocomplete="off" required></label></p>'
+    '<button id="other">Sign in as this</button></form>'
+)
+_LOGIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,37}[A-Za-z0-9])?")
 
 
 class GitHubApp(BaseModel):
@@ -116,7 +125,7 @@ class GitHub:
             for p in PEOPLE
         )
         shown = {"client": escape(self.app.client_id), "scope": escape(query.get("scope", "") or "nothing")}
-        return page(PAGE.format(provider="GitHub", people=people, **shown))
+        return page(PAGE.format(provider="GitHub", people=people, **shown).replace("</main>", f"{_ANYBODY}</main>"))
 
     def _chosen(self, query: dict[str, str], form: dict[str, str]) -> Reply:
         """Send the browser back to the app, with a code or an error."""
@@ -124,7 +133,7 @@ class GitHub:
         state = {"state": query["state"]} if "state" in query else {}
         if not back.startswith(self.app.callback) or not self.app.callback:
             return sent_back(self.app.callback, {"error": "redirect_uri_mismatch", **state})
-        user = next((p for p in PEOPLE if p.login == form.get("login")), None)
+        user = next((p for p in PEOPLE if p.login == form.get("login")), _anybody(form.get("other", "")))
         if user is None:
             said = "The user has denied your application access."
             return sent_back(back, {"error": "access_denied", "error_description": said, **state})
@@ -166,6 +175,14 @@ class GitHub:
             return document(said, 401)
         found = answer(grant)
         return found if isinstance(found, Reply) else document(found)
+
+
+def _anybody(login: str) -> SimulatedUser | None:
+    """Return somebody new, of the organization that may sign in; None: this is no login."""
+    known = next((p for p in PEOPLE if p.login.lower() == login.lower()), None)
+    if known is not None or not _LOGIN.fullmatch(login):
+        return known
+    return SimulatedUser(2_000_000 + zlib.crc32(login.lower().encode()), login, None, PEOPLE[0].organizations)
 
 
 def proven(challenge: str, verifier: str) -> bool:

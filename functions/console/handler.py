@@ -7,12 +7,13 @@ form or a cookie. Faults are logged as the API's: their kind and place.
 import traceback
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import cache
 from typing import Any
 from urllib.parse import quote
 
 from functions.console.call import Look
-from functions.console.screen import Denial, PageCall, PageRoute, SignedIn, absent, form_of, home_of, redirect
+from functions.console.screen import TOP, Denial, PageCall, PageRoute, SignedIn, absent, form_of, home_of, redirect
 from functions.console.screens import ROUTES
 from functions.console.services import ConsoleServices, build
 from functions.early import early
@@ -162,11 +163,21 @@ def _visitor(look: Look) -> SignedIn:
 
 def _to_sign_in(request: Request) -> Answer:
     """Send a browser to sign in; afterwards it comes back to the page that it asked for."""
-    asked = "/".join(request.segments[1:]) if request.method == "GET" else ""
+    asked = "/".join(request.segments[1:]) if request.method == "GET" else _page_of_form(request)
     to = f"{home_of(request)}sign-in" + (f"?back={quote(asked)}" if asked else "")
     if "hx-request" in request.headers:
         return Answer(200, "", {"HX-Redirect": to}, "text/html; charset=utf-8")
     return redirect(to)
+
+
+def _page_of_form(request: Request) -> str:
+    """Return the page that a form was on, relative to the console; empty if the browser names none that there is."""
+    _, found, page = request.headers.get("referer", "").partition("?")[0].rpartition(f"/{TOP}/")
+    try:
+        find(ROUTES, replace(request, method="GET", segments=(TOP, *page.split("/"))))
+    except Problem:
+        return ""
+    return page if found else ""
 
 
 def _place(fault: BaseException) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def site(console: Console) -> Iterator[str]:
     def serve(environ: dict[str, Any], start: Callable[[str, list[tuple[str, str]]], object]) -> Iterable[bytes]:
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)).decode()
         names = {"content-type": "CONTENT_TYPE", "cookie": "HTTP_COOKIE", "hx-request": "HTTP_HX_REQUEST"}
-        names["accept-encoding"] = "HTTP_ACCEPT_ENCODING"
+        names |= {"accept-encoding": "HTTP_ACCEPT_ENCODING", "referer": "HTTP_REFERER"}
         headers = {name: environ[key] for name, key in names.items() if environ.get(key)}
         path = environ["PATH_INFO"].removeprefix(PREFIX)
         asked = event(environ["REQUEST_METHOD"], path, body=body, headers=headers, query=environ["QUERY_STRING"])

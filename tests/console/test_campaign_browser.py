@@ -156,6 +156,45 @@ def test_a_session_that_has_ended_is_said_before_anything_is_uploaded(
         assert files.files.items == {}
 
 
+def test_what_is_typed_is_there_again_after_a_new_sign_in(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(console, monkeypatch) as (browser, account, _):
+        new = f"{account}/campaigns/new?channel=sms"
+        go(browser, new)
+        type_into(browser, "#name", "Long thought about")
+        type_into(browser, "#body", "Hello {{ name }}")
+        console.api.world.clock.advance(13 * 3600)
+        browser.click("//button[.='Create campaign']")
+        browser.shows("Sign in to Posthaste")
+        assert browser.attribute("main a.button", "href").endswith(f"back={console.account}/campaigns/new")
+        console.member()
+        browser.do("POST", "/cookie", session_cookie(console))
+        go(browser, new.partition("?")[0])
+        browser.reads("main", "What you typed is here again")
+        assert browser.do("GET", "/url") == new
+        values = "return ['name', 'body'].map((x) => document.getElementById(x).value)"
+        assert browser.script(values) == ["Long thought about", "Hello {{ name }}"]
+        browser.click("//button[.='Create campaign']")
+        browser.shows("Long thought about")
+        go(browser, new)
+        assert browser.script(values) == ["", ""], "a form that was taken is not filled in again"
+
+
+def test_the_steps_back_after_sending_offer_no_list_that_was_sent(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(console, monkeypatch) as (browser, account, _):
+        campaign = with_list(console)
+        go(browser, f"{account}/campaigns/{campaign}")
+        browser.click("//button[.='Continue to the summary']")
+        browser.click("//button[starts-with(., 'Send ')]")
+        browser.find("#live")
+        for _ in range(2):
+            browser.do("POST", "/back", {})
+            browser.shows("October")
+            browser.reads("main", "Drop a file here")
+            assert "to send" not in browser.text(".state")
+
+
 def test_a_preview_follows_what_is_typed_runs_nothing_and_leaves_no_history(
     console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:

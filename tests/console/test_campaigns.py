@@ -125,6 +125,8 @@ def test_what_is_sent_is_what_the_summary_has_shown(console: Console) -> None:
     job = sent(console, campaign)
     again = console.post(f"{there}/send", **{**seen, "upload": job})
     assert again.headers["location"].endswith(f"/jobs/{job}"), "pressed twice, it is sent once"
+    back = console.get(f"{there}/send")
+    assert (back.status, back.headers["location"].rpartition("/")[2]) == (303, campaign), "the step back shows what is"
     entry = next(e for e in console.api.call("GET", "/audit").json["items"] if e["action"] == "job.created")
     assert entry["actor"] == "user:Ann"
 

@@ -32,8 +32,6 @@ BYTES = 100 * 1024
 REQUESTS = 8
 SECONDS = 0.3
 """Of a processor, once warm."""
-ABROAD = "acc_somebodyelse"
-"""An account that a credential is declared for, and that is not there."""
 
 
 @pytest.fixture(scope="module")
@@ -93,29 +91,6 @@ def test_an_example_shows_its_page(example: Example, page: str) -> None:
         got = ask(example, path)
         assert got["statusCode"] == 200, path
         assert got["headers"]["Content-Type"].startswith("text/html")
-
-
-@pytest.mark.parametrize("page", pages())
-def test_no_link_of_a_page_leads_nowhere(example: Example, page: str) -> None:
-    for path in paths(example, page):
-        leads = Leads()
-        leads.feed(unpacked(ask(example, path))[1])
-        inside = {urljoin(path, link).partition("#")[0] for link in leads.links}
-        dead = [link for link in inside if link.startswith("/console") and ask(example, link)["statusCode"] >= 400]
-        assert dead == [f"/console/{ABROAD}"] * len(dead), path
-
-
-class Leads(HTMLParser):
-    """Where the links of a page lead."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.links: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        link = dict(attrs).get("href")
-        if tag == "a" and link:
-            self.links.add(link)
 
 
 class Loaded(HTMLParser):

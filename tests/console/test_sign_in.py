@@ -29,6 +29,24 @@ def test_a_page_is_seen_after_signing_in_and_leads_back_to_what_was_asked_for(co
 
 
 @pytest.mark.parametrize(
+    ("page", "back"),
+    [
+        ("{account}/members", "?back={account}/members"),
+        ("{account}/campaigns/new?channel=sms", "?back={account}/campaigns/new"),
+        ("{account}/members/invite", ""),
+        ("nonsense/of/another/site", ""),
+        ("", ""),
+    ],
+)
+def test_a_form_of_a_session_that_has_ended_leads_back_to_its_page(console: Console, page: str, back: str) -> None:
+    account = console.account
+    referer = {"referer": f"https://here.example/x/console/{page.format(account=account)}"}
+    got = console.ask("POST", f"/{account}/members/invite", form={"login": "ben"}, headers=referer)
+    assert got.status == 303
+    assert got.headers["location"] == "../../sign-in" + back.format(account=account)
+
+
+@pytest.mark.parametrize(
     "back", ["//evil.example", "https://evil.example", "../../evil", "\\evil", "javascript:a", "a//b"]
 )
 def test_a_sign_in_leads_to_no_other_place(console: Console, back: str) -> None:

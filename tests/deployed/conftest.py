@@ -17,6 +17,7 @@ from simulator.client import ControlClient
 from tests.deployed.api import Api
 from tests.deployed.inside import Inside, clients, port_of
 from tests.deployed.mail_door import MailDoor
+from tests.fakes.browser import Browser, browsing
 
 WORKER: Final = "PYTEST_XDIST_WORKER"
 """In a process of pytest-xdist: gw0, gw1, …"""
@@ -107,3 +108,12 @@ def in_role(aws: Callable[[str], Any], cloud_port: int) -> Callable[[str, str], 
         )
 
     return client
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    """A browser in a window of a desk."""
+    with browsing(scripts=True) as opened:
+        size = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        opened.devtools("Emulation.setDeviceMetricsOverride", **size)
+        yield opened

@@ -1,6 +1,6 @@
 """The console of a local cloud, by clicking: the newsletter that failed over, stop and resume, and who is kept out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from infra.local.cloud import Cloud
 from shared.contracts import ENV_PEOPLE_TABLE
 from tests.deployed.api import FINAL_SECONDS, Api
 from tests.deployed.test_main_path import batch, in_a_day
-from tests.fakes.browser import Browser, browsing
+from tests.fakes.browser import Browser
 
 pytestmark = pytest.mark.browser
 HOURS_12 = 12 * 3_600_000
@@ -19,20 +19,17 @@ HOURS_12 = 12 * 3_600_000
 CAN_RESUME = "return [...document.querySelectorAll('#live a')].some(a => a.textContent.startsWith('Resume'))"
 
 
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    with browsing(scripts=True) as opened:
-        size = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        opened.devtools("Emulation.setDeviceMetricsOverride", **size)
-        yield opened
-
-
-def sign_in_as(browser: Browser, cloud: Cloud, login: str) -> None:
-    """Open the console, and be somebody at the simulated provider of identities."""
+def opened_console(browser: Browser, cloud: Cloud) -> None:
+    """Open the console, and go to the simulated provider of identities."""
     browser.do("POST", "/url", {"url": f"{cloud.api}/console"})
     browser.shows("Sign in to Posthaste")
     browser.click("main a.button")
     browser.shows("Who are you?")
+
+
+def sign_in_as(browser: Browser, cloud: Cloud, login: str) -> None:
+    """Open the console, and be somebody at the simulated provider of identities."""
+    opened_console(browser, cloud)
     browser.click(f"button[value='{login}']")
 
 

@@ -1,7 +1,6 @@
 """A newcomer at the console of a local cloud: signs in by the simulator's GitHub, and sends a campaign by clicking."""
 
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from infra.local.cloud import Cloud
 from infra.local.processes import wait_for
 from tests.deployed.api import Api
 from tests.deployed.test_console import sign_in_as
-from tests.fakes.browser import Browser, browsing
+from tests.fakes.browser import Browser
 
 pytestmark = pytest.mark.browser
 PEOPLE = 2_000
@@ -20,16 +19,12 @@ PATIENCE = 120.0
 """Seconds that a list is read in, and sent in, on a busy machine."""
 
 
-@pytest.fixture
-def browser(cloud: Cloud) -> Iterator[Browser]:
-    """A browser that is signed in, at the Overview of the demo account."""
-    with browsing(scripts=True) as found:
-        size = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        found.devtools("Emulation.setDeviceMetricsOverride", **size)
-        sign_in_as(found, cloud, sign_in.OPERATOR)
-        found.click(f"//main//table//a[.='{ACCOUNT}']")
-        found.shows("Overview")
-        yield found
+@pytest.fixture(autouse=True)
+def at_the_overview(browser: Browser, cloud: Cloud) -> None:
+    """Sign in, and go to the Overview of the demo account."""
+    sign_in_as(browser, cloud, sign_in.OPERATOR)
+    browser.click(f"//main//table//a[.='{ACCOUNT}']")
+    browser.shows("Overview")
 
 
 def comes_to_show(browser: Browser, css: str, text: str) -> None:

@@ -1,7 +1,11 @@
 """A visitor of the console without a browser: signs in by the simulator's GitHub, and opens pages."""
 
+import gzip
+import html
 import http.client
+import re
 import time
+from collections.abc import Mapping
 from http.cookies import SimpleCookie
 from typing import Final, Self
 from urllib.parse import urlencode, urljoin, urlsplit
@@ -9,6 +13,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from infra.local.cloud import Cloud
 
 FORM: Final = "application/x-www-form-urlencoded"
+_FIELD: Final = re.compile(r'type="hidden" name="([^"]+)" value="([^"]*)"')
 TIMEOUT: Final = 30.0
 """Seconds of a call: as long as the API has for one."""
 
@@ -47,10 +52,29 @@ class Visitor:
             path: below the console, without a slash before it; empty: the first page.
         """
         begun = time.perf_counter()
-        status, _, body = self._call("GET", f"{self.home}/{path}".rstrip("/"))
+        status, _, body = self._call("GET", self._address(path))
         took = time.perf_counter() - begun
         assert status == http.client.OK, (path, status, body[:300])
         return took, body
+
+    def fields(self, path: str) -> dict[str, str]:
+        """Return the hidden fields of all forms of a page."""
+        page = gzip.decompress(self.open(path)[1]).decode()
+        return {name: html.unescape(value) for name, value in _FIELD.findall(page)}
+
+    def post(self, path: str, fields: Mapping[str, str]) -> str:
+        """Send a form that answers with a page, and return the page.
+
+        Args:
+            path: below the console.
+            fields: of the form.
+        """
+        status, _, body = self._call("POST", self._address(path), urlencode(fields))
+        assert status == http.client.OK, (path, status)
+        return gzip.decompress(body).decode()
+
+    def _address(self, path: str) -> str:
+        return f"{self.home}/{path}".rstrip("/")
 
     def _at_github(self, address: str) -> str:
         """Say who one is; return where the browser is sent back to."""
@@ -58,7 +82,7 @@ class Visitor:
         wire = http.client.HTTPConnection(parts.netloc, timeout=TIMEOUT)
         try:
             wire.request(
-                "POST", f"{parts.path}?{parts.query}", urlencode({"login": self._login}), {"Content-Type": FORM}
+                "POST", f"{parts.path}?{parts.query}", urlencode({"other": self._login}), {"Content-Type": FORM}
             )
             answer = wire.getresponse()
             answer.read()
@@ -66,13 +90,15 @@ class Visitor:
             wire.close()
         return str(answer.headers["Location"])
 
-    def _call(self, method: str, url: str) -> tuple[int, str, bytes]:
+    def _call(self, method: str, url: str, form: str | None = None) -> tuple[int, str, bytes]:
         """Return status, where the answer leads, and its body."""
         parts = urlsplit(url)
         headers = {"Accept-Encoding": "gzip"}
+        if form is not None:
+            headers["Content-Type"] = FORM
         if self._cookies:
             headers["Cookie"] = "; ".join(f"{name}={morsel.value}" for name, morsel in self._cookies.items())
-        self._wire.request(method, parts.path + (f"?{parts.query}" if parts.query else ""), None, headers)
+        self._wire.request(method, parts.path + (f"?{parts.query}" if parts.query else ""), form, headers)
         answer = self._wire.getresponse()
         body = answer.read()
         for value in answer.headers.get_all("Set-Cookie", []):

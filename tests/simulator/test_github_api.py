@@ -88,6 +88,24 @@ def test_somebody_without_a_name_signs_in_and_organizations_are_read_only_if_the
     assert client.identity(back["code"], "v" * 64) == Identity("github", "1000002", "stranger")
 
 
+def test_anybody_new_signs_in_by_a_login_and_is_the_same_person_each_time(github: Simulator) -> None:
+    client = sign_in(github)
+    address = client.address("s", "v" * 64)
+
+    def identity(login: str) -> Identity:
+        answer, _ = ask(github, "POST", address, {"other": login})
+        (said,) = parse_qs(urlsplit(answer.headers["location"]).query)["code"]
+        return client.identity(said, "v" * 64)
+
+    first, again, other = identity("new-comer"), identity("new-comer"), identity("late-comer")
+    assert first == again
+    assert (first.login, first.organizations) == ("new-comer", frozenset({"posthaste"}))
+    assert first.subject != other.subject
+    assert identity("Octocat").login == "octocat"
+    answer, _ = ask(github, "POST", address, {"other": "<b>"})
+    assert "error=access_denied" in answer.headers["location"]
+
+
 def test_a_code_is_worth_nothing_without_its_verifier_or_the_app_s_secret(github: Simulator) -> None:
     client = sign_in(github)
     back = code(github, client.address("s", "v" * 64))

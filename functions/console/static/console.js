@@ -42,7 +42,60 @@ function tick() {
   for (const part of document.querySelectorAll("[data-live]")) htmx.trigger(part, "tick");
 }
 
+// What is typed into a form is not lost if the session has ended by then. The tab keeps it over the sign-in, for the
+// same person and the same page.
+const KEPT = "posthaste form";
+const typed = (form) =>
+  Array.from(form.elements).filter((x) => x.name && /^(text|search|email|url|textarea|select-one|checkbox|radio)$/.test(x.type));
+const person = () => (document.querySelector(".person .menu p") || { textContent: "" }).textContent;
+
+function keep(event) {
+  const form = event.target;
+  if (form.method !== "post" || !typed(form).length) return;
+  const fields = typed(form).map((x) => [x.name, x.value, x.checked === true]);
+  const page = [location.pathname, location.search, form.getAttribute("action"), person()];
+  sessionStorage.setItem(KEPT, JSON.stringify({ page, fields, away: false }));
+}
+
+function restore() {
+  const kept = JSON.parse(sessionStorage.getItem(KEPT) || "null");
+  if (!kept) return;
+  const [path, search, action, who] = kept.page;
+  if (location.pathname.endsWith("/console/sign-in")) {
+    sessionStorage.setItem(KEPT, JSON.stringify({ ...kept, away: true }));
+    return;
+  }
+  if (!kept.away || location.pathname !== path || person() !== who) {
+    sessionStorage.removeItem(KEPT);
+    return;
+  }
+  if (location.search !== search) {
+    location.replace(path + search);
+    return;
+  }
+  sessionStorage.removeItem(KEPT);
+  const form = Array.from(document.forms).find((x) => x.method === "post" && typed(x).length && x.getAttribute("action") === action);
+  if (!form) return;
+  for (const [name, value, checked] of kept.fields) {
+    for (const field of typed(form).filter((x) => x.name === name)) {
+      if (!/^(checkbox|radio)$/.test(field.type)) field.value = value;
+      else if (field.value === value) field.checked = checked;
+    }
+  }
+  const note = document.createElement("p");
+  note.setAttribute("role", "status");
+  note.textContent = "Your session had ended, and nothing was changed. What you typed is here again.";
+  document.querySelector("main h1").after(note);
+}
+
+// A page that comes back from the browser's history shows what was true then; but what is typed stays.
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted && !document.querySelector("form[data-preview]")) location.reload();
+});
+
+document.addEventListener("submit", keep);
 document.addEventListener("DOMContentLoaded", () => {
+  restore();
   localize(document);
   label(document);
   for (const button of document.querySelectorAll("button[data-copy]")) button.hidden = !navigator.clipboard;
