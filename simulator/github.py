@@ -5,7 +5,7 @@ The web flow of an OAuth app with PKCE, then the user and their organizations. A
 | | |
 |---|---|
 | GET `/github/login/oauth/authorize` | the page: `client_id`, `state`, `scope`, `code_challenge` … |
-| POST the same | as somebody (`login`, or `other`: anybody new), or refusing (`cancel`): sends the browser back to the app |
+| POST the same | as somebody (`login`; `other`: anybody new), or refusing (`cancel`): sends the browser back |
 | POST `/github/login/oauth/access_token` | a token for a code, once, within ten minutes |
 | GET `/github/api/v3/user`, `/github/api/v3/user/orgs` | who a token is of, and the organizations it shows |
 
@@ -49,8 +49,8 @@ margin-bottom: .5rem; text-align: left }} small {{ display: block }}</style>
 
 
 _ANYBODY: Final = (
-    '<form method="post"><p><label>Or anybody new, by login: <input name="other" autocomplete="off" required></label></p>'
-    '<button id="other">Sign in as this</button></form>'
+    '<form method="post"><p><label>Or anybody new, by login: '
+    '<input name="other" autocomplete="off" required></label></p><button id="other">Sign in as this</button></form>'
 )
 _LOGIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,37}[A-Za-z0-9])?")
 

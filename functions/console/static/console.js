@@ -95,11 +95,11 @@ window.addEventListener("pageshow", (event) => {
 
 document.addEventListener("submit", keep);
 document.addEventListener("DOMContentLoaded", () => {
-  restore();
   localize(document);
   label(document);
   for (const button of document.querySelectorAll("button[data-copy]")) button.hidden = !navigator.clipboard;
   setInterval(tick, EVERY);
+  restore();
 });
 document.addEventListener("click", copy);
 document.addEventListener("visibilitychange", tick);

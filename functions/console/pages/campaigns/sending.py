@@ -61,7 +61,7 @@ def confirm(look: Look) -> Answer:
     """Show what is sent to whom, when and how fast, with the button that sends it."""
     found = owned(look)
     if found.jobs and not found.ready:  # a browser's history leads here after the list was sent
-        return redirect(f"{look.home}{look.account}/campaigns/{found.id}")
+        return leave_for(look, f"campaigns/{found.id}")
     view = _unsent(look, found)
     obstacles = list(in_the_way(look, found, view))
     plan = SendPlan()
