@@ -28,13 +28,23 @@ from tests.deployed.visitor import Visitor
 VISITS: Final = 20
 BUDGET: Final = 0.3
 """Seconds of a page, once its function is warm."""
-RARE: Final = frozenset({"sign in", "style", "ask to retry", "delivery", "notice"})
-"""Pages that no link leads to: public ones, those of a failure, and notices, which are searched for."""
+RARE: Final = frozenset(
+    {
+        "sign in",
+        "style",
+        "ask to retry",
+        "delivery",
+        "notice",
+        "ask to remove a member",
+        "ask to withdraw an invitation",
+    }
+)
+"""Pages that no link leads to: public ones, those of a failure, notices, which are searched for, and of other people."""
 LIVE: Final = "job, renewed"
 """What a page of a job asks for every two seconds."""
 _LOOKS: Final = 8
 """Addresses of one page whose links are followed: the job that can be stopped is not the newest one."""
-_LINK: Final = re.compile(r'href="([^"]+)"')
+_LINK: Final = re.compile(r'(?:href|<form method="get" action)="([^"]+)"')
 _PAGES: Final = frozenset(pages())
 _PATTERNS: Final = [
     (route.name, re.compile(re.sub(r"\{\w+\}", "[^/]+", route.path))) for route in ROUTES if route.method == "GET"
