@@ -39,7 +39,7 @@ RARE: Final = frozenset(
         "ask to withdraw an invitation",
     }
 )
-"""Pages that no link leads to: public ones, those of a failure, notices, which are searched for, and of other people."""
+"""Pages that no link leads to: public ones, those of a failure or of others, and notices, which are searched for."""
 LIVE: Final = "job, renewed"
 """What a page of a job asks for every two seconds."""
 _LOOKS: Final = 8
