@@ -1,0 +1,310 @@
+"""Every route of the console that changes something leaves exactly one entry in the audit log: by whom, of what, where.
+
+A new route fails until it is in `DEEDS`, or in `NO_ENTRY` with its reason.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import pytest
+
+from functions.console.screens import ROUTES
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.credentials.breakers import DynamoBreakers
+from shared.domain.audit import EVERYONE, Act, Event, Log, person
+from shared.domain.hooks.draft import HookDraft
+from shared.domain.lanes.breaker import BreakerState
+from shared.domain.lanes.switches import EVERYTHING, Switch
+from shared.domain.namespaces import namespaces_of
+from shared.domain.people import Identity, Role
+from tests.api.senders import claimed
+from tests.console.campaigns import SAID, fields, made, stored, with_list
+from tests.console.conftest import Console
+from tests.console.test_hooks import URL
+from tests.console.test_hooks import made as hooked
+from tests.console.test_queues import collected, handed_over
+
+OLGA: Final = Identity("github", "3", "Olga")
+CHANGING: Final = {route.name: route for route in ROUTES if route.method not in ("GET", "HEAD")}
+NO_ENTRY: Final = {
+    "sign out": "it ends the visitor's own session, and concerns no account",
+    "sign out everywhere": "it ends the visitor's own sessions, and concerns no account",
+    "make an account": "it has one entry for the account, one for its key and one for its first member",
+    "preview of a form": "it changes nothing",
+    "begin an upload": "it gives a place for a file; the list has its entry when its file is there",
+}
+"""Names of routes that leave no entry, or several → why."""
+
+
+@dataclass(frozen=True)
+class Deed:
+    """What is done by a route.
+
+    Attributes:
+        path: the address below the console, or below the account if it begins with no slash.
+        act: the kind of the entry.
+        subject: of the entry; empty: the id that the answer leads to.
+        form: what is posted.
+        log: whose log has the entry; empty: the account's.
+    """
+
+    path: str
+    act: Act
+    subject: str = ""
+    form: Mapping[str, str] = field(default_factory=dict)
+    log: str = ""
+
+
+def _campaign(act: Act, action: str, form: Mapping[str, str] | None = None) -> Callable[[Console], Deed]:
+    """Return a deed at a draft without a list."""
+
+    def deed(console: Console) -> Deed:
+        name = made(console)
+        return Deed(f"campaigns/{name}/{action}", act, name, form or {})
+
+    return deed
+
+
+def _edited(console: Console) -> Deed:
+    name = made(console)
+    form = {**SAID, **fields(console.shown(f"/campaigns/{name}/edit")), "name": "Another"}
+    return Deed(f"campaigns/{name}/edit", Act.CAMPAIGN_CHANGED, name, form)
+
+
+def _uploaded(console: Console) -> Deed:
+    name = made(console)
+    place = json.loads(console.post(f"/{console.account}/campaigns/{name}/uploads", file="list.csv").text)
+    console.api.lists.files.put(
+        f"uploads/{console.account}/{name}/{place['upload']}", b"recipient\r\na@example.org\r\n"
+    )
+    return Deed(f"campaigns/{name}/uploads/{place['upload']}/complete", Act.LIST_ADDED, name)
+
+
+def _withdrawn(console: Console) -> Deed:
+    name = with_list(console)
+    form = fields(console.shown(f"/campaigns/{name}/withdraw"))
+    return Deed(f"campaigns/{name}/withdraw", Act.LIST_WITHDRAWN, name, form)
+
+
+def _sent(console: Console) -> Deed:
+    name = with_list(console)
+    form = fields(console.shown(f"/campaigns/{name}/send"))
+    return Deed(f"campaigns/{name}/send", Act.JOB_CREATED, form["upload"], form)
+
+
+def _version(console: Console) -> Deed:
+    name = stored(console)
+    form = {**SAID, **fields(console.shown(f"/templates/{name}/edit")), "subject": "Another"}
+    return Deed(f"templates/{name}/edit", Act.TEMPLATE_CHANGED, name, form)
+
+
+def _template_deleted(console: Console) -> Deed:
+    name = stored(console)
+    form = fields(console.shown(f"/templates/{name}/delete"))
+    return Deed(f"templates/{name}/delete", Act.TEMPLATE_DELETED, name, form)
+
+
+def _stopped(console: Console) -> Deed:
+    job = console.api.accepted()
+    return Deed(f"jobs/{job}/stop", Act.JOB_STOPPED, job)
+
+
+def _resumed(console: Console) -> Deed:
+    job = console.api.accepted()
+    assert console.api.call("POST", f"/jobs/{job}/stop").status == 200
+    console.api.world.settle()
+    return Deed(f"jobs/{job}/resume", Act.JOB_RESUMED, job)
+
+
+def _retried(console: Console) -> Deed:
+    job = console.api.accepted()
+    assert console.api.call("POST", f"/jobs/{job}/stop").status == 200
+    console.api.world.settle()
+    return Deed(f"jobs/{job}/retry", Act.JOB_RETRIED, job)
+
+
+def _invited(console: Console) -> Deed:
+    console.services.people.invite("github", "zoe", console.account, Role.VIEWER)
+    return Deed("members/withdraw", Act.MEMBER_REMOVED, "user:zoe", {"login": "zoe"})
+
+
+def _removed(console: Console) -> Deed:
+    console.member(Identity("github", "2", "ben"), Role.VIEWER)
+    (ben,) = (user for user, _ in console.services.people.members(console.account) if user.login == "ben")
+    console.cookies.clear()
+    console.sign_in()
+    return Deed("members/remove", Act.MEMBER_REMOVED, ben.id, {"user": ben.id})
+
+
+def _proven(console: Console) -> Deed:
+    (domain,) = claimed(console.api)
+    return Deed(f"senders/{domain}/verify", Act.SENDER_PROVEN, domain)
+
+
+def _given_up(console: Console) -> Deed:
+    (domain,) = claimed(console.api)
+    return Deed(f"senders/{domain}/give-up", Act.SENDER_GIVEN_UP, domain)
+
+
+def _lifted(console: Console) -> Deed:
+    console.services.desks.suppressions.put(console.account, "a@example.org", "manual")
+    form = {"address": "a@example.org", "list": "all"}
+    return Deed("suppressions/lift", Act.SUPPRESSION_REMOVED, person("a@example.org"), form)
+
+
+def _window(act: Act, action: str) -> Callable[[Console], Deed]:
+    def deed(console: Console) -> Deed:
+        name = collected(console)
+        return Deed(f"digests/{name}/{action}", act, name)
+
+    return deed
+
+
+def _mail(act: Act, action: str) -> Callable[[Console], Deed]:
+    def deed(console: Console) -> Deed:
+        name = handed_over(console)
+        console.api.world.clock.advance(1)
+        return Deed(f"mails/{name}/{action}", act, name, {"address": "ann@example.org"})
+
+    return deed
+
+
+def _hook(act: Act, action: str, form: Mapping[str, str] | None = None) -> Callable[[Console], Deed]:
+    """Return a deed at an endpoint that is proven."""
+
+    def deed(console: Console) -> Deed:
+        name = hooked(console)
+        console.api.hooks.prove(name)
+        return Deed(f"hooks/{name}/{action}", act, name, form or {})
+
+    return deed
+
+
+def _enabled(console: Console) -> Deed:
+    deed = _hook(Act.HOOK_ENABLED, "enable")(console)
+    desk = console.services.desks.hooks()
+    desk.change(console.api.hooks.endpoint(deed.subject), HookDraft(disabled=True), by="somebody")
+    return deed
+
+
+def _delivered_again(console: Console) -> Deed:
+    deed = _hook(Act.HOOK_RETRIED, "")(console)
+    tried = console.api.hooks.over(deed.subject)
+    return Deed(f"hooks/{deed.subject}/deliveries/{tried.name}/retry", Act.HOOK_RETRIED, deed.subject)
+
+
+def _switch(act: Act, path: str, subject: str, paused: Switch | None = None) -> Callable[[Console], Deed]:
+    """Return a deed of operators. `paused`: what is paused before."""
+
+    def deed(console: Console) -> Deed:
+        if paused is not None:
+            console.services.desks.switches.pause(paused, by="somebody", reason="before")
+        return Deed(path, act, subject, {"rate": "20"}, EVERYONE)
+
+    return deed
+
+
+def _breaker(console: Console) -> Deed:
+    breakers = DynamoBreakers(Dynamo(console.api.client), console.api.tables.ops)
+    closed = breakers.read(["one"])["one"]
+    breakers.swap(closed, replace(closed, state=BreakerState.OPEN, reason="provider_error", since=1, version=1))
+    return Deed("/credentials/one/close", Act.BREAKER_CLOSED, "one", log=EVERYONE)
+
+
+def _account(act: Act, action: str) -> Callable[[Console], Deed]:
+    def deed(console: Console) -> Deed:
+        if action == "resume":
+            console.services.desks.switches.pause(Switch(account=console.account), by="somebody", reason="before")
+        return Deed(action, act, console.account)
+
+    return deed
+
+
+DEEDS: Final[Mapping[str, Callable[[Console], Deed]]] = {
+    "make a campaign": lambda _: Deed("campaigns/new", Act.CAMPAIGN_CREATED, form=SAID),
+    "store a campaign": _edited,
+    "delete a campaign": _campaign(Act.CAMPAIGN_DELETED, "delete"),
+    "end an upload": _uploaded,
+    "take the sample list": _campaign(Act.LIST_ADDED, "sample"),
+    "take a pasted list": _campaign(Act.LIST_ADDED, "paste", {"rows": "recipient\r\na@example.org\r\n"}),
+    "withdraw a list": _withdrawn,
+    "send a campaign": _sent,
+    "send a test": _campaign(Act.CAMPAIGN_TESTED, "test", {"to": "me@example.org", "v.name": "Me"}),
+    "store a template": lambda _: Deed("templates/new", Act.TEMPLATE_CREATED, form=SAID),
+    "store a version": _version,
+    "delete a template": _template_deleted,
+    "stop": _stopped,
+    "resume": _resumed,
+    "retry": _retried,
+    "invite a member": lambda _: Deed(
+        "members/invite", Act.MEMBER_INVITED, "user:zoe", {"login": "zoe", "role": "viewer"}
+    ),
+    "withdraw an invitation": _invited,
+    "remove a member": _removed,
+    "claim a domain": lambda _: Deed(
+        "senders/add", Act.SENDER_CLAIMED, "news.example.net", {"domain": "news.example.net"}
+    ),
+    "look for a domain's record": _proven,
+    "give up a domain": _given_up,
+    "suppress an address": lambda _: Deed(
+        "suppressions/add",
+        Act.SUPPRESSION_ADDED,
+        person("a@example.org"),
+        {"address": "a@example.org", "list": "all"},
+    ),
+    "lift a suppression": _lifted,
+    "close a window": _window(Act.WINDOW_CLOSED, "close"),
+    "cancel a window": _window(Act.WINDOW_CANCELLED, "cancel"),
+    "drop a destination": _mail(Act.MAIL_DROPPED, "drop"),
+    "hurry a destination": _mail(Act.MAIL_HURRIED, "hurry"),
+    "create a webhook": lambda _: Deed("hooks/add", Act.HOOK_CREATED, form={"url": URL, "every": "1"}),
+    "pause a webhook": _hook(Act.HOOK_DISABLED, "pause"),
+    "enable a webhook": _enabled,
+    "delete a webhook": _hook(Act.HOOK_DELETED, "delete"),
+    "test a webhook": _hook(Act.HOOK_TESTED, "test"),
+    "replay a webhook": _hook(Act.HOOK_REPLAYED, "replay", {"since": "1", "state": ""}),
+    "retry a delivery": _delivered_again,
+    "pause an account": _account(Act.ACCOUNT_PAUSED, "pause"),
+    "resume an account": _account(Act.ACCOUNT_RESUMED, "resume"),
+    "pause all": _switch(Act.ALL_PAUSED, "/credentials/all/pause", EVERYONE),
+    "resume all": _switch(Act.ALL_RESUMED, "/credentials/all/resume", EVERYONE, EVERYTHING),
+    "pause a credential": _switch(Act.CREDENTIAL_PAUSED, "/credentials/one/pause", "one"),
+    "resume a credential": _switch(Act.CREDENTIAL_RESUMED, "/credentials/one/resume", "one", Switch(credential="one")),
+    "set a rate": _switch(Act.RATE_SET, "/credentials/one/rate", "one"),
+    "close a breaker": _breaker,
+}
+"""Names of routes → what makes ready what one of them is to be done to."""
+
+
+def entries(console: Console) -> list[Event]:
+    """Return all entries of the account's logs and of the deployment's."""
+    owners = (*namespaces_of(console.account), EVERYONE)
+    return [x for owner in owners for x in console.services.desks.journal.since(owner, Log.AUDIT, 0)]
+
+
+def test_each_route_is_decided_on() -> None:
+    assert set(CHANGING) == {*DEEDS, *NO_ENTRY}
+    assert not set(DEEDS) & set(NO_ENTRY)
+
+
+@pytest.mark.promise(7)
+@pytest.mark.parametrize("name", DEEDS)
+def test_a_change_leaves_one_entry(console: Console, name: str) -> None:
+    route = CHANGING[name]
+    console.member()
+    deed = DEEDS[name](console)
+    who = "user:Ann"
+    if route.operators:
+        console.cookies.clear()
+        console.sign_in(OLGA)
+        who = "user:Olga"
+    console.api.world.clock.advance(1)
+    before = entries(console)
+    path = deed.path if deed.path.startswith("/") else f"/{console.account}/{deed.path}"
+    got = console.post(path, **deed.form)
+    assert got.status in (200, 303), got.text
+    (entry,) = [x for x in entries(console) if x not in before]
+    subject = deed.subject or got.headers["location"].rpartition("/")[2]
+    assert (entry.kind, entry.actor, entry.id, entry.account) == (deed.act, who, subject, deed.log or console.account)
