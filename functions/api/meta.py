@@ -4,18 +4,18 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from functions.api.docs.page import SHORT, packed, page
+from functions.api.docs.page import SHORT, page, zipped
 from functions.api.error_page import as_html
 from shared.web.http import Answer, plain
 from shared.web.problems import ERRORS_PATH
 from shared.web.routing import Page
 
-_FOLDER: Final = Path(__file__).parent
+_DOCUMENT: Final = Path(__file__).with_name("openapi.json")
 
 
 @cache
 def _document() -> str:
-    return (_FOLDER / "openapi.json").read_text(encoding="utf-8")
+    return _DOCUMENT.read_text(encoding="utf-8")
 
 
 def health() -> Answer:
@@ -25,8 +25,7 @@ def health() -> Answer:
 
 def document() -> Answer:
     """Return the OpenAPI document as committed."""
-    text = _document()
-    return Answer(200, text, {"Cache-Control": SHORT}, zipped=packed(text))
+    return Answer(200, _document(), {"Cache-Control": SHORT}, zipped=zipped(_DOCUMENT))
 
 
 def errors() -> Answer:

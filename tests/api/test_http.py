@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from functions.api import handler as module
-from functions.api.docs.page import OF_COMPONENT, OF_OURS, TYPES, text_of
+from functions.api.docs.page import OF_COMPONENT, OF_OURS, TYPES, text_of, zipped
 from functions.api.handler import handler, respond
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.ports import Retriable
@@ -79,6 +79,14 @@ def test_a_large_page_is_compressed_for_clients_that_take_it(path: str) -> None:
     body = b64decode(got["body"])
     assert gzip.decompress(body).decode() == plain["body"]
     assert len(body) < len(plain["body"]) / 3
+
+
+def test_what_is_stored_compressed_is_served_as_it_is(tmp_path: Path) -> None:
+    for name in ("a.js", "b.js"):
+        (tmp_path / name).write_text("plain", encoding="utf-8")
+    (tmp_path / "b.js.gz").write_bytes(b"stored")
+    assert gzip.decompress(zipped(tmp_path / "a.js")) == b"plain"
+    assert zipped(tmp_path / "b.js") == b"stored"
 
 
 @pytest.mark.parametrize("header", ["gzip", "GZIP;q=0.5, br", "br, *", "gzip;q=1.0"])

@@ -137,6 +137,38 @@ except UnknownServiceError:
     assert alone(program) == "made\n"
 
 
+def test_what_the_api_serves_is_compressed_already(host: Path) -> None:
+    """Both forms of each large file, from the asset alone, whose functions compress nothing."""
+    program = f"""
+import sys
+sys.path[:0] = [{str(host)!r}]
+import base64, gzip, pathlib, types
+from functions.api.handler import handler
+
+def compress(*_, **__):
+    raise AssertionError("compressed again")
+
+gzip.compress = compress
+for name in {bundling.ZIPPED!r}:
+    path = "/" + name.removeprefix("functions/api/").replace("static/", "")
+    event = {{"rawPath": path, "headers": {{}}, "requestContext": {{"http": {{"method": "GET"}}}}}}
+    context = types.SimpleNamespace(aws_request_id="1", function_name="api")
+    plain = handler(event, context)
+    event["headers"]["accept-encoding"] = "gzip"
+    got = handler(event, context)
+    assert plain["statusCode"] == got["statusCode"] == 200, name
+    assert "Content-Encoding" not in plain["headers"] and got["headers"]["Content-Encoding"] == "gzip", name
+    assert got["headers"]["Vary"] == plain["headers"]["Vary"] == "Accept-Encoding", name
+    packed = base64.b64decode(got["body"])
+    stored = pathlib.Path({str(host)!r}, name)
+    assert packed == stored.with_name(stored.name + ".gz").read_bytes(), name
+    assert gzip.decompress(packed) == plain["body"].encode() == stored.read_bytes(), name
+    assert len(packed) < len(plain["body"]) / 3, name
+print("served")
+"""
+    assert alone(program).endswith("served\n")
+
+
 def test_every_file_of_ours_is_in_it(asset: Path) -> None:
     for package in bundling.PACKAGES:
         for file in (ROOT / package).rglob("*"):
