@@ -180,6 +180,10 @@ class Records(SuppressionRecords, Protocol):
         """Return a chunk; None when it has gone."""
         ...
 
+    def some_chunks(self, job: str, numbers: Collection[int]) -> dict[int, Chunk]:
+        """Return those of a job's chunks that there are by their numbers, consistent, a hundred in one read."""
+        ...
+
     def content(self, job: str) -> Content | None:
         """Return a job's content."""
         ...

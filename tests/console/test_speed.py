@@ -5,18 +5,46 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from functions.console.lists import KINDS
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.codec import n
 from shared.domain.jobs.job import Job
+from shared.domain.people import Role
 from shared.engine.reports.search import WAVE, MessageSearch, SearchPlace, Within
+from tests.api.test_notice_status import store
+from tests.console.campaigns import made, sent, stored, with_list
 from tests.console.conftest import Console
+from tests.console.test_hooks import made as hooked
+from tests.console.test_queues import collected, handed_over
+from tests.fakes.clock import FakeClock
 
 PEOPLE = tuple(f"p{i}@example.org" for i in range(10))
 CALLS = {"": 19, "/jobs": 14, "/messages": 3, "/messages?recipient=p1@example.org": 80, "/members": 6, "/senders": 6}
 """DynamoDB calls of one visit: page → the most. Ten of a list of jobs are queries of the index, made at once."""
+ROWS = 6
+LISTS = {
+    "/campaigns": 6,
+    "/campaigns/{campaign}": 7,
+    "/campaigns/{campaign}?part=list": 5,
+    "/campaigns/{campaign}/send": 6,
+    "/campaigns/{sent}": 7,
+    "/templates": 5,
+    "/suppressions": 4,
+    "/audit": 4,
+    "/hooks": 6,
+    "/digests": 5,
+    "/notices": 6 + ROWS,
+    "/mails": 5,
+    "/mails/{mail}": 7,
+    "/keys": 6,
+    "/members": 6,
+    "/senders": 5,
+}
+"""The same, of lists with several rows: none reads anything for each row. Three calls are those of every page: the
+session, its person, and the account. What waits for a notifier is counted by a query of its own, side by side."""
 SECONDS = 0.3
 """Of a processor, with what the emulated tables take; what else the machine does is not counted."""
 INDEX_QUERIES = 10
@@ -56,6 +84,63 @@ def test_pages_keep_to_a_budget_of_calls_and_of_time(console: Console) -> None:
             console.shown(page)
             took.append(time.process_time() - begun)
         assert min(took) < SECONDS, page
+
+
+def filled(console: Console, clock: FakeClock) -> dict[str, str]:
+    """Make some rows of each list, and return the ids of a campaign whose list is read, of a sent one and of a mail."""
+    console.member()
+    for row in range(ROWS):
+        made(console, name=f"Draft {row}")
+        stored(console, name=f"Template {row}")
+        console.services.desks.suppressions.put(console.account, f"gone{row}@example.org", "manual")
+        hooked(console)
+        collected(console, f"acme/{row}")
+        handed_over(console)
+        console.api.notifier(f"clinic-{row}" if row else "clinic")
+        console.services.accounts.create_key(console.account, name=f"Key {row}")
+        console.services.people.invite("github", f"guest{row}", console.account, Role.VIEWER)
+        assert console.post(f"/{console.account}/senders/add", domain=f"n{row}.example.net").status == 303
+    for row in range(ROWS):
+        store(console.api, clock, f"A/{row}")
+    gone = with_list(console)
+    sent(console, gone)
+    mail = handed_over(console, *(f"p{row}@example.org" for row in range(ROWS)))
+    return {"campaign": with_list(console), "sent": gone, "mail": mail}
+
+
+def test_no_list_reads_anything_for_each_row(console: Console, clock: FakeClock) -> None:
+    names = filled(console, clock)
+    cost: dict[str, Counter[str]] = {}
+    for page in LISTS:
+        where = page.format(**names)
+        console.shown(where)
+        with counted(console) as calls:
+            console.shown(where)
+        cost[page] = calls
+    over = {page: dict(calls) for page, calls in cost.items() if calls.total() > LISTS[page]}
+    assert not over
+
+
+def test_a_campaign_of_a_million_costs_no_more_than_one_of_ten(console: Console) -> None:
+    console.member()
+    rows = "recipient,name\r\n" + "".join(f"{person},x\r\n" for person in PEOPLE)
+    small, large = with_list(console, rows), with_list(console, rows)
+    desk = console.services.campaigns().campaigns
+    (upload,) = desk.uploads.of(large)
+    assert upload.checkpoint is not None
+    counts = replace(upload.checkpoint.counts, rows=1_000_000, accepted=1_000_000)
+    million = upload.changed(size=50_000_000, checkpoint=replace(upload.checkpoint, counts=counts, chunk=2_000))
+    assert desk.uploads.save(upload, million)
+    cost: dict[str, list[int]] = {}
+    for campaign in (small, large):
+        for page in ("", "?part=list", "/send"):
+            console.shown(f"/campaigns/{campaign}{page}")
+            with counted(console) as calls:
+                console.shown(f"/campaigns/{campaign}{page}")
+            cost.setdefault(page, []).append(calls.total())
+    assert "1,000,000" in console.shown(f"/campaigns/{large}")
+    for page, (few, many) in cost.items():
+        assert many <= few <= LISTS[f"/campaigns/{{campaign}}{page}"], page
 
 
 def test_the_queries_of_a_list_of_jobs_are_made_at_once(console: Console) -> None:

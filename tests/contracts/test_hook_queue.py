@@ -42,6 +42,14 @@ def taken(hooks: HookStores, owner: str = "me", now: int = NOW) -> HookWork:
     return work
 
 
+def test_the_work_of_several_endpoints_is_read_at_once(hooks: HookStores) -> None:
+    for name in (HOOK, "hook_other"):
+        hooks.queue.add(name, [delivery(endpoint=name)], wake=LATER)
+    every = {name: hooks.works.get(name) for name in (HOOK, "hook_other")}
+    assert hooks.works.some(["hook_none", "hook_other", HOOK, HOOK]) == every
+    assert hooks.works.some([]) == {}
+
+
 def test_deliveries_wait_in_the_order_in_which_they_are_due(hooks: HookStores) -> None:
     all_of_them = some(30)
     hooks.queue.add(HOOK, list(reversed(all_of_them)), wake=LATER)

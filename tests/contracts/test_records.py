@@ -25,6 +25,8 @@ def test_a_job_is_stored_with_all_its_parts(stores: Stores, clock: FakeClock) ->
     assert job(stores, parts) == parts.job
     assert stores.ledgers.read_all(parts.job.id) == parts.ledgers
     assert [stores.records.chunk(parts.job.id, i) for i in range(3)] == [*parts.chunks, None]
+    assert stores.records.some_chunks(parts.job.id, [2, 1, 0, 1]) == dict(enumerate(parts.chunks))
+    assert stores.records.some_chunks(parts.job.id, []) == {}
     assert stores.records.content(parts.job.id) == CONTENT
     assert stores.records.job("0" * 26) is None
     assert stores.records.content("0" * 26) is None

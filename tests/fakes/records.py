@@ -130,6 +130,9 @@ class FakeRecords(FakeOpenIndex):
     def chunk(self, job: str, number: int) -> Chunk | None:
         return self._atomic("chunk", lambda: self.chunks.get((job, number)))
 
+    def some_chunks(self, job: str, numbers: Collection[int]) -> dict[int, Chunk]:
+        return self._atomic("some_chunks", lambda: {n: self.chunks[job, n] for n in numbers if (job, n) in self.chunks})
+
     def content(self, job: str) -> Content | None:
         return self._atomic("content", lambda: self.contents.get(job))
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from shared.domain.audit import EVERYONE
+from shared.domain.audit import EVERYONE, masked
+from shared.domain.hooks.addresses import parse_url
 from shared.domain.hooks.endpoint import DEPLOYMENT, EVERY_KIND, Endpoint
 from shared.domain.hooks.kinds import ACCOUNT_KINDS, DEPLOYMENT_KINDS
 from shared.engine.intake.declined import Decline, invalid
@@ -31,3 +32,13 @@ def check_enabled(endpoint: Endpoint) -> None:
     """Raise Decline if an endpoint is disabled."""
     if endpoint.disabled_at:
         raise Decline("hook_disabled")
+
+
+def host_of(endpoint: Endpoint, *, local: bool) -> dict[str, str]:
+    """Return whom events are posted to, for the audit log; the rest of a URL may be a secret.
+
+    Args:
+        endpoint: the endpoint.
+        local: whether addresses of the machine itself are allowed.
+    """
+    return {"host": masked(parse_url(endpoint.url, local=local).host)} if endpoint.url else {}

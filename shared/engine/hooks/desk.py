@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from shared.domain.audit import SYSTEM, Act, audited, masked
-from shared.domain.hooks.addresses import check_url, parse_url
+from shared.domain.audit import SYSTEM, Act, audited
+from shared.domain.hooks.addresses import check_url
 from shared.domain.hooks.bodies import packed, proof_data
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery, again
 from shared.domain.hooks.draft import HookDraft
@@ -26,7 +26,7 @@ from shared.domain.hooks.kinds import HookKind, event_id
 from shared.domain.hooks.signature import secret_of
 from shared.domain.hooks.work import LOOK_MS, HookWork, ReplayOrder
 from shared.domain.times import Millis
-from shared.engine.hooks.checks import check_enabled, known_kinds, log_of
+from shared.engine.hooks.checks import check_enabled, host_of, known_kinds, log_of
 from shared.engine.hooks.made import MadeHook, Record, new_hook, no_record
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.ports import (
@@ -160,6 +160,11 @@ class HookDesk:
     def work(self, endpoint: Endpoint) -> HookWork:
         """Return how an endpoint does."""
         return self._works.get(endpoint.id) or HookWork(endpoint.id)
+
+    def works(self, endpoints: Sequence[Endpoint]) -> list[HookWork]:
+        """Return how endpoints do, in their order."""
+        found = self._works.some([x.id for x in endpoints])
+        return [found.get(x.id) or HookWork(x.id) for x in endpoints]
 
     @as_value
     def change(self, endpoint: Endpoint, draft: HookDraft, *, by: str) -> Endpoint:
@@ -308,7 +313,7 @@ class HookDesk:
         if not made.events:
             raise invalid("events", "Name at least one kind of events, or `*`.")
         self._make_room(namespace, now)
-        data: dict[str, str | int] = {"events": len(made.events), **self._host(made)}
+        data: dict[str, str | int] = {"events": len(made.events), **host_of(made, local=self._local)}
         event = audited(log_of(namespace), now, made.id, Act.HOOK_CREATED, by, data)
         stored = self._endpoints.create(made, record(made), event=event)
         if stored is None:
@@ -385,10 +390,6 @@ class HookDesk:
 
     def _secret(self, endpoint: Endpoint) -> str:
         return secret_of(self._secrets.master(), endpoint.id, endpoint.secret)
-
-    def _host(self, endpoint: Endpoint) -> dict[str, str]:
-        """Return whom events are posted to, for the audit log; the rest of a URL may be a secret."""
-        return {"host": masked(parse_url(endpoint.url, local=self._local).host)} if endpoint.url else {}
 
     def _now(self) -> Millis:
         return int(self._clock.now() * 1000)

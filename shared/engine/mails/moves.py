@@ -1,10 +1,11 @@
 """What an owner does with a destination that waits: look at it, drop it, or have it sent at another time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.audit import SYSTEM, Act, audited
+from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell
@@ -15,6 +16,10 @@ from shared.engine.lane.recovery import Recovery
 from shared.engine.reports.message_log import MessageLog
 from shared.ports import Clock, Journal, LedgerStore, Records
 
+EachShown = Callable[
+    [Callable[[tuple[Ledger, Chunk]], MailDestination], Sequence[tuple[Ledger, Chunk]]], Iterable[MailDestination]
+]
+"""Calls a function for each of some destinations, in turn or side by side, and returns the results in order."""
 RACES: Final = 5
 """Times that a destination is moved anew while others move it."""
 
@@ -44,19 +49,22 @@ class MailMoves:
     journal: Journal
     clock: Clock
 
-    def show(self, mail: StoredMail, first: int, count: int) -> Sequence[MailDestination]:
+    def show(self, mail: StoredMail, first: int, count: int, *, each: EachShown = map) -> Sequence[MailDestination]:
         """Return destinations of a mail, in their order; none before it is committed, or when its job has gone.
 
         Args:
             mail: as read.
             first: number of the first one, from 0.
             count: the most to return.
+            each: reads the attempts of those that were tried, in turn or side by side.
         """
         job = self._job(mail)
         if job is None:
             return []
-        shown = (self._shown(job, x) for x in self.ledgers.read_some(job.id, first, count))
-        return [x for x in shown if x is not None]
+        found = self.ledgers.read_some(job.id, first, count)
+        chunks = self.records.some_chunks(job.id, [x.chunk for x in found])
+        there = [(x, chunks[x.chunk]) for x in found if x.chunk in chunks]
+        return list(each(lambda place: self._line(job, *place), there))
 
     def drop(self, mail: StoredMail, key: str, *, by: str = SYSTEM) -> MailDestination | InFlight | None:
         """Take a destination out that waits; one that is dropped already stays so.
@@ -128,8 +136,9 @@ class MailMoves:
 
     def _shown(self, job: Job, x: Ledger) -> MailDestination | None:
         chunk = self.records.chunk(x.job, x.chunk)
-        if chunk is None:
-            return None
+        return self._line(job, x, chunk) if chunk is not None else None
+
+    def _line(self, job: Job, x: Ledger, chunk: Chunk) -> MailDestination:
         line = self.logs.only(job, chunk, x)
         last = line.attempts[-1] if line.attempts else None
         names = dict(zip(job.route, job.providers, strict=True))

@@ -139,6 +139,10 @@ class Works(Protocol):
         """Return an endpoint's work, consistent; None: nothing was ever added."""
         ...
 
+    def some(self, endpoints: Sequence[str]) -> Mapping[str, HookWork]:
+        """Return the work of those endpoints that have any, by their ids, consistent, a hundred in one read."""
+        ...
+
     def acquire(self, endpoint: str, owner: str, *, now: Millis, until: Millis) -> HookWork | None:
         """Take an endpoint's lease if it is free, and return its work; None: another has it, or there is no work.
 

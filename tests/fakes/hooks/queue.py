@@ -2,7 +2,7 @@
 
 import heapq
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery, parse_name
@@ -103,6 +103,9 @@ class FakeWorks:
 
     def get(self, endpoint: str) -> HookWork | None:
         return self._atomic("get", lambda: self._works.get(endpoint))
+
+    def some(self, endpoints: Sequence[str]) -> Mapping[str, HookWork]:
+        return self._atomic("some", lambda: {x: self._works[x] for x in endpoints if x in self._works})
 
     def acquire(self, endpoint: str, owner: str, *, now: Millis, until: Millis) -> HookWork | None:
         def step() -> HookWork | None:

@@ -67,8 +67,7 @@ def every_hook(look: Look, space: str) -> Sequence[HookRow]:
     """Return the endpoints of a namespace, oldest first."""
     desk = look.services.desks.hooks()
     found = desk.every(space)
-    works = look.services.reads.map(desk.work, found)
-    return [hook_row(x, work, look.services.now) for x, work in zip(found, works, strict=True)]
+    return [hook_row(x, work, look.services.now) for x, work in zip(found, desk.works(found), strict=True)]
 
 
 def named_hook(look: Look) -> HookRow:

@@ -41,7 +41,7 @@ def mails(look: Look) -> Answer:
 def mail(look: Look) -> Answer:
     """Show a mail with a page of its destinations."""
     found, first = _named(look), lists.numbered(look)
-    shown = look.services.desks.mails().moves.show(found, first, lists.PAGE)
+    shown = look.services.desks.mails().moves.show(found, first, lists.PAGE, each=look.services.reads.map)
     after = str(first + lists.PAGE) if first + lists.PAGE < len(found.hosts) and found.job else ""
     context = {
         "mail": found,

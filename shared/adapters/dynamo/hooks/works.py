@@ -1,7 +1,7 @@
 """The work of endpoints on DynamoDB: one item each, which the index `open` has while anything may wait."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
@@ -29,6 +29,11 @@ class DynamoWorks:
         """Return an endpoint's work, consistent; None: nothing was ever added."""
         item = self._db.get(self._table, keys.work(endpoint))
         return _work(item) if item else None
+
+    def some(self, endpoints: Sequence[str]) -> Mapping[str, HookWork]:
+        """Return the work of those endpoints that have any, by their ids."""
+        items = self._db.batch_get(self._table, [keys.work(name) for name in dict.fromkeys(endpoints)])
+        return {work.endpoint: work for work in map(_work, items)}
 
     def note(self, endpoint: str, *, wake: Millis) -> HookWork:
         """Count that something was added, and return the work as it then is: one write, or two if it slept for long.

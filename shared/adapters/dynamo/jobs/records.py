@@ -125,6 +125,11 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         item = self._db.get(self._records, keys.chunk(job, number))
         return codec.chunk(item) if item else None
 
+    def some_chunks(self, job: str, numbers: Collection[int]) -> dict[int, Chunk]:
+        """Return those of a job's chunks that there are, by their numbers."""
+        items = self._db.batch_get(self._records, [keys.chunk(job, n) for n in dict.fromkeys(numbers)])
+        return {chunk.number: chunk for chunk in map(codec.chunk, items)}
+
     def content(self, job: str) -> Content | None:
         """Return a job's content."""
         for key in (keys.content(job), keys.chunk(job, 0)):
