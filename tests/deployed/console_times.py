@@ -33,13 +33,17 @@ RARE: Final = frozenset(
         "sign in",
         "style",
         "ask to retry",
+        "ask to resume",
         "delivery",
         "notice",
         "ask to remove a member",
         "ask to withdraw an invitation",
     }
 )
-"""Pages that no link leads to: public ones, those of a failure or of others, and notices, which are searched for."""
+"""Pages that no link may lead to: public ones, those of a failure or of others, and what waits for the sweeper.
+
+Notices are searched for.
+"""
 LIVE: Final = "job, renewed"
 """What a page of a job asks for every two seconds."""
 _LOOKS: Final = 8
