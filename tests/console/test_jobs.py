@@ -88,8 +88,11 @@ def test_a_job_is_stopped_and_resumed_by_hand_and_the_audit_log_says_by_whom(con
     assert console.api.call("GET", f"/jobs/{job}").json["state"] == "ENQUEUED", "a question changes nothing"
     got = console.post(f"/{console.account}/jobs/{job}/stop")
     assert (got.status, got.headers["location"]) == (303, f"../../../{console.account}/jobs/{job}")
-    assert "Stopped by hand" in console.shown(f"/jobs/{job}")
+    stopping = console.shown(f"/jobs/{job}")
+    assert "Stopped by hand. What has begun ends first." in stopping
+    assert "Resume" not in stopping
     console.api.world.settle()
+    assert "What has begun" not in console.shown(f"/jobs/{job}")
     assert "<b>60</b> of 60 messages will be sent" in console.shown(f"/jobs/{job}/resume")
     assert console.post(f"/{console.account}/jobs/{job}/resume").status == 303
     console.api.world.settle()
@@ -110,8 +113,10 @@ def test_a_scheduled_job_that_was_stopped_and_resumed_waits_for_its_time_again(c
     job = console.api.accepted(PEOPLE, scheduled_at=later)
     console.member(role=Role.SENDER)
     console.post(f"/{console.account}/jobs/{job}/stop")
-    assert "Stopped by hand" in console.shown(f"/jobs/{job}")
-    console.api.world.settle()
+    stopped = console.shown(f"/jobs/{job}")
+    assert "Stopped by hand" in stopped
+    assert "Resume …" in stopped, "it had not begun, so it is resumed at once"
+    assert "What has begun" not in stopped
     assert console.post(f"/{console.account}/jobs/{job}/resume").status == 303
     shown = console.shown(f"/jobs/{job}")
     assert "Waits for its time" in shown

@@ -36,7 +36,8 @@ class JobRow:
         condition: in a word, which is also its badge.
         waits: for what; empty: for nothing.
         live: it changes by itself.
-        can_stop: it can be stopped, like `can_resume` and `can_retry`.
+        can_stop: it can be stopped, like `can_resume` and `can_retry`. A job that had not begun is resumed at once.
+        stopping: it is stopped, and what had begun has not ended.
     """
 
     job: Job
@@ -49,6 +50,7 @@ class JobRow:
     live: bool
     can_stop: bool
     can_resume: bool
+    stopping: bool
     can_retry: bool
 
     @property
@@ -66,6 +68,7 @@ def row(job: Job, how_far: Headway) -> JobRow:
     """Return a job as people read it."""
     counts = how_far.live.counts
     at_rest = job.state is JobState.LOGGED and not job.owned and job.retry is None
+    not_begun = job.state is JobState.STOPPED and not job.owned and not job.planned_at
     return JobRow(
         job=job,
         how_far=how_far,
@@ -76,7 +79,8 @@ def row(job: Job, how_far: Headway) -> JobRow:
         stopped_by=STOPPED_BY.get(job.stop_reason, job.stop_reason) if _stopped(job) else "",
         live=job.state is not JobState.LOGGED or job.retry is not None or counts["unknown"] + counts["sent"] > 0,
         can_stop=not job.owned and (job.state in ACTIVE or job.state is JobState.READY or job.retry is not None),
-        can_resume=at_rest and counts["queued"] > 0,
+        can_resume=(at_rest or not_begun) and counts["queued"] > 0,
+        stopping=job.state is JobState.STOPPED and not not_begun,
         can_retry=at_rest and counts["failed"] + counts["unknown"] > 0,
     )
 
