@@ -8,6 +8,9 @@ WIDTH: Final = 1000
 HEIGHT: Final = 240
 BAR_ORDER: Final = ("delivered", "sent", "sending", "queued", "unknown", "failed", "skipped")
 FLOW_ORDER: Final = ("success", "queued", "failure")
+WORDS: Final = {"failure": "failed"}
+SERIES: Final = 6
+"""Colours of things that have none of their own, as providers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,21 @@ def bar(counts: Mapping[str, int]) -> Bar:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One amount of a flow. `points`: of the polygon between it and what is below."""
+    """One amount of a flow. `fill`: its colour; `points`: of the polygon between it and what is below."""
 
     name: str
+    fill: str
     points: str
+
+    @property
+    def word(self) -> str:
+        """The amount as people read it."""
+        return WORDS.get(self.name, self.name)
+
+    @property
+    def head(self) -> str:
+        """The amount as the head of a column; names of providers stay as they are."""
+        return self.word.capitalize() if self.name in FLOW_ORDER else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,26 +84,33 @@ class Flow:
     @property
     def label(self) -> str:
         """The flow in words."""
-        if not self.days:
+        if not self.layers:
             return "no messages"
-        sums = {name: sum(amounts.get(name, 0) for _, amounts in self.days) for name in FLOW_ORDER}
-        said = ", ".join(f"{count:,} {name}" for name, count in sums.items())
+        names = [layer.name for layer in self.layers]
+        sums = {name: sum(amounts.get(name, 0) for _, amounts in self.days) for name in names}
+        said = ", ".join(f"{count:,} {WORDS.get(name, name)}" for name, count in sums.items())
         return f"{self.days[0][0]} to {self.days[-1][0]}: {said}"
 
 
-def flow(days: Sequence[tuple[str, Mapping[str, int]]]) -> Flow:
-    """Return the flow of some days, oldest first; a day alone is drawn as wide as the chart."""
-    top = max((sum(amounts.get(name, 0) for name in FLOW_ORDER) for _, amounts in days), default=0)
+def flow(days: Sequence[tuple[str, Mapping[str, int]]], names: Sequence[str] = FLOW_ORDER) -> Flow:
+    """Return the flow of some days; a day alone is drawn as wide as the chart.
+
+    Args:
+        days: (date, amounts by name), oldest first.
+        names: what is stacked, from the ground up. Names that have no colour of their own share the `SERIES`.
+    """
+    top = max((sum(amounts.get(name, 0) for name in names) for _, amounts in days), default=0)
     drawn = list(days) * 2 if len(days) == 1 else list(days)
     if not top:
         return Flow((), tuple(days), 0)
     step = WIDTH / (len(drawn) - 1)
     ground = [0.0] * len(drawn)
     layers = []
-    for name in FLOW_ORDER:
+    for at, name in enumerate(names):
         above = [low + amounts.get(name, 0) for low, (_, amounts) in zip(ground, drawn, strict=True)]
         there = [(i * step, HEIGHT * (1 - value / top)) for i, value in enumerate(above)]
         back = [(i * step, HEIGHT * (1 - value / top)) for i, value in reversed(list(enumerate(ground)))]
-        layers.append(Layer(name, " ".join(f"{x:.1f},{y:.1f}" for x, y in [*there, *back])))
+        fill = name if name in FLOW_ORDER else f"series-{at % SERIES}"
+        layers.append(Layer(name, fill, " ".join(f"{x:.1f},{y:.1f}" for x, y in [*there, *back])))
         ground = above
     return Flow(tuple(layers), tuple(days), top)

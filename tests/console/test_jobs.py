@@ -173,6 +173,20 @@ def test_the_overview_adds_up_days_providers_and_credentials(console: Console) -
     assert "theirs" not in page, "a credential of others is none of its"
 
 
+def test_the_overview_draws_what_each_provider_accepted_by_day(console: Console) -> None:
+    console.api.logged(PEOPLE)
+    console.member()
+    page = console.shown("")
+    chart = re.search(r"aria-label=\"Messages that providers accepted, by day, [\d-]+ to [\d-]+: ([^\"]+)\"", page)
+    assert chart is not None
+    drawn = {name: int(count) for count, name in re.findall(r"(\d+) (\w+)", chart[1])}
+    table = page[page.index("Figures of providers") :]
+    rows = re.findall(r"<th scope=\"row\">(\w+)</th><td[^>]*>\d+</td><td[^>]*>(\d+)</td>", table)
+    assert drawn == {name: int(count) for name, count in rows if int(count)}
+    assert sum(drawn.values()) == len(PEOPLE)
+    assert len(set(re.findall(r"fill-series-\d", page))) == len(drawn)
+
+
 def test_numbers_lead_to_what_they_count(console: Console) -> None:
     job = console.api.logged(PEOPLE)
     console.member()

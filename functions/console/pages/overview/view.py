@@ -37,9 +37,10 @@ class ProviderRow:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The page. `sums`: of all days."""
+    """The page. `sums`: of all days; `accepted`: by the providers that accepted."""
 
     flow: Flow
+    accepted: Flow
     sums: Mapping[str, int]
     providers: Sequence[ProviderRow]
     credentials: Sequence[CredentialRow]
@@ -60,7 +61,8 @@ def overview(look: Look) -> Overview:
     rows, rate = _newest(look)
     found = days.result()
     return Overview(
-        flow=charts.flow(_every_day(found, last) if found else []),
+        flow=charts.flow(_every_day({day.day: day.amounts for day in found}, last)),
+        accepted=_accepted(found, last),
         sums=_sums([day.amounts for day in found]),
         providers=_providers(found),
         credentials=[credential_row(c, states.result()[c.id]) for c in mine],
@@ -81,11 +83,16 @@ def _newest(look: Look) -> tuple[list[JobRow], float]:
     return rows, sum(p.rate or 0 for p in live.values() if p.waiting_for == "rate")
 
 
-def _every_day(found: Sequence[Day], last: date) -> list[tuple[str, Mapping[str, int]]]:
+def _every_day(known: Mapping[date, Mapping[str, int]], last: date) -> list[tuple[str, Mapping[str, int]]]:
     """Return the amounts of all days, oldest first; a day without messages has none."""
-    known = {day.day: day.amounts for day in found}
     days = [last - timedelta(days=i) for i in reversed(range(DAYS))]
     return [(day.isoformat(), known.get(day, {})) for day in days]
+
+
+def _accepted(found: Sequence[Day], last: date) -> Flow:
+    """Return what each provider accepted by day."""
+    known = {day.day: {name: numbers.get("accepted", 0) for name, numbers in day.providers.items()} for day in found}
+    return charts.flow(_every_day(known, last), sorted({name for numbers in known.values() for name in numbers}))
 
 
 def _sums(amounts: Sequence[Mapping[str, int]]) -> dict[str, int]:

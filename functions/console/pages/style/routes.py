@@ -15,6 +15,10 @@ DAYS: Final = (
     ("2026-01-03", {"success": 640, "queued": 20, "failure": 140}),
     ("2026-01-04", {"success": 1_910, "queued": 310, "failure": 22}),
 )
+PROVIDERS: Final = ("first", "second", "third", "fourth", "fifth", "sixth")
+BY_PROVIDER: Final = tuple(
+    (day, {name: (at + 1) * (200 + 40 * i) for i, name in enumerate(PROVIDERS)}) for at, (day, _) in enumerate(DAYS)
+)
 
 
 def style(look: Look) -> Answer:
@@ -23,6 +27,7 @@ def style(look: Look) -> Answer:
         "states": [state.value for state in MessageState],
         "bar": charts.bar(SAMPLE),
         "flow": charts.flow(DAYS),
+        "several": charts.flow(BY_PROVIDER, PROVIDERS),
         "moment": look.services.now,
     }
     return look.services.pages.page(look, "style/style.html", context)
