@@ -103,14 +103,24 @@ def flow(days: Sequence[tuple[str, Mapping[str, int]]], names: Sequence[str] = F
     drawn = list(days) * 2 if len(days) == 1 else list(days)
     if not top:
         return Flow((), tuple(days), 0)
-    step = WIDTH / (len(drawn) - 1)
     ground = [0.0] * len(drawn)
     layers = []
     for at, name in enumerate(names):
         above = [low + amounts.get(name, 0) for low, (_, amounts) in zip(ground, drawn, strict=True)]
-        there = [(i * step, HEIGHT * (1 - value / top)) for i, value in enumerate(above)]
-        back = [(i * step, HEIGHT * (1 - value / top)) for i, value in reversed(list(enumerate(ground)))]
         fill = name if name in FLOW_ORDER else f"series-{at % SERIES}"
-        layers.append(Layer(name, fill, " ".join(f"{x:.1f},{y:.1f}" for x, y in [*there, *back])))
+        layers.append(Layer(name, fill, f"{_line(above, top)} {_line(ground, top, back=True)}"))
         ground = above
     return Flow(tuple(layers), tuple(days), top)
+
+
+def _line(values: Sequence[float], top: int, *, back: bool = False) -> str:
+    """Return the points of a line over the whole width.
+
+    Args:
+        values: one a day, oldest first.
+        top: the value at the upper edge.
+        back: from the newest day to the oldest.
+    """
+    step = WIDTH / (len(values) - 1)
+    points = [f"{i * step:.1f},{HEIGHT * (1 - value / top):.1f}" for i, value in enumerate(values)]
+    return " ".join(reversed(points) if back else points)

@@ -68,7 +68,6 @@ def row(job: Job, how_far: Headway) -> JobRow:
     """Return a job as people read it."""
     counts = how_far.live.counts
     at_rest = job.state is JobState.LOGGED and not job.owned and job.retry is None
-    not_begun = job.state is JobState.STOPPED and not job.owned and not job.planned_at
     return JobRow(
         job=job,
         how_far=how_far,
@@ -79,10 +78,15 @@ def row(job: Job, how_far: Headway) -> JobRow:
         stopped_by=STOPPED_BY.get(job.stop_reason, job.stop_reason) if _stopped(job) else "",
         live=job.state is not JobState.LOGGED or job.retry is not None or counts["unknown"] + counts["sent"] > 0,
         can_stop=not job.owned and (job.state in ACTIVE or job.state is JobState.READY or job.retry is not None),
-        can_resume=(at_rest or not_begun) and counts["queued"] > 0,
-        stopping=job.state is JobState.STOPPED and not not_begun,
+        can_resume=(at_rest or _not_begun(job)) and counts["queued"] > 0,
+        stopping=job.state is JobState.STOPPED and not _not_begun(job),
         can_retry=at_rest and counts["failed"] + counts["unknown"] > 0,
     )
+
+
+def _not_begun(job: Job) -> bool:
+    """Tell whether a job was stopped before its first message: it is resumed at once."""
+    return job.state is JobState.STOPPED and not job.owned and not job.planned_at
 
 
 def _stopped(job: Job) -> bool:
