@@ -26,7 +26,10 @@ PACKAGES: Final = ("functions", "shared")
 LOCK: Final = "requirements/runtime.txt"
 LAMBDA_PYTHON: Final = "3.13"
 LAMBDA_PLATFORM: Final = "aarch64-manylinux2014"
-SERVICES: Final = ("cloudwatch", "dynamodb", "dynamodbstreams", "lambda", "s3", "scheduler", "secretsmanager", "sqs")
+SERVICES: Final = (
+    *("cloudwatch", "dynamodb", "dynamodbstreams", "lambda", "s3", "scheduler", "secretsmanager"),
+    *("sesv2", "sqs"),
+)
 """AWS services that the functions have clients of. Of 430 models in botocore, 27 of its 29 MB, these are left."""
 TASK: Final = "/var/task"
 """Where Lambda has the asset: the place that bytecode names in traces."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from shared.adapters.s3.blobs import S3Blobs
     from shared.adapters.secrets import Secrets
     from shared.adapters.sqs import SqsLanes, SqsQueue
+    from shared.engine.intake.identities import IdentityDesk
     from shared.engine.intake.proven import Proofs, ProvenStandings
     from shared.engine.lane.breaker_cache import BreakerCache
     from shared.engine.lane.recovery import Recovery
@@ -187,6 +188,13 @@ class Core:
         from shared.adapters.dns import DnsResolver  # noqa: PLC0415 - most accounts claim no domain
 
         return DnsResolver(self.env.get(contracts.ENV_DNS, ""))
+
+    @cached_property
+    def identity_desk(self) -> "IdentityDesk":
+        """Domains at the providers that sign for them."""
+        from shared.bootstrap.identifying import desk  # noqa: PLC0415 - few requests are about domains
+
+        return desk(self.settings, self.aws, self.dynamo, self.records_table, self.clock)
 
     @cached_property
     def standings(self) -> "ProvenStandings":

@@ -5,6 +5,7 @@ lost connection) or returns None when another worker was faster.
 """
 
 from shared.ports.accounts.claims import Claims, Dns, DnsUnanswered
+from shared.ports.accounts.identities import DomainIdentities, IdentityUnanswered, IdentityUsers
 from shared.ports.accounts.senders import Senders, SuppressionList
 from shared.ports.accounts.standings import Standings
 from shared.ports.accounts.suppressing import Recent, SuppressionRecords, Texts
@@ -141,6 +142,7 @@ __all__ = [
     "DigestPolicies",
     "Dns",
     "DnsUnanswered",
+    "DomainIdentities",
     "Endpoints",
     "Exports",
     "Fetching",
@@ -159,6 +161,8 @@ __all__ = [
     "HookUnreachable",
     "Http",
     "Idempotency",
+    "IdentityUnanswered",
+    "IdentityUsers",
     "InboxStep",
     "Inboxes",
     "Interrupted",

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 from shared.contracts import Credential, Word
-from shared.ports import BadEvents, Clock, Http, Provider, Queue, Smtp, WebhookReader
+from shared.ports import BadEvents, Clock, DomainIdentities, Http, Provider, Queue, Smtp, WebhookReader
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 
@@ -81,6 +81,9 @@ class SecretField:
 ProviderFactory = Callable[[Needs], Provider]
 WebhooksFactory = Callable[[], WebhookReader]
 TopicReader = Callable[[str], tuple[str, list[Word]]]
+Later = Callable[[str, str], Any]
+"""Returns a client of an AWS service in a region, made when it is first used."""
+IdentitiesFactory = Callable[[Later, str, str], DomainIdentities]
 
 
 def _find(name: str, attribute: str) -> object:
@@ -145,6 +148,16 @@ def from_topic(body: str) -> tuple[str, list[Word]]:
         except BadEvents as error:
             unknown = error
     raise unknown
+
+
+def identities(name: str) -> IdentitiesFactory:
+    """Return what makes the domains of a provider, from clients, a region and the stage.
+
+    Args:
+        name: of a provider that declares `identities`.
+    """
+    factory: IdentitiesFactory = import_module(f"{__package__}.{name.replace('-', '_')}.identities").IDENTITIES
+    return factory
 
 
 def resolves(name: str) -> bool:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,17 @@ def test_every_provider_declares_its_needs_by_fields_that_there_are(name: str) -
     if needs.has_feedback and not needs.built_in:
         registry.webhooks(name)
     for right in needs.rights(Credential("one", name, "email", 1, configuration_set="set")):
+        assert all(action.startswith(f"{right.service}:") for action in right.actions)
+        assert all(reason for resource, reason in right.resources.items() if "*" in resource)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_provider_that_signs_for_domains_has_their_module_and_rights(name: str) -> None:
+    needs = needs_of(name)
+    assert (find_spec(f"{package_of(name)}.identities") is not None) == needs.identities
+    rights = needs.identity_rights(Credential("one", name, "email", 1), "dev")
+    assert needs.identities or not rights
+    for right in rights:
         assert all(action.startswith(f"{right.service}:") for action in right.actions)
         assert all(reason for resource, reason in right.resources.items() if "*" in resource)
 

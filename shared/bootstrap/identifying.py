@@ -1,0 +1,57 @@
+"""Domains at the providers that sign for them, in the regions of the declared credentials."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.config import Config
+
+from shared.adapters.aws import Aws
+from shared.adapters.dynamo.accounts.identity_users import DynamoIdentityUsers
+from shared.adapters.dynamo.client import Dynamo
+from shared.contracts import Settings
+from shared.engine.intake.identities import IdentityDesk, Signing
+from shared.ports import Clock
+from shared.providers.needs import needs_of
+
+if TYPE_CHECKING:
+    from shared.ports import DomainIdentities
+
+CONFIG: Final = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 2})
+"""A client waits for the answer, and a provider may take one such call a second."""
+
+
+def desk(settings: Settings, aws: Aws, dynamo: Dynamo, table: str, clock: Clock) -> IdentityDesk:
+    """Return what makes domains known to providers; it does nothing where no declared provider signs for domains.
+
+    Args:
+        settings: with the credentials.
+        aws: makes the clients.
+        dynamo: DynamoDB.
+        table: the name of `records`.
+        clock: the time.
+    """
+    made: dict[tuple[str, str], DomainIdentities] = {}
+    signing = []
+    for credential in settings.credentials:
+        if needs_of(credential.provider).identities:
+            region = credential.region or aws.session.get_config_variable("region") or ""
+            place = (credential.provider, region)
+            made[place] = made.get(place) or _identities(aws, settings.stage, *place)
+            signing.append(Signing(credential, made[place]))
+    return IdentityDesk(signing, lambda: DynamoIdentityUsers(dynamo, table, clock), clock)
+
+
+def _identities(aws: Aws, stage: str, provider: str, region: str) -> "DomainIdentities":
+    """Return a provider's domains in a region.
+
+    Args:
+        aws: makes the client.
+        stage: of the deployment.
+        provider: its name in the settings.
+        region: of its service.
+    """
+    from shared.providers import registry  # noqa: PLC0415 - many deployments have none
+
+    def later(service: str, where: str) -> Any:
+        return aws.later(service, CONFIG.merge(Config(region_name=where)))
+
+    return registry.identities(provider)(later, region, stage)

@@ -1,0 +1,59 @@
+"""A sender's domain at a provider that signs its mail: what the provider knows of it, and what its owner publishes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+
+class IdentityState(StrEnum):
+    """Whether a provider signs mail from a domain with DKIM."""
+
+    NONE = "none"
+    """The provider does not know the domain."""
+    PENDING = "pending"
+    """The provider looks for the records."""
+    SUCCESS = "success"
+    FAILED = "failed"
+    """The provider found no records, and looks no more."""
+    REFUSED = "refused"
+    """The provider takes no further domain."""
+    UNKNOWN = "unknown"
+    """The provider did not answer, or cannot tell for now."""
+
+
+ADVICE: Final[Mapping[IdentityState, str]] = {
+    IdentityState.NONE: "Look for the record of the domain again: the domain is then made known to the provider.",
+    IdentityState.PENDING: "Publish the CNAME records. The provider finds them within hours, at the latest in 72.",
+    IdentityState.SUCCESS: "",
+    IdentityState.FAILED: "The provider found no records. Publish them, and look for the record of the domain again.",
+    IdentityState.REFUSED: "The provider takes no more domains. Ask an operator.",
+    IdentityState.UNKNOWN: "The provider did not answer. Try again in a minute.",
+}
+"""State → what to do next; empty for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class DomainIdentity:
+    """A domain at a provider.
+
+    Attributes:
+        provider: its name in the settings.
+        region: of the provider's service.
+        state: of DKIM.
+        records: name → value of the CNAME records to publish; none where somebody else made the keys.
+        ours: whether this deployment made it. Others are shown, and never changed.
+        covered_by: a domain above it that the provider signs for, and so for this one; empty: it is known by itself.
+    """
+
+    provider: str
+    region: str
+    state: IdentityState
+    records: Mapping[str, str] = field(default_factory=dict)
+    ours: bool = False
+    covered_by: str = ""
+
+    @property
+    def advice(self) -> str:
+        """What to do next; empty for nothing."""
+        return ADVICE[self.state]

@@ -1,0 +1,53 @@
+"""Domains at a provider, in memory."""
+
+from shared.contracts import Credential
+from shared.domain.identities import DomainIdentity, IdentityState
+from shared.engine.intake.identities import IdentityDesk, Signing
+from shared.ports import Clock, IdentityUnanswered, IdentityUsers
+
+
+class FakeIdentities:
+    """`ports.DomainIdentities` in memory.
+
+    Attributes:
+        known: domain → state.
+        others: domains that somebody else made known.
+        down: no call is answered.
+        calls: what was called, with its domain.
+    """
+
+    def __init__(self, provider: str = "signer", region: str = "eu-central-1") -> None:
+        self.provider = provider
+        self.region = region
+        self.known: dict[str, IdentityState] = {}
+        self.others: set[str] = set()
+        self.down = False
+        self.calls: list[tuple[str, str]] = []
+
+    def read(self, domain: str) -> DomainIdentity:
+        self._call("read", domain)
+        state = self.known.get(domain, IdentityState.NONE)
+        records = {f"k1._domainkey.{domain}": "k1.dkim.example"} if domain in self.known else {}
+        ours = domain in self.known and domain not in self.others
+        return DomainIdentity(self.provider, self.region, state, records, ours)
+
+    def ensure(self, domain: str) -> DomainIdentity:
+        self._call("ensure", domain)
+        self.known.setdefault(domain, IdentityState.PENDING)
+        return self.read(domain)
+
+    def remove(self, domain: str) -> None:
+        self._call("remove", domain)
+        if domain not in self.others:
+            self.known.pop(domain, None)
+
+    def _call(self, name: str, domain: str) -> None:
+        self.calls.append((name, domain))
+        if self.down:
+            raise IdentityUnanswered("down")
+
+
+def signing_desk(places: list[FakeIdentities], users: IdentityUsers, clock: Clock) -> IdentityDesk:
+    """Return a desk over some providers, each with a credential that is open to every account."""
+    signing = [Signing(Credential(f"c{i}", place.provider, "email", 1), place) for i, place in enumerate(places)]
+    return IdentityDesk(signing, lambda: users, clock)
