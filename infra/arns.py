@@ -6,7 +6,15 @@ from aws_cdk.aws_dynamodb import Table
 from infra.resources.storage import Storage
 from infra.settings import DeploymentSettings
 from shared import contracts
-from shared.providers.needs import Right
+from shared.providers.needs import Right, needs_of
+
+
+def identity_rights(deployment: DeploymentSettings) -> list[Right]:
+    """Return the rights to make domains known to providers, each once: credentials may share a provider and region."""
+    found: list[Right] = []
+    for c in deployment.settings.credentials:
+        found += [x for x in needs_of(c.provider).identity_rights(c, deployment.stage) if x not in found]
+    return found
 
 
 class Arns:

@@ -4,7 +4,7 @@ from typing import Final
 
 from aws_cdk.aws_dynamodb import Table
 
-from infra.arns import Arns
+from infra.arns import Arns, identity_rights
 from infra.building.function import Function
 from infra.functions.console import CLAIMED, DRAFTED, SUPPRESSED, ConsoleConstruct
 from infra.functions.digest import DigestConstruct
@@ -85,6 +85,12 @@ class Grants(Arns):
         serve.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
         serve.allow("secretsmanager:GetSecretValue", on=[self._link_keys()])
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
+        self._identities(serve)
+
+    def _identities(self, serve: Function) -> None:
+        """Let a function make proven domains known to the providers that sign for them, where one is declared."""
+        for right in identity_rights(self._deployment):
+            serve.allow(*right.actions, on=self._places(right), conditions=right.conditions)
 
     def console(
         self,
@@ -127,6 +133,7 @@ class Grants(Arns):
         serve.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
         self._schedule(serve, schedules)
         serve.allow("scheduler:DeleteSchedule", on=[self._own_schedules(schedules)])
+        self._identities(serve)
         let_join(console, self._storage)
 
     def webhooks(self, feedback: Feedback, receive: Function) -> None:

@@ -7,6 +7,7 @@ from aws_cdk import Acknowledgment, Names, Stack, Validations
 from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 from constructs import Construct, IConstruct
 
+from infra.arns import identity_rights
 from infra.building.function import Function
 from infra.functions.console import ConsoleKey
 from infra.functions.hooks import HookKey
@@ -127,12 +128,12 @@ def wildcards(deployment: DeploymentSettings) -> dict[str, str]:
 
 def _providers(deployment: DeploymentSettings) -> dict[str, str]:
     found: dict[str, str] = {}
-    for c in deployment.settings.credentials:
-        for right in needs_of(c.provider).rights(c):
-            for name, reason in right.resources.items():
-                place = _HERE.format(service=right.service, name=name)
-                if reason:
-                    found[place.replace("<AWS::Region>", right.region or "<AWS::Region>")] = reason
+    rights = [right for c in deployment.settings.credentials for right in needs_of(c.provider).rights(c)]
+    for right in (*rights, *identity_rights(deployment)):
+        for name, reason in right.resources.items():
+            place = _HERE.format(service=right.service, name=name)
+            if reason:
+                found[place.replace("<AWS::Region>", right.region or "<AWS::Region>")] = reason
     return found
 
 

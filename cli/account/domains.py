@@ -34,7 +34,7 @@ def add(ctx: typer.Context, domain: Domain, json: Json = False) -> None:
 
 @app.command()
 def show(ctx: typer.Context, domain: Domain, json: Json = False) -> None:
-    """Show a domain, and what DNS says of SPF, DKIM and DMARC."""
+    """Show a domain, what DNS says of SPF, DKIM and DMARC, and what providers say."""
     _shown(connect(ctx).get(path_of("senders", domain)), json=json)
 
 
@@ -67,3 +67,13 @@ def _shown(found: dict[str, Any], *, json: bool) -> None:
     for check in found.get("checks", []):
         words = check.get("advice") or check.get("found") or ""
         say(f"{check.get('name')}: {check.get('state')}{' - ' if words else ''}{words}")
+    for identity in found.get("identities", []):
+        _signed(identity)
+
+
+def _signed(identity: dict[str, Any]) -> None:
+    """Print what a provider says of the domain, and the records that it wants."""
+    place, words = f"{identity.get('provider')} {identity.get('region')}", identity.get("advice") or ""
+    say(f"{place}: {identity.get('state')}{' - ' if words else ''}{words}")
+    for record in identity.get("records", []):
+        say(f"{record.get('name')} {record.get('type')} {record.get('value')}")

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from functions.api.mails.services import MailServices
     from functions.api.notices.services import NoticeServices
     from shared.bootstrap.campaigning import CampaignServices
+    from shared.engine.intake.identities import IdentityDesk
 
 
 VISIT_RATE: Final = 1
@@ -59,6 +60,8 @@ class ApiServices:
     claims: DynamoClaims
     dns: Callable[[], Dns]
     """Look-ups in DNS; made by the first that asks."""
+    identities: Callable[[], "IdentityDesk"]
+    """Domains at the providers that sign for them."""
     texts: Texts
     links: Links
     """Knows the links of unsubscriptions."""
@@ -125,6 +128,7 @@ def build(deployment: Deployment) -> ApiServices:
         guests=Guests(deployment.dynamo, table, clock),
         claims=DynamoClaims(deployment.dynamo, table, clock),
         dns=lambda: deployment.dns,
+        identities=lambda: deployment.identity_desk,
         texts=deployment.texts,
         links=deployment.links,
         visits=visits(deployment.dynamo, table, clock),

@@ -20,6 +20,7 @@ from shared.bootstrap.mailing import Mailing
 from shared.bootstrap.noticing import Noticing
 from shared.engine.digests.desk import WindowDesk
 from shared.engine.hooks.desk import HookDesk
+from shared.engine.intake.identities import IdentityDesk
 from shared.engine.mails.moves import MailMoves
 from shared.ports import Dns, Journal, Mails, Notices, Notifiers, WaitingNotices
 from shared.ports.digests import WindowPages
@@ -54,10 +55,11 @@ class NoticeRoom:
 
 @dataclass(frozen=True, slots=True)
 class SenderRoom:
-    """Domains that accounts claim, and what looks up their DNS."""
+    """Domains that accounts claim, what looks up their DNS, and what has providers sign for them."""
 
     claims: DynamoClaims
     dns: Callable[[], Dns]
+    identities: Callable[[], IdentityDesk]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,13 @@ def build_desks(deployment: Deployment) -> Desks:
         ),
         dead_letters=lambda name: _dead(deployment, name),
         alarms=_alarms(deployment),
-        senders=cache(lambda: SenderRoom(DynamoClaims(deployment.dynamo, table, clock), lambda: deployment.dns)),
+        senders=cache(lambda: _senders(deployment)),
     )
+
+
+def _senders(deployment: Deployment) -> SenderRoom:
+    claims = DynamoClaims(deployment.dynamo, deployment.records_table, deployment.clock)
+    return SenderRoom(claims, lambda: deployment.dns, lambda: deployment.identity_desk)
 
 
 def _digests(deployment: Deployment) -> DigestRoom:

@@ -1,24 +1,30 @@
 """What the API under test has of senders, recipients and DNS."""
 
+from dataclasses import replace
 from typing import Any
 
 from shared.adapters.dynamo.accounts.claims import DynamoClaims
+from shared.adapters.dynamo.accounts.identity_users import DynamoIdentityUsers
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.recipients.guests import Guests
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.engine.intake.proven import Proofs, ProvenSenders
 from shared.ports import Clock, Senders
 from tests.fakes.dns import FakeDns
+from tests.fakes.identities import FakeIdentities, signing_desk
 from tests.fakes.links import FakeLinks
 
 
 def account_parts(functions: Dynamo, records: str, clock: Clock) -> dict[str, Any]:
     """Return the services of that name."""
     dns = FakeDns()
+    users = DynamoIdentityUsers(functions, records, clock)
+    desk = signing_desk([], users, clock)
     return {
         "guests": Guests(functions, records, clock),
         "claims": DynamoClaims(functions, records, clock),
         "dns": lambda: dns,
+        "identities": lambda: desk,
         "texts": DynamoTexts(functions, records=records),
         "links": FakeLinks(),
     }
@@ -29,6 +35,15 @@ def proven(granted: Senders, parts: dict[str, Any], clock: Clock) -> Senders:
     return ProvenSenders(
         granted=granted, proofs=Proofs(claims=parts["claims"], dns=parts["dns"], clock=clock), clock=clock
     )
+
+
+def signs(api: Any) -> FakeIdentities:
+    """Give an API a provider that signs for domains, and return what it knows."""
+    provider, clock = FakeIdentities(), api.world.clock
+    functions = Dynamo(api.client, sleep=clock.sleep, homes=api.tables.alone)
+    desk = signing_desk([provider], DynamoIdentityUsers(functions, api.tables.records, clock), clock)
+    api.services = replace(api.services, identities=lambda: desk)
+    return provider
 
 
 def claimed(api: Any) -> tuple[str, ...]:

@@ -138,7 +138,7 @@ def build_desks(api: Api) -> Desks:
         ),
         alarms=RaisedAlarms(None, "posthaste-dev-", api.world.clock),
         dead_letters=lambda name: {"feedback": 3, "lane-one": 1}.get(name, 0),
-        senders=lambda: SenderRoom(of.claims, of.dns),
+        senders=lambda: SenderRoom(of.claims, of.dns, api.services.identities),
     )
 
 

@@ -2,7 +2,9 @@
 
 import pytest
 
+from shared.domain.identities import IdentityState
 from shared.domain.people import Role
+from tests.api.senders import signs
 from tests.console.conftest import ANN, Console
 from tests.fakes.dns import FakeDns
 
@@ -92,3 +94,38 @@ def test_only_an_admin_changes_senders_and_another_account_s_are_not_there(conso
     for action in ("add", f"{DOMAIN}/verify", f"{DOMAIN}/give-up"):
         assert console.post(f"{path}/{action}", domain="x.example").status == 403
     assert "Add a domain" not in console.shown("/senders")
+
+
+def test_the_records_of_a_provider_are_shown_once_the_domain_is_proven(console: Console, dns: FakeDns) -> None:
+    provider = signs(console.api)
+    console.member()
+    add(console)
+    path = f"/{console.account}/senders/{DOMAIN}"
+    assert "DKIM by" not in console.shown(f"/senders/{DOMAIN}")
+    dns.records[f"_posthaste.{DOMAIN}"] = [f"posthaste-account={console.account}"]
+    assert console.post(f"{path}/verify").status == 303
+    page = console.shown(f"/senders/{DOMAIN}")
+    assert "DKIM by signer in eu-central-1" in page
+    assert f'<code id="identity-1-1-name">k1._domainkey.{DOMAIN}</code>' in page
+    assert 'data-copy="identity-1-1-name"' in page
+    assert '<code id="identity-1-1-value">k1.dkim.example</code>' in page
+    assert 'data-copy="identity-1-1-value"' in page
+    provider.known[DOMAIN] = IdentityState.SUCCESS
+    console.api.world.clock.advance(60)
+    assert "Leave the records in place." in console.shown(f"/senders/{DOMAIN}")
+
+
+def test_a_domain_is_given_up_when_the_provider_has_forgotten_it(console: Console, dns: FakeDns) -> None:
+    provider = signs(console.api)
+    console.member()
+    add(console)
+    path = f"/{console.account}/senders/{DOMAIN}"
+    dns.records[f"_posthaste.{DOMAIN}"] = [f"posthaste-account={console.account}"]
+    assert console.post(f"{path}/verify").status == 303
+    provider.down = True
+    refused = console.post(f"{path}/give-up")
+    assert (refused.status, "A provider did not answer" in refused.text) == (503, True)
+    assert console.get(path).status == 200
+    provider.down = False
+    assert console.post(f"{path}/give-up").status == 303
+    assert (provider.known, console.get(path).status) == ({}, 404)

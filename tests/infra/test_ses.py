@@ -9,11 +9,12 @@ import pytest
 from infra.lint import synthesise
 from infra.settings import DeployTarget, SettingsError, read
 from shared import contracts
-from shared.providers.ses.needs import BULK, SEND
+from shared.providers.ses.needs import BULK, MAKE, READ, REMOVE, SEND
 from tests.infra.conftest import SETTINGS
 from tests.infra.template import Template, listed, target, text
 
 HERE = "arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:"
+CONSOLE = {"client_id": "client", "allowed": {"users": ["Ann"], "organizations": []}}
 SES: list[dict[str, Any]] = [
     {"id": "ses-main", "provider": "ses", "channel": "email", "rate": 14},
     {"id": "ses-own", "provider": "ses", "channel": "email", "rate": 14, "configuration_set": "newsletter"},
@@ -143,13 +144,68 @@ def test_a_credential_with_domains_sends_from_these_alone(tmp_path: Path, place:
 def test_no_other_function_may_use_ses(stack: Template) -> None:
     for service in stack.functions():
         if not service.startswith("send-ses-"):
-            assert not [a for a in stack.actions(service) if a.startswith(("ses:", "sns:"))], service
+            used = {a for a in stack.actions(service) if a.startswith(("ses:", "sns:"))}
+            assert used == ({READ, *MAKE, REMOVE} if service == "api" else set()), service
+
+
+def identity_statements(template: Template, service: str = "api") -> dict[str, Any]:
+    """Return the raw statement of each action with identities of a function's role."""
+    role = template.resources[target(template.functions()[service]["Role"])]["Properties"]
+    statements = [s for p in role["Policies"] for s in p["PolicyDocument"]["Statement"]]
+    found: dict[str, Any] = {}
+    for statement in statements:
+        for action in listed(statement["Action"]):
+            if action.startswith("ses:"):
+                found.setdefault(action, []).append(statement)
+    return found
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("place", list(DeployTarget))
+def test_identities_are_made_and_removed_with_the_stage_s_tag_alone(
+    files: dict[DeployTarget, Any], place: DeployTarget
+) -> None:
+    found = identity_statements(Template(json.loads(files[place].read_text("utf-8"))))
+    regions = [f"{HERE}identity/*", f"{HERE.replace('<AWS::Region>', 'eu-west-1')}identity/*"]
+    tagged = {
+        "StringLike": {"aws:RequestTag/posthaste-stage": "dev"},
+        "ForAllValues:StringLike": {"aws:TagKeys": ["posthaste-stage"]},
+    }
+    conditions = {
+        READ: None,
+        **dict.fromkeys(MAKE, tagged),
+        REMOVE: {"StringLike": {"aws:ResourceTag/posthaste-stage": "dev"}},
+    }
+    for action, condition in conditions.items():
+        for statement in found[action]:
+            assert statement.get("Condition") == (condition if place is DeployTarget.AWS else None)
+        resources = [text(r) for s in found[action] for r in listed(s["Resource"])]
+        assert sorted(resources) == sorted(regions), "each region once"
+
+
+@pytest.mark.promise(9)
+def test_a_credential_with_domains_has_identities_of_these_alone_made(tmp_path: Path) -> None:
+    credential = {**SES[0], "domains": ["example.com"]}
+    made = synthesise(read(settings(credential), target=DeployTarget.AWS), tmp_path)
+    found = identity_statements(Template(json.loads(made.read_text("utf-8"))))
+    for action in (*MAKE, REMOVE):
+        (statement,) = found[action]
+        names = ("example.com", "*.example.com")
+        assert {text(r) for r in listed(statement["Resource"])} == {f"{HERE}identity/{x}" for x in names}
+
+
+@pytest.mark.promise(9)
+def test_the_console_makes_identities_as_the_api_does(tmp_path: Path) -> None:
+    made = synthesise(read({**settings(SES[0]), "console": CONSOLE}, target=DeployTarget.AWS), tmp_path)
+    template = Template(json.loads(made.read_text("utf-8")))
+    assert identity_statements(template, "console") == identity_statements(template, "api")
 
 
 def test_without_such_a_credential_there_is_nothing_of_it(template: Template) -> None:
     assert not without_alarms(template).of("SNS::Topic")
     assert not template.of("SES::ConfigurationSet")
     assert "SesTopicArn" not in template.raw["Outputs"]
+    assert not [a for s in template.functions() for a in template.actions(s) if a.startswith("ses:")]
 
 
 def test_the_functions_know_their_configuration_sets() -> None:

@@ -8,6 +8,7 @@ ATTACKS: Final = "tests/attacks/test_a_team_key_at_strangers.py"
 ENGINE: Final = "tests/engine/test_guests.py"
 STORES: Final = "tests/contracts/test_guests.py"
 
+IDENTITIES: Final = "tests/api/test_sender_identities.py"
 PROVEN: Final = "tests/engine/test_proven.py"
 
 TEAM: Final = (
@@ -26,6 +27,38 @@ TEAM: Final = (
         "return any(text.strip() == record_value(account) for text in texts)",
         'return any(text.startswith("posthaste-account=") for text in texts)',
         f"{PROVEN}::test_only_a_record_that_names_the_account_grants_it[posthaste-account=acc_000000000002]",
+    ),
+    Mutant(
+        "a domain that is not proven is shown with what a provider says",
+        9,
+        "functions/api/account/senders.py",
+        "[] if pending else call.services.identities()",
+        "call.services.identities()",
+        f"{IDENTITIES}::test_a_domain_that_is_not_proven_is_made_known_to_no_provider",
+    ),
+    Mutant(
+        "a domain is removed although another account uses it",
+        9,
+        "shared/engine/intake/identities.py",
+        "        if not self._users().leave(account, domain):\n            return",
+        "        self._users().leave(account, domain)",
+        f"{IDENTITIES}::test_a_domain_of_two_accounts_stays_until_both_have_given_it_up",
+    ),
+    Mutant(
+        "what somebody else made known to a provider is removed",
+        9,
+        "shared/providers/ses/identities.py",
+        "if self._read(domain).ours:",
+        "if self._read(domain):",
+        "tests/providers/test_ses_identities.py::test_an_identity_of_somebody_else_is_shown_and_left[tags0]",
+    ),
+    Mutant(
+        "an account joins a domain that is being removed",
+        9,
+        "shared/adapters/dynamo/accounts/identity_users.py",
+        '"attribute_not_exists(removing_at) OR removing_at < :over"',
+        '"attribute_not_exists(removing_at) OR removing_at >= :over"',
+        "tests/engine/test_identities.py::test_no_account_joins_what_is_being_removed",
     ),
     Mutant(
         "a proof is believed for ever",

@@ -9,10 +9,11 @@ from functions.api.requests import Input
 from functions.api.views import Time, View, at
 from shared.domain import senders as rules
 from shared.domain.accounts import Scope, sender_of
+from shared.domain.identities import DomainIdentity, IdentityState
 from shared.domain.namespaces import KeyKind
 from shared.domain.senders import CheckState, DnsCheck, SenderClaim
 from shared.engine.intake.sender_checks import sender_checks
-from shared.ports import DnsUnanswered
+from shared.ports import DnsUnanswered, IdentityUnanswered
 from shared.web.http import Answer
 from shared.web.problems import Problem, invalid, missing
 from shared.web.routing import AnyRoute, Nothing, Route
@@ -43,6 +44,31 @@ class CheckView(View):
     advice: str | None = Field(description="The next step, null if there is none.")
 
 
+class SigningRecord(View):
+    """A DNS record by which a provider signs for the domain."""
+
+    type: Literal["CNAME"]
+    name: str
+    value: str
+
+
+class IdentityView(View):
+    """The domain at a provider that signs its mail with DKIM."""
+
+    provider: str
+    region: str
+    state: IdentityState = Field(
+        description="`none`: the provider does not know the domain; `pending`: it looks for the records; `failed`: it "
+        "found none and looks no more; `refused`: it takes no more domains; `unknown`: it did not answer."
+    )
+    records: list[SigningRecord] = Field(description="To publish, and to leave in place.")
+    made_here: bool = Field(
+        description="Whether Posthaste made the domain known there, and has it forgotten with the last claim."
+    )
+    covered_by: str | None = Field(description="A domain above it by which the provider signs, null if there is none.")
+    advice: str | None = Field(description="The next step, null if there is none.")
+
+
 class SenderView(View):
     """An address or a domain that the account sends from."""
 
@@ -66,6 +92,10 @@ class CheckedSender(SenderView):
     """A sender, with what DNS says of its domain now."""
 
     checks: list[CheckView]
+    identities: list[IdentityView] = Field(
+        description="The domain at each provider that signs for it. None while it is `pending`, and where no declared "
+        "provider makes its own records."
+    )
 
 
 class SenderRemoved(View):
@@ -107,6 +137,19 @@ def _check(found: DnsCheck) -> CheckView:
     return CheckView(name=found.name, state=found.state, found=found.found or None, advice=found.advice or None)
 
 
+def _identity(found: DomainIdentity) -> IdentityView:
+    records = [SigningRecord(type="CNAME", name=name, value=value) for name, value in found.records.items()]
+    return IdentityView(
+        provider=found.provider,
+        region=found.region,
+        state=found.state,
+        records=records,
+        made_here=found.ours,
+        covered_by=found.covered_by or None,
+        advice=found.advice or None,
+    )
+
+
 def pages(call: Call[Nothing, Nothing]) -> Answer:
     """Return all senders: granted ones, then claims."""
     account = _account(call, KeyKind.LIVE, KeyKind.TEAM)
@@ -119,10 +162,7 @@ def pages(call: Call[Nothing, Nothing]) -> Answer:
 def read(call: Call[Nothing, Nothing]) -> Answer:
     """Return a sender with what DNS says now."""
     account = _account(call, KeyKind.LIVE, KeyKind.TEAM)
-    return _shown(call, account, _domain(call.path["domain"])).answer()
-
-
-def _shown(call: Call[Any, Any], account: str, domain: str) -> CheckedSender:
+    domain = _domain(call.path["domain"])
     claim = call.services.claims.get(account, domain)
     if domain in call.services.accounts.list_senders(account):
         fields = _granted(domain)
@@ -130,8 +170,13 @@ def _shown(call: Call[Any, Any], account: str, domain: str) -> CheckedSender:
         fields = _fields(claim, account)
     else:
         raise missing("sender", domain)
-    checks = [_check(found) for found in sender_checks(call.services.dns(), domain)]
-    return CheckedSender(**fields, checks=checks)
+    pending = fields["state"] == "pending"
+    return _checked(call, fields, [] if pending else call.services.identities().shown(account, domain))
+
+
+def _checked(call: Call[Any, Any], fields: dict[str, Any], identities: list[DomainIdentity]) -> Answer:
+    checks = [_check(found) for found in sender_checks(call.services.dns(), fields["sender"])]
+    return CheckedSender(**fields, checks=checks, identities=[_identity(x) for x in identities]).answer()
 
 
 def create(call: Call[Nothing, NewSender]) -> Answer:
@@ -144,7 +189,7 @@ def create(call: Call[Nothing, NewSender]) -> Answer:
 
 
 def verify(call: Call[Nothing, Nothing]) -> Answer:
-    """Look for the record of a claim."""
+    """Look for the record of a claim, and have providers sign for a domain that is proven."""
     account, domain = _account(call, KeyKind.LIVE), _domain(call.path["domain"])
     claim = call.services.claims.get(account, domain)
     if claim is None:
@@ -157,13 +202,20 @@ def verify(call: Call[Nothing, Nothing]) -> Answer:
         record = f"{rules.record_name(domain)} TXT {rules.record_value(account)}"
         said = f"It has {len(texts)} other TXT records." if texts else "It has no TXT record."
         raise Problem("not_proven", f"DNS does not show the record {record}. {said} A new record can take an hour.")
-    call.services.claims.prove(account, claim, by=call.key.id)
-    return _shown(call, account, domain).answer()
+    proven = call.services.claims.prove(account, claim, by=call.key.id)
+    identities = call.services.identities().ensure(account, domain)
+    granted = domain in call.services.accounts.list_senders(account)
+    return _checked(call, _granted(domain) if granted else _fields(proven, account), identities)
 
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:
-    """Give up a claim."""
+    """Give up a claim; the providers forget its domain first, so that the call can be repeated."""
     account, domain = _account(call, KeyKind.LIVE), _domain(call.path["domain"])
+    if call.services.claims.get(account, domain) is not None:
+        try:
+            call.services.identities().give_up(account, domain, call.services.accounts.list_senders(account))
+        except IdentityUnanswered:
+            raise Problem("provider_unanswered") from None
     if call.services.claims.remove(account, domain, by=call.key.id):
         return SenderRemoved(domain=domain, removed=True).answer()
     if domain in call.services.accounts.list_senders(account):
@@ -206,7 +258,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         path="/senders/{domain}",
         name="getSender",
         tag="Senders",
-        summary="A domain, with its SPF, DKIM and DMARC",
+        summary="A domain, with its SPF, DKIM and DMARC, and what providers say",
         scope=Scope.READ,
         handler=read,
         query=Nothing,
@@ -220,7 +272,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="verifySender",
         tag="Senders",
         summary="Look for the record that proves a domain",
-        description="The account may send from the domain as soon as DNS shows the record, also without this call.",
+        description="The account may send from the domain as soon as DNS shows the record, also without this call. A "
+        "provider that signs with DKIM records of its own is asked to sign for the domain: `identities` has the CNAME "
+        "records to publish.",
         scope=Scope.ADMIN,
         handler=verify,
         query=Nothing,
@@ -239,6 +293,6 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         query=Nothing,
         body=Nothing,
         answers={200: SenderRemoved},
-        problems=("not_found", "granted_sender", "live_key_needed"),
+        problems=("not_found", "granted_sender", "provider_unanswered", "live_key_needed"),
     ),
 )

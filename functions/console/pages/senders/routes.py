@@ -11,7 +11,7 @@ from shared.domain import senders as rules
 from shared.domain.accounts import Scope, sender_of
 from shared.domain.senders import MAX_CLAIMS, DnsCheck, SenderClaim
 from shared.engine.intake.sender_checks import sender_checks
-from shared.ports import DnsUnanswered
+from shared.ports import DnsUnanswered, IdentityUnanswered
 from shared.web.http import Answer
 
 SECTION: Final = "Senders"
@@ -21,6 +21,7 @@ NO_DOMAIN: Final = Denial(422, "This is no domain", "Type a domain without an ad
 TOO_MANY: Final = Denial(
     409, "The account claims too many domains", f"It may claim {MAX_CLAIMS}. Give up one that it does not use."
 )
+NO_PROVIDER: Final = Denial(503, "A provider did not answer", "The domain is still yours. Try again in a minute.")
 NO_DNS: Final = Denial(503, "DNS did not answer", "Nothing was changed. Try again in a minute.")
 
 
@@ -56,20 +57,21 @@ def add(look: Look) -> Answer:
 
 def sender(look: Look) -> Answer:
     """Show a domain with its record, and what DNS says now."""
-    claim = _claim(look)
-    checks = sender_checks(look.services.desks.senders().dns(), claim.domain, each=look.services.reads.map)
+    room, claim = look.services.desks.senders(), _claim(look)
+    checks = sender_checks(room.dns(), claim.domain, each=look.services.reads.map)
     context = {
         "row": _row(claim),
         "record": rules.record_name(claim.domain),
         "value": rules.record_value(look.account),
         "checks": checks,
         "missing": _missing(checks),
+        "identities": room.identities().shown(look.account, claim.domain) if claim.proven_at else [],
     }
     return look.services.pages.page(look, "senders/sender.html", context)
 
 
 def verify(look: Look) -> Answer:
-    """Look for the record, and note that it was found."""
+    """Look for the record, note that it was found, and have providers sign for the domain."""
     room, claim = look.services.desks.senders(), _claim(look)
     try:
         texts = room.dns().texts(rules.record_name(claim.domain))
@@ -83,6 +85,7 @@ def verify(look: Look) -> Answer:
             f"{said} A new record of {rules.record_name(claim.domain)} can take an hour. Go back, and look again.",
         )
     room.claims.prove(look.account, claim, by=look.who.person.user.actor)
+    room.identities().ensure(look.account, claim.domain)
     return redirect(f"{look.home}{look.account}/senders/{claim.domain}")
 
 
@@ -102,8 +105,13 @@ def ask_to_give_up(look: Look) -> Answer:
 
 def give_up(look: Look) -> Answer:
     """Give up a domain; one that was given up is no fault."""
-    domain = _domain(look.path["domain"])
-    look.services.desks.senders().claims.remove(look.account, domain, by=look.who.person.user.actor)
+    room, domain = look.services.desks.senders(), _domain(look.path["domain"])
+    if room.claims.get(look.account, domain) is not None:
+        try:
+            room.identities().give_up(look.account, domain, look.services.accounts.list_senders(look.account))
+        except IdentityUnanswered:
+            raise NO_PROVIDER from None
+    room.claims.remove(look.account, domain, by=look.who.person.user.actor)
     return redirect(f"{look.home}{look.account}/senders")
 
 
