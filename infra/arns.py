@@ -1,5 +1,7 @@
 """Names of the stack's resources as IAM takes them."""
 
+from collections.abc import Iterable
+
 from aws_cdk import ArnFormat, Stack
 from aws_cdk.aws_dynamodb import Table
 
@@ -13,7 +15,7 @@ def identity_rights(deployment: DeploymentSettings) -> list[Right]:
     """Return the rights to make domains known to providers, each once: credentials may share a provider and region."""
     found: list[Right] = []
     for c in deployment.settings.credentials:
-        found += [x for x in needs_of(c.provider).identity_rights(c, deployment.stage) if x not in found]
+        found += [x for x in needs_of(c.provider).identity_rights(c) if x not in found]
     return found
 
 
@@ -64,11 +66,11 @@ class Arns:
             service="secretsmanager", resource="secret", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
         )
 
-    def _places(self, right: Right) -> list[str]:
-        """Return the ARNs that a right of a provider is for."""
+    def _places(self, right: Right, names: Iterable[str]) -> list[str]:
+        """Return the ARNs of what a right of a provider names, as in `identity/*`."""
         return [
             self._stack.format_arn(
                 service=right.service, region=right.region or None, resource=kind, resource_name=name
             )
-            for kind, name in (n.split("/") for n in right.resources)
+            for kind, name in (n.split("/") for n in names)
         ]

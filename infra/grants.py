@@ -21,7 +21,7 @@ from infra.resources import encryption
 from infra.resources.storage import EXPORTS, UPLOADS
 from shared import contracts
 from shared.domain.channels.lookup import carried
-from shared.providers.needs import needs_of
+from shared.providers.needs import Right, needs_of
 
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
@@ -67,7 +67,7 @@ class Grants(Arns):
             sender.allow("secretsmanager:GetSecretValue", on=[self._link_keys()])
 
         for right in needs_of(lane.credential.provider).rights(lane.credential):
-            sender.allow(*right.actions, on=self._places(right), conditions=right.conditions)
+            self._declared(sender, right)
 
     def api(self, serve: Function) -> None:
         """Let the API read and store what accounts own."""
@@ -88,9 +88,15 @@ class Grants(Arns):
         self._identities(serve)
 
     def _identities(self, serve: Function) -> None:
-        """Let a function make proven domains known to the providers that sign for them, where one is declared."""
+        """Let a function make domains known to the providers that sign for them, where one is declared."""
         for right in identity_rights(self._deployment):
-            serve.allow(*right.actions, on=self._places(right), conditions=right.conditions)
+            self._declared(serve, right)
+
+    def _declared(self, function: Function, right: Right) -> None:
+        """Let a function do what a provider declares that it needs."""
+        function.allow(*right.actions, on=self._places(right, right.resources), conditions=right.conditions)
+        if right.refused:
+            function.refuse(*right.actions, on=self._places(right, right.refused))
 
     def console(
         self,

@@ -143,21 +143,21 @@ class Function(Construct):
             )
         )
 
-    def refuse(self, *actions: str, on: list[str], partitions: Sequence[str]) -> None:
-        """Let the function do these actions on no partition whose key fits one of the patterns, whatever else it may.
-
-        The emulator knows no such condition.
+    def refuse(self, *actions: str, on: list[str], partitions: Sequence[str] = ()) -> None:
+        """Let the function do these actions on none of these resources, whatever else it may.
 
         Args:
             *actions: IAM actions, as in `dynamodb:Query`.
-            on: ARNs of tables.
-            partitions: patterns of partition keys, as in `SECRET#*`.
+            on: ARNs; of tables with `partitions`.
+            partitions: only partitions whose key fits one of these patterns, as in `SECRET#*`. The emulator knows no
+                such condition, so there nothing is refused.
         """
-        if not self._local:
-            within = {"ForAnyValue:StringLike": {"dynamodb:LeadingKeys": list(partitions)}}
-            self._policy.add_statements(
-                PolicyStatement(effect=Effect.DENY, actions=list(actions), resources=on, conditions=within)
-            )
+        if partitions and self._local:
+            return
+        within = {"ForAnyValue:StringLike": {"dynamodb:LeadingKeys": list(partitions)}} if partitions else None
+        self._policy.add_statements(
+            PolicyStatement(effect=Effect.DENY, actions=list(actions), resources=on, conditions=within)
+        )
 
     def may_call_itself(self) -> None:
         """Let the function send to the queue that it consumes, as often as its work takes."""

@@ -27,8 +27,8 @@ JOIN_KNOWS: Final = (
 )
 SUPPRESSED: Final = ("A#*#SUP", "A#*#SUPLOG", "A#*#UNSUB*", "A#*#STOP*")
 """Partitions of `records` with addresses that are not sent to, by address and by time."""
-CLAIMED: Final = ("A#*#CLAIMS", "DOMAIN#*")
-"""Partitions of `records` with domains that accounts claim, and that are known to providers."""
+CLAIMED: Final = ("A#*#CLAIMS",)
+"""Partitions of `records` with domains that accounts claim."""
 DRAFTED: Final = ("M#*", "T#*")
 """Partitions of `records` with campaigns and stored templates: people delete drafts."""
 

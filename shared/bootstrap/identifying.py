@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.config import Config
 
 from shared.adapters.aws import Aws
-from shared.adapters.dynamo.accounts.identity_users import DynamoIdentityUsers
+from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities
 from shared.adapters.dynamo.client import Dynamo
 from shared.contracts import Settings
 from shared.engine.intake.identities import IdentityDesk, Signing
@@ -29,23 +29,22 @@ def desk(settings: Settings, aws: Aws, dynamo: Dynamo, table: str, clock: Clock)
         table: the name of `records`.
         clock: the time.
     """
-    made: dict[tuple[str, str], DomainIdentities] = {}
+    known: dict[tuple[str, str], DomainIdentities] = {}
     signing = []
     for credential in settings.credentials:
         if needs_of(credential.provider).identities:
             region = credential.region or aws.session.get_config_variable("region") or ""
             place = (credential.provider, region)
-            made[place] = made.get(place) or _identities(aws, settings.stage, *place)
-            signing.append(Signing(credential, made[place]))
-    return IdentityDesk(signing, lambda: DynamoIdentityUsers(dynamo, table, clock), clock)
+            known[place] = known.get(place) or _identities(aws, *place)
+            signing.append(Signing(credential, known[place]))
+    return IdentityDesk(signing, lambda: DynamoMadeIdentities(dynamo, table, clock), clock)
 
 
-def _identities(aws: Aws, stage: str, provider: str, region: str) -> "DomainIdentities":
+def _identities(aws: Aws, provider: str, region: str) -> "DomainIdentities":
     """Return a provider's domains in a region.
 
     Args:
         aws: makes the client.
-        stage: of the deployment.
         provider: its name in the settings.
         region: of its service.
     """
@@ -54,4 +53,4 @@ def _identities(aws: Aws, stage: str, provider: str, region: str) -> "DomainIden
     def later(service: str, where: str) -> Any:
         return aws.later(service, CONFIG.merge(Config(region_name=where)))
 
-    return registry.identities(provider)(later, region, stage)
+    return registry.identities(provider)(later, region)

@@ -26,7 +26,7 @@ ADVICE: Final[Mapping[IdentityState, str]] = {
     IdentityState.NONE: "Look for the record of the domain again: the domain is then made known to the provider.",
     IdentityState.PENDING: "Publish the CNAME records. The provider finds them within hours, at the latest in 72.",
     IdentityState.SUCCESS: "",
-    IdentityState.FAILED: "The provider found no records. Publish them, and look for the record of the domain again.",
+    IdentityState.FAILED: "The provider looks for the records no more. Publish them, and ask an operator.",
     IdentityState.REFUSED: "The provider takes no more domains. Ask an operator.",
     IdentityState.UNKNOWN: "The provider did not answer. Try again in a minute.",
 }
@@ -42,7 +42,7 @@ class DomainIdentity:
         region: of the provider's service.
         state: of DKIM.
         records: name → value of the CNAME records to publish; none where somebody else made the keys.
-        ours: whether this deployment made it. Others are shown, and never changed.
+        ours: whether this deployment made it.
         covered_by: a domain above it that the provider signs for, and so for this one; empty: it is known by itself.
     """
 
@@ -57,3 +57,28 @@ class DomainIdentity:
     def advice(self) -> str:
         """What to do next; empty for nothing."""
         return ADVICE[self.state]
+
+
+@dataclass(frozen=True, slots=True)
+class MadeIdentity:
+    """A domain that this deployment made known to a provider.
+
+    Attributes:
+        provider: its name in the settings.
+        region: of the provider's service.
+        domain: lower-case ASCII.
+        account: the one that had proven it.
+        made_at: when, in milliseconds; 0: not known.
+    """
+
+    provider: str
+    region: str
+    domain: str
+    account: str = ""
+    made_at: int = 0
+
+
+def signs_for(domain: str, sender: str) -> bool:
+    """Tell whether mail from an address or a domain is signed by what is known of this domain."""
+    of = sender.rpartition("@")[2]
+    return of == domain or of.endswith(f".{domain}")

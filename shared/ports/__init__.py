@@ -5,7 +5,13 @@ lost connection) or returns None when another worker was faster.
 """
 
 from shared.ports.accounts.claims import Claims, Dns, DnsUnanswered
-from shared.ports.accounts.identities import DomainIdentities, IdentityUnanswered, IdentityUsers
+from shared.ports.accounts.identities import (
+    DomainIdentities,
+    IdentityChanged,
+    IdentityRefused,
+    IdentityUnanswered,
+    MadeIdentities,
+)
 from shared.ports.accounts.senders import Senders, SuppressionList
 from shared.ports.accounts.standings import Standings
 from shared.ports.accounts.suppressing import Recent, SuppressionRecords, Texts
@@ -161,8 +167,9 @@ __all__ = [
     "HookUnreachable",
     "Http",
     "Idempotency",
+    "IdentityChanged",
+    "IdentityRefused",
     "IdentityUnanswered",
-    "IdentityUsers",
     "InboxStep",
     "Inboxes",
     "Interrupted",

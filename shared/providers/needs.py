@@ -33,6 +33,7 @@ class Right:
         resources: `kind/name` → why the name has a wildcard, empty if it has none.
         region: of the resources; empty: the stack's.
         conditions: of the statement; None: there are none.
+        refused: resources, as above, that the actions are refused on although a pattern includes them.
     """
 
     service: str
@@ -40,6 +41,7 @@ class Right:
     resources: Mapping[str, str]
     region: str = ""
     conditions: Mapping[str, Any] | None = None
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,6 @@ def _no_rights(credential: Credential) -> tuple[Right, ...]:
     return ()
 
 
-def _no_identity_rights(credential: Credential, stage: str) -> tuple[Right, ...]:
-    del credential, stage
-    return ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class ProviderNeeds:
     """What a provider needs beside its secret.
@@ -74,7 +71,7 @@ class ProviderNeeds:
         settings: the fields of a credential that are its own, as in `cdk.json`.
         rights: what the sender of a credential may do in AWS.
         identities: it signs for domains that are made known to it, by its module `identities`.
-        identity_rights: what makes domains known to it may do in AWS, by credential and stage.
+        identity_rights: what makes domains known to it may do in AWS. It removes none.
         role_signs: its calls are signed by the function's role unless the secret has access keys of AWS. An empty
             secret is complete.
         topic: the AWS service that publishes its events to an SNS topic of the stack, in the stack's own region;
@@ -94,7 +91,7 @@ class ProviderNeeds:
     settings: frozenset[str] = frozenset()
     rights: Callable[[Credential], tuple[Right, ...]] = field(default=_no_rights)
     identities: bool = False
-    identity_rights: Callable[[Credential, str], tuple[Right, ...]] = field(default=_no_identity_rights)
+    identity_rights: Callable[[Credential], tuple[Right, ...]] = field(default=_no_rights)
     role_signs: bool = False
     topic: str = ""
     topic_name: str = ""
@@ -107,8 +104,6 @@ class ProviderNeeds:
     built_in: bool = False
 
 
-IDENTITY_TAG: Final = "posthaste-stage"
-"""The tag of a domain at a provider: the stage that made it known there, and may remove it."""
 OWN_SETTINGS: Final = ("headers", "region", "configuration_set", "domains", "number")
 """Fields of a credential that only some providers have."""
 

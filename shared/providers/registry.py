@@ -83,7 +83,7 @@ WebhooksFactory = Callable[[], WebhookReader]
 TopicReader = Callable[[str], tuple[str, list[Word]]]
 Later = Callable[[str, str], Any]
 """Returns a client of an AWS service in a region, made when it is first used."""
-IdentitiesFactory = Callable[[Later, str, str], DomainIdentities]
+IdentitiesFactory = Callable[[Later, str], DomainIdentities]
 
 
 def _find(name: str, attribute: str) -> object:
@@ -151,7 +151,7 @@ def from_topic(body: str) -> tuple[str, list[Word]]:
 
 
 def identities(name: str) -> IdentitiesFactory:
-    """Return what makes the domains of a provider, from clients, a region and the stage.
+    """Return what makes the domains of a provider, from clients and a region.
 
     Args:
         name: of a provider that declares `identities`.

@@ -101,7 +101,6 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "too_many_tests": (429, "Too many tests. You can send 20 at once, then one a minute."),
     "internal_error": (500, "An unexpected error occurred. If this continues, report the `request_id`."),
     "dns_unanswered": (503, "DNS did not answer. Repeat the call."),
-    "provider_unanswered": (503, "A provider did not answer. Repeat the call."),
     "try_again": (503, "The call could not be completed. Repeat it with the same Idempotency-Key."),
 }
 """Code → (status, detail where the place of the error knows nothing better)."""

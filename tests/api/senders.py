@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from shared.adapters.dynamo.accounts.claims import DynamoClaims
-from shared.adapters.dynamo.accounts.identity_users import DynamoIdentityUsers
+from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.recipients.guests import Guests
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
@@ -18,8 +18,8 @@ from tests.fakes.links import FakeLinks
 def account_parts(functions: Dynamo, records: str, clock: Clock) -> dict[str, Any]:
     """Return the services of that name."""
     dns = FakeDns()
-    users = DynamoIdentityUsers(functions, records, clock)
-    desk = signing_desk([], users, clock)
+    made = DynamoMadeIdentities(functions, records, clock)
+    desk = signing_desk([], made, clock)
     return {
         "guests": Guests(functions, records, clock),
         "claims": DynamoClaims(functions, records, clock),
@@ -41,7 +41,7 @@ def signs(api: Any) -> FakeIdentities:
     """Give an API a provider that signs for domains, and return what it knows."""
     provider, clock = FakeIdentities(), api.world.clock
     functions = Dynamo(api.client, sleep=clock.sleep, homes=api.tables.alone)
-    desk = signing_desk([provider], DynamoIdentityUsers(functions, api.tables.records, clock), clock)
+    desk = signing_desk([provider], DynamoMadeIdentities(functions, api.tables.records, clock), clock)
     api.services = replace(api.services, identities=lambda: desk)
     return provider
 

@@ -3,7 +3,7 @@
 from shared.contracts import Credential
 from shared.domain.identities import DomainIdentity, IdentityState
 from shared.engine.intake.identities import IdentityDesk, Signing
-from shared.ports import Clock, IdentityUnanswered, IdentityUsers
+from shared.ports import Clock, IdentityRefused, IdentityUnanswered, MadeIdentities
 
 
 class FakeIdentities:
@@ -11,8 +11,9 @@ class FakeIdentities:
 
     Attributes:
         known: domain → state.
-        others: domains that somebody else made known.
+        meanwhile: domains that somebody else makes known before `create` is called.
         down: no call is answered.
+        full: no domain is taken.
         calls: what was called, with its domain.
     """
 
@@ -20,26 +21,27 @@ class FakeIdentities:
         self.provider = provider
         self.region = region
         self.known: dict[str, IdentityState] = {}
-        self.others: set[str] = set()
+        self.meanwhile: set[str] = set()
         self.down = False
+        self.full = False
         self.calls: list[tuple[str, str]] = []
 
     def read(self, domain: str) -> DomainIdentity:
         self._call("read", domain)
         state = self.known.get(domain, IdentityState.NONE)
         records = {f"k1._domainkey.{domain}": "k1.dkim.example"} if domain in self.known else {}
-        ours = domain in self.known and domain not in self.others
-        return DomainIdentity(self.provider, self.region, state, records, ours)
+        return DomainIdentity(self.provider, self.region, state, records)
 
-    def ensure(self, domain: str) -> DomainIdentity:
-        self._call("ensure", domain)
+    def create(self, domain: str) -> bool:
+        self._call("create", domain)
+        if self.full:
+            raise IdentityRefused(domain)
         self.known.setdefault(domain, IdentityState.PENDING)
-        return self.read(domain)
+        return domain not in self.meanwhile
 
     def remove(self, domain: str) -> None:
         self._call("remove", domain)
-        if domain not in self.others:
-            self.known.pop(domain, None)
+        self.known.pop(domain, None)
 
     def _call(self, name: str, domain: str) -> None:
         self.calls.append((name, domain))
@@ -47,7 +49,7 @@ class FakeIdentities:
             raise IdentityUnanswered("down")
 
 
-def signing_desk(places: list[FakeIdentities], users: IdentityUsers, clock: Clock) -> IdentityDesk:
+def signing_desk(places: list[FakeIdentities], made: MadeIdentities, clock: Clock) -> IdentityDesk:
     """Return a desk over some providers, each with a credential that is open to every account."""
     signing = [Signing(Credential(f"c{i}", place.provider, "email", 1), place) for i, place in enumerate(places)]
-    return IdentityDesk(signing, lambda: users, clock)
+    return IdentityDesk(signing, lambda: made, clock)

@@ -86,7 +86,7 @@ def test_every_provider_declares_its_needs_by_fields_that_there_are(name: str) -
 def test_a_provider_that_signs_for_domains_has_their_module_and_rights(name: str) -> None:
     needs = needs_of(name)
     assert (find_spec(f"{package_of(name)}.identities") is not None) == needs.identities
-    rights = needs.identity_rights(Credential("one", name, "email", 1), "dev")
+    rights = needs.identity_rights(Credential("one", name, "email", 1))
     assert needs.identities or not rights
     for right in rights:
         assert all(action.startswith(f"{right.service}:") for action in right.actions)

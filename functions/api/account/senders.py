@@ -13,7 +13,7 @@ from shared.domain.identities import DomainIdentity, IdentityState
 from shared.domain.namespaces import KeyKind
 from shared.domain.senders import CheckState, DnsCheck, SenderClaim
 from shared.engine.intake.sender_checks import sender_checks
-from shared.ports import DnsUnanswered, IdentityUnanswered
+from shared.ports import DnsUnanswered
 from shared.web.http import Answer
 from shared.web.problems import Problem, invalid, missing
 from shared.web.routing import AnyRoute, Nothing, Route
@@ -62,9 +62,7 @@ class IdentityView(View):
         "found none and looks no more; `refused`: it takes no more domains; `unknown`: it did not answer."
     )
     records: list[SigningRecord] = Field(description="To publish, and to leave in place.")
-    made_here: bool = Field(
-        description="Whether Posthaste made the domain known there, and has it forgotten with the last claim."
-    )
+    made_here: bool = Field(description="Whether Posthaste made the domain known there, rather than an operator.")
     covered_by: str | None = Field(description="A domain above it by which the provider signs, null if there is none.")
     advice: str | None = Field(description="The next step, null if there is none.")
 
@@ -209,13 +207,8 @@ def verify(call: Call[Nothing, Nothing]) -> Answer:
 
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:
-    """Give up a claim; the providers forget its domain first, so that the call can be repeated."""
+    """Give up a claim. What providers know of its domain stays: only operators remove it."""
     account, domain = _account(call, KeyKind.LIVE), _domain(call.path["domain"])
-    if call.services.claims.get(account, domain) is not None:
-        try:
-            call.services.identities().give_up(account, domain, call.services.accounts.list_senders(account))
-        except IdentityUnanswered:
-            raise Problem("provider_unanswered") from None
     if call.services.claims.remove(account, domain, by=call.key.id):
         return SenderRemoved(domain=domain, removed=True).answer()
     if domain in call.services.accounts.list_senders(account):
@@ -293,6 +286,6 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         query=Nothing,
         body=Nothing,
         answers={200: SenderRemoved},
-        problems=("not_found", "granted_sender", "provider_unanswered", "live_key_needed"),
+        problems=("not_found", "granted_sender", "live_key_needed"),
     ),
 )

@@ -1,15 +1,16 @@
-"""Domains at providers that sign their mail: made known when an account proves them, removed with the last claim."""
+"""Domains at providers that sign their mail: made known when an account proves them, and shown."""
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.contracts import Credential
-from shared.domain.identities import DomainIdentity, IdentityState
+from shared.domain.identities import DomainIdentity, IdentityState, MadeIdentity
+from shared.domain.namespaces import owner
 from shared.domain.times import Seconds
-from shared.ports import Clock, DomainIdentities, IdentityUnanswered, IdentityUsers
+from shared.ports import Clock, DomainIdentities, IdentityRefused, IdentityUnanswered, MadeIdentities
 
 _LOG: Final = logging.getLogger(__name__)
 FRESH: Final = 20.0
@@ -38,19 +39,19 @@ class Signing:
 
 
 class IdentityDesk:
-    """Makes domains known to providers, shows what those say, and removes what is used no more. Safe for threads.
+    """Makes domains known to providers, and shows what those say. It removes none. Safe for threads.
 
     The caller has proven that the domain is the account's: nothing here looks into DNS.
 
     Args:
         signing: the credentials whose providers sign for domains; none in many deployments.
-        users: which accounts use a domain; made when it is first needed.
+        made: which domains this deployment made known; asked for when it is first needed.
         clock: the time.
     """
 
-    def __init__(self, signing: Sequence[Signing], users: Callable[[], IdentityUsers], clock: Clock) -> None:
+    def __init__(self, signing: Sequence[Signing], made: Callable[[], MadeIdentities], clock: Clock) -> None:
         self._signing = tuple(signing)
-        self._users = users
+        self._made = made
         self._clock = clock
         self._known: dict[tuple[str, str, str], tuple[Seconds, DomainIdentity]] = {}
         self._lock = threading.Lock()
@@ -61,36 +62,42 @@ class IdentityDesk:
 
     def ensure(self, account: str, domain: str) -> list[DomainIdentity]:
         """Have each provider that the account may use sign for a domain that the account has proven."""
-        places = self._of(account, domain)
-        if places and not self._users().join(account, domain):
-            return [DomainIdentity(x.provider, x.region, IdentityState.UNKNOWN) for x in places]
-        return [self._noted(domain, _answered(x, x.ensure, domain)) for x in places]
+        return [self._noted(domain, self._ensured(x, account, domain)) for x in self._of(account, domain)]
 
-    def give_up(self, account: str, domain: str, granted: Iterable[str]) -> None:
-        """Remove a domain that an account gives up, unless others use it. Repeat it after an error.
+    def _ensured(self, place: DomainIdentities, account: str, domain: str) -> DomainIdentity:
+        """Make a domain known to a provider that does not know it.
 
         Args:
-            account: whose claim it was.
+            place: the provider.
+            account: the one that has proven the domain.
             domain: lower-case ASCII.
-            granted: what operators granted to the account: the domain stays while one of them needs it.
-
-        Raises:
-            IdentityUnanswered: a provider did not answer; the domain may still be there.
         """
-        if not self._signing or any(_covers(domain, sender) for sender in granted):
-            return
-        if not self._users().leave(account, domain):
-            return
-        for place in _once(x.identities for x in self._signing):
-            place.remove(domain)
-            self._forget(place, domain)
-        self._users().removed(domain)
+        try:
+            found = place.read(domain)
+            if found.state is not IdentityState.NONE:
+                return self._owned(found, domain)
+            if place.create(domain):
+                self._made().add(MadeIdentity(place.provider, place.region, domain, owner(account)))
+            return self._owned(place.read(domain), domain)
+        except IdentityRefused:
+            return DomainIdentity(place.provider, place.region, IdentityState.REFUSED)
+        except IdentityUnanswered as error:
+            return _unanswered(place, error)
 
     def _remembered(self, place: DomainIdentities, domain: str) -> DomainIdentity:
         until, known = self._known.get((place.provider, place.region, domain), (0.0, None))
         if known is not None and self._clock.now() < until:
             return known
-        return self._noted(domain, _answered(place, place.read, domain))
+        try:
+            return self._noted(domain, self._owned(place.read(domain), domain))
+        except IdentityUnanswered as error:
+            return _unanswered(place, error)
+
+    def _owned(self, found: DomainIdentity, domain: str) -> DomainIdentity:
+        """Return what a provider said, with whether this deployment made it."""
+        if found.state is IdentityState.NONE or found.covered_by:
+            return found
+        return replace(found, ours=self._made().has(found.provider, found.region, domain))
 
     def _noted(self, domain: str, found: DomainIdentity) -> DomainIdentity:
         """Remember an answer, and return it."""
@@ -101,28 +108,12 @@ class IdentityDesk:
                 self._known[found.provider, found.region, domain] = (self._clock.now() + FRESH, found)
         return found
 
-    def _forget(self, place: DomainIdentities, domain: str) -> None:
-        with self._lock:
-            self._known.pop((place.provider, place.region, domain), None)
-
     def _of(self, account: str, domain: str) -> list[DomainIdentities]:
-        return _once(x.identities for x in self._signing if x.sends(account, domain))
+        """Return the providers, each region once."""
+        places = [x.identities for x in self._signing if x.sends(account, domain)]
+        return list({(x.provider, x.region): x for x in places}.values())
 
 
-def _covers(domain: str, sender: str) -> bool:
-    """Tell whether mail from a granted address or domain is signed for this domain."""
-    of = sender.rpartition("@")[2]
-    return of == domain or of.endswith(f".{domain}")
-
-
-def _once(places: Iterable[DomainIdentities]) -> list[DomainIdentities]:
-    """Return places, each provider and region once."""
-    return list({(x.provider, x.region): x for x in places}.values())
-
-
-def _answered(place: DomainIdentities, call: Callable[[str], DomainIdentity], domain: str) -> DomainIdentity:
-    try:
-        return call(domain)
-    except IdentityUnanswered as error:
-        _LOG.warning("no answer about a domain", extra={"provider": place.provider, "cause": str(error)})
-        return DomainIdentity(place.provider, place.region, IdentityState.UNKNOWN)
+def _unanswered(place: DomainIdentities, error: IdentityUnanswered) -> DomainIdentity:
+    _LOG.warning("no answer about a domain", extra={"provider": place.provider, "cause": str(error)})
+    return DomainIdentity(place.provider, place.region, IdentityState.UNKNOWN)

@@ -1,4 +1,4 @@
-"""Domains at providers that sign their mail, and which accounts use them."""
+"""Domains at providers that sign their mail, and which of them this deployment made."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING, Protocol
 from shared.ports.common import Retriable
 
 if TYPE_CHECKING:
-    from shared.domain.identities import DomainIdentity
+    from shared.domain.identities import DomainIdentity, MadeIdentity
 
 
 class IdentityUnanswered(Retriable):
     """A provider did not answer about a domain, or refused the call for the moment."""
+
+
+class IdentityRefused(Exception):
+    """A provider takes no further domain."""
+
+
+class IdentityChanged(Exception):
+    """A domain at a provider is not as this deployment made it; its text says what it has."""
 
 
 class DomainIdentities(Protocol):
@@ -28,45 +36,45 @@ class DomainIdentities(Protocol):
         ...
 
     def read(self, domain: str) -> DomainIdentity:
-        """Return what the provider knows of a domain.
+        """Return what the provider knows of a domain, whoever made it known there.
 
         Raises:
             IdentityUnanswered: it is not known.
         """
         ...
 
-    def ensure(self, domain: str) -> DomainIdentity:
-        """Have the provider sign for a domain. One that it knows stays as it is, whoever made it.
+    def create(self, domain: str) -> bool:
+        """Have the provider sign for a domain. False: it knows the domain already, and nothing was changed.
 
         Raises:
+            IdentityRefused: it takes no further domain.
             IdentityUnanswered: it is not known whether it does.
         """
         ...
 
     def remove(self, domain: str) -> None:
-        """Have the provider forget a domain that this deployment made known to it; any other stays.
+        """Have the provider forget a domain; one that it does not know is no fault. Only operators may.
 
         Raises:
+            IdentityChanged: somebody else made or changed it, so it stays.
             IdentityUnanswered: it is not known whether it did.
         """
         ...
 
 
-class IdentityUsers(Protocol):
-    """Which accounts use a domain at the providers."""
+class MadeIdentities(Protocol):
+    """Which domains this deployment made known to providers."""
 
-    def join(self, account: str, domain: str) -> bool:
-        """Note that an account uses a domain. False: the domain is being removed; repeat it in a minute."""
+    def add(self, made: MadeIdentity) -> None:
+        """Note that a domain was made known to a provider now."""
         ...
 
-    def leave(self, account: str, domain: str) -> bool:
-        """Note that an account no longer uses a domain.
+    def has(self, provider: str, region: str, domain: str) -> bool:
+        """Tell whether this deployment made a domain known to a provider.
 
-        Returns:
-            Whether it was the last one: for a minute no account can join, and the caller removes the domain.
+        Args:
+            provider: its name in the settings.
+            region: of its service.
+            domain: lower-case ASCII.
         """
-        ...
-
-    def removed(self, domain: str) -> None:
-        """Note that a domain was removed, so that accounts can join again."""
         ...

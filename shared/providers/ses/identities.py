@@ -1,17 +1,16 @@
-"""Domains that SES signs for: email identities with Easy DKIM, made and removed by the deployment that tagged them.
+"""Domains that SES signs for: email identities with Easy DKIM.
 
 Sources (docs.aws.amazon.com/ses/latest/APIReference-V2): API_CreateEmailIdentity, API_GetEmailIdentity,
 API_DeleteEmailIdentity (errors), API_DkimAttributes (states, tokens, hosted zone).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from shared.domain.identities import DomainIdentity, IdentityState
-from shared.ports import IdentityUnanswered
-from shared.providers.needs import IDENTITY_TAG
+from shared.ports import IdentityChanged, IdentityRefused, IdentityUnanswered
 from shared.providers.registry import Later
 
 NAME: Final = "ses"
@@ -27,6 +26,14 @@ STATES: Final[Mapping[str, IdentityState]] = {
 KNOWN: Final = "AlreadyExistsException"
 FULL: Final = "LimitExceededException"
 UNKNOWN: Final = "NotFoundException"
+CHANGES: Final[Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
+    "tags": lambda known: known.get("Tags"),
+    "a configuration set": lambda known: known.get("ConfigurationSetName"),
+    "a MAIL FROM domain": lambda known: known.get("MailFromAttributes", {}).get("MailFromDomain"),
+    "policies": lambda known: known.get("Policies"),
+    "keys of its owner": lambda known: _external(known.get("DkimAttributes", {})),
+}
+"""What an identity has only if somebody else made or changed it → whether it does."""
 
 
 class SesIdentities:
@@ -35,18 +42,19 @@ class SesIdentities:
     Args:
         client: `sesv2`, of that region.
         region: its name.
-        stage: value of the tag by which this deployment knows what it made.
     """
 
     provider = NAME
 
-    def __init__(self, client: Any, region: str, stage: str) -> None:
+    def __init__(self, client: Any, region: str) -> None:
         self._client = client
         self.region = region
-        self._stage = stage
 
     def read(self, domain: str) -> DomainIdentity:
-        """Return what SES knows of a domain, or of one above it; see `ports.DomainIdentities`."""
+        """Return what SES knows of a domain, or of one above it that it signs for; see `ports.DomainIdentities`.
+
+        A domain that one above it covers needs no identity: one whose keys are not published would end the signatures.
+        """
         found = self._read(domain)
         return (self._covering(domain) or found) if found.state is IdentityState.NONE else found
 
@@ -62,49 +70,30 @@ class SesIdentities:
         """Return what SES knows of a domain itself."""
         answer = self._call("get_email_identity", UNKNOWN, EmailIdentity=domain)
         if isinstance(answer, str):
-            return self._identity(IdentityState.NONE)
+            return DomainIdentity(NAME, self.region, IdentityState.NONE)
         dkim = answer.get("DkimAttributes", {})
-        ours = any(x["Key"] == IDENTITY_TAG and x["Value"] == self._stage for x in answer.get("Tags") or [])
         state = STATES.get(dkim.get("Status", ""), IdentityState.UNKNOWN)
-        return self._identity(state, records=_records(domain, dkim), ours=ours)
+        return DomainIdentity(NAME, self.region, state, _records(domain, dkim))
 
-    def ensure(self, domain: str) -> DomainIdentity:
-        """Have SES sign for a domain; see `ports.DomainIdentities`.
-
-        If SES signs for it by a domain above it, it gets no identity: one whose keys are not published yet would end
-        the signatures. One of ours on which SES gave up begins anew.
-        """
-        found = self.read(domain)
-        if found.ours and found.state is IdentityState.FAILED:
-            self._delete(domain)
-        elif found.state is not IdentityState.NONE:
-            return found
-        return self._identity(IdentityState.REFUSED) if self._create(domain) == FULL else self._read(domain)
+    def create(self, domain: str) -> bool:
+        """Make an identity without tags: with some, the caller would need the right to tag any identity."""
+        signing = {"NextSigningKeyLength": "RSA_2048_BIT"}
+        answer = self._call(
+            "create_email_identity", KNOWN, FULL, EmailIdentity=domain, DkimSigningAttributes=signing
+        )
+        if answer == FULL:
+            raise IdentityRefused(domain)
+        return answer != KNOWN
 
     def remove(self, domain: str) -> None:
-        """Have SES forget a domain, if this deployment made it; see `ports.DomainIdentities`."""
-        if self._read(domain).ours:
-            self._delete(domain)
-
-    def _create(self, domain: str) -> str:
-        """Make an identity; return the name of the error if there is one already, or one too many."""
-        answer = self._call(
-            "create_email_identity",
-            KNOWN,
-            FULL,
-            EmailIdentity=domain,
-            Tags=[{"Key": IDENTITY_TAG, "Value": self._stage}],
-            DkimSigningAttributes={"NextSigningKeyLength": "RSA_2048_BIT"},
-        )
-        return answer if isinstance(answer, str) else ""
-
-    def _delete(self, domain: str) -> None:
+        """Have SES forget a domain; see `ports.DomainIdentities`."""
+        known = self._call("get_email_identity", UNKNOWN, EmailIdentity=domain)
+        if isinstance(known, str):
+            return
+        changes = [name for name, there in CHANGES.items() if there(known)]
+        if changes:
+            raise IdentityChanged(", ".join(changes))
         self._call("delete_email_identity", UNKNOWN, EmailIdentity=domain)
-
-    def _identity(
-        self, state: IdentityState, *, records: Mapping[str, str] | None = None, ours: bool = False
-    ) -> DomainIdentity:
-        return DomainIdentity(NAME, self.region, state, records or {}, ours)
 
     def _call(self, operation: str, *expected: str, **arguments: Any) -> Mapping[str, Any] | str:
         """Call SES; return its answer, or the name of an error that is expected.
@@ -126,16 +115,20 @@ class SesIdentities:
         return answer
 
 
+def _external(dkim: Mapping[str, Any]) -> bool:
+    return bool(dkim.get("SigningAttributesOrigin", "AWS_SES") == "EXTERNAL")
+
+
 def _records(domain: str, dkim: Mapping[str, Any]) -> dict[str, str]:
     """Return the CNAME records of Easy DKIM; none where the domain's owner signs with keys of their own."""
-    if dkim.get("SigningAttributesOrigin", "AWS_SES") == "EXTERNAL":
+    if _external(dkim):
         return {}
     zone = dkim.get("SigningHostedZone") or ZONE
     return {f"{token}._domainkey.{domain}": f"{token}.{zone}" for token in dkim.get("Tokens", [])}
 
 
-def _build(later: Later, region: str, stage: str) -> SesIdentities:
-    return SesIdentities(later("sesv2", region), region, stage)
+def _build(later: Later, region: str) -> SesIdentities:
+    return SesIdentities(later("sesv2", region), region)
 
 
 IDENTITIES: Final = _build

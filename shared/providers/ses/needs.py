@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from shared.contracts import Credential
-from shared.providers.needs import IDENTITY_TAG, NeededCheck, ProviderNeeds, Right
+from shared.providers.needs import NeededCheck, ProviderNeeds, Right
 
 SEND: Final = ("ses:SendEmail", "ses:SendRawEmail", "ses:SendBulkTemplatedEmail")
 """SES checks the second for a mail with attachments, and the last for each entry of a SendBulkEmail."""
@@ -18,13 +18,12 @@ ANY_IDENTITY: Final = (
     "Who may use a sender's address is checked when a job is accepted; which addresses are verified changes from day "
     "to day without a deployment."
 )
-READ: Final = "ses:GetEmailIdentity"
-MAKE: Final = ("ses:CreateEmailIdentity", "ses:TagResource")
-"""SES asks for the second where an identity is made with tags."""
-REMOVE: Final = "ses:DeleteEmailIdentity"
-ONE_TAG: Final = {"ForAllValues:StringLike": {"aws:TagKeys": [IDENTITY_TAG]}}
+LOOK: Final = "ses:GetEmailIdentity"
+MAKE: Final = "ses:CreateEmailIdentity"
+ADDRESSES: Final = "identity/*@*"
+"""An identity of an address is refused: SES would write to it."""
 ABOVE: Final = "A domain is covered by those above it, and which an account will prove is not known beforehand."
-PROVEN: Final = "Accounts prove domains from day to day; identities of them are made with the stage's tag alone."
+PROVEN: Final = "Accounts prove domains from day to day, without a deployment."
 OWN_IDENTITIES: Final = "Addresses and subdomains of the domains that the credential may send from."
 
 
@@ -43,18 +42,14 @@ def _rights(credential: Credential) -> tuple[Right, ...]:
     )
 
 
-def _identity_rights(credential: Credential, stage: str) -> tuple[Right, ...]:
-    """Return what makes identities may use: it makes and removes only those with the stage's tag."""
+def _identity_rights(credential: Credential) -> tuple[Right, ...]:
+    """Return what makes identities may use. Nothing here tags, changes or deletes one: an operator's would be lost."""
     resources: dict[str, str] = {}
     for domain in credential.domains:
         resources |= {f"identity/{domain}": "", f"identity/*.{domain}": OWN_IDENTITIES}
-    resources = resources or {"identity/*": PROVEN}
-    region = credential.region
-    tagging = {"StringLike": {f"aws:RequestTag/{IDENTITY_TAG}": stage}, **ONE_TAG}
     return (
-        Right("ses", (READ,), {"identity/*": ABOVE}, region),
-        Right("ses", MAKE, resources, region, tagging),
-        Right("ses", (REMOVE,), resources, region, {"StringLike": {f"aws:ResourceTag/{IDENTITY_TAG}": stage}}),
+        Right("ses", (LOOK,), {"identity/*": ABOVE}, credential.region),
+        Right("ses", (MAKE,), resources or {"identity/*": PROVEN}, credential.region, refused=(ADDRESSES,)),
     )
 
 

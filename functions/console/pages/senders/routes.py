@@ -11,7 +11,7 @@ from shared.domain import senders as rules
 from shared.domain.accounts import Scope, sender_of
 from shared.domain.senders import MAX_CLAIMS, DnsCheck, SenderClaim
 from shared.engine.intake.sender_checks import sender_checks
-from shared.ports import DnsUnanswered, IdentityUnanswered
+from shared.ports import DnsUnanswered
 from shared.web.http import Answer
 
 SECTION: Final = "Senders"
@@ -21,7 +21,6 @@ NO_DOMAIN: Final = Denial(422, "This is no domain", "Type a domain without an ad
 TOO_MANY: Final = Denial(
     409, "The account claims too many domains", f"It may claim {MAX_CLAIMS}. Give up one that it does not use."
 )
-NO_PROVIDER: Final = Denial(503, "A provider did not answer", "The domain is still yours. Try again in a minute.")
 NO_DNS: Final = Denial(503, "DNS did not answer", "Nothing was changed. Try again in a minute.")
 
 
@@ -105,13 +104,8 @@ def ask_to_give_up(look: Look) -> Answer:
 
 def give_up(look: Look) -> Answer:
     """Give up a domain; one that was given up is no fault."""
-    room, domain = look.services.desks.senders(), _domain(look.path["domain"])
-    if room.claims.get(look.account, domain) is not None:
-        try:
-            room.identities().give_up(look.account, domain, look.services.accounts.list_senders(look.account))
-        except IdentityUnanswered:
-            raise NO_PROVIDER from None
-    room.claims.remove(look.account, domain, by=look.who.person.user.actor)
+    domain = _domain(look.path["domain"])
+    look.services.desks.senders().claims.remove(look.account, domain, by=look.who.person.user.actor)
     return redirect(f"{look.home}{look.account}/senders")
 
 

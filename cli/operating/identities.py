@@ -1,0 +1,178 @@
+"""`posthaste sender identities | forget`: domains that Posthaste made known to providers, and the end of those unused.
+
+Functions may not remove a domain at a provider. These commands do, with the operator's own rights.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from cli.asking import Yes, check_can_ask, confirm
+from cli.deployment import Aws, Stage
+from cli.errors import Failed, Misused, NotFound
+from cli.operating.accounts import Desk, opened
+from cli.output import Json, emit, emit_all, moment, say, surroundings, table
+from shared.domain.accounts import sender_of
+from shared.domain.identities import MadeIdentity, signs_for
+from shared.ports import Clock, IdentityChanged, IdentityUnanswered
+
+if TYPE_CHECKING:
+    from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities
+    from shared.ports import DomainIdentities
+
+COLUMNS: Final = ("domain", "provider", "region", "made_at", "used_by")
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What one deployment made known to providers, and who uses it."""
+
+    desk: Desk
+    clock: Clock
+
+    @property
+    def made(self) -> "DynamoMadeIdentities":
+        """The notes of what was made."""
+        from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities  # noqa: PLC0415 - botocore
+
+        return DynamoMadeIdentities(self.desk.found.dynamo(self.clock), self.desk.found.table(), self.clock)
+
+    def at(self, made: MadeIdentity) -> "DomainIdentities":
+        """Return the provider that knows a domain, as the operator reaches it."""
+        from shared.providers.registry import identities  # noqa: PLC0415 - loads the provider
+
+        return identities(made.provider)(self.desk.found.client, made.region)
+
+    def senders(self) -> Mapping[str, list[str]]:
+        """Return what each account may send from or claims: what operators granted, and its domains."""
+        from shared.adapters.dynamo.accounts.claims import DynamoClaims  # noqa: PLC0415 - loads botocore
+
+        accounts = self.desk.accounts
+        claims = DynamoClaims(self.desk.found.dynamo(self.clock), self.desk.found.table(), self.clock)
+        return {
+            a.id: [*accounts.list_senders(a.id), *(c.domain for c in claims.list(a.id))]
+            for a in accounts.list_accounts()
+        }
+
+
+def users(senders: Mapping[str, list[str]], domain: str) -> list[str]:
+    """Return the accounts whose mail a domain is needed for, also that from domains below it."""
+    return [account for account, those in senders.items() if any(signs_for(domain, x) for x in those)]
+
+
+def list_identities(
+    ctx: typer.Context,
+    unused: Annotated[bool, typer.Option("--unused", help="Only those that no account uses.")] = False,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """List the domains that Posthaste made known to providers, with the accounts that use them."""
+    with opened(ctx, stage, aws=aws) as desk:
+        room = Room(desk, surroundings(ctx).clock)
+        senders = room.senders()
+        rows: list[dict[str, Any]] = [
+            {
+                "domain": x.domain,
+                "provider": x.provider,
+                "region": x.region,
+                "made_at": moment(x.made_at),
+                "made_for": x.account,
+                "used_by": users(senders, x.domain),
+            }
+            for x in room.made.list()
+        ]
+    rows = [row for row in rows if not (unused and row["used_by"])]
+    if json:
+        emit_all(rows)
+        return
+    shown = [{**row, "used_by": ", ".join(row["used_by"]) or "no account"} for row in rows]
+    table(COLUMNS, shown, empty=f"no domains ({desk.where})")
+
+
+def forget(
+    ctx: typer.Context,
+    domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="As `posthaste sender identities` shows it.")],
+    region: Annotated[str, typer.Option(help="Of the provider. Needed if it knows the domain in several.")] = "",
+    yes: Yes = False,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Have a provider forget a domain that Posthaste made known to it and that no account uses."""
+    around = surroundings(ctx)
+    check_can_ask(around, yes=yes, json=json)
+    with opened(ctx, stage, aws=aws) as desk:
+        room = Room(desk, around.clock)
+        made = _chosen(room, domain, region)
+        _refuse_used(room, made)
+        place = room.at(made)
+        with _answers(made):
+            state = place.read(made.domain).state.value
+        since = f"made for {made.account} on {moment(made.made_at)}, DKIM: {state}"
+        asked = f"Have {made.provider} in {made.region} forget {made.domain} ({since}), so that it takes no mail from it?"
+        confirm(around, f"{asked} ({desk.where})", yes=yes, json=json)
+        _refuse_used(room, made)
+        with _answers(made):
+            place.remove(made.domain)
+        room.made.forget(made)
+    if json:
+        emit({"domain": made.domain, "provider": made.provider, "region": made.region, "removed": True})
+    else:
+        say(f"{made.provider} in {made.region} no longer knows {made.domain}")
+
+
+def _chosen(room: Room, text: str, region: str) -> MadeIdentity:
+    """Return what a domain and a region name.
+
+    Args:
+        room: what was made.
+        text: the domain.
+        region: of the provider; empty: the only one.
+
+    Raises:
+        NotFound: Posthaste made no such domain known.
+        Misused: it is none, or it is known in several regions.
+    """
+    try:
+        domain = sender_of(text)
+    except ValueError:
+        raise Misused("this is no domain") from None
+    found = [x for x in room.made.list() if x.domain == domain and region in ("", x.region)]
+    if not found:
+        raise NotFound(f"Posthaste made no such domain known: see `posthaste sender identities` ({room.desk.where})")
+    if len(found) > 1:
+        raise Misused(f"{domain} is known in {', '.join(x.region for x in found)}: add --region")
+    return found[0]
+
+
+def _refuse_used(room: Room, made: MadeIdentity) -> None:
+    used = users(room.senders(), made.domain)
+    if used:
+        raise Failed(
+            f"{made.domain} is used by {', '.join(used)}: they give it up with `posthaste domain remove`, or you end "
+            "a grant with `posthaste sender remove`"
+        )
+
+
+@contextmanager
+def _answers(made: MadeIdentity) -> Iterator[None]:
+    """Turn what a provider refuses or does not answer into one line."""
+    where = f"{made.provider} in {made.region}"
+    try:
+        yield
+    except IdentityChanged as changed:
+        raise Failed(
+            f"{made.domain} has {changed} at {where}: somebody else made or changed it, so it stays; remove it there"
+        ) from None
+    except IdentityUnanswered as error:
+        raise Failed(f"{where} did not answer ({error}): check the AWS identity, or try again in a minute") from None
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to `posthaste sender`."""
+    app.command("identities")(list_identities)
+    app.command("forget")(forget)

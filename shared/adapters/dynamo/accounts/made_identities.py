@@ -1,0 +1,53 @@
+"""Which domains this deployment made known to providers, in `records`: one item for each provider and region.
+
+| pattern | key |
+|---|---|
+| all of them; one of them | `DOMAINS / example.com#provider#region` |
+
+An item shows who made a domain known, and grants nothing, so functions may write it. Only operators remove a domain, and
+they look for accounts that use it in what accounts claim and what operators granted.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.client import Dynamo, Item
+from shared.adapters.dynamo.codec import n, number, text
+from shared.domain.identities import MadeIdentity
+from shared.ports import Clock
+
+PARTITION: Final = "DOMAINS"
+
+
+class DynamoMadeIdentities:
+    """`ports.MadeIdentities`, and what operators do with them. `table`: the name of `records`."""
+
+    def __init__(self, dynamo: Dynamo, table: str, clock: Clock) -> None:
+        self._db = dynamo
+        self._table = table
+        self._clock = clock
+
+    def add(self, made: MadeIdentity) -> None:
+        """Note that a domain was made known to a provider now; see `ports.MadeIdentities`."""
+        now = {"made_at": n(int(self._clock.now() * 1000))}
+        item: Item = {**_key(made), **now, "account": {"S": made.account}}
+        self._db.call("put_item", TableName=self._table, Item=item)
+
+    def has(self, provider: str, region: str, domain: str) -> bool:
+        """Tell whether this deployment made a domain known to a provider; see `ports.MadeIdentities`."""
+        return self._db.get(self._table, _key(MadeIdentity(provider, region, domain))) is not None
+
+    def list(self) -> Iterator[MadeIdentity]:
+        """Yield all of them in the order of their domains."""
+        for item in self._db.partition(self._table, PARTITION):
+            domain, provider, region = item["sk"]["S"].split("#")
+            yield MadeIdentity(provider, region, domain, text(item, "account"), number(item, "made_at"))
+
+    def forget(self, made: MadeIdentity) -> None:
+        """Note that a domain was removed; a repeat changes nothing."""
+        self._db.call("delete_item", TableName=self._table, Key=_key(made))
+
+
+def _key(made: MadeIdentity) -> keys.Key:
+    return keys.key(PARTITION, f"{made.domain}#{made.provider}#{made.region}")
