@@ -27,6 +27,7 @@ from cli.operating import (
     audit,
     credentials,
     erasing,
+    identities,
     keys,
     logs,
     members,

@@ -113,7 +113,9 @@ def forget(
         with _answers(made):
             state = place.read(made.domain).state.value
         since = f"made for {made.account} on {moment(made.made_at)}, DKIM: {state}"
-        asked = f"Have {made.provider} in {made.region} forget {made.domain} ({since}), so that it takes no mail from it?"
+        asked = (
+            f"Have {made.provider} in {made.region} forget {made.domain} ({since}), so that it takes no mail from it?"
+        )
         confirm(around, f"{asked} ({desk.where})", yes=yes, json=json)
         _refuse_used(room, made)
         with _answers(made):

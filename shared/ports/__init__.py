@@ -130,6 +130,7 @@ from shared.ports.sending import (
 
 __all__ = [
     "FOLDS",
+    "MadeIdentities",
     "POSTED_AT",
     "POSTED_TO",
     "Agenda",

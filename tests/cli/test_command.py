@@ -56,7 +56,7 @@ def test_every_command_takes_json_and_explains_itself(run: Run) -> None:
         "batch": ("send", "watch", "logs", "stop", "resume", "retry"),
         "account": ("create", "list"),
         "key": ("create", "list", "revoke"),
-        "sender": ("add", "list", "remove"),
+        "sender": ("add", "list", "remove", "identities", "forget"),
         "credential": ("set",),
         "local": ("up", "down", "status"),
     }

@@ -1,15 +1,17 @@
 """An SES credential: what brings its events to the feedback queue, and what its sender may do."""
 
 import json
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.session import get_session
 
 from infra.lint import synthesise
 from infra.settings import DeployTarget, SettingsError, read
 from shared import contracts
-from shared.providers.ses.needs import BULK, MAKE, READ, REMOVE, SEND
+from shared.providers.ses.needs import BULK, LOOK, MAKE, SEND
 from tests.infra.conftest import SETTINGS
 from tests.infra.template import Template, listed, target, text
 
@@ -141,64 +143,70 @@ def test_a_credential_with_domains_sends_from_these_alone(tmp_path: Path, place:
         assert found == {*identities, f"{HERE}template/*", f"{HERE}configuration-set/posthaste-dev-ses-main"}
 
 
-def test_no_other_function_may_use_ses(stack: Template) -> None:
-    for service in stack.functions():
-        if not service.startswith("send-ses-"):
-            used = {a for a in stack.actions(service) if a.startswith(("ses:", "sns:"))}
-            assert used == ({READ, *MAKE, REMOVE} if service == "api" else set()), service
+@pytest.fixture(scope="module")
+def with_console(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    credential = {**SES[0], "domains": ["example.com"]}
+    wanted = {**settings(credential, SES[2]), "console": CONSOLE}
+    made = synthesise(read(wanted, target=DeployTarget.AWS), tmp_path_factory.mktemp("console"))
+    return Template(json.loads(made.read_text("utf-8")))
 
 
-def identity_statements(template: Template, service: str = "api") -> dict[str, Any]:
-    """Return the raw statement of each action with identities of a function's role."""
+def test_no_other_function_may_use_ses(stack: Template, with_console: Template) -> None:
+    """The API and the console verify domains."""
+    for template, verify in ((stack, {"api"}), (with_console, {"api", "console"})):
+        for service in template.functions():
+            if not service.startswith("send-ses-"):
+                used = {a for a in template.actions(service) if a.startswith(("ses:", "sns:"))}
+                assert used == ({LOOK, MAKE} if service in verify else set()), service
+
+
+@pytest.mark.promise(9)
+def test_no_function_may_remove_tag_or_change_an_identity(stack: Template, with_console: Template) -> None:
+    """An operator's identity that is lost stops its mail. Actions may be patterns, in any case of letters."""
+    models = [get_session().get_service_model(name) for name in ("ses", "sesv2")]
+    others = {f"ses:{x}" for model in models for x in model.operation_names} - {LOOK, MAKE, *SEND, BULK}
+    assert {"ses:DeleteEmailIdentity", "ses:DeleteIdentity", "ses:TagResource"} <= others
+    for template in (stack, with_console):
+        for service in template.functions():
+            actions = template.actions(service)
+            may = {x for x in others for action in actions if fnmatch(x.lower(), action.lower())}
+            assert may == set(), service
+
+
+def identity_statements(template: Template, service: str, action: str, effect: str = "Allow") -> set[tuple[str, ...]]:
+    """Return the resources of each statement of a function's role about an action; no statement has a condition."""
     role = template.resources[target(template.functions()[service]["Role"])]["Properties"]
-    statements = [s for p in role["Policies"] for s in p["PolicyDocument"]["Statement"]]
-    found: dict[str, Any] = {}
-    for statement in statements:
-        for action in listed(statement["Action"]):
-            if action.startswith("ses:"):
-                found.setdefault(action, []).append(statement)
-    return found
+    every = [s for p in role["Policies"] for s in p["PolicyDocument"]["Statement"]]
+    found = [s for s in every if s["Effect"] == effect and action in listed(s["Action"])]
+    assert not any("Condition" in s for s in found)
+    return {tuple(sorted(text(r) for r in listed(s["Resource"]))) for s in found}
+
+
+def of_identities(*names: str, region: str = "<AWS::Region>") -> tuple[str, ...]:
+    return tuple(sorted(f"{HERE.replace('<AWS::Region>', region)}identity/{x}" for x in names))
 
 
 @pytest.mark.promise(9)
 @pytest.mark.parametrize("place", list(DeployTarget))
-def test_identities_are_made_and_removed_with_the_stage_s_tag_alone(
+def test_identities_are_made_in_the_regions_of_credentials_and_never_of_addresses(
     files: dict[DeployTarget, Any], place: DeployTarget
 ) -> None:
-    found = identity_statements(Template(json.loads(files[place].read_text("utf-8"))))
-    regions = [f"{HERE}identity/*", f"{HERE.replace('<AWS::Region>', 'eu-west-1')}identity/*"]
-    tagged = {
-        "StringLike": {"aws:RequestTag/posthaste-stage": "dev"},
-        "ForAllValues:StringLike": {"aws:TagKeys": ["posthaste-stage"]},
+    """SES would write to an address."""
+    template = Template(json.loads(files[place].read_text("utf-8")))
+    both = {of_identities("*"), of_identities("*", region="eu-west-1")}
+    assert identity_statements(template, "api", LOOK) == both
+    assert identity_statements(template, "api", MAKE) == both
+    assert identity_statements(template, "api", MAKE, "Deny") == {
+        of_identities("*@*"),
+        of_identities("*@*", region="eu-west-1"),
     }
-    conditions = {
-        READ: None,
-        **dict.fromkeys(MAKE, tagged),
-        REMOVE: {"StringLike": {"aws:ResourceTag/posthaste-stage": "dev"}},
-    }
-    for action, condition in conditions.items():
-        for statement in found[action]:
-            assert statement.get("Condition") == (condition if place is DeployTarget.AWS else None)
-        resources = [text(r) for s in found[action] for r in listed(s["Resource"])]
-        assert sorted(resources) == sorted(regions), "each region once"
 
 
 @pytest.mark.promise(9)
-def test_a_credential_with_domains_has_identities_of_these_alone_made(tmp_path: Path) -> None:
-    credential = {**SES[0], "domains": ["example.com"]}
-    made = synthesise(read(settings(credential), target=DeployTarget.AWS), tmp_path)
-    found = identity_statements(Template(json.loads(made.read_text("utf-8"))))
-    for action in (*MAKE, REMOVE):
-        (statement,) = found[action]
-        names = ("example.com", "*.example.com")
-        assert {text(r) for r in listed(statement["Resource"])} == {f"{HERE}identity/{x}" for x in names}
-
-
-@pytest.mark.promise(9)
-def test_the_console_makes_identities_as_the_api_does(tmp_path: Path) -> None:
-    made = synthesise(read({**settings(SES[0]), "console": CONSOLE}, target=DeployTarget.AWS), tmp_path)
-    template = Template(json.loads(made.read_text("utf-8")))
-    assert identity_statements(template, "console") == identity_statements(template, "api")
+@pytest.mark.parametrize("service", ["api", "console"])
+def test_a_credential_with_domains_has_identities_of_these_alone_made(with_console: Template, service: str) -> None:
+    assert of_identities("example.com", "*.example.com") in identity_statements(with_console, service, MAKE)
+    assert of_identities("*@*") in identity_statements(with_console, service, MAKE, "Deny")
 
 
 def test_without_such_a_credential_there_is_nothing_of_it(template: Template) -> None:

@@ -78,9 +78,7 @@ class SesIdentities:
     def create(self, domain: str) -> bool:
         """Make an identity without tags: with some, the caller would need the right to tag any identity."""
         signing = {"NextSigningKeyLength": "RSA_2048_BIT"}
-        answer = self._call(
-            "create_email_identity", KNOWN, FULL, EmailIdentity=domain, DkimSigningAttributes=signing
-        )
+        answer = self._call("create_email_identity", KNOWN, FULL, EmailIdentity=domain, DkimSigningAttributes=signing)
         if answer == FULL:
             raise IdentityRefused(domain)
         return answer != KNOWN

@@ -4,8 +4,8 @@
 |---|---|
 | all of them; one of them | `DOMAINS / example.com#provider#region` |
 
-An item shows who made a domain known, and grants nothing, so functions may write it. Only operators remove a domain, and
-they look for accounts that use it in what accounts claim and what operators granted.
+An item shows who made a domain known, and grants nothing, so functions may write it. Only operators remove a domain.
+They look for accounts that use it in what accounts claim and what operators granted.
 """
 
 from collections.abc import Iterator
