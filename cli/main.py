@@ -27,7 +27,6 @@ from cli.operating import (
     audit,
     credentials,
     erasing,
-    identities,
     keys,
     logs,
     members,
@@ -41,6 +40,7 @@ from cli.output import clean, tell
 from cli.parts import missing_part
 from cli.relay.command import relay
 from cli.sending import batches, campaigns, templates
+from cli.senders import identities
 
 EXIT_CODES: Final = (
     "Exit codes: 0 done, 1 the operation failed, 2 usage, 3 not found, 4 not authorised, 5 cannot reach, "

@@ -130,7 +130,6 @@ from shared.ports.sending import (
 
 __all__ = [
     "FOLDS",
-    "MadeIdentities",
     "POSTED_AT",
     "POSTED_TO",
     "Agenda",
@@ -183,6 +182,7 @@ __all__ = [
     "Listeners",
     "Lists",
     "Loaded",
+    "MadeIdentities",
     "MailDraft",
     "MailFigures",
     "MailFiles",

@@ -3,11 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
+import boto3
+
 from shared.adapters.dynamo.accounts.claims import DynamoClaims
 from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.recipients.guests import Guests
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
+from shared.domain.identities import MadeIdentity
 from shared.engine.intake.proven import Proofs, ProvenSenders
 from shared.ports import Clock, Senders
 from tests.fakes.dns import FakeDns
@@ -51,3 +54,11 @@ def claimed(api: Any) -> tuple[str, ...]:
     assert api.call("POST", "/senders", {"domain": "news.example.net"}).status == 201
     api.services.dns().records["_posthaste.news.example.net"] = [f"posthaste-account={api.account}"]
     return ("news.example.net",)
+
+
+def made_known(api: Any) -> tuple[str, ...]:
+    """Return the name of a domain that a deployment made known to a provider, and that no account uses."""
+    made = MadeIdentity("ses", "eu-west-1", "news.example.net", api.account)
+    boto3.client("sesv2", made.region).create_email_identity(EmailIdentity=made.domain)
+    DynamoMadeIdentities(Dynamo(api.client), api.tables.records, api.world.clock).add(made)
+    return (made.domain,)

@@ -17,7 +17,7 @@ from cli.main import app
 from cli.operating import dead_letters, logs
 from shared.contracts import ENV_SETTINGS, TEST_CREDENTIAL, Credential, Settings, secret_name
 from tests.api.conftest import SENDER, Api, build_api
-from tests.api.senders import claimed
+from tests.api.senders import claimed, made_known
 from tests.cli import printed
 from tests.cli.conftest import public_key
 from tests.cli.coverage import COVERED, operations
@@ -187,8 +187,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("whoami",): lambda _: (),
     ("audit",): lambda c: (c.account,),
     ("erase",): lambda _: ("ann@example.org", "--yes"),
-    ("pause",): lambda _: ("--credential", "one"),
-    ("resume",): lambda _: ("--credential", "one"),
+    **{(verb,): (lambda _: ("--credential", "one")) for verb in ("pause", "resume")},
     ("redrive",): lambda _: ("lane-one", "--yes"),
     ("doctor",): lambda _: (),
     ("account", "move"): lambda _: (),
@@ -234,9 +233,8 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("campaign", "retry"): lambda c: (c.sent(),),
     ("campaign", "override-bounce-guard"): lambda c: (c.campaign(), "--yes"),
     ("template", "list"): lambda c: c.there(c.template()),
-    ("template", "show"): lambda c: (c.template(),),
     ("template", "put"): lambda _: ("mail.html", *MESSAGE),
-    ("template", "versions"): lambda c: (c.template(),),
+    **{("template", verb): (lambda c: (c.template(),)) for verb in ("show", "versions")},
     ("template", "diff"): lambda c: (c.changed(),),
     ("template", "preview"): lambda c: (c.template(), "--value", "name=Ann"),
     ("template", "test"): lambda c: (c.template(), "me@example.com"),
@@ -287,6 +285,8 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("sender", "add"): lambda c: (c.account, "acme.example"),
     ("sender", "list"): lambda c: (c.account,),
     ("sender", "remove"): lambda c: (c.account, "example.com"),
+    ("sender", "identities"): lambda _: (),
+    ("sender", "forget"): lambda c: (*made_known(c.api), "--yes"),
     **{("member", verb): partial(member_words, verb) for verb in MEMBER_VERBS},
     ("notifier", "spool", "add"): lambda _: NOTICE,
     ("notifier", "spool", "update"): lambda _: NOTICE,

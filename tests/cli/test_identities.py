@@ -92,7 +92,7 @@ def test_a_domain_that_an_account_uses_stays(run: Run, made: Made, use: str) -> 
 def test_an_account_that_claims_it_while_the_question_is_open_keeps_it(
     run: Run, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cli.operating.identities.confirm", lambda *_, **__: made.claims.add(made.account, DOMAIN))
+    monkeypatch.setattr("cli.senders.identities.confirm", lambda *_, **__: made.claims.add(made.account, DOMAIN))
     assert (run("sender", "forget", DOMAIN, "--yes").code, made.known()) == (1, True)
 
 
@@ -138,6 +138,12 @@ def test_no_answer_is_one_line_and_changes_nothing(run: Run, made: Made, monkeyp
     refused = run("sender", "forget", DOMAIN, "--yes")
     assert (refused.code, refused.err.count("\n"), "AccessDeniedException" in refused.err) == (1, 1, True)
     assert len(run("sender", "identities", "--json").lines) == 1
+
+
+def test_a_provider_that_only_a_checkout_has_is_named(run: Run, made: Made) -> None:
+    made.notes.add(MadeIdentity("none-such", REGION, "example.net", made.account))
+    refused = run("sender", "forget", "example.net", "--yes")
+    assert (refused.code, "needs a checkout" in refused.err) == (1, True)
 
 
 @pytest.mark.parametrize("wrong", ["not a domain", "@"])

@@ -68,6 +68,7 @@ def test_an_id_that_there_is_not(run: Run, api: FakeApi, command: tuple[str, ...
         ("campaign", "retry", ID, "--include", "unknown"),
         ("erase", "ann@example.org"),
         ("redrive", "log"),
+        ("sender", "forget", "example.com"),
         ("pause", "--all"),
         ("resume", "--all"),
     ],

@@ -55,7 +55,7 @@ TEAM: Final = (
     Mutant(
         "a domain that an account uses is removed at its provider",
         9,
-        "cli/operating/identities.py",
+        "cli/senders/identities.py",
         "    if used:",
         "    if used is None:",
         "tests/cli/test_identities.py::test_a_domain_that_an_account_uses_stays[claim]",

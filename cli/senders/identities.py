@@ -15,6 +15,7 @@ from cli.deployment import Aws, Stage
 from cli.errors import Failed, Misused, NotFound
 from cli.operating.accounts import Desk, opened
 from cli.output import Json, emit, emit_all, moment, say, surroundings, table
+from cli.parts import CHECKOUT
 from shared.domain.accounts import sender_of
 from shared.domain.identities import MadeIdentity, signs_for
 from shared.ports import Clock, IdentityChanged, IdentityUnanswered
@@ -27,7 +28,7 @@ COLUMNS: Final = ("domain", "provider", "region", "made_at", "used_by")
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class IdentityRoom:
     """What one deployment made known to providers, and who uses it."""
 
     desk: Desk
@@ -41,10 +42,14 @@ class Room:
         return DynamoMadeIdentities(self.desk.found.dynamo(self.clock), self.desk.found.table(), self.clock)
 
     def at(self, made: MadeIdentity) -> "DomainIdentities":
-        """Return the provider that knows a domain, as the operator reaches it."""
+        """Return the provider that knows a domain, as the operator reaches it; Failed without its module."""
         from shared.providers.registry import identities  # noqa: PLC0415 - loads the provider
 
-        return identities(made.provider)(self.desk.found.client, made.region)
+        try:
+            factory = identities(made.provider)
+        except ModuleNotFoundError:
+            raise Failed(CHECKOUT) from None
+        return factory(self.desk.found.client, made.region)
 
     def senders(self) -> Mapping[str, list[str]]:
         """Return what each account may send from or claims: what operators granted, and its domains."""
@@ -72,7 +77,7 @@ def list_identities(
 ) -> None:
     """List the domains that Posthaste made known to providers, with the accounts that use them."""
     with opened(ctx, stage, aws=aws) as desk:
-        room = Room(desk, surroundings(ctx).clock)
+        room = IdentityRoom(desk, surroundings(ctx).clock)
         senders = room.senders()
         rows: list[dict[str, Any]] = [
             {
@@ -106,7 +111,7 @@ def forget(
     around = surroundings(ctx)
     check_can_ask(around, yes=yes, json=json)
     with opened(ctx, stage, aws=aws) as desk:
-        room = Room(desk, around.clock)
+        room = IdentityRoom(desk, around.clock)
         made = _chosen(room, domain, region)
         _refuse_used(room, made)
         place = room.at(made)
@@ -127,7 +132,7 @@ def forget(
         say(f"{made.provider} in {made.region} no longer knows {made.domain}")
 
 
-def _chosen(room: Room, text: str, region: str) -> MadeIdentity:
+def _chosen(room: IdentityRoom, text: str, region: str) -> MadeIdentity:
     """Return what a domain and a region name.
 
     Args:
@@ -151,7 +156,7 @@ def _chosen(room: Room, text: str, region: str) -> MadeIdentity:
     return found[0]
 
 
-def _refuse_used(room: Room, made: MadeIdentity) -> None:
+def _refuse_used(room: IdentityRoom, made: MadeIdentity) -> None:
     used = users(room.senders(), made.domain)
     if used:
         raise Failed(

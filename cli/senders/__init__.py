@@ -1,0 +1,1 @@
+"""Domains at providers, as operators see and remove them."""
