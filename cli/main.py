@@ -39,8 +39,8 @@ from cli.operating import (
 from cli.output import clean, tell
 from cli.parts import missing_part
 from cli.relay.command import relay
-from cli.sending import batches, campaigns, templates
 from cli.senders import identities
+from cli.sending import batches, campaigns, templates
 
 EXIT_CODES: Final = (
     "Exit codes: 0 done, 1 the operation failed, 2 usage, 3 not found, 4 not authorised, 5 cannot reach, "

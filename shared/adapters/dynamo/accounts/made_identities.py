@@ -35,7 +35,13 @@ class DynamoMadeIdentities:
         self._db.call("put_item", TableName=self._table, Item=item)
 
     def has(self, provider: str, region: str, domain: str) -> bool:
-        """Tell whether this deployment made a domain known to a provider; see `ports.MadeIdentities`."""
+        """Tell whether this deployment made a domain known to a provider; see `ports.MadeIdentities`.
+
+        Args:
+            provider: its name in the settings.
+            region: of its service.
+            domain: lower-case ASCII.
+        """
         return self._db.get(self._table, _key(MadeIdentity(provider, region, domain))) is not None
 
     def list(self) -> Iterator[MadeIdentity]:
