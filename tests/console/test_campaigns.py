@@ -49,6 +49,15 @@ def test_a_newcomer_sends_the_sample_in_six_clicks(console: Console) -> None:
     assert "sent" in console.shown("/campaigns")
 
 
+def test_the_sample_is_offered_to_accounts_that_have_campaigns(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    made(console)
+    sample = r'<a class="button" href="([^"]*)new\?sample=1">Start with a sample</a>'
+    assert re.search(sample, console.shown("/campaigns"))
+    assert re.search(sample, console.shown("/campaigns/new"))
+    assert not re.search(sample, console.shown("/campaigns/new?sample=1")), "what is typed is not replaced"
+
+
 def test_what_is_wrong_is_said_at_its_field_and_nothing_typed_is_lost(console: Console) -> None:
     console.member(role=Role.SENDER)
     wrong = {**SAID, "name": "", "from": "ann@elsewhere.example", "body": "Hello\n{{ #if }}"}
