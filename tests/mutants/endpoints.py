@@ -75,6 +75,14 @@ ENDPOINTS: Final = (
         f"{_TESTS}::test_a_new_url_is_asked_first",
     ),
     Mutant(
+        "a URL that is corrected while the endpoint is proving waits for the next repeat",
+        12,
+        "shared/engine/hooks/checks.py",
+        " or new.url != old.url)",
+        ")",
+        f"{_TESTS}::test_a_url_that_is_corrected_before_it_has_answered_is_asked_at_once",
+    ),
+    Mutant(
         "a retried delivery waits for the next minute",
         12,
         _DESK,

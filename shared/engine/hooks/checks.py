@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from shared.domain.audit import EVERYONE, masked
 from shared.domain.hooks.addresses import parse_url
-from shared.domain.hooks.endpoint import DEPLOYMENT, EVERY_KIND, Endpoint
+from shared.domain.hooks.endpoint import DEPLOYMENT, EVERY_KIND, Endpoint, EndpointState
 from shared.domain.hooks.kinds import ACCOUNT_KINDS, DEPLOYMENT_KINDS
 from shared.engine.intake.declined import Decline, invalid
 
@@ -32,6 +32,11 @@ def check_enabled(endpoint: Endpoint) -> None:
     """Raise Decline if an endpoint is disabled."""
     if endpoint.disabled_at:
         raise Decline("hook_disabled")
+
+
+def needs_proof(old: Endpoint, new: Endpoint) -> bool:
+    """Tell whether a change of an endpoint calls for another `test` event."""
+    return new.state is EndpointState.PROVING and (old.state is not EndpointState.PROVING or new.url != old.url)
 
 
 def host_of(endpoint: Endpoint, *, local: bool) -> dict[str, str]:

@@ -26,7 +26,7 @@ from shared.domain.hooks.kinds import HookKind, event_id
 from shared.domain.hooks.signature import secret_of
 from shared.domain.hooks.work import LOOK_MS, HookWork, ReplayOrder
 from shared.domain.times import Millis
-from shared.engine.hooks.checks import check_enabled, host_of, known_kinds, log_of
+from shared.engine.hooks.checks import check_enabled, host_of, known_kinds, log_of, needs_proof
 from shared.engine.hooks.made import MadeHook, Record, new_hook, no_record
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.ports import (
@@ -181,7 +181,7 @@ class HookDesk:
         changed = self._change(
             endpoint, lambda old: self._switched(self._with(old, draft), disable=draft.disabled), act, by
         )
-        if not changed.disabled_at and not changed.proven and (endpoint.proven or endpoint.disabled_at):
+        if needs_proof(endpoint, changed):
             self._post(changed, self._proof(changed))
         return changed
 
