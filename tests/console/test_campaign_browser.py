@@ -215,6 +215,22 @@ def test_a_preview_follows_what_is_typed_runs_nothing_and_leaves_no_history(
         assert browser.script("return document.activeElement.id") == "phone"
 
 
+def test_a_change_is_previewed_as_each_row_of_the_list_gets_it(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(console, monkeypatch) as (browser, account, _):
+        campaign = with_list(console)
+        go(browser, f"{account}/campaigns/{campaign}/edit")
+        browser.until(lambda: "Dear Ann" in shown(browser, "p"), "the first row is not shown")
+        type_into(browser, "#body", "<h1>Bye, {{ name }}</h1>")
+        browser.until(lambda: shown(browser, "h1") == "Bye, Ann", "the preview does not follow")
+        browser.script("document.getElementById('row').select()")
+        type_into(browser, "#row", f"2{ENTER}")
+        browser.until(lambda: shown(browser, "h1") == "Bye, Ben", "the preview does not follow the row")
+        browser.shows("The message")
+    assert "Bye" not in console.shown(f"/campaigns/{campaign}/edit"), "nothing is saved"
+
+
 def test_the_keyboard_reaches_all_of_a_campaign(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(console, monkeypatch) as (browser, account, _):
         campaign = with_list(console)

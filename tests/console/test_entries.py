@@ -33,6 +33,7 @@ NO_ENTRY: Final = {
     "sign out everywhere": "it ends the visitor's own sessions, and concerns no account",
     "make an account": "it has one entry for the account, one for its key and one for its first member",
     "preview of a form": "it changes nothing",
+    "preview of a change": "it changes nothing",
     "begin an upload": "it gives a place for a file; the list has its entry when its file is there",
 }
 """Names of routes that leave no entry, or several → why."""

@@ -6,7 +6,7 @@ import re
 from functions.console.pages.campaigns.previewing import FRAMED
 from functions.console.rendering import POLICY
 from shared.domain.people import Role
-from tests.console.campaigns import SAID, with_list
+from tests.console.campaigns import SAID, made, with_list
 from tests.console.conftest import Console
 from tests.console.test_security import ESCAPED, EVIL
 
@@ -39,6 +39,36 @@ def test_a_form_is_shown_before_it_is_saved(console: Console) -> None:
     got = console.post(f"/{console.account}/campaigns/preview", **{**SAID, "body": "{{ #if }}"})
     assert "Line 1, column 1" in got.text
     assert console.api.call("GET", "/campaigns").json["items"] == []
+
+
+def test_a_change_is_shown_as_a_recipient_of_the_list_gets_it_before_it_is_saved(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console)
+    there = f"/{console.account}/campaigns/{campaign}/preview"
+    change = {**SAID, "subject": "Moin {{ name }}", "body": "<p>Good day, {{ name }}</p>"}
+    got = console.post(there, **change, row="2")
+    assert framed(got.text) == "<p>Good day, Ben</p>"
+    assert "<b>Moin Ben</b>" in got.text
+    assert "b@example.org" in got.text
+    assert framed(console.post(there, **change).text) == "<p>Good day, Ann</p>"
+    assert "no such row" in console.post(there, **change, row="3").text
+    assert "Line 1, column 1" in console.post(there, **{**change, "body": "{{ #if }}"}).text
+    assert "Dear Ann" in framed(console.shown(f"/campaigns/{campaign}/preview")), "nothing is saved"
+    assert 'name="row" form="writing" inputmode="numeric" autocomplete="off" value="2"' in console.shown(
+        f"/campaigns/{campaign}/edit?row=2"
+    )
+    assert f'action="../../../{console.account}/campaigns/{campaign}/preview"' in console.shown(
+        f"/campaigns/{campaign}/edit"
+    )
+
+
+def test_a_change_is_shown_with_example_values_if_there_is_no_list(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = made(console)
+    got = console.post(f"/{console.account}/campaigns/{campaign}/preview", **SAID, row="2")
+    assert framed(got.text) == "<p>Dear name</p>"
+    assert "(an example)" in got.text
+    assert "Message of row" not in console.shown(f"/campaigns/{campaign}/edit")
 
 
 def test_a_text_message_shows_its_segments_and_what_makes_it_dearer(console: Console) -> None:

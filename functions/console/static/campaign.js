@@ -14,10 +14,16 @@ function watch(form) {
     old.replaceWith(fresh);
     form.requestSubmit(button);
   }
-  form.addEventListener("input", (event) => {
-    if (event.target.name === "width") return;
+  // The row whose message is shown is a field of the form beside the preview.
+  document.addEventListener("input", (event) => {
+    if (event.target.form !== form) return;
     clearTimeout(waiting);
     waiting = setTimeout(refresh, QUIET);
+  });
+  if (form.elements.row) form.elements.row.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault(); // it would save
+    refresh();
   });
   if (form.elements.body.value) refresh();
 }

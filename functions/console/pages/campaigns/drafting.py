@@ -209,11 +209,13 @@ def example(look: Look, found: Written, campaign: Campaign | None = None) -> Cam
     message = look.services.campaigns().intake.message(look.account, found.channel, draft.draft)
     if isinstance(message, Declined):
         return faults_of(message)
-    if campaign is not None:
-        return replace(campaign, message=message)
-    known = usable(look, found.channel)
+    known = [c.id for c in usable(look, found.channel)]
     if not known:
         return Wrong({}, "The account has no credential for this channel.")
+    credential = found.credential if found.credential in known else known[0]
+    unsubscribe = found.unsubscribe and found.by.offers_links
+    if campaign is not None:
+        return replace(campaign, message=message, credential=credential, unsubscribe=unsubscribe)
     now = look.services.now
     return Campaign(
         id=new_id(now),
@@ -221,8 +223,8 @@ def example(look: Look, found: Written, campaign: Campaign | None = None) -> Cam
         test=False,
         name=found.name,
         channel=found.channel,
-        credential=found.credential if found.credential in {c.id for c in known} else known[0].id,
+        credential=credential,
         message=message,
         created_at=now,
-        unsubscribe=found.unsubscribe and found.by.offers_links,
+        unsubscribe=unsubscribe,
     )

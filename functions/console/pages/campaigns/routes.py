@@ -45,6 +45,7 @@ from shared.web.http import Answer
 STATES: Final = tuple(dict.fromkeys(WORDS.values()))
 SHOWN_DIGITS: Final = 5
 """Of the number of a recipient whose message is shown."""
+NO_ROW: Final = ShownMessage(fault="The list has no such row.")
 
 
 def campaigns(look: Look) -> Answer:
@@ -90,22 +91,36 @@ def campaign(look: Look) -> Answer:
 
 def row_of(look: Look) -> int:
     """Return which recipient's message is shown, from 1."""
-    return lists.number(look.request.query.get("row", ""), SHOWN_DIGITS) or 1
+    typed = look.form.get("row", "") or look.request.query.get("row", "")
+    return lists.number(typed, SHOWN_DIGITS) or 1
+
+
+def _row_shown(look: Look, found: Campaign) -> int | None:
+    return row_of(look) if found.ready or found.jobs else None
 
 
 def preview(look: Look) -> Answer:
     """Show a recipient's message in its frame, or one with example values if there is no list."""
     found = owned(look)
-    row = row_of(look) if found.ready or found.jobs else None
-    message = shown(look, found, row)
-    return frame(look, message or ShownMessage(fault="The list has no such row."))
+    return frame(look, shown(look, found, _row_shown(look, found)) or NO_ROW)
 
 
 def preview_form(look: Look) -> Answer:
     """Show in its frame what a form says that is not saved yet."""
-    made = example(look, written(look.form))
-    sender = look.form.get("from", "")
-    return frame(look, made if isinstance(made, Wrong) else shown(look, made, None, sender) or ShownMessage())
+    return _unsaved(look, example(look, written(look.form)), None)
+
+
+def preview_change(look: Look) -> Answer:
+    """Show in its frame what the form of a stored campaign says: as a recipient of its list gets it, if it has one."""
+    found = owned(look)
+    said = replace(written(look.form, found.message.speech), channel=found.channel)
+    return _unsaved(look, example(look, said, found), _row_shown(look, found))
+
+
+def _unsaved(look: Look, made: Campaign | Wrong, row: int | None) -> Answer:
+    if isinstance(made, Wrong):
+        return frame(look, made)
+    return frame(look, shown(look, made, row, look.form.get("from", "")) or NO_ROW)
 
 
 def write(look: Look) -> Answer:
@@ -124,6 +139,7 @@ def _form(look: Look, found: Written, wrong: Wrong | None = None, of: Campaign |
     context = {
         "campaign": of,
         "credentials": usable(look, found.channel),
+        "row": _row_shown(look, of) if of else None,
         "templates": stored.page(look.account, after="", limit=lists.PAGE)[0] if of is None else [],
     }
     return form_page(look, "campaigns/form.html", found, wrong, context)
@@ -219,6 +235,7 @@ ROUTES: Final = (
     PageRoute("POST", f"{_PATH}/preview", "preview of a form", preview_form, Scope.READ),
     PageRoute("GET", _ONE, "campaign", campaign),
     PageRoute("GET", f"{_ONE}/preview", "preview of a campaign", preview),
+    PageRoute("POST", f"{_ONE}/preview", "preview of a change", preview_change, Scope.SEND),
     PageRoute("GET", f"{_ONE}/edit", "change a campaign", edit, Scope.SEND),
     PageRoute("POST", f"{_ONE}/edit", "store a campaign", save, Scope.SEND),
     PageRoute("GET", f"{_ONE}/delete", "ask to delete a campaign", ask, Scope.SEND),
