@@ -64,6 +64,23 @@ def book(
     return out
 
 
+def ods(tables: str, **parts: str) -> io.BytesIO:
+    """Return an .ods with these tables, as the XML of its content; `parts`: others, by their names without ending."""
+    names = ("office", "style", "table", "text")
+    spaces = " ".join(f'xmlns:{x}="urn:oasis:names:tc:opendocument:xmlns:{x}:1.0"' for x in names)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        for name, inner in {"content": tables, **parts}.items():
+            archive.writestr(f"{name}.xml", f"<a {spaces}>{inner}</a>")
+    return out
+
+
+def ods_sheet(inner: str, name: str = "S", style: str = "") -> str:
+    """Return a sheet of an .ods with these rows, as their XML."""
+    return f'<table:table table:name="{name}" table:style-name="{style}">{inner}</table:table>'
+
+
 def rows_of(file: io.BytesIO, sheet: str = "", sheets: Sheets | None = None) -> list[list[str]]:
     return list(csv.reader(io.StringIO("".join(csv_of(file, sheet, sheets)), newline="")))
 
@@ -122,6 +139,46 @@ def test_a_hidden_sheet_is_not_the_first() -> None:
     made.save(out)
     assert rows_of(out, sheets=sheets) == [["email"]]
     assert (sheets.names, sheets.chosen) == (["Hidden", "Shown"], "Shown")
+
+
+def ods_style(name: str, *, display: str, parent: str = "", family: str = "table") -> str:
+    extends = f'style:parent-style-name="{parent}"' if parent else ""
+    shown = f'table:display="{display}"' if display else ""
+    return (
+        f'<style:style style:name="{name}" style:family="{family}" {extends}>'
+        f"<style:table-properties {shown}/></style:style>"
+    )
+
+
+def one_cell(text: str) -> str:
+    return f"<table:table-row><table:table-cell><text:p>{text}</text:p></table:table-cell></table:table-row>"
+
+
+SHEETS = ods_sheet(one_cell("secret"), "Hidden", "ta2") + ods_sheet(one_cell("email"), "Shown", "ta1")
+"""Two sheets of an .ods; how styles of the names ta1 and ta2 show them is the test's."""
+
+
+@pytest.mark.parametrize(
+    ("styles", "own", "chosen"),
+    [
+        ("", ods_style("ta1", display="true") + ods_style("ta2", display="false"), "Shown"),
+        (ods_style("base", display="false"), ods_style("ta2", display="", parent="base"), "Shown"),
+        (ods_style("base", display="false"), ods_style("ta2", display="true", parent="base"), "Hidden"),
+        ("", ods_style("ta2", display="false", family="table-row"), "Hidden"),
+        ("", ods_style("ta1", display="false") + ods_style("ta2", display="false"), "Hidden"),
+    ],
+    ids=["own style", "inherited", "shown again", "style of rows", "all hidden"],
+)
+def test_a_hidden_sheet_of_an_open_document_is_not_the_first(styles: str, own: str, chosen: str) -> None:
+    made, sheets = ods(own + SHEETS, styles=styles), Sheets()
+    assert rows_of(made, sheets=sheets) == [["email" if chosen == "Shown" else "secret"]]
+    assert (sheets.names, sheets.chosen) == (["Hidden", "Shown"], chosen)
+    assert rows_of(made, "Hidden") == [["secret"]], "by its name a hidden sheet is read"
+
+
+def test_styles_of_an_open_document_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MAX_PARTS", 10)
+    assert "too many styles" in reason(ods("".join(ods_style(f"s{i}", display="false") for i in range(12))))
 
 
 FIRST_AND_LAST = datetime(1900, 3, 1), datetime(2200, 1, 1)  # noqa: DTZ001 - a workbook knows no zones
@@ -265,27 +322,17 @@ def test_a_directory_of_millions_of_parts_is_not_read(long: bool) -> None:  # no
 
 
 def test_repeated_rows_and_spaces_of_an_open_document_are_bounded() -> None:
-    def ods(inner: str) -> io.BytesIO:
-        spaces = " ".join(
-            f'xmlns:{x}="urn:oasis:names:tc:opendocument:xmlns:{x}:1.0"' for x in ("office", "table", "text")
-        )
-        out = io.BytesIO()
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
-            archive.writestr("content.xml", f'<a {spaces}><table:table table:name="S">{inner}</table:table></a>')
-        return out
-
     cell = "<table:table-cell><text:p>{}</text:p></table:table-cell>"
     empty = '<table:table-row table:number-rows-repeated="999999999"/>'
     row = f"<table:table-row>{cell.format('x')}</table:table-row>"
-    assert rows_of(ods(row + empty)) == [["x"]]
-    assert "workbook_too_large" in reason(ods(row + empty + row))
+    assert rows_of(ods(ods_sheet(row + empty))) == [["x"]]
+    assert "workbook_too_large" in reason(ods(ods_sheet(row + empty + row)))
     spaced = cell.format('a<text:s text:c="999999999"/>b')
-    (found,) = rows_of(ods(f"<table:table-row>{spaced}</table:table-row>"))
+    (found,) = rows_of(ods(ods_sheet(f"<table:table-row>{spaced}</table:table-row>")))
     assert len(found[0]) <= bounds.MAX_TEXT + 2
     nested = f"<table:table-cell><text:p>a</text:p><table:table table:name='T'>{row}</table:table></table:table-cell>"
     sheets = Sheets()
-    rows_of(ods(f"<table:table-row>{nested}</table:table-row>{row}"), sheets=sheets)
+    rows_of(ods(ods_sheet(f"<table:table-row>{nested}</table:table-row>{row}")), sheets=sheets)
     assert (sheets.names, sheets.chosen) == (["S"], "S")
 
 

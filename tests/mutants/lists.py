@@ -153,6 +153,14 @@ LISTS: Final = (
         "tests/cli/lists/test_sheets.py::test_a_zip_bomb_is_refused_before_it_is_unpacked",
     ),
     Mutant(
+        "the people on a hidden sheet of an open document get the campaign",
+        10,
+        "shared/domain/workbooks/ods.py",
+        "fits = self._hidden or not self.styles.hide(",
+        "fits = True or not self.styles.hide(",
+        "tests/domain/test_workbooks.py::test_a_hidden_sheet_of_an_open_document_is_not_the_first[own style]",
+    ),
+    Mutant(
         "a workbook's tag that does not end is held in memory",
         10,
         "shared/domain/workbooks/parsing.py",

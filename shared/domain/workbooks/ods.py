@@ -7,11 +7,13 @@ from zipfile import ZipFile
 from shared.domain.workbooks import bounds
 from shared.domain.workbooks.bounds import damaged
 from shared.domain.workbooks.numbers import number_text
-from shared.domain.workbooks.parsing import parsed
+from shared.domain.workbooks.parsing import parsed, read
 
 _TABLE: Final = "urn:oasis:names:tc:opendocument:xmlns:table:1.0 "
 _TEXT: Final = "urn:oasis:names:tc:opendocument:xmlns:text:1.0 "
 _OFFICE: Final = "urn:oasis:names:tc:opendocument:xmlns:office:1.0 "
+_LOOK: Final = "urn:oasis:names:tc:opendocument:xmlns:style:1.0 "
+_STYLES: Final = "styles.xml"
 _CELLS: Final = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
 _SHEET: Final = f"{_TABLE}table"
 _ROW: Final = f"{_TABLE}table-row"
@@ -29,12 +31,12 @@ class OdsSheets:
 
     Args:
         archive: the spreadsheet.
-        wanted: the sheet to read; empty for the first.
+        wanted: the sheet to read; empty for the first one that a user sees, or the first if all are hidden.
     """
 
     def __init__(self, archive: ZipFile, wanted: str) -> None:
         self._archive = archive
-        self._reader = _Reader(wanted)
+        self._reader = _Reader(wanted, _Styles())
 
     @property
     def names(self) -> Sequence[str]:
@@ -52,17 +54,67 @@ class OdsSheets:
         Raises:
             WorkbookError: the spreadsheet is damaged.
         """
+        if _STYLES in self._archive.namelist():
+            read(self._archive, _STYLES, self._reader.styles)
+        yield from self._read()
+        if self._reader.all_hidden:
+            self._reader = _Reader("", self._reader.styles, hidden=True)
+            yield from self._read()
+
+    def _read(self) -> Iterator[Sequence[str]]:
         for _ in parsed(self._archive, bounds.ODS, self._reader):
             yield from self._reader.taken()
+
+
+class _Styles:
+    """Collects which styles hide a sheet: `table:display`, their own or that of the style that they extend."""
+
+    def __init__(self) -> None:
+        self._hidden: set[str] = set()
+        self._name = ""
+
+    def hide(self, style: str) -> bool:
+        """Return whether a style hides the sheets that have it."""
+        return style in self._hidden
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Begin an element."""
+        if name == f"{_LOOK}style":
+            self._name = attributes.get(f"{_LOOK}name", "") if attributes.get(f"{_LOOK}family") == "table" else ""
+            if self._name and attributes.get(f"{_LOOK}parent-style-name") in self._hidden:
+                self._hide()
+        elif name == f"{_LOOK}table-properties" and self._name:
+            display = attributes.get(f"{_TABLE}display", "")
+            if display == "false":
+                self._hide()
+            elif display:
+                self._hidden.discard(self._name)
+
+    def _hide(self) -> None:
+        if len(self._hidden) > bounds.MAX_PARTS:
+            raise damaged("too many styles")
+        self._hidden.add(self._name)
+
+    def end(self, name: str) -> None:
+        """End an element."""
+        if name == f"{_LOOK}style":
+            self._name = ""
+
+    def text(self, text: str) -> None:
+        """Take characters."""
 
 
 class _Reader:
     """Collects the rows of one sheet as their elements come."""
 
-    def __init__(self, wanted: str) -> None:
+    def __init__(self, wanted: str, styles: _Styles, *, hidden: bool = False) -> None:
+        """`hidden`: whether the first sheet is taken even if a user does not see it."""
         self.names: list[str] = []
         self.chosen = ""
+        self.styles = styles
         self._wanted = wanted
+        self._hidden = hidden
+        self._taken = False
         self._inside = False
         self._nested = 0  # tables within a cell
         self._rows: list[tuple[int, list[str]]] = []
@@ -75,6 +127,11 @@ class _Reader:
         self._length = 0
         self._notes = 0
 
+    @property
+    def all_hidden(self) -> bool:
+        """Whether there are sheets, and none was taken since a user sees none of them."""
+        return bool(self.names) and not (self._taken or self._wanted)
+
     def taken(self) -> Iterator[Sequence[str]]:
         """Yield the rows that are complete."""
         rows, self._rows = self._rows, []
@@ -85,9 +142,9 @@ class _Reader:
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Begin an element."""
         if name == _SHEET:
-            self._begin_table(attributes.get(f"{_TABLE}name", ""))
+            self._begin_table(attributes)
         elif not self._inside:
-            return
+            self.styles.start(name, attributes)
         elif name == _ROW:
             self._row, self._gap = [], 0
             self._times = _count(attributes, f"{_TABLE}number-rows-repeated")
@@ -98,16 +155,20 @@ class _Reader:
         elif not self._notes:
             self._begin_text(name, attributes)
 
-    def _begin_table(self, name: str) -> None:
+    def _begin_table(self, attributes: dict[str, str]) -> None:
         if self._inside:
             self._nested += 1
             return
         if len(self.names) > bounds.MAX_PARTS:
             raise damaged("too many sheets")
+        name = attributes.get(f"{_TABLE}name", "")
         self.names.append(name)
-        self._inside = not self.chosen and name == (self._wanted or self.names[0])
-        if self._inside:
-            self.chosen = name
+        if self._wanted:
+            fits = name == self._wanted
+        else:
+            fits = self._hidden or not self.styles.hide(attributes.get(f"{_TABLE}style-name", ""))
+        if fits and not self._taken:
+            self.chosen, self._inside, self._taken = name, True, True
 
     def _begin_text(self, name: str, attributes: dict[str, str]) -> None:
         if name == _PARAGRAPH:
@@ -132,8 +193,8 @@ class _Reader:
     def end(self, name: str) -> None:
         """End an element."""
         if not self._inside:
-            return
-        if name == _SHEET:
+            self.styles.end(name)
+        elif name == _SHEET:
             self._inside = self._nested > 0
             self._nested -= self._nested > 0
         elif name == _NOTE:
