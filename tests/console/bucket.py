@@ -44,8 +44,9 @@ class Bucket:
             more = [("Access-Control-Allow-Methods", "PUT"), ("Access-Control-Allow-Headers", "content-type")]
             start("200 OK" if allowed and fits else "403 Forbidden", [*headers, *more] if allowed and fits else [])
             return [b""]
-        data = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        if self.broken:
+        size = int(environ.get("CONTENT_LENGTH") or 0)
+        data = environ["wsgi.input"].read(size)
+        if self.broken or len(data) < size:
             start("503 Slow Down", headers)
             return [b""]
         name = environ["PATH_INFO"].removeprefix("/")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.console.bucket import Bucket, bucket
-from tests.console.campaigns import made, with_list
+from tests.console.campaigns import ROWS, made, with_list
 from tests.console.conftest import Console
 from tests.console.site import session_cookie, site
 from tests.fakes.browser import PATIENCE, Browser, BrowserError, browsing
@@ -83,6 +83,39 @@ def no_faults(browser: Browser) -> None:
     assert [x["message"] for x in log if x["level"] == "SEVERE" and "favicon" not in x["message"]] == []
 
 
+DROP = """
+const [files, spot, kind] = arguments;
+const given = new DataTransfer();
+for (const [name, text] of files) given.items.add(new File([text], name));
+const event = new DragEvent(kind, {dataTransfer: given, bubbles: true, cancelable: true});
+document.querySelector(spot).dispatchEvent(event);
+return event.defaultPrevented;
+"""
+"""Drags files, given by name and text, over an element, or drops them; returns whether the page takes the event."""
+
+
+UPLOADED = "return document.getElementById('upload-bar').value"
+SAID_SO = """
+window.said = [];
+const state = document.getElementById("upload-state");
+new MutationObserver(() => said.push(state.textContent)).observe(state, {childList: true});
+"""
+"""Collects each sentence about an upload."""
+
+
+def drag(browser: Browser, files: dict[str, str], spot: str = "#upload", kind: str = "drop") -> bool:
+    """Let files go over an element, or hold them over it (`dragover`). Tell whether the browser leaves them alone."""
+    taken = browser.do("POST", "/execute/sync", {"script": DROP, "args": [list(files.items()), spot, kind]})
+    return bool(taken)
+
+
+def slow(browser: Browser, rate: int) -> None:
+    """Let the browser upload no more than some bytes per second; -1: as many as it can."""
+    limits = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": rate}
+    browser.devtools("Network.enable")
+    browser.devtools("Network.emulateNetworkConditions", **limits)
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     made_file = tmp_path / "people <b>.csv"
@@ -142,6 +175,51 @@ def test_a_failed_upload_says_so_and_is_repeated(console: Console, monkeypatch: 
         browser.reads(".state", "The list is being read")
         console.api.lists.read()
         browser.reads(".state", "2,000 messages")
+
+
+def test_a_file_is_dropped_and_several_are_explained(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(console, monkeypatch) as (browser, account, files):
+        campaign = made(console)
+        go(browser, f"{account}/campaigns/{campaign}")
+        assert drag(browser, {"one.csv": ROWS, "two.csv": ROWS})
+        browser.reads("#upload-note", "These are 2 files, and a campaign takes one list at a time. Drop one of them")
+        assert browser.attribute("#upload-note", "role") == "alert"
+        assert drag(browser, {})
+        browser.reads("#upload-note", "That was no file")
+        assert drag(browser, {"one.csv": ROWS}, "h1"), "a file beside the place does not replace the page"
+        assert files.files.items == {}
+        assert drag(browser, {"one.csv": ROWS}, kind="dragover")
+        assert browser.attribute("#upload", "class") == "drop over"
+        assert drag(browser, {"one.csv": ROWS})
+        browser.reads(".state", "The list is being read")
+        console.api.lists.read()
+        browser.reads(".state", "2 messages to send")
+
+
+def test_an_upload_shows_how_far_it_is_and_can_be_cancelled(
+    console: Console, monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    with opened(console, monkeypatch) as (browser, account, files):
+        campaign = made(console)
+        go(browser, f"{account}/campaigns/{campaign}")
+        browser.script(SAID_SO)
+        slow(browser, 16_000)
+        type_into(browser, "#file", str(file))
+        browser.until(lambda: 10 < browser.script(UPLOADED) < 100, "the bar does not move")
+        assert drag(browser, {"one.csv": ROWS})
+        browser.reads("#upload-note", "A file is uploaded already")
+        browser.click("#upload-stop")
+        browser.reads("#upload-reason", "You cancelled it")
+        assert browser.script("return document.activeElement.id") == "upload-again"
+        assert browser.script("return document.getElementById('upload-progress').checkVisibility()") is False
+        assert files.files.items == {}
+        slow(browser, 60_000)
+        browser.click("#upload-again")
+        browser.until(lambda: browser.script("return said.some((x) => x.endsWith(' 50 % uploaded'))"), "not half of it")
+        steps = browser.script("return said.map((x) => Number(x.match(/(\\d+) %/)[1]))")
+        assert {step % 10 for step in steps} == {0}, "what is read out changes in steps"
+        browser.reads(".state", "The list is being read")
+    assert console.api.call("GET", f"/campaigns/{campaign}").json["state"] == "uploading"
 
 
 def test_a_session_that_has_ended_is_said_before_anything_is_uploaded(

@@ -2,6 +2,7 @@
 "use strict";
 
 const QUIET = 600;
+const SPOKEN = 10;
 
 function watch(form) {
   const button = form.querySelector("[data-refresh]");
@@ -29,13 +30,14 @@ function watch(form) {
 }
 
 class Failure extends Error {}
+const CANCELLED = "You cancelled it.";
 
-async function ask(url, values) {
+async function ask(url, values, signal) {
   let answer;
   try {
-    answer = await fetch(url, { method: "POST", body: new URLSearchParams(values) });
+    answer = await fetch(url, { method: "POST", body: new URLSearchParams(values), signal });
   } catch {
-    throw new Failure("Posthaste could not be reached. Check your connection.");
+    throw new Failure(signal && signal.aborted ? CANCELLED : "Posthaste could not be reached. Check your connection.");
   }
   if ((answer.headers.get("content-type") || "").startsWith("application/json")) return answer.json();
   if (answer.ok) throw new Failure("Your session has ended. Open this page again, and sign in.");
@@ -44,50 +46,56 @@ async function ask(url, values) {
   throw new Failure(said ? said.textContent : "Posthaste did not take it.");
 }
 
-function put(place, file, meter) {
+function put(place, file, meter, signal) {
   const request = new XMLHttpRequest();
-  const done = new Promise((resolve, reject) => {
+  signal.addEventListener("abort", () => request.abort());
+  return new Promise((resolve, reject) => {
     request.upload.addEventListener("progress", (event) => event.lengthComputable && meter(event.loaded / event.total));
     request.addEventListener("load", () => {
       if (request.status === 200) resolve(request.getResponseHeader("etag") || "");
       else reject(new Failure(`The store of files refused it (${request.status}).`));
     });
     request.addEventListener("error", () => reject(new Failure("The connection was lost on the way.")));
-    request.addEventListener("abort", () => reject(new Failure("You cancelled it.")));
+    request.addEventListener("abort", () => reject(new Failure(CANCELLED)));
+    request.open("PUT", place.url);
+    for (const [name, value] of Object.entries(place.headers)) request.setRequestHeader(name, value);
+    request.send(file);
   });
-  request.open("PUT", place.url);
-  for (const [name, value] of Object.entries(place.headers)) request.setRequestHeader(name, value);
-  request.send(file);
-  return [request, done];
 }
 
 function uploader(zone) {
   const part = (name) => document.getElementById(name);
   const input = part("file");
   let file = null;
-  let request = null;
+  let underWay = null;
   zone.hidden = false;
 
+  // The bar moves all the time; the sentence is read out, so it changes in steps.
   function meter(share) {
     const percent = Math.floor(share * 100);
     part("upload-bar").value = percent;
-    part("upload-state").textContent = `${file.name}: ${percent} % uploaded`;
+    const said = `${file.name}: ${percent - (percent % SPOKEN)} % uploaded`;
+    if (part("upload-state").textContent !== said) part("upload-state").textContent = said;
   }
 
   async function send() {
+    underWay = new AbortController();
+    const { signal } = underWay;
+    part("upload-note").textContent = "";
     part("upload-fault").hidden = true;
     part("upload-progress").hidden = false;
+    part("upload-stop").hidden = false;
     meter(0);
     const csrf = zone.dataset.csrf;
     try {
       const duplicates = part("drop").checked ? "drop" : "keep";
-      const place = await ask(zone.dataset.begin, { csrf, file: file.name, duplicates });
-      const [asked, done] = put(place, file, meter);
-      request = asked;
-      const etag = await done;
+      const place = await ask(zone.dataset.begin, { csrf, file: file.name, duplicates }, signal);
+      const etag = await put(place, file, meter, signal);
+      part("upload-stop").hidden = true; // from here on the list is taken
       await ask(`${zone.dataset.begin}/${place.upload}/complete`, { csrf, etag });
       location.assign(zone.dataset.done);
     } catch (fault) {
+      underWay = null;
       part("upload-progress").hidden = true;
       part("upload-fault").hidden = false;
       part("upload-reason").textContent = fault instanceof Failure ? fault.message : "Something went wrong.";
@@ -97,20 +105,25 @@ function uploader(zone) {
   }
 
   function take(files) {
-    if (files.length !== 1) return;
+    const note = (text) => { part("upload-note").textContent = text; };
+    if (underWay) return note("A file is uploaded already. Cancel that first.");
+    if (!files.length) return note("That was no file. Drop a spreadsheet or a CSV file.");
+    if (files.length > 1) return note(`These are ${files.length} files, and a campaign takes one list at a time. Drop one of them, or put all rows into one file.`);
     [file] = files;
-    send();
+    return send();
   }
 
-  input.addEventListener("change", () => take(input.files));
+  input.addEventListener("change", () => input.files.length && take(input.files));
   part("upload-again").addEventListener("click", send);
-  part("upload-stop").addEventListener("click", () => request && request.abort());
+  part("upload-stop").addEventListener("click", () => underWay && underWay.abort());
   for (const name of ["dragover", "dragleave", "drop"]) {
     zone.addEventListener(name, (event) => {
       event.preventDefault();
       zone.classList.toggle("over", name === "dragover");
       if (name === "drop") take(event.dataTransfer.files);
     });
+    // A file that misses the place does not replace the page.
+    document.addEventListener(name, (event) => event.dataTransfer.types.includes("Files") && event.preventDefault());
   }
 }
 
