@@ -29,12 +29,18 @@ function row(m) {
   item.append(button);
   return { item, button, said: "" };
 }
+function line(...parts) {
+  const e = element("span", "line");
+  e.append(...parts);
+  return e;
+}
 function fill(it, m) {
   const said = JSON.stringify(m);
   if (said !== it.said) {
-    it.button.replaceChildren(element("span", "to", m.to), time(m.at, "tag"), element("span", "subject", title(m)),
-      element("span", "tag " + colour(m), state(m)), element("span", "from soft", "from " + m.from),
-      element("span", "tag", m.provider + " / " + m.credential));
+    it.button.replaceChildren(
+      line(element("span", "to", m.to), time(m.at, "tag")),
+      line(element("span", "subject", title(m)), element("span", "tag " + colour(m), state(m))),
+      line(element("span", "from soft", "from " + m.from), element("span", "tag", m.provider + " / " + m.credential)));
     it.said = said;
   }
   it.button.setAttribute("aria-pressed", m.seq === chosen);

@@ -173,3 +173,23 @@ def test_the_first_key_leads_past_the_menu(example: Example, address: str, brows
     press_keys(browser, ENTER, TAB)
     inside = "return document.querySelector('main').contains(document.activeElement)"
     assert browser.script(inside), "the next key is in the content"
+
+
+MENU_ENDS = """
+const side = document.querySelector(".side"), frame = side.getBoundingClientRect();
+const there = e => e.getBoundingClientRect().top >= frame.top && e.getBoundingClientRect().bottom <= frame.bottom;
+return [side.scrollHeight <= side.clientHeight, there(side.querySelector("[aria-current]"))];
+"""
+"""Whether the menu fits, and whether the section that is shown can be seen in it."""
+
+
+@pytest.mark.browser
+def test_the_menu_of_an_operator_fits_or_scrolls_to_where_one_is(
+    example: Example, address: str, browser: Browser
+) -> None:
+    for height, fits in ((1024, True), (720, True), (480, False)):
+        size = {"width": 1280, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        browser.devtools("Emulation.setDeviceMetricsOverride", **size)
+        browser.do("POST", "/url", {"url": f"{address}/{example.account}/audit"})
+        assert browser.script(MENU_ENDS) == [fits, True], height
+        assert browser.script("return scrollY") == 0

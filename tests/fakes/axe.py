@@ -13,21 +13,25 @@ RULES: Final = (
 TARGETS: Final = """
 const small = e => {
   const r = e.getBoundingClientRect();
-  return r.width && r.height && (r.height < 43.5 || r.width < 43.5);
+  const least = e.matches(".side a") && !matchMedia("(pointer: coarse)").matches ? 29.5 : 43.5;
+  return r.width && r.height && (r.height < least || r.width < 43.5);
 };
 return Array.from(document.querySelectorAll(
   "button, .button, select, summary, nav a, input:not([type=hidden]):not([type=checkbox]):not([type=radio])"
 )).filter(small).map(e => e.outerHTML);
 """
-"""What is pressed, and is smaller than 44 px (WCAG 2.2, 2.5.5)."""
+"""What is pressed, and is smaller than 44 px (WCAG 2.2, 2.5.5).
+
+The menu beside the page has lines of 30 px where there is no finger, so that it fits; 24 px are the least (2.5.8).
+"""
 CUT: Final = """
 return Array.from(document.querySelectorAll("main *")).filter(e => {
   const s = getComputedStyle(e);
   return e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && s.overflowX !== "visible" && s.overflowX !== "auto"
-    && s.textOverflow !== "ellipsis" && !["INPUT", "SELECT", "TEXTAREA", "IFRAME"].includes(e.tagName);
+    && !["INPUT", "SELECT", "TEXTAREA", "IFRAME"].includes(e.tagName);
 }).map(e => e.outerHTML.slice(0, 200));
 """
-"""What is cut off without a sign, and cannot be scrolled to."""
+"""What is cut off, and cannot be scrolled to. An ellipsis is no excuse."""
 SPILT: Final = """
 const texts = "main :is(h1, h2, h3, p, dt, dd, tbody th, td, li, label, button, .button)";
 return Array.from(document.querySelectorAll(texts))

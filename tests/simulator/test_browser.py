@@ -48,6 +48,7 @@ def test_the_link_of_a_mail_in_the_inbox_unsubscribes(
         browser.do("POST", "/window", {"handle": inbox})
 
 
+LONG = "A subject that takes more than one line of the list, and onewordthatdoesnotendbeforetheedgeoftherow"
 EVIL = '<img src=x onerror="document.title=`run`"><script>document.title="run"</script>'
 
 
@@ -100,11 +101,12 @@ def test_a_row_keeps_the_focus_while_new_messages_arrive(sim: Simulator, send: S
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280])
-def test_the_inbox_is_accessible_and_fits_a_phone(
+@pytest.mark.parametrize("width", [360, 1080, 1280])
+def test_the_inbox_is_accessible_and_cuts_nothing_off(
     sim: Simulator, send: Send, browser: Browser, scheme: str, width: int
 ) -> None:
-    assert send(mail("ada@example.com")).status == 202
+    assert send(mail("someone.with.quite.a.long.name@a-long-company.example.com", subject=LONG)).status == 202
+    assert send(mail("reader20@example.com", subject="The Example Gazette, spring")).status == 202
     browser.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     browser.devtools("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
     browser.do("POST", "/url", {"url": sim.url + "/"})

@@ -98,6 +98,8 @@ document.addEventListener("DOMContentLoaded", () => {
   localize(document);
   label(document);
   for (const button of document.querySelectorAll("button[data-copy]")) button.hidden = !navigator.clipboard;
+  const here = document.querySelector(".side [aria-current]");
+  if (here) here.scrollIntoView({ block: "nearest" });
   setInterval(tick, EVERY);
   restore();
 });
