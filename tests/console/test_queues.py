@@ -47,6 +47,20 @@ def handed_over(console: Console, *to: str, **changes: str) -> str:
     return mail
 
 
+def test_the_job_of_a_mail_is_titled_by_its_subject_or_its_sender(console: Console) -> None:
+    console.member(role=Role.VIEWER)
+    nameless = handed_over(console)
+    console.api.world.clock.advance(1)
+    named = handed_over(console, content="From: news@example.com\r\nSubject: Your order\r\n\r\nHello!\r\n")
+    page = console.shown("/jobs?kind=mail")
+    assert re.findall(r'/jobs/[0-9a-z]{26}">([^<]+)</a><small>mail', page) == [
+        "Your order",
+        "Mail from news@example.com",
+    ]
+    assert nameless not in page
+    assert named not in page
+
+
 def test_lists_without_entries_say_what_to_do_first(console: Console) -> None:
     console.member()
     for path, says in (

@@ -5,7 +5,7 @@ from typing import Final
 
 from functions.console import charts
 from functions.console.charts import Bar
-from shared.domain.jobs.job import Job
+from shared.domain.jobs.job import MAIL, Job
 from shared.domain.jobs.states import ACTIVE, JobState
 from shared.engine.jobs.progress import Headway
 
@@ -72,7 +72,7 @@ def row(job: Job, how_far: Headway) -> JobRow:
         job=job,
         how_far=how_far,
         bar=charts.bar(counts),
-        title=job.name or job.subject or f"{job.kind} of {job.total:,}",
+        title=_title(job),
         condition=_condition(job, how_far),
         waits=WAITS.get(how_far.waiting_for or "", ""),
         stopped_by=STOPPED_BY.get(job.stop_reason, job.stop_reason) if _stopped(job) else "",
@@ -82,6 +82,13 @@ def row(job: Job, how_far: Headway) -> JobRow:
         stopping=job.state is JobState.STOPPED and not _not_begun(job),
         can_retry=at_rest and counts["failed"] + counts["unknown"] > 0,
     )
+
+
+def _title(job: Job) -> str:
+    """Return what people know a job by. The job of a mail has the mail's id for a name, which is for programs."""
+    if job.kind == MAIL:
+        return job.subject or (f"Mail from {job.sender}" if job.sender else "A notification")
+    return job.name or job.subject or f"{job.kind} of {job.total:,}"
 
 
 def _not_begun(job: Job) -> bool:
