@@ -198,15 +198,11 @@ def _codes(route: AnyRoute) -> Iterable[str]:
 def _headers(route: AnyRoute, status: int) -> Schema:
     if route.tagged:
         return {"ETag": {"description": "For `If-None-Match`.", "schema": {"type": "string"}}}
-    if not route.idempotent:
-        return {}
-    out: Schema = {
-        "Idempotency-Replayed": {"description": "`true` if this is an earlier answer.", "schema": {"type": "string"}}
-    }
-    out |= {name: {"description": said, "schema": {"type": "string"}} for name, said in route.headers.items()}
-    if status != HTTPStatus.OK:
-        out["Location"] = {"description": "The new resource.", "schema": {"type": "string"}}
-    return out
+    found = dict(route.headers)
+    if route.idempotent:
+        found = {"Idempotency-Replayed": "`true` if this is an earlier answer.", **found}
+        found |= {"Location": "The new resource."} if status != HTTPStatus.OK else {}
+    return {name: {"description": said, "schema": {"type": "string"}} for name, said in found.items()}
 
 
 def _content(model: type[BaseModel], refs: Mapping[tuple[type[BaseModel], str], Schema]) -> Schema:

@@ -1,9 +1,11 @@
 """Updates by HTTP, as a notifier reads them."""
 
+import json
 from typing import Any
 
 import pytest
 
+from functions.api.openapi import FILE
 from shared.adapters.dynamo.notices.updates import log_actions
 from shared.domain.notices.updates import UpdateEntry
 from tests.api.conftest import Api, Reply
@@ -75,6 +77,11 @@ def test_a_long_answer_links_to_its_rest(api: Api, clock: FakeClock, login: tupl
             break
         text = got.headers["link"].removeprefix("<").removesuffix('>; rel="next"')
     assert found == [f"A-{n}-{i}" for n in range(3) for i in range(5)]
+
+
+def test_the_document_names_the_link() -> None:
+    operation = json.loads(FILE.read_text(encoding="utf-8"))["paths"]["/message_updates/{range}"]["get"]
+    assert set(operation["responses"]["200"]["headers"]) == {"Link"}
 
 
 def test_a_key_reads_no_updates(api: Api) -> None:

@@ -20,9 +20,11 @@ def made() -> None:
 
 @pytest.fixture(scope="session")
 def tool() -> Tool:
-    def run(*words: str, folder: Path, **more: str) -> str:
+    def run(*words: str, folder: Path, given: str = "", **more: str) -> str:
         env = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **more}
-        done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=250)
+        done = subprocess.run(
+            words, cwd=folder, env=env, input=given, capture_output=True, text=True, check=False, timeout=250
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

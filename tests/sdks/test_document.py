@@ -45,12 +45,16 @@ def test_an_operation_takes_a_key_where_the_document_says_so(document: Any, know
     assert not known["createHookListener"].keyed
 
 
-def test_every_list_with_a_cursor_has_an_iterator(known: dict[str, SdkOperation]) -> None:
-    paged = {x.name for x in known.values() if any(p.name == "cursor" for p in x.query) and x.name.startswith("list")}
+def test_every_list_with_a_cursor_or_a_link_has_an_iterator(known: dict[str, SdkOperation]) -> None:
+    paged = {"listMessageUpdates"} | {
+        x.name for x in known.values() if any(p.name == "cursor" for p in x.query) and x.name.startswith("list")
+    }
     assert {x.name for x in known.values() if x.items} == paged
     assert len(paged) > 10
     assert "def iter_jobs(" in python.module([known["listJobs"]])
     assert "eachJobs(" in typescript.module([known["listJobs"]])
+    assert {x.name for x in known.values() if x.array} == {"listMessageUpdates"}
+    assert "array=True" in python.module([known["listMessageUpdates"]])
     assert "cursor" not in python.module([known["listJobs"]]).split("def iter_jobs(")[1].split("def ")[0]
 
 

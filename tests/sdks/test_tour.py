@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from shared.adapters.dynamo.notices.updates import log_actions
 from shared.domain.hooks.signature import secret_of, signed_headers
-from tests.api.conftest import build_api
+from shared.domain.notices.updates import UpdateEntry
+from tests.api.conftest import Api, build_api
 from tests.cli.real import RealApi
 from tests.fakes.clock import FakeClock
 from tools.sdks.__main__ import PYTHON, TYPESCRIPT
@@ -26,14 +28,32 @@ SEEN = {
     "lines": ["o'hara+x/y@example.org"],
     "events": ["evt_1"],
     "async": True,
+    "updates": [f"A-{n}" for n in range(15)],
 }
 
 
 @pytest.fixture
-def api(moto_dynamo: Any) -> Iterator[RealApi]:
-    real = RealApi(build_api(moto_dynamo, FakeClock()))
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def api(moto_dynamo: Any, clock: FakeClock) -> Iterator[RealApi]:
+    real = RealApi(build_api(moto_dynamo, clock))
     yield real
     real.close()
+
+
+def updated(api: Api, clock: FakeClock) -> dict[str, str]:
+    """Add what a notifier reads in several answers; return its login and the range."""
+    name, password = api.notifier()
+    for n in range(15):
+        entry = UpdateEntry("clinic", f"{n:0>8}-0000-5000-8000-000000000000", f"A-{n}", clock.ms, "SUCCESS")
+        api.client.transact_write_items(TransactItems=log_actions(api.tables.records, [entry]))
+        clock.advance(1)
+    clock.advance(60)
+    api.services.notices().updates._limit = 1000
+    return {"notifier": name, "password": password, "range": "20260922000000-20260923000000"}
 
 
 @pytest.mark.parametrize(
@@ -41,10 +61,13 @@ def api(moto_dynamo: Any) -> Iterator[RealApi]:
     [(PYTHON, ("python", "tests/tour.py")), (TYPESCRIPT, ("node", "test/tour.ts"))],
     ids=["python", "typescript"],
 )
-def test_a_tour_through_the_api_and_its_webhooks(api: RealApi, folder: Path, words: tuple[str, ...]) -> None:
+def test_a_tour_through_the_api_and_its_webhooks(
+    api: RealApi, clock: FakeClock, folder: Path, words: tuple[str, ...]
+) -> None:
     secrets = [secret_of("master", "hook_1", n) for n in (2, 1)]
     headers = signed_headers("evt_1", int(time.time()), BODY.encode(), secrets)
     given = {"secret": secrets[1], "body": BODY, "headers": json.dumps(headers)}
+    given |= updated(api.api, clock)
     env = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -57,3 +80,4 @@ def test_a_tour_through_the_api_and_its_webhooks(api: RealApi, folder: Path, wor
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == SEEN
+    assert len([path for _, path in api.called if path.startswith("/message_updates/")]) > 1

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 KEY: Final = "Idempotency-Key"
+LINK: Final = "Link"
 JSON: Final = "application/json"
 UNTYPED: Final = frozenset({"x-codeSamples", "examples", "example"})
 FURTHER: Final = "additionalProperties"
@@ -48,6 +49,7 @@ class SdkOperation:
         body: None if it takes none.
         keyed: whether it takes an Idempotency-Key.
         answer: the schema's name.
+        array: whether the answer is an array; the rest of a long one is behind a link.
         items: the schema's name of each item, if the answer is a page of a list; else empty.
     """
 
@@ -60,6 +62,7 @@ class SdkOperation:
     body: RequestBody | None
     keyed: bool
     answer: str
+    array: bool
     items: str
 
 
@@ -85,12 +88,14 @@ def operations(document: Mapping[str, Any]) -> Iterator[SdkOperation]:
 def _operation(
     document: Mapping[str, Any], path: str, method: str, operation: Mapping[str, Any]
 ) -> SdkOperation | None:
-    answer = next(filter(None, map(_model, _good(operation))), "")
+    good = list(_good(operation))
+    answer = next(filter(None, map(_model, good)), "")
     if operation.get("security") == [] or not answer:
         return None
     parameters = operation.get("parameters", [])
     query = tuple(_query(p) for p in parameters if p["in"] == "query")
-    paged = any(p.name == "cursor" for p in query) and operation["operationId"].startswith("list")
+    array = document["components"]["schemas"][answer].get("type") == "array"
+    paged = any(p.name == "cursor" for p in query) or (array and any(LINK in x.get("headers", {}) for x in good))
     return SdkOperation(
         name=operation["operationId"],
         method=method.upper(),
@@ -101,7 +106,8 @@ def _operation(
         body=_body(operation.get("requestBody")),
         keyed=any(p["name"] == KEY for p in parameters),
         answer=answer,
-        items=_items(document, answer) if paged else "",
+        array=array,
+        items=_items(document, answer) if paged and operation["operationId"].startswith("list") else "",
     )
 
 
@@ -130,5 +136,6 @@ def _body(taken: Mapping[str, Any] | None) -> RequestBody | None:
 
 def _items(document: Mapping[str, Any], answer: str) -> str:
     """Return the name of the schema of a page's items."""
-    items = document["components"]["schemas"][answer]["properties"]["items"]["items"]
-    return str(items["$ref"]).removeprefix(PREFIX)
+    schema = document["components"]["schemas"][answer]
+    listed = schema if schema["type"] == "array" else schema["properties"]["items"]
+    return str(listed["items"]["$ref"]).removeprefix(PREFIX)

@@ -111,6 +111,7 @@ def _request(operation: SdkOperation, but: Iterable[str] = ()) -> str:
         words.append("body=body")
         words += [f"media={json.dumps(operation.body.media)}"] if operation.body.media else []
     words += ["keyed=True", "key=idempotency_key"] if operation.keyed else []
+    words += ["array=True"] if operation.array else []
     return f"Request({', '.join(words)})"
 
 

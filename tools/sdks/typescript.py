@@ -90,4 +90,5 @@ def _request(operation: SdkOperation, but: Iterable[str] = ()) -> str:
         words.append("body")
         words += [f"media: {json.dumps(operation.body.media)}"] if operation.body.media else []
     words += ["keyed: true"] if operation.keyed else []
+    words += ["array: true"] if operation.array else []
     return f"{{ {', '.join(words)} }}"

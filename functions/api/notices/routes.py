@@ -79,6 +79,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         query=Nothing,
         body=Nothing,
         answers={200: UpdateList},
+        headers={"Link": 'The rest of a long answer, `<…>; rel="next"`, relative to this address.'},
         problems=("bad_range",),
         schemes=(Scheme.BASIC,),
         status=True,

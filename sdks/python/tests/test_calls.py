@@ -253,6 +253,45 @@ def test_pages_are_fetched_in_asyncio() -> None:
     assert asyncio.run(collect()) == [{"n": 1}, {"n": 2}]
 
 
+@both
+def test_the_rest_of_an_array_is_fetched_by_its_link(mode: str) -> None:
+    links = ['<b-z>; rel="next"', '<a-b>; rel="prev", </stage/message_updates/c-z?x=1>; rel="next"']
+    server = Server(good([{"n": 1}, {"n": 2}], Link=links[0]), good([], Link=links[1]), good([{"n": 3}]))
+    assert updates(server, mode) == [{"n": 1}, {"n": 2}, {"n": 3}]
+    asked = [str(request.url).removeprefix(f"{URL}/message_updates/") for request in server.asked]
+    assert asked == ["a-z", "b-z", "c-z?x=1"]
+    one: list[Any] = [*server.client().list_message_updates("a-z")]
+    assert one == [{"n": 3}]
+
+
+@both
+@pytest.mark.parametrize(
+    "link", ["https://elsewhere.example/stage/message_updates/b", "//elsewhere.example/b", "../jobs/b", "/b", "http:b:"]
+)
+def test_a_link_that_leads_elsewhere_gets_no_key(mode: str, link: str) -> None:
+    server = Server(good([], Link=f'<{link}>; rel="next"'))
+    with pytest.raises(ApiError, match="not Posthaste's"):
+        updates(server, mode)
+    assert len(server.asked) == 1
+
+
+def updates(server: Server, mode: str) -> list[Any]:
+    """Return the updates of a range by either client."""
+    if mode == "sync":
+        return list(server.client().iter_message_updates("a-z"))
+
+    async def collect() -> list[Any]:
+        async with AsyncPosthaste(URL, KEY, transport=httpx.MockTransport(server.answer_async)) as api:
+            return [update async for update in api.iter_message_updates("a-z")]
+
+    return asyncio.run(collect())
+
+
+def test_an_object_is_no_array() -> None:
+    with pytest.raises(ApiError, match="not Posthaste's"):
+        Server(good({"items": []})).client().list_message_updates("a-z")
+
+
 def test_an_id_stays_one_segment_of_the_path() -> None:
     server = Server(good({}))
     server.client().get_suppression("a/b?c@example.org")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 
 from posthaste_sdk import (
@@ -57,7 +58,13 @@ def tour(signed: dict[str, str]) -> dict[str, object]:
         "lines": lines,
         "events": [event["id"] for event in events],
         "async": asyncio.run(ids()) == listed,
+        "updates": updates(signed),
     }
+
+
+def updates(given: dict[str, str]) -> list[str]:
+    with Posthaste(os.environ["POSTHASTE_URL"], notifier=(given["notifier"], given["password"])) as api:
+        return [update["id"] for update in api.iter_message_updates(given["range"])]
 
 
 async def ids() -> list[str | None]:

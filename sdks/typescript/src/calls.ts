@@ -41,6 +41,8 @@ export interface Call {
   body?: unknown;
   media?: string;
   keyed?: boolean;
+  /** Whether the answer is an array; the rest of a long one is behind a link. */
+  array?: boolean;
 }
 
 /** An answer that was read to its end. */
@@ -50,14 +52,23 @@ interface Answer {
   text: string;
 }
 
+/** What an answer brought: its document, the address that was asked, and the link to the rest. */
+interface Found {
+  document: unknown;
+  address: string;
+  link?: string | undefined;
+}
+
 interface Page<T> {
   items: T[];
   next_cursor?: string | null;
 }
 
 const JSON_TYPE = "application/json";
+const NEXT = /<([^>]*)>[^<]*;\s*rel="?next\b/;
 const SAFE = new Set(["GET", "PUT", "PATCH", "DELETE"]);
 const TIMEOUT = 35;
+const STRANGE = "the answer is not Posthaste's: check the address";
 
 /** Return an id as one segment of a path. */
 export function place(id: string): string {
@@ -86,11 +97,16 @@ export class Caller {
 
   /** Make a call, and again where that does no harm; return the answer's document. */
   protected async call<T>(call: Call, options: KeyedOptions = {}): Promise<T> {
+    return (await this.#found(call, options, this.#address(call))).document as T;
+  }
+
+  /** Make a call of an address; return what its answer brought. */
+  async #found(call: Call, options: KeyedOptions, address: string): Promise<Found> {
     const headers = this.#headers(call, options);
     const body = bodyOf(call);
     const repeatable = call.keyed === true || SAFE.has(call.method);
     for (let made = 1; ; made++) {
-      const found = await this.#once(call, headers, body, options.signal);
+      const found = await this.#once(address, { method: call.method, headers, body }, options.signal);
       const answer = "lost" in found ? undefined : found;
       const wait = answer && retryAfter(answer.headers, Date.now());
       const seconds = pause(this.#retries, made, { status: answer?.status, wait, repeatable });
@@ -98,7 +114,8 @@ export class Caller {
         if ("lost" in found) {
           throw new ConnectionFailedError("no answer", headers.get("Idempotency-Key") ?? undefined, found.lost);
         }
-        return read(found) as T;
+        const link = NEXT.exec(found.headers.get("Link") ?? "")?.[1];
+        return { document: read(found, call.array === true), address, link };
       }
       await this.#sleep(seconds, options.signal);
     }
@@ -106,12 +123,18 @@ export class Caller {
 
   /** Yield the items of all pages. */
   protected async *each<T>(call: Call, options: CallOptions = {}): AsyncGenerator<T> {
-    let cursor: string | null | undefined;
-    do {
-      const page: Page<T> = await this.call({ ...call, query: { ...call.query, cursor } }, options);
-      yield* page.items;
-      cursor = page.next_cursor;
-    } while (cursor);
+    let address: string | undefined = this.#address(call);
+    while (address !== undefined) {
+      const found: Found = await this.#found(call, options, address);
+      if (call.array) {
+        yield* found.document as T[];
+        address = behind(found);
+      } else {
+        const { items, next_cursor: cursor } = found.document as Page<T>;
+        yield* items;
+        address = cursor ? this.#address({ ...call, query: { ...call.query, cursor } }) : undefined;
+      }
+    }
   }
 
   /** Wait for some seconds. */
@@ -129,6 +152,10 @@ export class Caller {
     }
   }
 
+  #address(call: Call): string {
+    return `${this.#url}${call.path}${queryOf(call.query)}`;
+  }
+
   #headers(call: Call, options: KeyedOptions): Headers {
     const headers = new Headers({
       Authorization: this.#authorization,
@@ -143,18 +170,11 @@ export class Caller {
   }
 
   /** Make one try; return its answer, or why there is none. An abort by the caller is thrown. */
-  async #once(
-    call: Call,
-    headers: Headers,
-    body: BodyInit | null,
-    signal?: AbortSignal,
-  ): Promise<Answer | { lost: unknown }> {
+  async #once(address: string, init: RequestInit, signal?: AbortSignal): Promise<Answer | { lost: unknown }> {
     const limit = AbortSignal.timeout(this.#timeout * 1000);
     try {
-      const found = await this.#fetch(`${this.#url}${call.path}${queryOf(call.query)}`, {
-        method: call.method,
-        headers,
-        body,
+      const found = await this.#fetch(address, {
+        ...init,
         redirect: "manual",
         signal: signal ? AbortSignal.any([signal, limit]) : limit,
       });
@@ -182,7 +202,16 @@ function queryOf(query: Record<string, unknown> = {}): string {
   return text ? `?${text}` : "";
 }
 
-function read(answer: Answer): unknown {
+/** Return the address of the rest of an array; an error if the key must not get there. */
+function behind({ address, link }: Found): string | undefined {
+  if (link === undefined) return undefined;
+  const further = URL.canParse(link, address) ? new URL(link, address).href : "";
+  if (!further.startsWith(new URL(".", address).href)) throw new ApiError(200, { detail: STRANGE });
+  return further;
+}
+
+/** Return an answer's document, an array or an object; an error if it is a problem, or not the API's. */
+function read(answer: Answer, array: boolean): unknown {
   let found: unknown;
   try {
     found = JSON.parse(answer.text);
@@ -190,10 +219,9 @@ function read(answer: Answer): unknown {
     found = undefined;
   }
   const document = typeof found === "object" && found !== null && !Array.isArray(found) ? found : undefined;
-  if (answer.status >= 200 && answer.status < 300 && document) return document;
-  if (answer.status < 400) {
-    throw new ApiError(answer.status, { detail: "the answer is not Posthaste's: check the address" });
-  }
+  const wanted = array ? Array.isArray(found) : document !== undefined;
+  if (answer.status >= 200 && answer.status < 300 && wanted) return found;
+  if (answer.status < 400) throw new ApiError(answer.status, { detail: STRANGE });
   throw apiError(answer.status, (document ?? {}) as Problem, retryAfter(answer.headers, Date.now()));
 }
 

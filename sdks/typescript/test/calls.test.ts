@@ -203,6 +203,33 @@ test("pages are fetched by their cursors as they are needed", async () => {
   assert.deepEqual(new Set(cursors.map((query) => query.get("state"))), new Set(["failed,unknown"]));
 });
 
+async function updates(server: Server): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for await (const update of server.client().eachMessageUpdates("a-z")) found.push(update);
+  return found;
+}
+
+test("the rest of an array is fetched by its link", async () => {
+  const server = new Server(
+    good([{ n: 1 }, { n: 2 }], 200, { Link: '<b-z>; rel="next"' }),
+    good([], 200, { Link: '<a-b>; rel="prev", </stage/message_updates/c-z?x=1>; rel="next"' }),
+    good([{ n: 3 }]),
+  );
+  assert.deepEqual(await updates(server), [{ n: 1 }, { n: 2 }, { n: 3 }]);
+  const asked = server.asked.map(({ url }) => url.replace(`${URL_}/message_updates/`, ""));
+  assert.deepEqual(asked, ["a-z", "b-z", "c-z?x=1"]);
+  assert.deepEqual(await server.client().listMessageUpdates("a-z"), [{ n: 3 }]);
+});
+
+test("a link that leads elsewhere gets no key, and an object is no array", async () => {
+  for (const link of ["https://elsewhere.example/stage/message_updates/b", "//elsewhere.example/b", "../jobs/b", "/b", "http:b:"]) {
+    const server = new Server(good([], 200, { Link: `<${link}>; rel="next"` }));
+    await assert.rejects(updates(server), /not Posthaste's/);
+    assert.equal(server.asked.length, 1);
+  }
+  await assert.rejects(new Server(good({ items: [] })).client().listMessageUpdates("a-z"), /not Posthaste's/);
+});
+
 test("an id stays one segment of the path", async () => {
   const server = new Server(good({}));
   await server.client().getSuppression("a/b?c@example.org");

@@ -3,7 +3,10 @@ import { readFileSync } from "node:fs";
 import { ApiError, IdempotencyMismatchError, InvalidRequestError, NotFoundError, Posthaste, Webhook } from "../src/index.ts";
 
 const PERSON = "o'hara+x/y@example.org";
-const signed = JSON.parse(readFileSync(0, "utf8")) as { secret: string; body: string; headers: string };
+const signed = JSON.parse(readFileSync(0, "utf8")) as Record<
+  "secret" | "body" | "headers" | "notifier" | "password" | "range",
+  string
+>;
 const api = new Posthaste();
 
 function mail(subject: string, from = "news@example.com") {
@@ -32,6 +35,10 @@ await api.deleteSuppression(PERSON);
 const lines: string[] = [];
 for await (const line of api.eachJobLogs(made[0] ?? "", { state: ["queued", "sending"] })) lines.push(line.recipient);
 const events = await new Webhook(signed.secret).events(signed.body, JSON.parse(signed.headers));
+const notifier = { name: signed.notifier, password: signed.password };
+const theirs = new Posthaste({ url: process.env["POSTHASTE_URL"] ?? "", notifier });
+const updates: string[] = [];
+for await (const update of theirs.eachMessageUpdates(signed.range)) updates.push(update.id);
 console.log(
   JSON.stringify({
     same: again.batch_id === made[0],
@@ -41,5 +48,6 @@ console.log(
     lines,
     events: events.map(({ id }) => id),
     async: true,
+    updates,
   }),
 );

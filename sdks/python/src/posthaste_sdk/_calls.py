@@ -9,7 +9,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 import httpx
 
@@ -22,6 +22,7 @@ UNSENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 """Faults before the server could take the call."""
 SAFE: Final = frozenset({"GET", "PUT", "PATCH", "DELETE"})
 """Methods that may be repeated by their nature."""
+STRANGE: Final = "the answer is not Posthaste's: check the address"
 DOTS: Final = frozenset({"", ".", ".."})
 
 
@@ -94,6 +95,7 @@ class Request:
         media: the type of text and bytes.
         keyed: whether the operation takes an idempotency key.
         key: the caller's key; by default a random one.
+        array: whether the answer is an array; the rest of a long one is behind a link.
     """
 
     method: str
@@ -104,6 +106,7 @@ class Request:
     media: str = JSON
     keyed: bool = False
     key: str | None = None
+    array: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +121,28 @@ class Prepared:
     repeatable: bool
 
 
-Talk = Generator[Prepared | float, httpx.Response | httpx.HTTPError | None, Any]
-"""A call: it yields what to send, or the seconds to wait, and returns the answer's document."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an answer brought.
+
+    Attributes:
+        document: its JSON.
+        address: that was asked.
+        link: where the rest of it is, relative to the address; empty if this is all.
+    """
+
+    document: Any
+    address: str
+    link: str
+
+    @property
+    def items(self) -> Any:
+        """The items of a page."""
+        return self.document if isinstance(self.document, list) else self.document["items"]
+
+
+Talk = Generator[Prepared | float, httpx.Response | httpx.HTTPError | None, Found]
+"""A call: it yields what to send, or the seconds to wait, and returns what the answer brought."""
 
 
 def prepare(request: Request) -> Prepared:
@@ -156,7 +179,7 @@ def _text(value: object) -> str:
 
 
 def talk(request: Request, policy: RetryPolicy) -> Talk:
-    """Make a call, and again where that does no harm; return the answer's document.
+    """Make a call, and again where that does no harm; return what its answer brought.
 
     Raises:
         ApiError: the API refused it.
@@ -178,7 +201,7 @@ def talk(request: Request, policy: RetryPolicy) -> Talk:
         if pause is not None:
             yield pause
         elif isinstance(answer, httpx.Response):
-            return read(answer)
+            return read(answer, list if request.array else dict)
         else:
             raise lost(answer, key) from answer
 
@@ -188,17 +211,17 @@ def lost(fault: httpx.HTTPError | None, key: str | None = None) -> ConnectionFai
     return ConnectionFailedError(f"no answer: {type(fault).__name__}", sent=not isinstance(fault, UNSENT), key=key)
 
 
-def read(answer: httpx.Response) -> Any:
-    """Return an answer's document; ApiError if it is a problem, or not the API's."""
+def read(answer: httpx.Response, kind: type[dict[str, Any] | list[Any]]) -> Found:
+    """Return what an answer brought, if it is of that kind; ApiError if it is a problem, or not the API's."""
     try:
         found = json.loads(answer.content)
     except ValueError:
         found = None
-    if answer.is_success and isinstance(found, dict):
-        return found
+    if answer.is_success and isinstance(found, kind):
+        return Found(found, str(answer.url), answer.links.get("next", {}).get("url", ""))
     problem = found if isinstance(found, dict) and not answer.is_success else {}
     if answer.is_success or answer.is_redirect:
-        raise ApiError(answer.status_code, {"detail": "the answer is not Posthaste's: check the address"})
+        raise ApiError(answer.status_code, {"detail": STRANGE})
     raise api_error(answer.status_code, problem, retry_after(answer.headers, time.time()))
 
 
@@ -211,10 +234,21 @@ def headers(access: Access) -> dict[str, str]:
     }
 
 
-def following(request: Request, page: Mapping[str, Any]) -> Request | None:
-    """Return the request of the page after this one, None if it is the last."""
-    cursor = page.get("next_cursor")
-    return replace(request, query={**request.query, "cursor": cursor}) if cursor else None
+def following(request: Request, page: Found) -> Request | None:
+    """Return the request of the page after this one, None if it is the last.
+
+    Raises:
+        ApiError: the link leads to another address than this list's, which must not get the key.
+    """
+    if not request.array:
+        cursor = page.document.get("next_cursor")
+        return replace(request, query={**request.query, "cursor": cursor}) if cursor else None
+    if not page.link:
+        return None
+    further = urljoin(page.address, page.link)
+    if not further.startswith(urljoin(page.address, ".")):
+        raise ApiError(httpx.codes.OK, {"detail": STRANGE})
+    return replace(request, path=further, places={}, query={})
 
 
 class Caller:
@@ -225,13 +259,17 @@ class Caller:
     _sleep: Callable[[float], None]
 
     def _call(self, request: Request) -> Any:
+        return self._found(request).document
+
+    def _found(self, request: Request) -> Found:
         steps = talk(request, self._policy)
         found: httpx.Response | httpx.HTTPError | None = None
         while True:
             try:
                 step = steps.send(found)
             except StopIteration as end:
-                return end.value
+                done: Found = end.value
+                return done
             found = None
             if isinstance(step, float):
                 self._sleep(step)
@@ -241,8 +279,8 @@ class Caller:
     def _each(self, request: Request) -> Iterator[Any]:
         further: Request | None = request
         while further is not None:
-            page = self._call(further)
-            yield from page["items"]
+            page = self._found(further)
+            yield from page.items
             further = following(further, page)
 
     def _send(self, prepared: Prepared) -> httpx.Response | httpx.HTTPError:
@@ -250,7 +288,7 @@ class Caller:
             return self._http.request(
                 prepared.method,
                 prepared.path,
-                params=dict(prepared.query),
+                params=dict(prepared.query) or None,  # none would remove those of a link
                 headers=dict(prepared.headers),
                 content=prepared.content,
             )
@@ -266,13 +304,17 @@ class AsyncCaller:
     _sleep: Callable[[float], Awaitable[None]]
 
     async def _call(self, request: Request) -> Any:
+        return (await self._found(request)).document
+
+    async def _found(self, request: Request) -> Found:
         steps = talk(request, self._policy)
         found: httpx.Response | httpx.HTTPError | None = None
         while True:
             try:
                 step = steps.send(found)
             except StopIteration as end:
-                return end.value
+                done: Found = end.value
+                return done
             found = None
             if isinstance(step, float):
                 await self._sleep(step)
@@ -282,8 +324,8 @@ class AsyncCaller:
     async def _each(self, request: Request) -> AsyncIterator[Any]:
         further: Request | None = request
         while further is not None:
-            page = await self._call(further)
-            for item in page["items"]:
+            page = await self._found(further)
+            for item in page.items:
                 yield item
             further = following(further, page)
 
@@ -292,7 +334,7 @@ class AsyncCaller:
             return await self._http.request(
                 prepared.method,
                 prepared.path,
-                params=dict(prepared.query),
+                params=dict(prepared.query) or None,  # none would remove those of a link
                 headers=dict(prepared.headers),
                 content=prepared.content,
             )
