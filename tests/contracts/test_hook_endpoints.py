@@ -48,7 +48,7 @@ def another(hooks: HookStores, **changes: object) -> Endpoint:
 def test_an_endpoint_is_stored_whole(hooks: HookStores, when: When | None) -> None:
     if when is not None:
         hooks.stores.tap.arm(0, when, where=lambda name: name.endswith(("transact_write_items", "endpoints.create")))
-    one = endpoint(events=("message.sent", "job.logged"), description="x", batch=True, format=HookFormat.SLACK)
+    one = endpoint(events=("message.sent", "job.logged"), description="x", batch=True, format=HookFormat.SLACK, trial=2)
     assert hooks.endpoints.create(one, None, event=event(one)) == Stored()
     off = disabled(rotated(replace(one, polled_at=7), one.created_at), DisabledReason.GONE, one.created_at)
     assert hooks.endpoints.get(one.id) == one

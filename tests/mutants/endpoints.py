@@ -80,7 +80,7 @@ ENDPOINTS: Final = (
         "shared/engine/hooks/checks.py",
         " or new.url != old.url)",
         ")",
-        f"{_TESTS}::test_a_url_that_is_corrected_before_it_has_answered_is_asked_at_once",
+        "tests/engine/hooks/test_trials.py::test_a_url_that_is_corrected_before_it_has_answered_is_asked_at_once",
     ),
     Mutant(
         "a retried delivery waits for the next minute",

@@ -11,6 +11,7 @@ _WORK: Final = "shared/domain/hooks/work.py"
 _STORE: Final = "tests/contracts/test_hook_queue.py"
 _TEST_CALL: Final = "tests/engine/hooks/test_call.py"
 _SIDE: Final = "tests/engine/hooks/test_call_side_by_side.py"
+_TRIALS: Final = "tests/engine/hooks/test_trials.py"
 _TEST_WORK: Final = "tests/domain/hooks/test_work.py"
 _TEST_ENDPOINT: Final = "tests/domain/hooks/test_endpoint.py"
 
@@ -120,6 +121,30 @@ HOOKS: Final = (
         "if not x.proven and x.url == asked else x",
         "if not x.proven else x",
         f"{_TEST_CALL}::test_an_answer_proves_the_url_that_was_asked_and_no_other",
+    ),
+    Mutant(
+        "a new URL waits for the pause of the one before",
+        6,
+        _WORK,
+        "fails=0, open_until=0, failing_since=0, slow=False)",
+        "slow=False)",
+        f"{_TRIALS}::test_a_new_url_is_called_without_the_pause_of_the_old_one",
+    ),
+    Mutant(
+        "a first failed test event disables an endpoint that was enabled again",
+        6,
+        _CALL,
+        "if endpoint.proven and turn.work.is_failing(now)",
+        "if turn.work.is_failing(now)",
+        f"{_TRIALS}::test_an_endpoint_that_is_enabled_again_has_its_own_days_to_fail",
+    ),
+    Mutant(
+        "an answer of the URL before disables an endpoint",
+        6,
+        _CALL,
+        "or old.disabled_at or old.trial != called.trial:",
+        "or old.disabled_at:",
+        f"{_TRIALS}::test_an_answer_of_the_url_before_disables_no_other[410]",
     ),
     Mutant(
         "a signature does not cover its time",

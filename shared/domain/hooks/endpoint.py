@@ -81,6 +81,7 @@ class Endpoint:
         reason: why, of `DisabledReason`; empty unless it is disabled.
         proven: it has answered its `test` event.
         enabled_at: from when on no process misses an event of it, if it is proven.
+        trial: counts how often its URL was changed, or it was enabled: each time it is called as if it were new.
         polled_at: when a listener last fetched, to the minute.
         version: counts the writes, from 1.
     """
@@ -101,6 +102,7 @@ class Endpoint:
     proven: bool = False
     enabled_at: Millis = 0
     batch_at: Millis = 0
+    trial: int = 0
     polled_at: Millis = 0
     version: int = 1
 
@@ -190,4 +192,11 @@ def disabled(endpoint: Endpoint, reason: DisabledReason, now: Millis) -> Endpoin
 
 def enabled(endpoint: Endpoint) -> Endpoint:
     """Return an endpoint that has to answer a `test` event anew."""
-    return replace(endpoint, disabled_at=0, reason="", proven=endpoint.listening, version=endpoint.version + 1)
+    return replace(
+        endpoint,
+        disabled_at=0,
+        reason="",
+        proven=endpoint.listening,
+        trial=endpoint.trial + 1,
+        version=endpoint.version + 1,
+    )

@@ -63,6 +63,7 @@ class HookWork:
         failing_since: when the first failure since the last success was.
         wake: when to look at it next; 0: nothing waits.
         slow: the latest answer was slow.
+        trial: of the endpoint, which `fails`, `open_until`, `failing_since` and `slow` are about.
         replay: what is to be delivered again.
     """
 
@@ -75,6 +76,7 @@ class HookWork:
     failing_since: Millis = 0
     wake: Millis = 0
     slow: bool = False
+    trial: int = 0
     replay: ReplayOrder | None = None
 
     @property
@@ -110,6 +112,13 @@ class HookWork:
 def shard_of_endpoint(endpoint: str) -> int:
     """Return the partition of an endpoint in the list of those to look at."""
     return zlib.crc32(endpoint.encode()) % SHARDS
+
+
+def in_trial(work: HookWork, trial: int) -> HookWork:
+    """Return the work of an endpoint in a trial: nothing is held against it that was learned in an earlier one."""
+    if work.trial == trial:
+        return work
+    return replace(work, trial=trial, fails=0, open_until=0, failing_since=0, slow=False)
 
 
 def succeeded(work: HookWork, ms: Millis) -> HookWork:

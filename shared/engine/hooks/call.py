@@ -23,7 +23,7 @@ from shared.domain.hooks.endpoint import (
     disabled,
     enabled_from,
 )
-from shared.domain.hooks.work import LEASE_MS, MOST_AT_ONCE, SHARDS, ReplayOrder
+from shared.domain.hooks.work import LEASE_MS, MOST_AT_ONCE, SHARDS, ReplayOrder, in_trial
 from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.posting import HookPoster, HookResult
 from shared.engine.hooks.turn import Backlog, HookRun, Moves, Turn
@@ -126,6 +126,7 @@ class CallHooks:
             return self._leave_listener(turn, endpoint)
         if endpoint.disabled_at:
             return self._release(turn, wake=0)
+        turn.work = in_trial(turn.work, endpoint.trial)
         if turn.is_over(self._clock.now()):
             if self._hand_back(turn):
                 self._hints.call(endpoint.id, apart=turn.work.apart)
@@ -243,22 +244,25 @@ class CallHooks:
         now = self._now()
         if not results:
             return False
-        if any(x.gone for x in results):
-            self._change(endpoint.id, lambda x: disabled(x, DisabledReason.GONE, now))
-        elif turn.work.is_failing(now):
-            self._change(endpoint.id, lambda x: disabled(x, DisabledReason.FAILING, now))
+        if reason := _reason(turn, endpoint, results, now):
+            self._change(endpoint, lambda x: disabled(x, reason, now))
         elif not endpoint.proven and any(x.delivered for x in results):
             asked, since = endpoint.url, enabled_from(now, self._endpoints.of(endpoint.namespace))
-            self._change(endpoint.id, lambda x: _proven(x, since) if not x.proven and x.url == asked else x)
+            self._change(endpoint, lambda x: _proven(x, since) if not x.proven and x.url == asked else x)
         else:
             return False
         return True
 
-    def _change(self, name: str, changed: Callable[[Endpoint], Endpoint]) -> None:
-        """Change an endpoint, however often others do at the same time."""
+    def _change(self, called: Endpoint, changed: Callable[[Endpoint], Endpoint]) -> None:
+        """Change an endpoint by what it answered, unless that was in an earlier trial.
+
+        Args:
+            called: as it was called.
+            changed: makes it as it is to be, of what others have made of it meanwhile.
+        """
         for _ in range(TRIES):
-            old = self._endpoints.get(name)
-            if old is None or old.disabled_at:
+            old = self._endpoints.get(called.id)
+            if old is None or old.disabled_at or old.trial != called.trial:
                 return
             new = changed(old)
             if new == old or self._endpoints.change(old, new, event=self._event(new)):
@@ -329,6 +333,20 @@ class CallHooks:
 
     def _now(self) -> Millis:
         return int(self._clock.now() * 1000)
+
+
+def _reason(turn: Turn, endpoint: Endpoint, results: Sequence[HookResult], now: Millis) -> DisabledReason | None:
+    """Return why an endpoint is to be disabled; None: it is not.
+
+    Args:
+        turn: the lease.
+        endpoint: as it was called.
+        results: of posts.
+        now: Unix milliseconds.
+    """
+    if any(x.gone for x in results):
+        return DisabledReason.GONE
+    return DisabledReason.FAILING if endpoint.proven and turn.work.is_failing(now) else None
 
 
 def _proven(endpoint: Endpoint, since: Millis) -> Endpoint:

@@ -24,7 +24,7 @@ from shared.domain.hooks.endpoint import (
 )
 from shared.domain.hooks.kinds import HookKind, event_id
 from shared.domain.hooks.signature import secret_of
-from shared.domain.hooks.work import LOOK_MS, HookWork, ReplayOrder
+from shared.domain.hooks.work import LOOK_MS, HookWork, ReplayOrder, in_trial
 from shared.domain.times import Millis
 from shared.engine.hooks.checks import check_enabled, host_of, known_kinds, log_of, needs_proof
 from shared.engine.hooks.made import MadeHook, Record, new_hook, no_record
@@ -159,12 +159,12 @@ class HookDesk:
 
     def work(self, endpoint: Endpoint) -> HookWork:
         """Return how an endpoint does."""
-        return self._works.get(endpoint.id) or HookWork(endpoint.id)
+        return in_trial(self._works.get(endpoint.id) or HookWork(endpoint.id), endpoint.trial)
 
     def works(self, endpoints: Sequence[Endpoint]) -> list[HookWork]:
         """Return how endpoints do, in their order."""
         found = self._works.some([x.id for x in endpoints])
-        return [found.get(x.id) or HookWork(x.id) for x in endpoints]
+        return [in_trial(found.get(x.id) or HookWork(x.id), x.trial) for x in endpoints]
 
     @as_value
     def change(self, endpoint: Endpoint, draft: HookDraft, *, by: str) -> Endpoint:
@@ -338,6 +338,7 @@ class HookDesk:
             old,
             url=url,
             proven=old.proven and (url == old.url),
+            trial=old.trial + (url != old.url != ""),
             events=old.events if draft.events is None else known_kinds(old.namespace, draft.events),
             description=old.description if draft.description is None else draft.description,
             batch=batch,
@@ -384,7 +385,7 @@ class HookDesk:
 
     def _post(self, endpoint: Endpoint, *deliveries: HookDelivery) -> None:
         now = self._now()
-        work = self._queue.add(endpoint.id, deliveries, wake=now + LOOK_MS)
+        work = in_trial(self._queue.add(endpoint.id, deliveries, wake=now + LOOK_MS), endpoint.trial)
         if not endpoint.listening and work.needs_hint(now):
             self._hints.call(endpoint.id, apart=work.apart)
 

@@ -22,6 +22,8 @@ from tests.fakes.hooks.queue import FakeHookQueue, FakeWorks
 from tests.fakes.journal import FakeJournal
 
 TURN_S = 100.0
+PROOF: dict[str, Any] = {"kind": "test", "data": "{}", "cells": ()}
+"""What makes a delivery a `test` event."""
 
 
 class Caller:

@@ -208,18 +208,6 @@ def test_a_new_url_is_asked_first(office: Office) -> None:
     assert code(office.desk.change(new, HookDraft(url="https://10.0.0.1/"), by="key")) == ("url_not_allowed", "url")
 
 
-def test_a_url_that_is_corrected_before_it_has_answered_is_asked_at_once(office: Office) -> None:
-    made = office.made().endpoint
-    office.queue.waiting.clear()
-    office.hints.calls.clear()
-    new = office.desk.change(made, HookDraft(url="https://other.example.com/"), by="key")
-    assert isinstance(new, Endpoint)
-    assert [x.kind for x in office.queue.waiting.values()] == ["test"]
-    assert office.hints.calls == [CallHint(made.id)]
-    office.desk.change(new, HookDraft(description="Shop"), by="key")
-    assert len(office.queue.waiting) == 1, "a change of anything else asks for nothing"
-
-
 def test_a_disabled_endpoint_is_asked_again_when_it_is_enabled(office: Office) -> None:
     off = office.desk.change(office.enabled(), HookDraft(disabled=True), by="key")
     assert isinstance(off, Endpoint)

@@ -18,7 +18,7 @@ from shared.ports import Idempotency, Mismatch, Replay, Retriable, Stored
 _TRIES: Final = 5
 _TEXTS: Final = ("namespace", "url", "description", "reason")
 _TIMES: Final = ("created_at", "former_until", "disabled_at", "enabled_at", "batch_at", "polled_at")
-_NUMBERS: Final = (*_TIMES, "secret", "former", "version")
+_NUMBERS: Final = (*_TIMES, "secret", "former", "trial", "version")
 _FLAGS: Final = ("batch", "proven")
 _FAILED: Final = "ConditionalCheckFailed"
 
@@ -187,6 +187,7 @@ def _endpoint(item: Mapping[str, Any]) -> Endpoint:
         proven="proven" in item,
         enabled_at=number(item, "enabled_at"),
         batch_at=number(item, "batch_at"),
+        trial=number(item, "trial"),
         polled_at=number(item, "polled_at"),
         version=number(item, "version"),
     )

@@ -13,7 +13,7 @@ from shared.domain.hooks.delivery import DeliveryState
 from shared.domain.hooks.work import HookWork, ReplayOrder, shard_of_endpoint
 from shared.domain.times import Millis
 
-_NUMBERS: Final = ("fails", "open_until", "failing_since")
+_NUMBERS: Final = ("fails", "open_until", "failing_since", "trial")
 _SEEN: Final = "#open_pk = :slot, #open_sk = if_not_exists(#open_sk, :wake)"
 _NAMES: Final = {f"#{x}": x for x in (*_NUMBERS, "owner", "until", "added", "slow", "replay", "open_pk", "open_sk")}
 
@@ -221,5 +221,6 @@ def _work(item: Mapping[str, Any]) -> HookWork:
         failing_since=number(item, "failing_since"),
         wake=int(text(item, "open_sk", "0").partition("#")[0]),
         slow="slow" in item,
+        trial=number(item, "trial"),
         replay=_order(text(item, "replay")) if "replay" in item else None,
     )
