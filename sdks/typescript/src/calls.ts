@@ -91,7 +91,8 @@ export class Caller {
     this.#authorization = authorization;
     this.#retries = { ...RETRIES, ...options.retries };
     this.#timeout = options.timeout ?? TIMEOUT;
-    this.#fetch = options.fetch ?? fetch;
+    const given = options.fetch ?? fetch;
+    this.#fetch = (address, init) => given(address, init); // workers and browsers refuse it as a method of this object
     this.#sleep = options.sleep ?? sleep;
   }
 

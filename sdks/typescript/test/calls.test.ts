@@ -307,6 +307,24 @@ test("an abort ends a call, and its repeats", async () => {
   await assert.rejects(repeated, /enough/);
 });
 
+test("fetch is called as workers and browsers want it: not as a method of the client", async (context) => {
+  const made = { upload_id: "u1", url: "https://bucket.example/x", method: "PUT", headers: {} };
+  const strict = (server: Server) =>
+    function (this: unknown, ...words: Parameters<typeof fetch>): Promise<Response> {
+      if (this !== undefined && this !== globalThis) throw new TypeError("Illegal invocation");
+      return server.fetch(...words);
+    };
+  const given = new Server(good({}), good(made, 201), () => new Response(null), good({ state: "reading" }, 202));
+  const api = new Posthaste({ url: URL_, key: KEY, fetch: strict(given), retries: { tries: 1 } });
+  await api.getJob("j1");
+  await api.uploadList("c1", "recipient\n");
+  assert.equal(given.asked.length, 4);
+  const platform = new Server(good({}));
+  context.mock.method(globalThis, "fetch", strict(platform));
+  await new Posthaste({ url: URL_, key: KEY, retries: { tries: 1 } }).getJob("j1");
+  assert.equal(platform.asked.length, 1);
+});
+
 test("address and key come from the environment together", async () => {
   const server = new Server(good({}));
   process.env["POSTHASTE_URL"] = "https://other.example/";
