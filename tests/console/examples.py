@@ -219,13 +219,13 @@ def _failed_over(console: Console) -> str:
     readers = people(48, 200)
     for reader in readers:
         world.providers["one"].script(reader.partition("<")[2][:-1], [Rejected("mailbox_busy", permanent=False)])
-    job = api.logged(readers, subject="October newsletter")
-    _heard(console, job, bounced=2)
+    job = api.logged(readers, subject="October newsletter", retry_on=[])
+    _heard(console, job, bounced=2, blocked=3)
     return job
 
 
-def _heard(console: Console, job: str, *, bounced: int) -> None:
-    """Have the providers say that messages arrived, but for the last ones."""
+def _heard(console: Console, job: str, *, bounced: int, blocked: int = 0) -> None:
+    """Have the providers say that messages arrived, but for the last ones, and the first ones that are blocked."""
     world = console.api.world
     world.clock.advance(4)
     found = [line for line in _lines(console, job) if line.attempts]
@@ -234,6 +234,7 @@ def _heard(console: Console, job: str, *, bounced: int) -> None:
         last = line.attempts[-1]
         chunk, _, index = line.message.partition(".")
         fate, code = ("bounced", "5.1.1") if place >= len(found) - bounced else ("delivered", "")
+        fate, code = ("blocked", "5.7.1") if place < blocked else (fate, code)
         word = world.word(job, int(index), fate, attempt=last.n, chunk=int(chunk), code=code)
         words.setdefault(last.credential_id, []).append(word)
     for credential, said in words.items():

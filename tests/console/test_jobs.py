@@ -3,9 +3,13 @@
 import re
 from datetime import UTC, datetime
 
+import pytest
+
 from shared.domain.jobs.outcomes import Rejected
 from shared.domain.people import Role
+from shared.engine.reports import message_log
 from tests.console.conftest import Console
+from tests.fakes.provider import TIMEOUT
 
 PEOPLE = tuple(f"p{i}@example.org" for i in range(60))
 
@@ -106,6 +110,60 @@ def test_a_job_is_stopped_and_resumed_by_hand_and_the_audit_log_says_by_whom(con
     late = console.get(f"/{console.account}/jobs/{job}/stop")
     assert late.status == 409
     assert "no longer possible" in late.text
+
+
+def test_a_retry_counts_only_what_it_sends_again(console: Console) -> None:
+    world = console.api.world
+    people = ("a@example.org", "b@example.org", "c@example.org", "d@example.org")
+    for provider in world.providers.values():
+        provider.script("d@example.org", [TIMEOUT])
+    job = console.api.logged(people, retry_on=[])
+    for taken, fate in zip(list(world.oracle.taken), ("blocked", "bounced", "bounced"), strict=True):
+        world.track(taken.provider, world.word(job, taken.ref.index, fate, chunk=taken.ref.chunk, code="5.1.1"))
+    world.settle()
+    console.member()
+    page = console.shown(f"/jobs/{job}")
+    assert re.search(r"state=failed\">3<", page)
+    assert "Retry …" in page
+    asked = console.shown(f"/jobs/{job}/retry")
+    assert "<b>1</b> of 4 messages that failed, and can be repeated, will be sent again." in asked
+    assert "Also the 1 of unknown fate" in asked
+    assert console.post(f"/{console.account}/jobs/{job}/retry").status == 303
+    world.settle()
+    assert 'state=failed">2<' in console.shown(f"/jobs/{job}")
+    nothing = console.post(f"/{console.account}/jobs/{job}/retry")
+    assert nothing.status == 409
+    assert "There is nothing to send again" in nothing.text
+    assert "<b>0</b> of 4 messages that failed" in console.shown(f"/jobs/{job}/retry"), "the doubt is left"
+
+
+def test_a_job_of_which_all_bounced_offers_no_retry(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = console.api.world
+    job = console.api.logged(PEOPLE[:2])
+    for taken in list(world.oracle.taken):
+        world.track(taken.provider, world.word(job, taken.ref.index, "bounced", chunk=taken.ref.chunk))
+    world.settle()
+    console.member()
+    assert "Retry" not in console.shown(f"/jobs/{job}")
+    assert console.get(f"/{console.account}/jobs/{job}/retry").status == 409
+    monkeypatch.setattr(message_log, "LIVE_CHUNKS", 0)
+    assert "Retry" not in console.shown(f"/jobs/{job}"), "the counts of a large job hold bounces apart"
+
+
+def test_a_retry_of_a_stopped_job_also_counts_what_the_stop_kept_back(console: Console) -> None:
+    world = console.api.world
+    job = console.api.logged(PEOPLE[:4], retry_on=[])
+    console.member()
+    first, second, third, _ = world.oracle.taken
+    for taken in (first, second):
+        world.track(taken.provider, world.word(job, taken.ref.index, "blocked", chunk=taken.ref.chunk))
+    assert console.post(f"/{console.account}/jobs/{job}/retry").status == 303
+    assert console.post(f"/{console.account}/jobs/{job}/stop").status == 303
+    world.settle()
+    world.track(third.provider, world.word(job, third.ref.index, "blocked", chunk=third.ref.chunk))
+    asked = console.shown(f"/jobs/{job}/retry")
+    assert "<b>1</b> of 4 messages that failed, and can be repeated, will be sent again." in asked
+    assert "So will the 2 that a stop kept back." in asked
 
 
 def test_a_scheduled_job_that_was_stopped_and_resumed_waits_for_its_time_again(console: Console) -> None:

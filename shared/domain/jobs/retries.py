@@ -7,17 +7,23 @@ from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
 
 
-def reopen(ledger: Ledger, states: Iterable[Cell], max_attempts: int) -> Ledger | None:
-    """Put cells of the given states back to QUEUED for the owner's retry; None if there are none or it is BUSY.
+def repeatable(ledger: Ledger, states: Iterable[Cell]) -> list[int]:
+    """Return the recipients in one of the states to whom a retry may send again, in order.
 
     A cell that has used all fifteen attempts an attempt number can count stays as it is.
+    """
+    return [i for i in ledger.having(*states) if ledger.cells[i] >> 4 < MAX_ATTEMPTS]
+
+
+def reopen(ledger: Ledger, states: Iterable[Cell], max_attempts: int) -> Ledger | None:
+    """Put cells of the given states back to QUEUED for the owner's retry; None if there are none or it is BUSY.
 
     Args:
         ledger: as read.
         states: the states to send again.
         max_attempts: further attempts that a recipient may have.
     """
-    indices = [i for i in ledger.having(*states) if ledger.cells[i] >> 4 < MAX_ATTEMPTS]
+    indices = repeatable(ledger, states)
     if ledger.status is LedgerStatus.BUSY or not indices:
         return None
     cells = bytearray(ledger.cells)

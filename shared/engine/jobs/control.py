@@ -145,6 +145,18 @@ class JobControl:
             messages += len(current.having(Cell.QUEUED, Cell.RETRY))
         return self._resume(job, messages, event)
 
+    def repeatable(self, job: Job) -> dict[str, int]:
+        """Return how many messages a retry would send now, by each word of INCLUDES.
+
+        Those that are unsent are sent by every retry. A job of many chunks has all its ledgers read, as by the retry.
+        """
+        counts = dict.fromkeys(INCLUDES, 0)
+        for x in self._ledgers.read_all(job.id):
+            counts["unsent"] += len(x.having(Cell.QUEUED, Cell.RETRY))
+            for name, states in INCLUDES.items():
+                counts[name] += len(retries.repeatable(x, states))
+        return counts
+
     def at_rest(self, job: Job) -> Job:
         """Return a job as just read, LOGGED if it was stopped before it ever began: no finaliser need come (J3)."""
         if job.state is not JobState.STOPPED or job.planned_at:

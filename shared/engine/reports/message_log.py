@@ -10,6 +10,7 @@ from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.job import Job, public_counts
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.retries import repeatable
 from shared.domain.jobs.states import COUNT_KEYS, Cell, MessageState, Status, message_state, status
 from shared.domain.times import Millis
 from shared.engine.reports.attempts import Attempt, attempts_of, doubtful, error_of, skipped_early
@@ -17,6 +18,7 @@ from shared.ports import Clock, LedgerStore, Records
 
 LIVE_CHUNKS: Final = 100
 """Jobs of up to this many chunks have their counts computed from the ledgers; larger ones show the folded counts."""
+_REPEATABLE: Final = (Cell.DROPPED, Cell.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class LiveCounts:
         exact: computed from the ledgers.
         unacknowledged: how many of `sent` have waited for feedback too long; None if not exact.
         lanes: in which of them something is still to be sent; none if not exact.
+        repeatable: how many failed, or are of unknown fate, and a retry may send again; None if not exact.
     """
 
     counts: dict[str, int]
@@ -59,6 +62,7 @@ class LiveCounts:
     exact: bool
     unacknowledged: int | None = None
     lanes: frozenset[str] = frozenset()
+    repeatable: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,7 @@ class MessageLog:
             exact=True,
             unacknowledged=sum(len(x.having(Cell.SENT)) for x in late),
             lanes=frozenset(x.lane for x in ledgers if x.unfinished),
+            repeatable=sum(len(repeatable(x, _REPEATABLE)) for x in ledgers),
         )
 
     def lines(

@@ -8,11 +8,16 @@ from functions.console.pages.jobs.routes import owned
 from functions.console.pages.jobs.view import JobRow
 from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
-from shared.engine.jobs.control import NotNow
+from shared.engine.jobs.control import NotNow, Resumed
 from shared.web.http import Answer
 
 TOO_LATE: Final = Denial(
     409, "This is no longer possible", "The job has changed since the page was shown. Look at it again."
+)
+NOTHING: Final = Denial(
+    409,
+    "There is nothing to send again",
+    "Nothing was changed. A message can be repeated if it failed for the time being, not if it bounced or was refused.",
 )
 REASONS: Final = {
     "job_in_progress": "The job is still being sent. Wait until it has ended, or stop it first.",
@@ -43,13 +48,17 @@ def ask_to_retry(look: Look) -> Answer:
     """Ask whether to send again what failed."""
     row = owned(look)
     _possible(row.can_retry)
-    return _ask(
-        look, row, "retry", "Retry", row.counts["failed"], "that failed, and can be repeated, will be sent again"
-    )
+    counts = look.services.control.repeatable(row.job)
+    if not counts["failed"] + counts["unknown"]:
+        raise NOTHING
+    what = "that failed, and can be repeated, will be sent again"
+    if counts["unsent"]:
+        what += f". So will the {counts['unsent']:,} that a stop kept back"
+    return _ask(look, row, "retry", "Retry", counts["failed"], what, unknown=counts["unknown"])
 
 
-def _ask(look: Look, row: JobRow, action: str, label: str, count: int, what: str) -> Answer:
-    context = {"row": row, "action": action, "label": label, "count": count, "what": what}
+def _ask(look: Look, row: JobRow, action: str, label: str, count: int, what: str, *, unknown: int = 0) -> Answer:
+    context = {"row": row, "action": action, "label": label, "count": count, "what": what, "unknown": unknown}
     return look.services.pages.page(look, "jobs/change.html", context)
 
 
@@ -89,6 +98,8 @@ def _done(look: Look, change: Callable[[str, str], object]) -> Answer:
         raise absent("job")
     if isinstance(changed, NotNow):
         raise Denial(409, "This is not possible now", REASONS.get(changed.code, "Look at the job again."))
+    if isinstance(changed, Resumed) and not changed.messages:
+        raise NOTHING
     return leave_for(look, f"jobs/{row.job.id}")
 
 

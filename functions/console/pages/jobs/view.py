@@ -80,7 +80,7 @@ def row(job: Job, how_far: Headway) -> JobRow:
         can_stop=not job.owned and (job.state in ACTIVE or job.state is JobState.READY or job.retry is not None),
         can_resume=(at_rest or _not_begun(job)) and counts["queued"] > 0,
         stopping=job.state is JobState.STOPPED and not _not_begun(job),
-        can_retry=at_rest and counts["failed"] + counts["unknown"] > 0,
+        can_retry=at_rest and _repeatable(job, how_far) > 0,
     )
 
 
@@ -89,6 +89,12 @@ def _title(job: Job) -> str:
     if job.kind == MAIL:
         return job.subject or (f"Mail from {job.sender}" if job.sender else "A notification")
     return job.name or job.subject or f"{job.kind} of {job.total:,}"
+
+
+def _repeatable(job: Job, how_far: Headway) -> int:
+    """Return how many messages a retry may send again; of a large job at most how many: bounces are left out."""
+    exact = how_far.live.repeatable
+    return job.counts["failed"] + job.counts["unknown"] if exact is None else exact
 
 
 def _not_begun(job: Job) -> bool:
