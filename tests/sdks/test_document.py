@@ -58,6 +58,15 @@ def test_every_list_with_a_cursor_or_a_link_has_an_iterator(known: dict[str, Sdk
     assert "cursor" not in python.module([known["listJobs"]]).split("def iter_jobs(")[1].split("def ")[0]
 
 
+def test_an_operation_returns_every_answer_that_it_may_have(document: Any, known: dict[str, SdkOperation]) -> None:
+    several = {name: operation.answers for name, operation in known.items() if len(operation.answers) > 1}
+    both = ("ExportReady", "ExportPreparing")
+    assert several == dict.fromkeys(("exportBatch", "exportJob", "exportCampaign"), both)
+    assert ") -> models.ExportReady | models.ExportPreparing:" in python.module([known["exportJob"]])
+    assert 'Promise<Schemas["ExportReady"] | Schemas["ExportPreparing"]>' in typescript.module([known["exportJob"]])
+    assert all("state" in document["components"]["schemas"][name]["required"] for name in both)
+
+
 def test_text_that_is_no_json_can_be_sent_with_its_type(known: dict[str, SdkOperation]) -> None:
     made = python.module([known["putRecipients"]])
     assert "body: models.Recipients | str | bytes," in made

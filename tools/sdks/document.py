@@ -48,7 +48,7 @@ class SdkOperation:
         path: with parameters in braces, named by `places`.
         body: None if it takes none.
         keyed: whether it takes an Idempotency-Key.
-        answer: the schema's name.
+        answers: the names of the schemas that it may answer.
         array: whether the answer is an array; the rest of a long one is behind a link.
         items: the schema's name of each item, if the answer is a page of a list; else empty.
     """
@@ -61,7 +61,7 @@ class SdkOperation:
     query: tuple[QueryParameter, ...]
     body: RequestBody | None
     keyed: bool
-    answer: str
+    answers: tuple[str, ...]
     array: bool
     items: str
 
@@ -89,12 +89,12 @@ def _operation(
     document: Mapping[str, Any], path: str, method: str, operation: Mapping[str, Any]
 ) -> SdkOperation | None:
     good = list(_good(operation))
-    answer = next(filter(None, map(_model, good)), "")
-    if operation.get("security") == [] or not answer:
+    answers = tuple(dict.fromkeys(filter(None, map(_model, good))))
+    if operation.get("security") == [] or not answers:
         return None
     parameters = operation.get("parameters", [])
     query = tuple(_query(p) for p in parameters if p["in"] == "query")
-    array = document["components"]["schemas"][answer].get("type") == "array"
+    (array,) = {document["components"]["schemas"][answer].get("type") == "array" for answer in answers}
     paged = any(p.name == "cursor" for p in query) or (array and any(LINK in x.get("headers", {}) for x in good))
     return SdkOperation(
         name=operation["operationId"],
@@ -105,9 +105,9 @@ def _operation(
         query=query,
         body=_body(operation.get("requestBody")),
         keyed=any(p["name"] == KEY for p in parameters),
-        answer=answer,
+        answers=answers,
         array=array,
-        items=_items(document, answer) if paged and operation["operationId"].startswith("list") else "",
+        items=_items(document, answers[0]) if paged and operation["operationId"].startswith("list") else "",
     )
 
 

@@ -80,9 +80,10 @@ def _method(operation: SdkOperation, *, asynchronous: bool) -> Iterator[str]:
     word, wait = ("async def", "await ") if asynchronous else ("def", "")
     yield f"    {word} {snake(operation.name)}("
     yield from (f"        {argument}," for argument in _arguments(operation))
-    yield f"    ) -> models.{operation.answer}:"
+    answer = " | ".join(f"models.{name}" for name in operation.answers)
+    yield f"    ) -> {answer}:"
     yield f'        """{_sentence(operation.summary)}"""'
-    yield f"        found: models.{operation.answer} = {wait}self._call("
+    yield f"        found: {answer} = {wait}self._call("
     yield f"            {_request(operation)}"
     yield "        )"
     yield "        return found"

@@ -63,8 +63,9 @@ def _arguments(operation: SdkOperation, but: Iterable[str] = ()) -> Iterator[str
 
 
 def _method(operation: SdkOperation) -> Iterator[str]:
+    answer = " | ".join(f'Schemas["{name}"]' for name in operation.answers)
     yield f"  /** {operation.summary.rstrip('.')}. */"
-    yield f'  {operation.name}({", ".join(_arguments(operation))}): Promise<Schemas["{operation.answer}"]> {{'
+    yield f"  {operation.name}({', '.join(_arguments(operation))}): Promise<{answer}> {{"
     yield f"    return this.call({_request(operation)}, options);"
     yield "  }"
     yield ""

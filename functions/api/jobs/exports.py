@@ -25,7 +25,7 @@ RETRY_AFTER: Final = 3
 class ExportPreparing(View):
     """The export is being made."""
 
-    state: Literal["preparing"] = "preparing"
+    state: Literal["preparing"]
     progress: float = Field(description="Share that is written, 0 to 1.")
     as_of: Time = Field(description="Every row is at least as new.")
 
@@ -33,7 +33,7 @@ class ExportPreparing(View):
 class ExportReady(View):
     """The export is there."""
 
-    state: Literal["ready"] = "ready"
+    state: Literal["ready"]
     url: str = Field(description="The CSV file's URL (UTF-8). It needs no key, so keep it private.")
     expires_at: Time = Field(description="Until when fetching can begin; the same call gives another URL.")
     rows: int = Field(description="Messages; the header row is not counted.")
@@ -59,10 +59,11 @@ def answer(call: Call[Nothing, Nothing], kind: str, name: str, jobs: Sequence[Jo
     if export.state is ExportState.FAILED:
         raise Problem("expired", "The recipients are no longer kept.")
     if export.state is ExportState.PREPARING:
-        view = ExportPreparing(progress=round(export.progress, 4), as_of=as_of)
+        view = ExportPreparing(state="preparing", progress=round(export.progress, 4), as_of=as_of)
         return view.answer(202, {"Retry-After": str(RETRY_AFTER)})
     filename = f"{kind}-{name}-{as_of:%Y%m%dT%H%M%SZ}.csv"
     ready = ExportReady(
+        state="ready",
         url=services.files.link(export.blob, filename=filename, seconds=LINK_SECONDS),
         expires_at=datetime.fromtimestamp(now + LINK_SECONDS, UTC),
         rows=export.rows,

@@ -287,6 +287,16 @@ def updates(server: Server, mode: str) -> list[Any]:
     return asyncio.run(collect())
 
 
+def test_an_export_is_being_made_or_ready() -> None:
+    made = {"state": "ready", "url": "https://bucket.example/x", "expires_at": "…", "rows": 2, "as_of": "…"}
+    api = Server(good({"state": "preparing", "progress": 0.5, "as_of": "…"}, 202), good(made)).client()
+    progress, export = [], api.export_batch("b1")
+    while export["state"] == "preparing":
+        progress.append(export["progress"])
+        export = api.export_batch("b1")
+    assert (progress, export["url"], export["rows"]) == ([0.5], "https://bucket.example/x", 2)
+
+
 def test_an_object_is_no_array() -> None:
     with pytest.raises(ApiError, match="not Posthaste's"):
         Server(good({"items": []})).client().list_message_updates("a-z")

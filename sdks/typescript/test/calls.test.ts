@@ -221,6 +221,15 @@ test("the rest of an array is fetched by its link", async () => {
   assert.deepEqual(await server.client().listMessageUpdates("a-z"), [{ n: 3 }]);
 });
 
+test("an export is being made or ready", async () => {
+  const made = { state: "ready", url: "https://bucket.example/x", expires_at: "…", rows: 2, as_of: "…" };
+  const api = new Server(good({ state: "preparing", progress: 0.5, as_of: "…" }, 202), good(made)).client();
+  const progress: number[] = [];
+  let found = await api.exportBatch("b1");
+  for (; found.state === "preparing"; found = await api.exportBatch("b1")) progress.push(found.progress);
+  assert.deepEqual([progress, found.url, found.rows], [[0.5], "https://bucket.example/x", 2]);
+});
+
 test("a link that leads elsewhere gets no key, and an object is no array", async () => {
   for (const link of ["https://elsewhere.example/stage/message_updates/b", "//elsewhere.example/b", "../jobs/b", "/b", "http:b:"]) {
     const server = new Server(good([], 200, { Link: `<${link}>; rel="next"` }));
