@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from functions.console.pages.overview import view
 from shared.domain.jobs.outcomes import Rejected
+from shared.domain.lanes.switches import Switch
 from shared.domain.people import Role
 from shared.engine.reports import message_log
 from tests.console.conftest import Console
@@ -229,6 +231,36 @@ def test_the_overview_adds_up_days_providers_and_credentials(console: Console) -
     assert "<polygon" in page
     assert re.findall(r"<th scope=\"row\">(one|two|theirs|texts)<", page) == ["one", "two", "texts"]
     assert "theirs" not in page, "a credential of others is none of its"
+
+
+def test_the_overview_counts_the_rate_of_a_credential_once(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    world, settings = console.api.world, console.services.settings
+    both = sum(settings.credential(name).rate for name in ("one", "two"))
+
+    def rate() -> str:
+        found = re.search(r"Rate allowed now</dt><dd><a [^>]*>([\d,.]+)</a><small>([^<]+)", console.shown())
+        assert found is not None
+        return f"{found[1]}{found[2]}"
+
+    console.member()
+    assert rate() == "0 a second at most"
+    console.api.accepted(PEOPLE)
+    world.plan()
+    for _ in range(12):
+        console.api.accepted(("a@example.org",), scheduled_at="2027-01-01T00:00:00Z")
+    assert rate() == f"{both:,.0f} a second at most", "an open job counts, however many came after it"
+    for _ in range(2):
+        console.api.accepted(PEOPLE)
+    world.plan()
+    assert rate() == f"{both:,.0f} a second at most"
+    monkeypatch.setattr(view, "LOOKED_AT", 2)
+    assert rate() == f"{both:,.0f} a second at most, for the newest 2 jobs"
+    monkeypatch.undo()
+    switches = console.services.desks.switches
+    switches.pause(Switch(credential="one"), by="op", reason="slow")
+    assert rate() == f"{settings.credential('two').rate:,.0f} a second at most"
+    switches.pause(Switch(account=console.account), by="op", reason="slow")
+    assert rate() == "0 a second at most"
 
 
 def test_the_overview_draws_what_each_provider_accepted_by_day(console: Console) -> None:

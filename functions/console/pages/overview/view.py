@@ -13,13 +13,19 @@ from functions.console.lists import KINDS
 from functions.console.pages.alarms import raised
 from functions.console.pages.credentials.view import CredentialRow, credential_row
 from functions.console.pages.jobs.view import JobRow, row
-from shared.domain.jobs.states import JobState
+from shared.contracts import Credential
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import ACTIVE, JobState
+from shared.domain.lanes.state import CredentialState
 from shared.domain.stats import Day
+from shared.domain.times import Millis
 from shared.engine.jobs.progress import progress
 
 DAYS: Final = 14
 RECENT: Final = 10
 """Jobs that are shown."""
+LOOKED_AT: Final = 100
+"""Jobs that the rate is of: the most that one read of the table gives."""
 NO_JOB: Final = "0" * 26
 """Whether an account is paused is read with a job; this one is not there."""
 
@@ -46,7 +52,9 @@ class Overview:
     credentials: Sequence[CredentialRow]
     jobs: Sequence[JobRow]
     rate: float
-    """Messages per second at which open jobs go out."""
+    """Messages per second that the credentials of open jobs may send."""
+    counted: int
+    """Jobs that the rate is of, the newest ones; 0: all."""
     alarms: Sequence[RaisedAlarm] | None
     """That are raised, for operators only; None: they cannot be read."""
 
@@ -58,7 +66,7 @@ def overview(look: Look) -> Overview:
     mine = [c for c in services.settings.credentials if c.open_to(look.account)]
     days = services.reads.submit(services.stats.days, look.account, last - timedelta(days=DAYS - 1), last)
     states = services.reads.submit(services.credentials.read, [c.id for c in mine])
-    rows, rate = _newest(look)
+    jobs, rows, paused, more = _newest(look)
     found = days.result()
     return Overview(
         flow=charts.flow(_every_day({day.day: day.amounts for day in found}, last)),
@@ -67,20 +75,40 @@ def overview(look: Look) -> Overview:
         providers=_providers(found),
         credentials=[credential_row(c, states.result()[c.id]) for c in mine],
         jobs=rows,
-        rate=rate,
+        rate=0 if paused else allowed(jobs, mine, states.result(), services.now),
+        counted=LOOKED_AT if more else 0,
         alarms=raised(look),
     )
 
 
-def _newest(look: Look) -> tuple[list[JobRow], float]:
-    """Return the newest jobs, and the messages per second at which they go out."""
+def _newest(look: Look) -> tuple[Sequence[Job], list[JobRow], bool, bool]:
+    """Return the newest jobs, the first of them as rows, whether the account is paused, and whether it has more."""
     services = look.services
     pause = services.reads.submit(services.records.control, NO_JOB, look.account)
-    jobs, _ = services.listing.page(look.account, KINDS, limit=RECENT)
-    under_way = [job for job in jobs if job.state is not JobState.LOGGED]
-    live = services.progress.read_all(under_way, paused=pause.result().paused, each=services.reads.map)
-    rows = [row(job, live.get(job.id) or progress(job, services.settings, services.now)) for job in jobs]
-    return rows, sum(p.rate or 0 for p in live.values() if p.waiting_for == "rate")
+    jobs, after = services.listing.page(look.account, KINDS, limit=LOOKED_AT)
+    paused = pause.result().paused
+    under_way = [job for job in jobs[:RECENT] if job.state is not JobState.LOGGED]
+    live = services.progress.read_all(under_way, paused=paused, each=services.reads.map)
+    rows = [row(job, live.get(job.id) or progress(job, services.settings, services.now)) for job in jobs[:RECENT]]
+    return jobs, rows, paused, bool(after)
+
+
+def allowed(
+    jobs: Sequence[Job], credentials: Sequence[Credential], states: Mapping[str, CredentialState], now: Millis
+) -> float:
+    """Return the messages per second that credentials with open work may send; one with many jobs counts once.
+
+    Args:
+        jobs: of one account.
+        credentials: that it may use, as declared.
+        states: theirs, by id.
+        now: Unix milliseconds.
+    """
+    at_work = [job for job in jobs if job.state in ACTIVE and not job.quiet]
+    wanted = {c for job in at_work for c in job.route}
+    usable = [c for c in credentials if c.id in wanted and not states[c.id].switches.paused]
+    total = sum(states[c.id].rate(c.rate) for c in usable if states[c.id].breaker.usable(now))
+    return min(total, sum(job.rate or total for job in at_work))
 
 
 def _every_day(known: Mapping[date, Mapping[str, int]], last: date) -> list[tuple[str, Mapping[str, int]]]:
