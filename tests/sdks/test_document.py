@@ -67,6 +67,17 @@ def test_an_operation_returns_every_answer_that_it_may_have(document: Any, known
     assert all("state" in document["components"]["schemas"][name]["required"] for name in both)
 
 
+def test_a_delete_that_finds_nothing_when_repeated_knows_its_answer(known: dict[str, SdkOperation]) -> None:
+    deletes = {name: operation.gone for name, operation in known.items() if operation.gone}
+    things = ("Campaign", "Template", "DigestPolicy", "Hook", "Notifier", "Program")
+    assert deletes == {
+        **{f"delete{thing}": {"deleted": ""} for thing in things},
+        "deleteSender": {"domain": "domain", "removed": ""},
+    }
+    assert 'gone={"domain": domain, "removed": True}' in python.module([known["deleteSender"]])
+    assert "gone: { domain: domain, removed: true }" in typescript.module([known["deleteSender"]])
+
+
 def test_text_that_is_no_json_can_be_sent_with_its_type(known: dict[str, SdkOperation]) -> None:
     made = python.module([known["putRecipients"]])
     assert "body: models.Recipients | str | bytes," in made

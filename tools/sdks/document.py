@@ -51,6 +51,8 @@ class SdkOperation:
         answers: the names of the schemas that it may answer.
         array: whether the answer is an array; the rest of a long one is behind a link.
         items: the schema's name of each item, if the answer is a page of a list; else empty.
+        gone: of a delete that finds nothing when it is repeated: the fields of its answer, each with the parameter
+            that it repeats; empty for true.
     """
 
     name: str
@@ -64,6 +66,7 @@ class SdkOperation:
     answers: tuple[str, ...]
     array: bool
     items: str
+    gone: Mapping[str, str]
 
 
 def for_types(value: Any) -> Any:
@@ -108,6 +111,7 @@ def _operation(
         answers=answers,
         array=array,
         items=_items(document, answers[0]) if paged and operation["operationId"].startswith("list") else "",
+        gone=_gone(document, path, answers[0]) if method == "delete" and "404" in operation["responses"] else {},
     )
 
 
@@ -132,6 +136,14 @@ def _body(taken: Mapping[str, Any] | None) -> RequestBody | None:
         return None
     others = [media for media in taken["content"] if media != JSON]
     return RequestBody(_model(taken), others[0] if others else "", bool(taken.get("required")))
+
+
+def _gone(document: Mapping[str, Any], path: str, answer: str) -> Mapping[str, str]:
+    """Return what a delete answers whose thing is gone, as `SdkOperation` has it; nothing if the answer is a view."""
+    fields = document["components"]["schemas"][answer]["properties"]
+    known = {name: name for name in fields if f"{{{name}}}" in path}
+    known |= {name: "" for name, schema in fields.items() if schema.get("type") == "boolean"}
+    return known if known.keys() == fields.keys() else {}
 
 
 def _items(document: Mapping[str, Any], answer: str) -> str:

@@ -113,6 +113,8 @@ def _request(operation: SdkOperation, but: Iterable[str] = ()) -> str:
         words += [f"media={json.dumps(operation.body.media)}"] if operation.body.media else []
     words += ["keyed=True", "key=idempotency_key"] if operation.keyed else []
     words += ["array=True"] if operation.array else []
+    gone = (f"{json.dumps(name)}: {snake(place) if place else 'True'}" for name, place in operation.gone.items())
+    words += [f"gone={{{', '.join(gone)}}}"] if operation.gone else []
     return f"Request({', '.join(words)})"
 
 

@@ -92,4 +92,6 @@ def _request(operation: SdkOperation, but: Iterable[str] = ()) -> str:
         words += [f"media: {json.dumps(operation.body.media)}"] if operation.body.media else []
     words += ["keyed: true"] if operation.keyed else []
     words += ["array: true"] if operation.array else []
+    gone = (f"{name}: {camel(place) if place else 'true'}" for name, place in operation.gone.items())
+    words += [f"gone: {{ {', '.join(gone)} }}"] if operation.gone else []
     return f"{{ {', '.join(words)} }}"

@@ -186,6 +186,39 @@ def test_what_may_be_repeated_by_its_nature_is(call: Callable[[Posthaste], Any])
     assert set(server.keys()) == {None}
 
 
+@both
+@pytest.mark.parametrize("fault", [httpx.ReadError("lost"), problem(500), problem(503)], ids=str)
+def test_a_repeated_delete_that_finds_nothing_has_succeeded(mode: str, fault: Step) -> None:
+    busy = problem(429)
+    assert delete(Server(fault, busy, problem(404, "not_found")), mode) == {"deleted": True}
+    api = Server(fault, problem(404, "not_found")).client()
+    assert api.delete_sender("shop.example.com") == {"domain": "shop.example.com", "removed": True}
+
+
+@both
+def test_a_delete_that_was_not_taken_before_finds_nothing(mode: str) -> None:
+    for faults in ([], [problem(429)], [httpx.ConnectError("refused")]):
+        with pytest.raises(NotFoundError):
+            delete(Server(*faults, problem(404, "not_found")), mode)
+    with pytest.raises(NotFoundError):  # not by the API
+        delete(Server(problem(500), problem(404)), mode)
+    with pytest.raises(NotFoundError):  # it answers a view, which a repeat finds again
+        Server(problem(500), problem(404, "not_found")).client().delete_schedule("j1")
+
+
+def delete(server: Server, mode: str) -> Any:
+    """Delete an endpoint of hooks by either client."""
+    if mode == "sync":
+        return server.client().delete_hook("hook_1")
+
+    async def call() -> Any:
+        transport = httpx.MockTransport(server.answer_async)
+        async with AsyncPosthaste(URL, KEY, transport=transport, sleep=server.sleep_async, retries=QUIET) as api:
+            return await api.delete_hook("hook_1")
+
+    return asyncio.run(call())
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 415, 422])
 def test_a_refusal_is_not_repeated(status: int) -> None:
     server = Server(problem(status))

@@ -1,7 +1,7 @@
 // How a call is made: its request, its repeats, its answer.
-import { ApiError, apiError, ConnectionFailedError, type Problem } from "./errors.ts";
+import { ApiError, apiError, ConnectionFailedError, NotFoundError, type Problem } from "./errors.ts";
 import { VERSION } from "./generated/version.ts";
-import { pause, RETRIES, type RetryPolicy, retryAfter } from "./retries.ts";
+import { BUSY, pause, RETRIES, type RetryPolicy, retryAfter } from "./retries.ts";
 
 /** Options of every call. */
 export interface CallOptions {
@@ -43,6 +43,8 @@ export interface Call {
   keyed?: boolean;
   /** Whether the answer is an array; the rest of a long one is behind a link. */
   array?: boolean;
+  /** What a delete answers, if a repeated one no longer finds its thing. */
+  gone?: Record<string, unknown>;
 }
 
 /** An answer that was read to its end. */
@@ -106,6 +108,7 @@ export class Caller {
     const headers = this.#headers(call, options);
     const body = bodyOf(call);
     const repeatable = call.keyed === true || SAFE.has(call.method);
+    let taken = false;
     for (let made = 1; ; made++) {
       const found = await this.#once(address, { method: call.method, headers, body }, options.signal);
       const answer = "lost" in found ? undefined : found;
@@ -116,8 +119,9 @@ export class Caller {
           throw new ConnectionFailedError("no answer", headers.get("Idempotency-Key") ?? undefined, found.lost);
         }
         const link = NEXT.exec(found.headers.get("Link") ?? "")?.[1];
-        return { document: read(found, call.array === true), address, link };
+        return { document: documentOf(call, found, taken), address, link };
       }
+      taken ||= answer?.status !== BUSY;
       await this.#sleep(seconds, options.signal);
     }
   }
@@ -209,6 +213,16 @@ function behind({ address, link }: Found): string | undefined {
   const further = URL.canParse(link, address) ? new URL(link, address).href : "";
   if (!further.startsWith(new URL(".", address).href)) throw new ApiError(200, { detail: STRANGE });
   return further;
+}
+
+/** Return the document of a call's answer. A delete that finds nothing has succeeded if an earlier try was taken. */
+function documentOf(call: Call, answer: Answer, taken: boolean): unknown {
+  try {
+    return read(answer, call.array === true);
+  } catch (error) {
+    if (taken && call.gone && error instanceof NotFoundError && error.code === "not_found") return call.gone;
+    throw error;
+  }
 }
 
 /** Return an answer's document, an array or an object; an error if it is a problem, or not the API's. */

@@ -20,7 +20,7 @@ export interface RetryPolicy {
 
 export const RETRIES: RetryPolicy = { tries: 6, first: 0.5, longest: 120, jitter: Math.random };
 
-const BUSY = 429;
+export const BUSY = 429;
 const FAILED = new Set([500, 502, 503, 504]);
 
 /** What became of a try: the status of its answer, and the seconds that it asks for. */

@@ -150,6 +150,23 @@ test("what may be repeated by its nature is", async () => {
   }
 });
 
+test("a repeated delete that finds nothing has succeeded", async () => {
+  const gone = problem(404, "not_found");
+  for (const fault of [LOST, CUT, problem(500), problem(503)]) {
+    assert.deepEqual(await new Server(fault, problem(429), gone).client().deleteHook("hook_1"), { deleted: true });
+  }
+  const sender = { domain: "shop.example.com", removed: true };
+  assert.deepEqual(await new Server(LOST, gone).client().deleteSender("shop.example.com"), sender);
+});
+
+test("a delete that was not taken before finds nothing", async () => {
+  const gone = problem(404, "not_found");
+  await assert.rejects(new Server(gone).client().deleteHook("hook_1"), NotFoundError);
+  await assert.rejects(new Server(problem(429), gone).client().deleteHook("hook_1"), NotFoundError);
+  await assert.rejects(new Server(LOST, problem(404)).client().deleteHook("hook_1"), NotFoundError); // not by the API
+  await assert.rejects(new Server(LOST, gone).client().deleteSchedule("j1"), NotFoundError); // a repeat finds it again
+});
+
 test("errors have a class by code and status", () => {
   const kinds: [number, string, typeof ApiError][] = [
     [400, "malformed_json", InvalidRequestError],

@@ -14,14 +14,15 @@ from urllib.parse import quote, urljoin, urlsplit
 import httpx
 
 from posthaste_sdk._generated import VERSION
-from posthaste_sdk.errors import ApiError, ConnectionFailedError, api_error
-from posthaste_sdk.retries import RetryPolicy, retry_after
+from posthaste_sdk.errors import ApiError, ConnectionFailedError, NotFoundError, api_error
+from posthaste_sdk.retries import BUSY, RetryPolicy, retry_after
 
 JSON: Final = "application/json"
 UNSENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 """Faults before the server could take the call."""
 SAFE: Final = frozenset({"GET", "PUT", "PATCH", "DELETE"})
 """Methods that may be repeated by their nature."""
+NOT_FOUND: Final = "not_found"
 STRANGE: Final = "the answer is not Posthaste's: check the address"
 DOTS: Final = frozenset({"", ".", ".."})
 
@@ -96,6 +97,7 @@ class Request:
         keyed: whether the operation takes an idempotency key.
         key: the caller's key; by default a random one.
         array: whether the answer is an array; the rest of a long one is behind a link.
+        gone: what a delete answers; None if a repeated one finds its thing again.
     """
 
     method: str
@@ -107,6 +109,7 @@ class Request:
     keyed: bool = False
     key: str | None = None
     array: bool = False
+    gone: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +184,15 @@ def _text(value: object) -> str:
 def talk(request: Request, policy: RetryPolicy) -> Talk:
     """Make a call, and again where that does no harm; return what its answer brought.
 
+    A delete that finds nothing has succeeded if an earlier try of it may have been taken.
+
     Raises:
         ApiError: the API refused it.
         ConnectionFailedError: no answer came.
     """
     prepared = prepare(request)
     key = prepared.headers.get("Idempotency-Key")
-    made = 0
+    made, taken = 0, False
     while True:
         made += 1
         answer = yield prepared
@@ -199,9 +204,15 @@ def talk(request: Request, policy: RetryPolicy) -> Talk:
         sent = not isinstance(answer, UNSENT)
         pause = policy.pause(made, status=status, wait=wait, repeatable=prepared.repeatable, sent=sent)
         if pause is not None:
+            taken = taken or (sent and status != BUSY)
             yield pause
         elif isinstance(answer, httpx.Response):
-            return read(answer, list if request.array else dict)
+            try:
+                return read(answer, list if request.array else dict)
+            except NotFoundError as error:
+                if request.gone is None or not taken or error.code != NOT_FOUND:
+                    raise
+                return Found(dict(request.gone), str(answer.url), "")
         else:
             raise lost(answer, key) from answer
 
