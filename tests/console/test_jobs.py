@@ -73,6 +73,31 @@ def test_the_list_finds_jobs_by_what_became_of_their_messages(console: Console) 
     ]
 
 
+def test_the_list_says_what_jobs_wait_for_and_finds_those_that_do(console: Console) -> None:
+    console.member()
+    ended = console.api.logged(("a@example.org",))
+    waiting = console.api.accepted(("a@example.org",), scheduled_at="2027-01-01T00:00:00Z")
+    sending = console.api.accepted(PEOPLE)
+    console.api.world.plan()
+
+    def found(query: str) -> dict[str, str]:
+        page = console.shown(f"/jobs?{query}")
+        return dict(re.findall(r"/jobs/([0-9a-z]{26})\">.*?<small>waits for ([^<]+)</small>", page, re.DOTALL))
+
+    def listed(query: str) -> list[str]:
+        return re.findall(r"/jobs/([0-9a-z]{26})\"", console.shown(f"/jobs?{query}"))
+
+    assert found("state=open") == {waiting: "its time", sending: "its turn within the rate"}
+    assert listed("state=waiting") == [waiting], "what goes on within the rate does not wait"
+    switch = Switch(account=console.account)
+    console.services.desks.switches.pause(switch, by="op", reason="slow")
+    assert found("state=waiting") == {waiting: "its time", sending: "the end of a pause"}
+    assert "the end of a pause" in console.shown(f"/jobs/{sending}")
+    assert ended in listed("")
+    console.post(f"/{console.account}/jobs/{sending}/stop")
+    assert listed("state=waiting") == [waiting], "what is stopped waits for nothing"
+
+
 def test_figures_renew_themselves_until_the_job_is_at_rest(console: Console) -> None:
     job = console.api.accepted(("a@example.org",))
     console.member()

@@ -5,20 +5,23 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
+from functions.console.pages.jobs.rows import pause_of, rows
 from functions.console.pages.jobs.view import JobRow, row
 from functions.console.screen import PageRoute, absent
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
-from shared.engine.jobs.progress import progress
 from shared.web.http import Answer
 
 STATES: Final = {
     "open": frozenset(JobState) - {JobState.LOGGED},
+    "waiting": frozenset(JobState) - {JobState.STOPPED},
     "ended": frozenset({JobState.LOGGED}),
     "stopped": frozenset({JobState.STOPPED, JobState.LOGGED}),
 }
 """Filters of the list, and the states that they let pass."""
+WAITING: Final = "waiting"
+"""The filter for jobs that do not go on at present. Those that wait only for their turn within the rate do."""
 FATES: Final = {
     "success": ("delivered", "relayed"),
     "failed": ("failed", "bounced"),
@@ -45,7 +48,13 @@ class JobFilter:
         """Tell whether a job is in the list."""
         if self.state and (job.state not in STATES[self.state] or (self.state == "stopped" and not job.stopped)):
             return False
+        if self.state == WAITING and job.state is JobState.LOGGED and job.retry is None:
+            return False
         return not self.fate or any(job.counts.get(name, 0) for name in FATES[self.fate])
+
+    def keeps(self, row: JobRow) -> bool:
+        """Tell whether a job that passes is in the list, now that it is known what it waits for."""
+        return self.state != WAITING or row.how_far.waiting_for not in {None, "rate"}
 
 
 def jobs(look: Look) -> Answer:
@@ -55,7 +64,7 @@ def jobs(look: Look) -> Answer:
     fate = lists.chosen(look, "with", tuple(FATES))
     found, after = _some(look, (kind,) if kind else lists.KINDS, JobFilter(state, fate), lists.place(look))
     context = {
-        "rows": [row(job, progress(job, look.services.settings, look.services.now)) for job in found],
+        "rows": found,
         "kinds": lists.KINDS,
         "states": tuple(STATES),
         "kind": kind,
@@ -67,7 +76,7 @@ def jobs(look: Look) -> Answer:
     return look.services.pages.page(look, "jobs/jobs.html", context)
 
 
-def _some(look: Look, kinds: tuple[str, ...], wanted: JobFilter, after: str) -> tuple[list[Job], str]:
+def _some(look: Look, kinds: tuple[str, ...], wanted: JobFilter, after: str) -> tuple[list[JobRow], str]:
     """Return jobs that a filter lets pass, and the place to go on from.
 
     Args:
@@ -76,10 +85,12 @@ def _some(look: Look, kinds: tuple[str, ...], wanted: JobFilter, after: str) -> 
         wanted: the filter.
         after: the place to begin after; empty: the newest.
     """
-    found: list[Job] = []
+    pause = pause_of(look)
+    found: list[JobRow] = []
     for _ in range(TURNS if wanted.state or wanted.fate else 1):
         page, after = look.services.listing.page(look.account, kinds, after=after, limit=lists.PAGE)
-        found += [job for job in page if wanted.passes(job)]
+        shown = rows(look, [job for job in page if wanted.passes(job)], paused=pause.result().paused)
+        found += [row for row in shown if wanted.keeps(row)]
         if not after or len(found) >= lists.PAGE:
             break
     return found, after

@@ -12,22 +12,20 @@ from functions.console.desks import RaisedAlarm
 from functions.console.lists import KINDS
 from functions.console.pages.alarms import raised
 from functions.console.pages.credentials.view import CredentialRow, credential_row
-from functions.console.pages.jobs.view import JobRow, row
+from functions.console.pages.jobs.rows import pause_of, rows
+from functions.console.pages.jobs.view import JobRow
 from shared.contracts import Credential
 from shared.domain.jobs.job import Job
-from shared.domain.jobs.states import ACTIVE, JobState
+from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.state import CredentialState
 from shared.domain.stats import Day
 from shared.domain.times import Millis
-from shared.engine.jobs.progress import progress
 
 DAYS: Final = 14
 RECENT: Final = 10
 """Jobs that are shown."""
 LOOKED_AT: Final = 100
 """Jobs that the rate is of: the most that one read of the table gives."""
-NO_JOB: Final = "0" * 26
-"""Whether an account is paused is read with a job; this one is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ def overview(look: Look) -> Overview:
     mine = [c for c in services.settings.credentials if c.open_to(look.account)]
     days = services.reads.submit(services.stats.days, look.account, last - timedelta(days=DAYS - 1), last)
     states = services.reads.submit(services.credentials.read, [c.id for c in mine])
-    jobs, rows, paused, more = _newest(look)
+    jobs, newest, paused, more = _newest(look)
     found = days.result()
     return Overview(
         flow=charts.flow(_every_day({day.day: day.amounts for day in found}, last)),
@@ -74,7 +72,7 @@ def overview(look: Look) -> Overview:
         sums=_sums([day.amounts for day in found]),
         providers=_providers(found),
         credentials=[credential_row(c, states.result()[c.id]) for c in mine],
-        jobs=rows,
+        jobs=newest,
         rate=0 if paused else allowed(jobs, mine, states.result(), services.now),
         counted=LOOKED_AT if more else 0,
         alarms=raised(look),
@@ -83,14 +81,10 @@ def overview(look: Look) -> Overview:
 
 def _newest(look: Look) -> tuple[Sequence[Job], list[JobRow], bool, bool]:
     """Return the newest jobs, the first of them as rows, whether the account is paused, and whether it has more."""
-    services = look.services
-    pause = services.reads.submit(services.records.control, NO_JOB, look.account)
-    jobs, after = services.listing.page(look.account, KINDS, limit=LOOKED_AT)
+    pause = pause_of(look)
+    jobs, after = look.services.listing.page(look.account, KINDS, limit=LOOKED_AT)
     paused = pause.result().paused
-    under_way = [job for job in jobs[:RECENT] if job.state is not JobState.LOGGED]
-    live = services.progress.read_all(under_way, paused=paused, each=services.reads.map)
-    rows = [row(job, live.get(job.id) or progress(job, services.settings, services.now)) for job in jobs[:RECENT]]
-    return jobs, rows, paused, bool(after)
+    return jobs, rows(look, jobs[:RECENT], paused=paused), paused, bool(after)
 
 
 def allowed(
