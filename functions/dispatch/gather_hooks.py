@@ -29,22 +29,23 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     logs.begin(logger, logs.invocation(context))
     records: Sequence[Mapping[str, Any]] = event.get("Records", ())
     if records and records[0]["eventSource"] == QUEUE:
-        return {"batchItemFailures": [{"itemIdentifier": name} for name in _gather(records, _seconds(context))]}
+        return {"batchItemFailures": [{"itemIdentifier": name} for name in _gather(records, _until(context))]}
     heard = services.hooking().happenings
     made = heard.hear(services.hooking().read(records) if records else services.hooking().alarm(event))
     logger.info("heard", records=len(records), deliveries=made)
     return {"batchItemFailures": []}
 
 
-def _seconds(context: Any) -> float:
-    """Return how long chunks may be begun."""
-    return float(context.get_remaining_time_in_millis()) / 1000 - MARGIN
+def _until(context: Any) -> float:
+    """Return until when chunks may be begun, Unix seconds."""
+    left = float(context.get_remaining_time_in_millis()) / 1000
+    return services.deployment().clock.now() + left - MARGIN
 
 
-def _gather(records: Sequence[Mapping[str, Any]], seconds: float) -> list[str]:
+def _gather(records: Sequence[Mapping[str, Any]], until: float) -> list[str]:
     """Serve hints, those of a namespace and pace together; return the ids of the messages that failed.
 
-    Chunks for which there is no time are hinted at again.
+    Chunks for which there is no time are hinted at again: one moment ends all groups.
     """
     failures = []
     groups: Group = {}
@@ -59,7 +60,7 @@ def _gather(records: Sequence[Mapping[str, Any]], seconds: float) -> list[str]:
     for (namespace, pace), some in groups.items():
         places = [(job, n) for changes, _ in some for job, chunks in changes.places.items() for n in chunks]
         try:
-            gathered = services.hooking().gatherer.gather(namespace, places, pace, seconds=seconds)
+            gathered = services.hooking().gatherer.gather(namespace, places, pace, until=until)
             if gathered.left:
                 services.hooking().hints.gather(namespace, _by_job(gathered.left), pace)
         except Exception:  # reported, logged and delivered again

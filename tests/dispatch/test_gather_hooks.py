@@ -41,6 +41,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> HookWorld:
         alarm=lambda event: [happenings.alarm(event)],
     )
     monkeypatch.setattr(services, "hooking", lambda: parts)
+    monkeypatch.setattr(services, "deployment", lambda: SimpleNamespace(clock=made.clock))
     return made
 
 
@@ -245,11 +246,30 @@ def test_chunks_for_which_there_is_no_time_are_hinted_at_again(world: HookWorld,
     world.hook_hints.gathers.clear()
     event = {"Records": [message(HookChanges(ACCOUNT, dict.fromkeys(jobs, (0,)), pace.value).dumps(), 1)]}
     world.tap.delay = lambda: world.clock.sleep(1)
-    assert gather_hooks.handler(event, Context(gather_hooks.MARGIN)) == {"batchItemFailures": []}
+    assert gather_hooks.handler(event, Context(gather_hooks.MARGIN + 2)) == {"batchItemFailures": []}
     assert len(world.ids(endpoint)) == SLICE[pace]
     assert world.hook_hints.gathers == [GatherHint(ACCOUNT, dict.fromkeys(jobs[SLICE[pace] :], (0,)), pace)]
     world.gather()
     assert len(world.ids(endpoint)) == len(set(world.ids(endpoint))) == len(jobs)
+
+
+def test_one_moment_ends_all_hints_of_an_invocation(world: HookWorld) -> None:
+    endpoint, later = world.endpoint("message.sent"), world.endpoint("message.sent", batch=True)
+    jobs = [world.accept(1).id for _ in range(3 * SLICE[HookPace.NOW])]
+    world.settle()
+    world.hook_hints.gathers.clear()
+    paces = list(HookPace)
+    some = [HookChanges(ACCOUNT, dict.fromkeys(jobs, (0,)), pace.value) for pace in paces]
+    world.tap.delay = lambda: world.clock.sleep(2)
+    began = world.clock.now()
+    event = {"Records": [message(x.dumps(), n) for n, x in enumerate(some)]}
+    assert gather_hooks.handler(event, Context(60)) == {"batchItemFailures": []}
+    assert world.clock.now() - began < 60
+    assert [x.pace for x in world.hook_hints.gathers] == paces
+    assert world.hook_hints.gathers[1].places == dict.fromkeys(jobs, (0,)), "nothing of the second group was begun"
+    world.tap.delay = lambda: None
+    world.gather()
+    assert len(set(world.ids(endpoint))) == len(set(world.ids(later))) == len(jobs)
 
 
 @pytest.mark.promise(7)

@@ -112,6 +112,14 @@ GATHERING: Final = (
         f"{_HANDLER}::test_chunks_for_which_there_is_no_time_are_hinted_at_again[True]",
     ),
     Mutant(
+        "each account has the whole time of an invocation",
+        12,
+        "functions/dispatch/gather_hooks.py",
+        "gather(namespace, places, pace, until=until)",
+        "gather(namespace, places, pace, until=services.deployment().clock.now() + 35)",
+        f"{_HANDLER}::test_one_moment_ends_all_hints_of_an_invocation",
+    ),
+    Mutant(
         "a late note of one gatherer ends what another has begun",
         7,
         _STORE,

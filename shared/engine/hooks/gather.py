@@ -86,26 +86,25 @@ class Gatherer:
         self._clock = clock
         self._known: OrderedDict[str, Job] = OrderedDict()
 
-    def gather(self, namespace: str, places: Iterable[Place], pace: HookPace, *, seconds: Seconds = inf) -> Gathered:
+    def gather(self, namespace: str, places: Iterable[Place], pace: HookPace, *, until: Seconds = inf) -> Gathered:
         """Hand on what has changed of chunks.
 
         Args:
             namespace: whose jobs they are; others' are left out.
             places: the chunks, as (job, number).
             pace: for which endpoints.
-            seconds: after which no further chunks are begun.
+            until: Unix seconds after which no further chunks are begun.
 
         Raises:
             Retriable: a store fails. Nothing is lost: the hint is to be repeated.
         """
-        until = self._clock.now() + seconds
         endpoints = self._outbox.at_pace(namespace, pace)
         wanted = list(dict.fromkeys(places)) if endpoints else []
         jobs = self._jobs(namespace, {name for name, _ in wanted})
         mine = [place for place in wanted if place[0] in jobs]
         events = deliveries = 0
         for start in range(0, len(mine), SLICE[pace]):
-            if start and self._clock.now() > until:
+            if self._clock.now() > until:
                 return Gathered(events, deliveries, tuple(mine[start:]))
             found, stored = self._slice(endpoints, jobs, mine[start : start + SLICE[pace]], pace)
             events, deliveries = events + found, deliveries + stored
