@@ -465,4 +465,5 @@ def test_retry_after_is_seconds_or_a_date() -> None:
     assert retry_after({"Retry-After": formatdate(1_000, usegmt=True)}, 990) == 10.0
     assert retry_after({"Retry-After": formatdate(1_000, usegmt=True)}, 2_000) == 0.0
     assert retry_after({"Retry-After": "soon"}, 0) is None
+    assert retry_after({"Retry-After": f"Mon, 01 Jan {'9' * 20} 00:00:00 GMT"}, 0) is None
     assert retry_after({}, 0) is None

@@ -15,6 +15,8 @@ PREFIX: Final = "whsec_"
 FIELDS: Final = frozenset({"type", "timestamp", "data"})
 TOLERANCE: Final = 300
 """Seconds by which the clocks of both sides may differ."""
+MAX_DIGITS: Final = 11
+"""Of Unix seconds in this millennium: a number of thousands of digits is no time."""
 
 
 class WebhookEvent(TypedDict):
@@ -60,10 +62,11 @@ class Webhook:
         if not all(values):
             raise WebhookError("the request has no signature")
         name, at, signatures = values
-        if not (at.isascii() and at.isdigit()) or abs(self._now() - int(at)) > self._tolerance:
+        known = at.isascii() and at.isdigit() and len(at) <= MAX_DIGITS
+        if not known or abs(self._now() - int(at)) > self._tolerance:
             raise WebhookError("the request is too old, or the clocks differ")
-        raw = body.encode() if isinstance(body, str) else body
-        wanted = hmac.new(self._key, f"{name}.{at}.".encode() + raw, hashlib.sha256).digest()
+        raw = _bytes(body) if isinstance(body, str) else body
+        wanted = hmac.new(self._key, _bytes(f"{name}.{at}.") + raw, hashlib.sha256).digest()
         if not any(hmac.compare_digest(_signature(each), wanted) for each in signatures.split()):
             raise WebhookError("the signature is not of this endpoint's secret")
         try:
@@ -89,6 +92,11 @@ class Webhook:
         name = next(value for header, value in headers.items() if header.lower() == "webhook-id")
         at, data = found["timestamp"], found["data"]
         return [{"id": name, "type": found["type"], "timestamp": at, "data": data}]
+
+
+def _bytes(text: str) -> bytes:
+    """Return a text as UTF-8; what cannot be written so, such as half a surrogate pair, was not signed."""
+    return text.encode("utf-8", "replace")
 
 
 def _signature(text: str) -> bytes:
