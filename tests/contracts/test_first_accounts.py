@@ -142,3 +142,24 @@ def test_a_crash_at_any_call_leaves_one_account_after_the_next_try(
 def test_an_event_that_describes_nobody_is_refused(wrong: tuple[str, str, str, str]) -> None:
     with pytest.raises(ValueError, match=r"newcomer|account"):
         Newcomer(*wrong)
+
+
+@pytest.mark.parametrize("moved", [False, True], ids=["upgraded", "moved"])
+def test_operators_change_what_a_newcomer_has_made(
+    moto_dynamo: Any, tables: Tables, first: DynamoFirstAccounts, *, moved: bool
+) -> None:
+    accounts = Accounts(moto_dynamo, tables.records, FakeClock(), homes=tables.alone)
+    if moved:
+        accounts.move()
+    who, text = newcomer()
+    made = first.make(who)
+    accounts.set_region(made.account, "DE")
+    account = accounts.get(made.account)
+    assert account is not None
+    assert account.region == "DE"
+    assert accounts.expire_key(made.account, made.key, FakeClock().ms + 60_000) is not None
+    assert accounts.rotate_key(made.account, made.key, FakeClock().ms + 1_000) is not None
+    assert accounts.revoke_key(made.account, made.key)
+    assert accounts.find_by_key(text) is None
+    left = moto_dynamo.scan(TableName=tables.records)["Items"]
+    assert not [x for x in left if x["sk"]["S"] == "PROFILE"], "the old place has no part of what was never there"

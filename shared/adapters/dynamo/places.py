@@ -88,15 +88,21 @@ class Places:
             yield from (x for x in self._db.partition(self._records, pk, prefix) if _name(x) not in seen)
 
     def twins(self, actions: Iterable[Item]) -> list[Item]:
-        """Return the same writes for the old place, which the version before this one reads after a rollback."""
+        """Return the same writes for the old place, which the version before this one reads after a rollback.
+
+        What is not there is not changed there: functions that add accounts do not know the old place.
+        """
         if self.home == self._records:
             return []
-        return [
-            {kind: {**what, "TableName": self._records}}
+        both = [
+            (kind, {**what, "TableName": self._records})
             for action in actions
             for kind, what in action.items()
             if kind != "ConditionCheck" and what["TableName"] == self.home
         ]
+        changed = [what["Key"] for kind, what in both if kind != "Put" and "ConditionExpression" in what]
+        there = {_name(x) for x in self._db.batch_get(self._records, changed)}
+        return [{kind: what} for kind, what in both if what.get("Key") not in changed or _name(what["Key"]) in there]
 
 
 def _name(item: Mapping[str, Any]) -> tuple[str, str]:
