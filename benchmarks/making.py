@@ -127,6 +127,11 @@ class SomeStandings:
         del account, key, sender
         return Standing(key=True, sender=True)
 
+    def opened(self, account: str, channel: str) -> bool:
+        """Return that every channel is open."""
+        del account, channel
+        return True
+
 
 def events(count: int, people: int, each: int, now: int) -> list[DigestEvent]:
     """Return events for random people.

@@ -24,6 +24,8 @@ Account = Annotated[
     str, typer.Argument(metavar="ACCOUNT", help="The account's id (acc_…), or its name if only one has it.")
 ]
 
+Channels = Annotated[str, typer.Option("--channel", metavar="CHANNEL", help="One of sms, voice and whatsapp.")]
+
 MAX_REASON: Final = 100
 """Characters of why an account is suspended."""
 NO_SENDER: Final = "a sender is an address (news@example.com) or a domain (example.com)"
@@ -148,6 +150,8 @@ def list_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
                 "suspended": a.suspended,
                 "paused": a.paused,
                 "region": a.region or None,
+                "own": a.own,
+                "channels": sorted(a.channels),
             }
             for a in desk.accounts.list_accounts()
         ]
@@ -239,6 +243,48 @@ def set_region(
         say(f"phone numbers of {owner} without a country code are read as numbers of {wanted}")
     else:
         say(f"phone phone numbers of {owner} need their country code")
+
+
+@account_app.command("open")
+def open_channel(
+    ctx: typer.Context, account: Account, channel: Channels, stage: Stage = "", aws: Aws = False, json: Json = False
+) -> None:
+    """Let an account that a person made at the console send by a channel without senders, such as sms."""
+    wanted = _channel(channel)
+    with opened(ctx, stage, aws=aws) as desk:
+        owner = resolve(desk.accounts, account)
+        desk.accounts.open_channel(owner, wanted, by=desk.by)
+    emit_or_say({"account_id": owner, "channel": wanted, "open": True}, json=json, text=f"{owner} may send by {wanted}")
+
+
+@account_app.command("close")
+def close_channel(
+    ctx: typer.Context, account: Account, channel: Channels, stage: Stage = "", aws: Aws = False, json: Json = False
+) -> None:
+    """Undo `account open`. Accepted messages are still sent, unless you suspend the account."""
+    wanted = _channel(channel)
+    with opened(ctx, stage, aws=aws) as desk:
+        owner = resolve(desk.accounts, account)
+        desk.accounts.close_channel(owner, wanted, by=desk.by)
+        found = desk.accounts.get(owner)
+    still = found is not None and found.opens(wanted)
+    if json:
+        emit({"account_id": owner, "channel": wanted, "open": still})
+    elif still:
+        say(f"{owner} still sends by {wanted}: an operator made the account, and such accounts use every channel")
+    else:
+        say(f"within 30 seconds {owner} may no longer send by {wanted}; what is accepted is still sent")
+        say(f"to stop that, too:  posthaste account suspend {owner}")
+
+
+def _channel(text: str) -> str:
+    """Return a channel that can be opened; Misused if a text is none."""
+    from shared.domain.channels.lookup import CHANNELS  # noqa: PLC0415 - loads every channel
+
+    names = [c.name for c in CHANNELS.values() if not c.names_sender]
+    if text not in names:
+        raise Misused(f"a channel without senders is one of {', '.join(names)}")
+    return text
 
 
 @sender_app.command("add")

@@ -63,7 +63,9 @@ def opened_office(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Offi
     with opened(ctx, stage, aws=aws) as desk:
         clock = surroundings(ctx).clock
         store = DynamoNotifiers(desk.found.dynamo(clock), records=desk.found.table())
-        yield Office(store, NotifierDesk(store=store, settings=desk.found.settings(), clock=clock), desk)
+        settings = desk.found.settings()
+        made = NotifierDesk(store=store, senders=desk.accounts, settings=settings, clock=clock)
+        yield Office(store, made, desk)
 
 
 @app.command("create")

@@ -168,7 +168,7 @@ def build(deployment: Deployment) -> ApiServices:
         ),
         logins=Logins(deployment.dynamo, table, clock),
         campaigns=cache(lambda: _campaigns(deployment, control)),
-        notices=cache(lambda: _notices(deployment)),
+        notices=cache(lambda: _notices(deployment, senders)),
         digests=cache(lambda: _digests(deployment, senders)),
         mails=cache(lambda: _mails(deployment, senders, suppressions)),
         hooks=cache(lambda: _hooks(deployment)),
@@ -193,10 +193,10 @@ def _campaigns(deployment: Deployment, control: JobControl) -> "CampaignServices
     return build_campaigns(deployment, control)
 
 
-def _notices(deployment: Deployment) -> "NoticeServices":
+def _notices(deployment: Deployment, senders: Senders) -> "NoticeServices":
     from functions.api.notices.services import build as build_notices  # noqa: PLC0415
 
-    return build_notices(deployment)
+    return build_notices(deployment, senders)
 
 
 def _digests(deployment: Deployment, senders: Senders) -> "DigestServices":

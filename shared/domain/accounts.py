@@ -45,6 +45,10 @@ class Account:
     """An account. `created_at` in Unix milliseconds; `region`: country (ISO 3166) whose numbers need no country code.
 
     A suspended account reads, but sends nothing; one that is paused keeps what it is given until that ends.
+
+    Attributes:
+        own: a person made it for themselves, so its channels without senders are closed until an operator opens them.
+        channels: those that an operator has opened.
     """
 
     id: str
@@ -53,6 +57,12 @@ class Account:
     suspended: bool = False
     paused: bool = False
     region: str = ""
+    own: bool = False
+    channels: frozenset[str] = frozenset()
+
+    def opens(self, channel: str) -> bool:
+        """Tell whether it may send by a channel whose messages name no sender."""
+        return not self.own or channel in self.channels
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,8 @@ class Act(StrEnum):
     ACCOUNT_SUSPENDED = "account.suspended"
     ACCOUNT_UNSUSPENDED = "account.unsuspended"
     REGION_SET = "account.region_set"
+    CHANNEL_OPENED = "account.channel_opened"
+    CHANNEL_CLOSED = "account.channel_closed"
     KEY_CREATED = "key.created"
     KEY_EXPIRES = "key.expiry_changed"
     KEY_ROTATED = "key.rotated"

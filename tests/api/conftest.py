@@ -317,7 +317,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
     inbox_queue = FakeQueue(clock)
     notices = NoticeServices(
         notifiers=notifiers,
-        desk=NotifierDesk(store=notifiers, settings=world.settings, clock=clock),
+        desk=NotifierDesk(store=notifiers, senders=senders, settings=world.settings, clock=clock),
         updates=UpdateReader(log=DynamoUpdates(functions, records=records), clock=clock),
         programs=DynamoPrograms(functions, records=records),
         intake=NoticeDesk(

@@ -7,7 +7,12 @@ import pytest
 from cli.errors import Misused
 from cli.operating.keys import _expiry
 from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.homes import Homes
 from shared.domain.accounts import Scope, key_digest
+from shared.domain.ids import new_id
+from shared.domain.people import Newcomer
 from tests.cli.conftest import TABLE, everything_stored
 from tests.cli.fakes import NOW, FakeClock, Run
 
@@ -31,6 +36,8 @@ def test_a_new_account_has_its_senders_and_appears_in_the_list(run: Run) -> None
         "suspended": False,
         "paused": False,
         "region": None,
+        "own": False,
+        "channels": [],
     }
 
 
@@ -252,3 +259,24 @@ def test_names_of_others_do_not_steer_the_terminal(run: Run, folder: Path, clock
     assert "owned" in shown
     assert "\x1b" not in shown
     assert "\x07" not in shown
+
+
+def test_an_operator_opens_a_channel_to_a_persons_account_and_closes_it(run: Run, clock: FakeClock) -> None:
+    functions = Dynamo(boto3.client("dynamodb", region_name="us-east-1"), homes=Homes(TABLE, TABLE))
+    made = DynamoFirstAccounts(functions, clock).make(Newcomer(new_id(int(NOW * 1000)), "Eve", "user:eve", "0" * 64))
+    assert run("account", "open", "Eve", "--channel", "email").code == 2
+    opened = run("account", "open", "Eve", "--channel", "sms", "--json").json
+    assert opened == {"account_id": made.account, "channel": "sms", "open": True}
+    listed = run("account", "list", "--json").json
+    assert (listed["own"], listed["channels"]) == (True, ["sms"])
+    assert "posthaste account suspend" in run("account", "close", made.account, "--channel", "sms").out
+    assert run("account", "list", "--json").json["channels"] == []
+    kinds = [x["action"] for x in run("audit", made.account, "--json").lines]
+    assert {"account.channel_closed", "account.channel_opened"} <= set(kinds)
+
+
+def test_an_operators_account_needs_no_opening(run: Run, account: str) -> None:
+    closed = run("account", "close", account, "--channel", "voice")
+    assert "still sends by voice" in closed.out
+    assert run("account", "close", account, "--channel", "voice", "--json").json["open"] is True
+    assert run("account", "open", account, "--channel", "voice").out == f"{account} may send by voice\n"

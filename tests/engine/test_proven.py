@@ -33,6 +33,9 @@ class Room:
         del account
         return self.suspended_now
 
+    def opened(self, account: str, channel: str) -> bool:
+        return (account, channel) == (MINE, "sms")
+
     def check_sender(self, account: str, address_key: str) -> SenderCheck:
         return SenderCheck(self.suspended_now, address_key == "granted@example.com" and "#" not in account)
 

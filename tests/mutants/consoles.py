@@ -128,6 +128,22 @@ CONSOLES: Final = (
         "tests/contracts/test_first_accounts.py::test_two_at_once_make_one_account",
     ),
     Mutant(
+        "a person's own account sends texts",
+        9,
+        "shared/engine/intake/opened.py",
+        "return test or channel_of(channel).names_sender or of.opened(account, channel)",
+        "return True",
+        "tests/attacks/test_a_first_account_that_sends_texts.py::test_each_channel_without_senders_is_closed[sms]",
+    ),
+    Mutant(
+        "a first account is not marked as a person's own",
+        9,
+        FIRST,
+        '"created_at": n(made.at), **OWN}',
+        '"created_at": n(made.at)}',
+        "tests/attacks/test_a_first_account_that_sends_texts.py::test_what_starts_later_asks_again",
+    ),
+    Mutant(
         "the first key is shown for ever",
         9,
         "functions/console/pages/accounts/routes.py",

@@ -115,6 +115,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         answers={202: AcceptedBatch},
         problems=(
             "account_suspended",
+            "channel_not_open",
             "credential_not_found",
             "from_not_allowed",
             "no_valid_recipient",

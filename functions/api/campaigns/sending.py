@@ -200,8 +200,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         body=Send,
         answers={202: SentList},
         problems=(
-            *("not_found", "account_suspended", "credential_not_found", "upload_in_progress", "no_list"),
-            *("missing_columns", "list_expired", "too_many_lists", "from_missing", "from_not_allowed"),
+            *("not_found", "account_suspended", "channel_not_open", "credential_not_found", "upload_in_progress"),
+            *("no_list", "missing_columns", "list_expired", "too_many_lists", "from_missing", "from_not_allowed"),
             *("no_valid_recipient", "rate_too_high", "takes_too_long", "bounce_guard"),
         ),
         idempotent=True,

@@ -91,8 +91,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         body=TestMessage,
         answers={202: AcceptedBatch},
         problems=(
-            *("not_found", "account_suspended", "credential_not_found", "from_missing", "from_not_allowed"),
-            *("no_valid_recipient", "too_many_tests"),
+            *("not_found", "account_suspended", "channel_not_open", "credential_not_found", "from_missing"),
+            *("from_not_allowed", "no_valid_recipient", "too_many_tests"),
         ),
         body_required=True,
         idempotent=True,

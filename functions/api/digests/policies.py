@@ -141,7 +141,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         query=Nothing,
         body=DigestPolicyBody,
         answers={200: DigestPolicyView},
-        problems=("account_suspended", "credential_not_found", "from_not_allowed", "invalid_template", "no_route"),
+        problems=(
+            *("account_suspended", "channel_not_open", "credential_not_found", "from_not_allowed"),
+            *("invalid_template", "no_route"),
+        ),
         body_required=True,
         idempotent=True,
     ),

@@ -12,7 +12,7 @@ from shared.engine.notices.days import NotifierDays
 from shared.engine.notices.notifiers import NotifierDesk
 from shared.engine.notices.take import NoticeDesk
 from shared.engine.notices.updates import UpdateReader
-from shared.ports import Notices, Notifiers, Programs, WaitingNotices
+from shared.ports import Notices, Notifiers, Programs, Senders, WaitingNotices
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class NoticeServices:
     waiting: WaitingNotices
 
 
-def build(deployment: Deployment) -> NoticeServices:
-    """Build the services of a deployment."""
+def build(deployment: Deployment, senders: Senders) -> NoticeServices:
+    """Build the services of a deployment. `senders`: by which channels accounts may send."""
     notifiers = DynamoNotifiers(deployment.dynamo, records=deployment.records_table)
     log = DynamoUpdates(deployment.dynamo, records=deployment.records_table)
     return NoticeServices(
         notifiers=notifiers,
-        desk=NotifierDesk(store=notifiers, settings=deployment.settings, clock=deployment.clock),
+        desk=NotifierDesk(store=notifiers, senders=senders, settings=deployment.settings, clock=deployment.clock),
         notices=DynamoNotices(deployment.dynamo, records=deployment.records_table),
         waiting=DynamoWaiting(deployment.dynamo, records=deployment.records_table),
         updates=UpdateReader(log=log, clock=deployment.calendar),

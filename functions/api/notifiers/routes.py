@@ -131,7 +131,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         query=Nothing,
         body=NewNotifier,
         answers={201: NotifierLogin},
-        problems=("credential_not_found", "notifier_exists"),
+        problems=("channel_not_open", "credential_not_found", "notifier_exists"),
         body_required=True,
     ),
     Route(

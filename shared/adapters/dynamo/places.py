@@ -94,15 +94,20 @@ class Places:
         """
         if self.home == self._records:
             return []
-        both = [
-            (kind, {**what, "TableName": self._records})
-            for action in actions
-            for kind, what in action.items()
-            if kind != "ConditionCheck" and what["TableName"] == self.home
-        ]
-        changed = [what["Key"] for kind, what in both if kind != "Put" and "ConditionExpression" in what]
-        there = {_name(x) for x in self._db.batch_get(self._records, changed)}
-        return [{kind: what} for kind, what in both if what.get("Key") not in changed or _name(what["Key"]) in there]
+        both = list(self._copies(actions))
+        gone = self._gone([what["Key"] for _, what in both if "Key" in what and "ConditionExpression" in what])
+        return [{kind: what} for kind, what in both if "Key" not in what or _name(what["Key"]) not in gone]
+
+    def _copies(self, actions: Iterable[Item]) -> Iterator[tuple[str, Item]]:
+        """Yield each write of identities, by its kind, as one of the old place."""
+        for action in actions:
+            for kind, what in action.items():
+                if kind != "ConditionCheck" and what["TableName"] == self.home:
+                    yield kind, {**what, "TableName": self._records}
+
+    def _gone(self, wanted: Sequence[keys.Key]) -> set[tuple[str, str]]:
+        """Return which of some items are not in the old place."""
+        return {_name(key) for key in wanted} - {_name(x) for x in self._db.batch_get(self._records, wanted)}
 
 
 def _name(item: Mapping[str, Any]) -> tuple[str, str]:

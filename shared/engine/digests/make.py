@@ -28,6 +28,7 @@ from shared.domain.recipients.suppressions import reaches
 from shared.engine.digests.repeats import Repeats
 from shared.engine.intake.accept import Acceptor, BatchRequest, send_pointers
 from shared.engine.intake.numbers import MAX_INVALID
+from shared.engine.intake.opened import CODE, is_open
 from shared.ports import Clock, DigestJobs, DigestPolicies, Lanes, Records, Retriable, Standings, WindowKeeping, Windows
 
 MANY: Final = 200
@@ -179,6 +180,8 @@ class DigestMaker:
             standing = self._stores.standings.read(window.account, "", policy.sender.address)
             if not standing.sender:
                 raise DigestFault("from_not_allowed")
+        if not is_open(self._stores.standings, window.account, policy.channel, test=window.test):
+            raise DigestFault(CODE)
         default = "" if policy.route else self._settings.routing.get(policy.channel, "")
         return BatchRequest(
             account=window.account,

@@ -18,6 +18,7 @@ from shared.domain.notices.notifier import is_zone
 from shared.engine.intake import routes
 from shared.engine.intake.addresses import address_of, mailbox
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
+from shared.engine.intake.opened import check_open
 from shared.ports import Clock, Idempotency, Mismatch, Replay, Retriable, Senders
 from shared.ports.digests import DigestPolicies
 
@@ -147,6 +148,7 @@ class PolicyDesk:
     def _sender(self, draft: PolicyDraft, by: Channel) -> Mailbox | None:
         if self._senders.suspended(draft.account):
             raise Decline("account_suspended")
+        check_open(self._senders, draft.account, by.name, test=draft.test)
         if not by.names_sender:
             if draft.sender is not None:
                 raise invalid("from", f"{by.noun} comes from its credential's own sender.")

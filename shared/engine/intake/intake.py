@@ -27,6 +27,7 @@ from shared.engine.intake.addresses import MAX_RECIPIENTS, address_of, copies_of
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.engine.intake.message import Draft, check_mail, check_subject, check_variants, message_of, sender_in
 from shared.engine.intake.numbers import numbers_of, short_content
+from shared.engine.intake.opened import check_open
 from shared.engine.intake.posted import PostedBy
 from shared.engine.intake.request import SendRequest
 from shared.ports import Clock, Senders, SuppressionList
@@ -130,6 +131,7 @@ class Intake:
         content = short_content(asked, by)
         not_before = routes.begin_at(asked.scheduled_at, self._clock.now())
         self._check_active(asked.account)
+        check_open(self._senders, asked.account, asked.channel, test=asked.test)
         route = routes.route_of(asked, asked.channel, self._settings)
         texts = entries("to", asked.to, MAX_RECIPIENTS, "too_many_recipients")
         found, duplicates = numbers_of(texts, by, asked.region)
@@ -201,6 +203,7 @@ class Intake:
             if campaign.credential not in mine:
                 raise Decline("credential_not_found")
         self._check_active(campaign.account)
+        check_open(self._senders, campaign.account, campaign.channel, test=campaign.test)
         if channel_of(campaign.channel).names_sender:
             if campaign.message.sender is None:
                 raise Decline("from_missing")

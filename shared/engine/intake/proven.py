@@ -94,6 +94,10 @@ class ProvenSenders:
         """Return whether an operator has suspended an account."""
         return self._granted.suspended(account)
 
+    def opened(self, account: str, channel: str) -> bool:
+        """Return whether an account may send by a channel whose messages name no sender; a proven domain opens none."""
+        return self._granted.opened(account, channel)
+
     def check_sender(self, account: str, address_key: str) -> SenderCheck:
         """Return whether an account may send now, and from an address.
 
@@ -131,6 +135,10 @@ class ProvenStandings:
     def __init__(self, *, granted: Standings, proofs: Proofs) -> None:
         self._granted = granted
         self._proofs = proofs
+
+    def opened(self, account: str, channel: str) -> bool:
+        """Return whether an account may send by a channel whose messages name no sender."""
+        return self._granted.opened(account, channel)
 
     def read(self, account: str, key: str, sender: str) -> Standing:
         """Return whether a key and a sender are still there.

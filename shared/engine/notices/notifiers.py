@@ -21,6 +21,7 @@ from shared.domain.notices.notifier import (
 )
 from shared.domain.recipients.phones import PhoneReader
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
+from shared.engine.intake.opened import Opened, check_open
 from shared.ports import Clock, Notifiers, Retriable, WaitingNotices
 
 TRIES: Final = 5
@@ -62,12 +63,14 @@ class NotifierDesk:
 
     Args:
         store: where notifiers are.
+        senders: by which channels accounts may send. A notice goes by each of them.
         settings: the deployment's credentials.
         clock: the time.
     """
 
-    def __init__(self, *, store: Notifiers, settings: Settings, clock: Clock) -> None:
+    def __init__(self, *, store: Notifiers, senders: Opened, settings: Settings, clock: Clock) -> None:
         self._store = store
+        self._senders = senders
         self._settings = settings
         self._clock = clock
 
@@ -84,6 +87,8 @@ class NotifierDesk:
         """
         if not is_name(name):
             raise invalid("name", "A name has 1 to 63 lower-case letters, digits and hyphens, none at its ends.")
+        for channel in CHANNELS:
+            check_open(self._senders, account, channel, test=test)
         if draft.timezone is None:
             raise invalid("timezone", "A notifier needs a time zone, such as Australia/Sydney.")
         now = self._now()

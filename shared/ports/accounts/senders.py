@@ -22,6 +22,17 @@ class Senders(Protocol):
         """Return whether an operator has suspended an account."""
         ...
 
+    def opened(self, account: str, channel: str) -> bool:
+        """Return whether an account may send by a channel whose messages name no sender.
+
+        Accounts that people made for themselves may not until an operator opens the channel.
+
+        Args:
+            account: the account's id, or the namespace of its team or test keys.
+            channel: its name.
+        """
+        ...
+
 
 class SuppressionList(Protocol):
     """Who is not to be sent to."""

@@ -20,3 +20,7 @@ class Standings(Protocol):
             sender: an address, empty for none.
         """
         ...
+
+    def opened(self, account: str, channel: str) -> bool:
+        """Return whether an account may send by a channel whose messages name no sender, as `Senders.opened`."""
+        ...

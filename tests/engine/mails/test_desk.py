@@ -41,6 +41,10 @@ class Rules:
         del account
         return self.suspended_now
 
+    def opened(self, account: str, channel: str) -> bool:
+        del account, channel
+        return True
+
     def check(self, namespace: str, address_keys: Iterable[str], *, reach: Any = None) -> set[str]:
         del namespace, reach
         return self.unwanted & set(address_keys)

@@ -21,6 +21,8 @@ SAID: Final[Mapping[Act, str]] = {
     Act.ACCOUNT_SUSPENDED: "the account was suspended",
     Act.ACCOUNT_UNSUSPENDED: "the account may send again",
     Act.REGION_SET: "the country of the account's numbers was set",
+    Act.CHANNEL_OPENED: "an operator let the account send by a channel",
+    Act.CHANNEL_CLOSED: "an operator closed a channel to the account",
     Act.KEY_CREATED: "an API key was made",
     Act.KEY_EXPIRES: "an API key got another end",
     Act.KEY_ROTATED: "an API key got a successor",

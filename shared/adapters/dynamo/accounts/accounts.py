@@ -12,8 +12,9 @@ from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.api_keys import CACHE, MAX_CACHED, ApiKeys, UnknownAccount
 from shared.adapters.dynamo.accounts.buckets import BURST, RATE, Buckets
 from shared.adapters.dynamo.accounts.moving import Mover
+from shared.adapters.dynamo.accounts.profiles import account_of
 from shared.adapters.dynamo.client import Item
-from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import Account, SenderCheck, new_account_id, sender_of
@@ -57,6 +58,7 @@ class Accounts(ApiKeys):
             self._db, table, clock, rate=rate / TEST_SHARE, burst=max(1, burst // TEST_SHARE), key=_test_bucket
         )
         self._senders: dict[tuple[str, str], tuple[float, SenderCheck]] = {}
+        self._opened: dict[tuple[str, str], tuple[float, bool]] = {}
 
     # Accounts
 
@@ -84,14 +86,14 @@ class Accounts(ApiKeys):
     def get(self, account: str) -> Account | None:
         """Return an account, consistent; None if there is none."""
         found, controls = self._places.find([keys.account(account)], [keys.account_control(account)])
-        return _account(account, found[0], *controls) if found else None
+        return account_of(account, found[0], *controls) if found else None
 
     def list_accounts(self) -> list[Account]:
         """Return all accounts by id: for operators."""
         found = sorted(self._places.walk(keys.accounts("")["pk"]["S"]), key=lambda x: str(x["sk"]["S"]))
         controls = self._db.batch_get(self._table, [keys.account_control(x["sk"]["S"]) for x in found])
         held = {x["pk"]["S"]: x for x in controls}
-        return [_account(x["sk"]["S"], x, held.get(keys.account_pk(x["sk"]["S"]), {})) for x in found]
+        return [account_of(x["sk"]["S"], x, held.get(keys.account_pk(x["sk"]["S"]), {})) for x in found]
 
     def set_region(self, account: str, region: str, *, by: str = SYSTEM) -> None:
         """Set the country of telephone numbers without a country code.
@@ -113,6 +115,45 @@ class Accounts(ApiKeys):
         }
         both = keys.account(account), keys.accounts(account)
         event = audited(account, self._now(), account, Act.REGION_SET, by, {"region": region})
+        if not self._together([{"Update": {**there, "Key": key}} for key in both], event):
+            raise UnknownAccount(account)
+
+    def open_channel(self, account: str, channel: str, *, by: str = SYSTEM) -> None:
+        """Let an account that a person made for themselves send by a channel whose messages name no sender.
+
+        Args:
+            account: the account's id.
+            channel: its name.
+            by: the actor, for the audit log.
+
+        Raises:
+            UnknownAccount: there is no such account.
+        """
+        self._change_channel("ADD", account, channel, Act.CHANNEL_OPENED, by)
+
+    def close_channel(self, account: str, channel: str, *, by: str = SYSTEM) -> None:
+        """Undo `open_channel`. Processes use the channel for up to CACHE seconds more, and accepted jobs go on.
+
+        Args:
+            account: the account's id.
+            channel: its name.
+            by: the actor, for the audit log.
+
+        Raises:
+            UnknownAccount: there is no such account.
+        """
+        self._opened.clear()
+        self._change_channel("DELETE", account, channel, Act.CHANNEL_CLOSED, by)
+
+    def _change_channel(self, verb: str, account: str, channel: str, act: Act, by: str) -> None:
+        there: Item = {
+            "TableName": self._home,
+            "UpdateExpression": f"{verb} channels :channel",
+            "ConditionExpression": "attribute_exists(pk)",
+            "ExpressionAttributeValues": {":channel": {"SS": [channel]}},
+        }
+        both = keys.account(account), keys.accounts(account)
+        event = audited(account, self._now(), account, act, by, {"channel": channel})
         if not self._together([{"Update": {**there, "Key": key}} for key in both], event):
             raise UnknownAccount(account)
 
@@ -230,6 +271,17 @@ class Accounts(ApiKeys):
         """Tell whether an operator has suspended the account."""
         return "suspended" in (self._db.get(self._table, keys.account_control(account)) or {})
 
+    def opened(self, account: str, channel: str) -> bool:
+        """Tell whether the account may send by a channel whose messages name no sender; a yes is remembered."""
+        name = (account, channel)
+        if self._recall(self._opened, name) is not None:
+            return True
+        found, _ = self._places.find([keys.account(account)], consistent=False)
+        opens = all(account_of(account, x).opens(channel) for x in found)
+        if opens:
+            self._remember(self._opened, name, opens)
+        return opens
+
     # Requests
 
     def take(self, account: str, *, test: bool = False) -> float | None:
@@ -265,15 +317,3 @@ def _test_bucket(account: str) -> keys.Key:
 def _domain(sender: str) -> dict[str, str | int]:
     """Return what the audit log tells of a sender: of an address only its domain, beside its hash."""
     return {"domain": sender.rpartition("@")[2]}
-
-
-def _account(account: str, profile: Item, control: Item | None = None) -> Account:
-    """Read an account from its profile, or its entry in the list, and its control item."""
-    return Account(
-        account,
-        text(profile, "name"),
-        number(profile, "created_at"),
-        suspended="suspended" in (control or {}),
-        paused="paused" in (control or {}),
-        region=text(profile, "region"),
-    )

@@ -9,6 +9,7 @@ from typing import Final
 
 from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.accounts.api_keys import key_fields
+from shared.adapters.dynamo.accounts.profiles import OWN
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.domain.accounts import ALL_SCOPES, ApiKey, id_of_key, new_account_id
@@ -62,7 +63,7 @@ class DynamoFirstAccounts:
 
     def _actions(self, newcomer: Newcomer, made: FirstAccount) -> list[Item]:
         account, digest = made.account, newcomer.digest
-        entry = {"name": s(newcomer.name), "created_at": n(made.at)}
+        entry = {"name": s(newcomer.name), "created_at": n(made.at), **OWN}
         key = ApiKey(made.key, account, test=False, scopes=ALL_SCOPES, name=NAME, created_at=made.at)
         fields = key_fields(key)
         events = (

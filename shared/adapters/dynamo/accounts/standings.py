@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.accounts.profiles import account_of
 from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.places import Places
 from shared.domain.accounts import Standing, sender_of
@@ -30,6 +31,11 @@ class DynamoStandings:
         found, _ = self._places.find(wanted)
         allowed = any(x["sk"]["S"].startswith(keys.SENDER_PREFIX) for x in found)
         return Standing(key=not key or self._lives(account, key, found), sender=allowed or not sender)
+
+    def opened(self, account: str, channel: str) -> bool:
+        """Return whether an account may send by a channel whose messages name no sender; see the port."""
+        found, _ = self._places.find([keys.account(account)])
+        return all(account_of(account, x).opens(channel) for x in found)
 
     def _lives(self, account: str, key: str, found: Iterable[Item]) -> bool:
         """Tell whether a key is there, or one that replaced it, or that one's, by the items found of it."""
