@@ -19,7 +19,10 @@ from typing import Any, Final
 
 
 class PosthasteError(Exception):
-    """Anything that this package raises about a call or a webhook."""
+    """Anything that this package raises about a call or a webhook. It can be copied and pickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
 
 
 class ConnectionFailedError(PosthasteError):
@@ -96,6 +99,13 @@ class RateLimitedError(ApiError):
 
 class ServerError(ApiError):
     """The server failed."""
+
+
+def _restored(kind: type[PosthasteError], args: tuple[Any, ...], state: Mapping[str, Any]) -> PosthasteError:
+    """Return an error as it was pickled or copied; its constructor, which takes something else, is not called."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 BY_CODE: Final[Mapping[str, type[ApiError]]] = {
