@@ -5,7 +5,7 @@ Exit codes: 0 done; 1 the operation failed; 2 usage; 3 not found; 4 not authoris
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
 import typer
@@ -41,6 +41,7 @@ from cli.parts import missing_part
 from cli.relay.command import relay
 from cli.senders import identities
 from cli.sending import batches, campaigns, templates
+from shared.contracts.faults import ANYTHING_ELSE, fault
 
 EXIT_CODES: Final = (
     "Exit codes: 0 done, 1 the operation failed, 2 usage, 3 not found, 4 not authorised, 5 cannot reach, "
@@ -102,9 +103,25 @@ def _usage(error: typer.TyperException) -> int:
         return ExitCode.MISUSED
     if message.startswith("Got unexpected extra argument"):
         message = "Too many arguments"
+    if (cause := error.__cause__) is not None and hasattr(cause, "errors"):
+        message = _wrong_value(message, cause.errors()[0])
     where = context.command_path if context else "posthaste"
     tell(f"error: {clean(message.rstrip('.'))}; see `{where} --help`")
     return error.exit_code
+
+
+def _wrong_value(message: str, error: Mapping[str, Any]) -> str:
+    """Return a sentence about the value of an option or an argument, without the sentences of pydantic.
+
+    Args:
+        message: the framework's own, `Invalid value for '--rate': …`.
+        error: the first of pydantic's errors about the value.
+    """
+    name = message.removeprefix("Invalid value for ").partition(":")[0].strip("'")
+    if text := fault(error):
+        return f"{name} {text}, not {error['input']!r}"
+    own = (error.get("ctx") or {}).get("error")
+    return f"{name}: {own}" if own else f"{name} {ANYTHING_ELSE}"
 
 
 app = typer.Typer(

@@ -7,8 +7,8 @@ SENTENCES: Final[Mapping[str, str]] = {
     "missing": "is required",
     "extra_forbidden": "is unknown here",
     "string_type": "must be a string",
-    "string_too_short": "must have at least {min_length} characters",
-    "string_too_long": "must have at most {max_length} characters",
+    "string_too_short": "must have {min_length} or more characters",
+    "string_too_long": "must have {max_length} or fewer characters",
     "int_type": "must be a whole number",
     "int_parsing": "must be a whole number",
     "int_from_float": "must be a whole number",
@@ -89,7 +89,12 @@ def fault(error: Mapping[str, Any]) -> str:
     """
     if error["type"] in OWN:
         return ""
-    figures = {name: f"{x:g}" if isinstance(x, float) else x for name, x in (error.get("ctx") or {}).items()}
+    figures = {name: _plain(x) for name, x in (error.get("ctx") or {}).items()}
     if "pattern" in figures:
         return PATTERNS.get(str(figures["pattern"]), ANYTHING_ELSE)
     return SENTENCES.get(error["type"], ANYTHING_ELSE).format(**figures)
+
+
+def _plain(figure: object) -> object:
+    """Return a limit as people write it: 1000000, not 1e+06 or 1000000.0."""
+    return int(figure) if isinstance(figure, float) and figure.is_integer() else figure

@@ -1,10 +1,12 @@
 """Every command in its wrong uses: nothing set, no argument, an unknown option, an id that there is not."""
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
+import typer
 
+from cli.main import app
 from tests.cli import printed
 from tests.cli.fakes import FakeApi, Run, problem
 from tests.cli.test_defaults import COMMANDS, ELSEWHERE
@@ -25,6 +27,18 @@ WITH_ID: Final = (
     ("message",),
 )
 ID: Final = "0123456789abcdefghijklmnop"
+NO_VALUES: Final = ("zz!", "-1")
+"""What no number from 0, no choice, no day and no id is."""
+LIBRARIES: Final = ("Input should", "Value error", "unable to parse", "String should", "pydantic")
+"""How sentences of libraries begin, which are for programmers."""
+
+
+def parameters_of(command: tuple[str, ...]) -> list[Any]:
+    """Return what a command takes: arguments, and options."""
+    found: Any = typer.main.get_command(app)
+    for word in command:
+        found = found.commands[word]
+    return list(found.params)
 
 
 @pytest.mark.parametrize("command", [x for x in ALL if x not in STARTS], ids=" ".join)
@@ -41,6 +55,34 @@ def test_an_unknown_option_is_named_with_the_help_to_read(run: Run, command: tup
     where = " ".join(("posthaste", *command))
     assert (done.code, done.out) == (2, "")
     assert done.err == f"error: No such option: --zzzz; see `{where} --help`\n"
+
+
+@pytest.mark.parametrize("command", [x for x in ALL if x not in STARTS], ids=" ".join)
+def test_a_wrong_value_has_no_sentence_of_a_library(run: Run, command: tuple[str, ...]) -> None:
+    takes = parameters_of(command)
+    arguments = [x for x in takes if x.param_type_name == "argument" and x.required]
+    options = [x.opts[0] for x in takes if x.param_type_name == "option" and not x.is_flag]
+    for value in NO_VALUES:
+        for option in ((), *((name, value) for name in options)):
+            done = run(*command, *option, "--", *(value for _ in arguments))
+            assert not [x for x in LIBRARIES if x in done.err], done.err
+            assert "unexpected" not in done.err, done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("campaign", "run", "list.csv", "--rate", "-1"), "--rate must be at least 0, not '-1'"),
+        (("rate", "set", "one", "abc"), "RATE must be a number, not 'abc'"),
+        (("campaign", "logs", ID, "--state", "gone"), "--state: 'gone' is not one of 'queued', 'sending', 'sent', "),
+        (("campaign", "preview", ID, "--row", "x"), "--row must be a whole number, not 'x'"),
+    ],
+    ids=lambda x: " ".join(x) if isinstance(x, tuple) else "",
+)
+def test_a_wrong_value_is_named_with_what_is_right(run: Run, words: tuple[str, ...], said: str) -> None:
+    done = run(*words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"error: {said}")
 
 
 @pytest.mark.parametrize("command", WITH_ID, ids=" ".join)

@@ -17,5 +17,5 @@ def address_of(call: Call[Any, Any]) -> str:
         return found[1]
     parsed = addresses.parse(text)
     if isinstance(parsed, addresses.Invalid):
-        raise invalid("address", f"Not an address: {parsed.reason}.")
+        raise invalid("address", parsed.reason)
     return parsed.key
