@@ -15,6 +15,7 @@ from functions.api.error_page import WEBHOOK_CODES
 from functions.api.hooks.page import MODELS, webhooks
 from functions.api.operations import ROUTES
 from functions.api.samples.document import add_samples
+from functions.api.tags import TAGS
 from shared.contracts import WEBHOOK_PATH
 from shared.web.problems import CODES, ProblemDetails
 from shared.web.routing import AnyRoute, Form, Nothing, Page, Public, Scheme, parameters
@@ -86,6 +87,7 @@ def generate() -> Schema:
         },
         "servers": [{"url": "./", "description": "The deployment that this document is from."}],
         "security": [{"key": []}],
+        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": paths,
         "webhooks": webhooks(refs),
         "components": {
@@ -93,7 +95,8 @@ def generate() -> Schema:
                 "key": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "An API key: `ph_live_…`, or `ph_test_…`, whose messages never reach a provider.",
+                    "description": "An API key: `ph_live_…`, `ph_team_…`, which sends only to the account's guests, or "
+                    "`ph_test_…`, whose messages never reach a provider.",
                 },
                 "notifier": {
                     "type": "http",

@@ -34,6 +34,12 @@ def test_every_route_is_in_the_document() -> None:
     assert len(set(names)) == len(names)
 
 
+def test_every_part_of_the_api_is_described() -> None:
+    described = {tag["name"]: tag["description"] for tag in DOCUMENT["tags"]}
+    assert set(described) == {name for *_, operation in OPERATIONS for name in operation["tags"]}
+    assert all(text.endswith(".") for text in described.values())
+
+
 @pytest.mark.parametrize("method, path, operation", OPERATIONS, ids=[f"{m} {p}" for m, p, _ in OPERATIONS])  # noqa: PT006
 def test_an_operation_says_how_it_may_fail(method: str, path: str, operation: Any) -> None:
     if operation["tags"] == ["Webhooks"]:
