@@ -83,7 +83,7 @@ class Lister:
         else:
             show_problems(found)
         if found.get("state") == "failed":
-            raise Failed(f"the list cannot be used: {found.get('detail')} ({found.get('code')})")
+            raise Failed(f"the list cannot be used: {found.get('detail')}\ncode: {found.get('code')}")
         if missing := found.get("missing"):
             raise Failed(
                 f"the list lacks columns that the template names: {', '.join(map(str, missing))}\n"

@@ -12,6 +12,7 @@ from cli.deployment import Aws, Stage
 from cli.errors import Misused, NotFound
 from cli.operating.accounts import Desk, opened, reason_of, resolve
 from cli.output import Json, counted, emit_all, moment, say, surroundings, table, tell
+from cli.sending.words import left_of, state_words
 from shared.contracts import TEST_CREDENTIAL
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import DIGEST, Job, StopReason
@@ -103,7 +104,8 @@ def list_jobs(
     if json:
         emit_all(rows)
     else:
-        table(COLUMNS, rows, empty=f"no such jobs ({desk.where})")
+        shown = [{**row, "state": _words(job)} for row, job in zip(rows, found, strict=True)]
+        table(COLUMNS, shown, empty=f"no such jobs ({desk.where})")
     if more:
         tell(f"there are more than {limit:,}: --limit N shows N")
 
@@ -133,6 +135,11 @@ def _all_of(work: Work, owner: str, wanted: Callable[[Job], bool]) -> Iterator[l
 def _sent_from(job: Job, sender: str) -> bool:
     address = job.sender.lower()
     return sender in ("", address, address.rpartition("@")[2])
+
+
+def _words(job: Job) -> str:
+    scheduled = job.state is JobState.READY and bool(job.not_before)
+    return state_words(job.state.value, left_of(job.counts), scheduled=scheduled)
 
 
 def _row(job: Job) -> dict[str, Any]:
@@ -184,7 +191,7 @@ def _what(job: Job | None, *, changed: bool) -> str:
         return "there is none"
     if job.owned:
         return "not changed, it ends by itself: pause the account or the credential instead"
-    return "stopped" if changed else f"not changed, it is {job.state.value}"
+    return "stopped" if changed else f"not changed, it is {_words(job)}"
 
 
 def stop_of_key(work: Work, owner: str, key_id: str, clock: Clock, tell_of: Callable[[Job], None]) -> int:

@@ -193,7 +193,8 @@ def send(
     api = connect(ctx)
     found = api.get(_path(campaign))
     if not found.get("upload_id"):
-        raise Failed("the campaign has no list to send\nupload one with `posthaste campaign run`", problem="no_list")
+        advice = "upload one with `posthaste campaign run`"
+        raise Failed(f"the campaign has no list to send\n{advice}\ncode: no_list", problem="no_list")
     place = _path(campaign, path_of("uploads", str(found["upload_id"])))
     amount = recipients_of(api.get(place, {"limit": "1"}))
     if not agreed(question(amount, found, api.place, at), yes=yes):

@@ -101,6 +101,18 @@ def test_open_jobs_are_listed_by_account_key_sender_and_state(deployed: Deployed
     assert run("job", "list", "--status", "LOGGED").code == 2
 
 
+def test_people_read_states_in_words(deployed: Deployed, run: Run) -> None:
+    deployed.store()
+    deployed.store(state=JobState.SENDING, not_before=0)
+    ended = deployed.store(state=JobState.LOGGED)
+    deployed.stores.records.change(replace(ended, state=JobState.SENT), Change.LOG, 5)
+    shown = run("job", "list", "--account", "News")
+    assert shown.code == 0, shown.err
+    left = ended.counts["queued"]
+    for line, words in zip(shown.out.splitlines()[1:], (f"stopped ({left} left)", "sending", "scheduled"), strict=True):
+        assert f"  {words}  " in line
+
+
 def test_jobs_are_stopped_by_id_with_actor_and_reason_in_the_audit_log(deployed: Deployed, run: Run) -> None:
     jobs = [deployed.store(), deployed.store(state=JobState.SENDING)]
     left = deployed.store()
