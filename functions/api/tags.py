@@ -7,7 +7,7 @@ TAGS: Final[Mapping[str, str]] = {
     "Batches": "One message to up to 5,000 recipients in one call, through the credentials of a route.",
     "Campaigns": "One message with placeholders, an uploaded list of any size, and one credential at your own rate.",
     "Templates": "Messages that are kept for many campaigns, with all their versions.",
-    "Jobs": "What a call or a campaign has made: its figures, its messages, stop, resume, retry and export.",
+    "Jobs": "Each call and each list makes a job: figures, messages, stop, resume, retry and export.",
     "Schedules": "Jobs that wait for their time.",
     "Events": "Events that collect in windows. When a window closes, people get a digest.",
     "Digest policies": "For which events people get digests, how often, and how a digest looks.",
