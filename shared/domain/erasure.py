@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from shared.domain.content.content import Content
-from shared.domain.content.personal import PERSONAL, uncopied_values
+from shared.domain.content.personal import PERSONAL, uncopied_values, without_copies
 from shared.domain.digests.events import DigestEvent
 from shared.domain.exports import COLUMNS
 from shared.domain.jobs.chunks import Recipient
@@ -114,10 +114,4 @@ def uncopied(content: Content, keys: Iterable[str]) -> Content:
         inside = _mention(*gone)
         html, text = (tuple(inside.sub(ERASED, line) for line in column) for column in (lines.html, lines.text))
         lines = replace(lines, html=html, text=text)
-    return replace(
-        content,
-        digest=lines,
-        beside=tuple(m for m in content.beside if m.address.lower() not in gone),
-        cc=tuple(m for m in content.cc if m.address.lower() not in gone),
-        bcc=tuple(m for m in content.bcc if m.address.lower() not in gone),
-    )
+    return replace(without_copies(content, gone), digest=lines)

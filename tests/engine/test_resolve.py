@@ -1,7 +1,10 @@
 """What became of messages of unknown fate is found out where a provider can tell, and only then are they sent again."""
 
+from dataclasses import replace
+
 import pytest
 
+from shared.domain.content.content import Mailbox
 from shared.domain.jobs.job import Policy
 from shared.domain.jobs.look_ups import LOOKS, due, next_look
 from shared.domain.jobs.outcomes import Unknown
@@ -10,7 +13,7 @@ from shared.engine.outcome.resolve import Resolved
 from shared.ports import Retriable
 from tests.fakes.faults import Crash, When
 from tests.fakes.provider import FakeProvider, ResendingProvider, ResolvingProvider, Swallowed
-from tests.fakes.world import ACCOUNT, World, credential
+from tests.fakes.world import ACCOUNT, CONTENT, World, credential
 
 U, S = Cell.UNKNOWN, Cell.SENT
 
@@ -200,6 +203,21 @@ def test_a_newly_suppressed_recipient_is_not_asked_about_when_asking_sends(
     wait(there, 200)
     assert there.states(job) == [U if resends else S, U, S, S]
     assert len(there.oracle.calls) == 4
+
+
+@pytest.mark.promise(11)
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_message_with_a_copy_to_a_suppressed_person_is_not_asked_about_when_asking_sends(
+    resending: World, *, gone: bool
+) -> None:
+    resending.providers["one"].answer = Unknown("timeout")
+    job = resending.accept(1, content=replace(CONTENT, cc=(Mailbox("r7@example.com"),))).id
+    resending.send("one")
+    resending.providers["one"].answer = None
+    if gone:
+        resending.records.suppress(ACCOUNT, "r7@example.com", "complained", resending.clock.ms)
+    wait(resending, 200)
+    assert resending.states(job) == [U if gone else S]
 
 
 def test_an_absent_message_without_attempts_left_has_failed(world: World) -> None:

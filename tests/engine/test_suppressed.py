@@ -1,7 +1,10 @@
 """What was suppressed after acceptance is not sent to: looked at again when a lease begins (L2)."""
 
+from dataclasses import replace
+
 import pytest
 
+from shared.domain.content.content import Mailbox
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import Rejected
@@ -14,7 +17,7 @@ from shared.engine.suppression import suppressed
 from shared.engine.suppression.suppressed import SLACK_MS, Suppressed
 from shared.ports import Recent, Retriable
 from tests.fakes.faults import Crash, When
-from tests.fakes.world import ACCOUNT, World, credential
+from tests.fakes.world import ACCOUNT, CONTENT, World, credential
 
 DOWN = Rejected("down", permanent=False)
 
@@ -135,6 +138,43 @@ def test_nothing_is_read_while_nothing_was_suppressed_since_acceptance(world: Wo
     assert looks(world) == ["records.suppressed_since"] * 2  # one a chunk
 
 
+def test_a_copy_is_left_out_with_no_more_reads_than_a_recipient(world: World) -> None:
+    copied = replace(CONTENT, cc=(Mailbox("R7@Example.com", "R7"), Mailbox("r8@example.com")))
+    world.accept(1, content=copied)
+    world.settle()
+    assert looks(world) == []
+    world.accept(1, content=copied)
+    suppress(world, 9)
+    world.settle()
+    assert looks(world) == ["records.suppressed_since"]
+    world.tap.calls.clear()
+    world.accept(1, content=copied)
+    suppress(world, 7)
+    world.settle()
+    assert looks(world) == ["records.suppressed_since", "records.suppressed"]
+    said = [c.cc for p in world.providers.values() for c in p.said]
+    assert sorted(map(len, said)) == [1, 2, 2]
+    assert [box.address for box in min(said, key=len)] == ["r8@example.com"]
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("test", [True, False])
+def test_copies_heed_the_suppressions_of_their_job_s_kind_of_key_alone(world: World, test: bool) -> None:  # noqa: FBT001
+    world.accept(1, test=test, content=replace(CONTENT, cc=tuple(Mailbox(f"r{i}@example.com") for i in (7, 8))))
+    suppress(world, 7, account=namespace(ACCOUNT, test=test))
+    suppress(world, 8, account=namespace(ACCOUNT, test=not test))
+    world.settle()
+    assert [[box.address for box in c.cc] for p in world.providers.values() for c in p.said] == [["r8@example.com"]]
+
+
+def test_a_copy_that_was_allowed_again_gets_its_message(world: World) -> None:
+    world.accept(1, content=replace(CONTENT, bcc=(Mailbox("r7@example.com"),)))
+    suppress(world, 7)
+    world.records.allow(ACCOUNT, "r7@example.com")
+    world.settle()
+    assert [len(c.bcc) for p in world.providers.values() for c in p.said] == [1]
+
+
 @pytest.mark.parametrize("page", [4000, 2, 1])
 @pytest.mark.parametrize("most", [20_000, 3])
 def test_many_are_found_all_the_same(monkeypatch: pytest.MonkeyPatch, page: int, most: int) -> None:
@@ -167,7 +207,7 @@ def test_only_what_is_new_is_read_again(world: World, monkeypatch: pytest.Monkey
     look = Suppressed(world.records, world.clock)
     suppress(world, 0)
     for _ in range(3):
-        assert look.among(job, chunk, [0, 1], {Reach.ALL: world.clock.ms}) == {0: "suppressed"}
+        assert look.among(job, chunk, [0, 1], {Reach.ALL: world.clock.ms}).codes == {0: "suppressed"}
         world.clock.advance(600)
     began = job.created_at
     assert asked == [began - SLACK_MS, began - SLACK_MS, began + 600_000 - SLACK_MS]
@@ -184,7 +224,7 @@ def test_of_the_jobs_known_the_oldest_is_forgotten(world: World, monkeypatch: py
         assert chunk is not None
         chunks.append((job, chunk))
     for job, chunk in [*chunks, *chunks]:
-        assert look.among(job, chunk, [0], {Reach.ALL: world.clock.ms}) == {0: "suppressed"}
+        assert look.among(job, chunk, [0], {Reach.ALL: world.clock.ms}).codes == {0: "suppressed"}
     assert set(look._known) == {(jobs[2].id, Reach.ALL), (jobs[3].id, Reach.ALL)}
 
 

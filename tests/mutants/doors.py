@@ -17,6 +17,15 @@ DOORS: Final = (
         f"{API}::test_who_is_suppressed_is_left_out_and_seen_in_the_log",
     ),
     Mutant(
+        "people who are suppressed later get copies",
+        11,
+        "shared/engine/lane/lease.py",
+        "return without_copies(content, gone) if gone and content.copied else content",
+        "return content",
+        "tests/attacks/test_a_copy_to_a_suppressed_person.py"
+        "::test_a_batch_s_copy_to_a_person_who_is_suppressed_meanwhile_is_left_out[cc]",
+    ),
+    Mutant(
         "a request for the sandbox is sent",
         3,
         "functions/api/doors/routes.py",

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from shared.domain.content.content import Content, Mailbox
 
@@ -71,6 +71,9 @@ class Personal:
         return {PERSONAL: json.dumps(kept, ensure_ascii=False, separators=(",", ":"))} if kept else {}
 
 
+_Copied = TypeVar("_Copied", Content, Personal)
+
+
 def personal_of(values: Mapping[str, str]) -> Personal:
     """Return what a recipient's values hold; empty if they hold none."""
     stored = values.get(PERSONAL)
@@ -114,6 +117,21 @@ def personalised(content: Content, own: Personal) -> Content:
     )
 
 
+def without_copies(given: _Copied, names: Collection[str]) -> _Copied:
+    """Return a content, or a recipient's own parts, without copies to some addresses.
+
+    Args:
+        given: what is sent; the very one is returned if it has no such copy.
+        names: the addresses as they are written in it, in lower case.
+    """
+
+    def left(boxes: Iterable[Mailbox]) -> tuple[Mailbox, ...]:
+        return tuple(b for b in boxes if b.address.lower() not in names)
+
+    found = replace(given, beside=left(given.beside), cc=left(given.cc), bcc=left(given.bcc))
+    return given if found == given else found
+
+
 def uncopied_values(values: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
     """Return a recipient's values without copies to some addresses.
 
@@ -123,12 +141,7 @@ def uncopied_values(values: Mapping[str, str], names: Collection[str]) -> dict[s
     """
     if PERSONAL not in values:
         return dict(values)
-    own = personal_of(values)
-
-    def left(boxes: Iterable[Mailbox]) -> tuple[Mailbox, ...]:
-        return tuple(b for b in boxes if b.address.lower() not in names)
-
-    own = replace(own, beside=left(own.beside), cc=left(own.cc), bcc=left(own.bcc))
+    own = without_copies(personal_of(values), names)
     rest = {name: value for name, value in values.items() if name != PERSONAL}
     return {**rest, **own.values()}
 

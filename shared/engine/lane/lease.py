@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from shared.domain.content.content import Content
+from shared.domain.content.personal import without_copies
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail
@@ -30,6 +31,7 @@ from shared.domain.recipients.suppressions import Reach
 from shared.domain.times import Seconds
 from shared.engine.lane.call_counters import Count
 from shared.engine.lane.compose import CannotCompose, Composition, Made
+from shared.engine.suppression.suppressed import Unwelcome
 
 MAX_SIZE: Final = 16 * 1024 * 1024
 """Characters of the messages of one window that were made for a recipient each: they are in memory all at once, some
@@ -96,8 +98,8 @@ class Lease:
     """It ended since the provider had asked all to wait."""
     leave: bool = False
     """The provider is left alone now: what is queued moves on."""
-    suppressed: Mapping[int, str] | None = None
-    """Who was suppressed or unsubscribed since acceptance, and the code of each, once it was looked at."""
+    left_out: Unwelcome | None = None
+    """Who was suppressed or unsubscribed since acceptance, once it was looked at."""
     looked_at: float = 0.0
     """Unix seconds."""
     looked_for: Mapping[Reach, int] = field(default_factory=dict)
@@ -151,7 +153,8 @@ class Lease:
         c = min(rate.per_call, self.ledger.per_call or rate.per_call)
         if shared is not None and shared.slots == 1 and isinstance(shared.content, Content):
             groups = [claimed[i : i + c] for i in range(0, len(claimed), c)]
-            return [ProviderCall(group, shared.content, len(group)) for group in groups]
+            content = self._wanted_only(shared.content)
+            return [ProviderCall(group, content, len(group)) for group in groups]
         return self._by_message(claimed, c, most)
 
     def _by_message(self, claimed: Sequence[int], per_call: int, most: Callable[[Content], int]) -> list[ProviderCall]:
@@ -187,10 +190,21 @@ class Lease:
             for index in indices:
                 self.settle(index, Rejected(made.content.code, permanent=True), 0.0)
             return
-        size = min(per_call, most(made.content)) if made.slots == 1 and len(indices) > 1 else 1
+        content = self._wanted_only(made.content)
+        size = min(per_call, most(content)) if made.slots == 1 and len(indices) > 1 else 1
         for i in range(0, len(indices), size):
             part = indices[i : i + size]
-            yield ProviderCall(part, made.content, made.slots + len(part) - 1)
+            yield ProviderCall(part, content, made.slots + len(part) - 1)
+
+    @property
+    def suppressed(self) -> Mapping[int, str]:
+        """Who gets no message any more, by index, with the code of each."""
+        return self.left_out.codes if self.left_out is not None else {}
+
+    def _wanted_only(self, content: Content) -> Content:
+        """Return a message without copies to those who were suppressed or unsubscribed since acceptance."""
+        gone = self.left_out.copies if self.left_out is not None else ()
+        return without_copies(content, gone) if gone and content.copied else content
 
     def _message(self, index: int) -> Made:
         made = self._made.get(index)
@@ -293,7 +307,7 @@ class Lease:
         """
         self.results, self.noted = [], False
         self.shares.clear()
-        for i, code in sorted((self.suppressed or {}).items()):
+        for i, code in sorted(self.suppressed.items()):
             before, attempt = self.ledger.cell(i)
             if before is Cell.QUEUED and claimed.cell(i)[0] is Cell.SKIPPED:
                 self.results.append(Entry(i, attempt, Kind.INVALID, code=code))

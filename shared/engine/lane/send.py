@@ -237,7 +237,7 @@ class Sender:
             lease.results,
             most,
             route=lease.job.route,
-            suppressed=lease.suppressed or (),
+            suppressed=lease.suppressed,
             expired=lease.expired(lease.end - self._call_timeout),
             until=int((lease.end + self._lease_margin) * 1000),
         )
@@ -324,10 +324,10 @@ class Sender:
         """See who is not to be sent to by now: before a lease's first claim, and again when there is news."""
         now = self._clock.now()
         stale = lease.looked_for != latest and now - lease.looked_at >= LOOK_AGAIN
-        if lease.suppressed is None or stale:
+        if lease.left_out is None or stale:
             waiting, content = lease.ledger.having(Cell.QUEUED), lease.composition.content
             heeded = heeds(job, content)
-            lease.suppressed = self._suppressed.among(job, lease.chunk, waiting, latest, heeded, content)
+            lease.left_out = self._suppressed.among(job, lease.chunk, waiting, latest, heeded, content)
             lease.looked_at = now
             # A moment is noted before its entry is stored, so that entries of the last ones may not have shown yet.
             lease.looked_for = {r: at for r, at in latest.items() if at < now * 1000 - SLACK_MS}

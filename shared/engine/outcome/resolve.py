@@ -142,12 +142,16 @@ class Resolution:
                 return  # the next look is another chance
 
     def _may_send(self, loaded: Loaded, index: int, control: Control) -> bool:
-        """Check whether a message has not expired meanwhile, and its recipient is not suppressed."""
+        """Check whether a message has not expired meanwhile, and none of those who get it is suppressed.
+
+        The very same call would reach a copy that was suppressed since.
+        """
         if 0 < loaded.chunk.recipients[index].not_after < self._clock.now() * 1000:
             return False  # the wait for a slot was too long
         heeded = heeds(loaded.job, loaded.content)
         latest, content = control.suppressed_at, loaded.content
-        return not self._suppressed.among(loaded.job, loaded.chunk, [index], latest, heeded, content)
+        left_out = self._suppressed.among(loaded.job, loaded.chunk, [index], latest, heeded, content)
+        return not (left_out.codes or left_out.copies)
 
     def _is_silent(self, finding: Finding, began: Seconds) -> bool:
         """Check whether a provider, asked at `began`, took so long to say nothing that it does not answer."""

@@ -44,6 +44,19 @@ def heeds(job: Job, content: Content | None) -> tuple[AnyReach, ...]:
     return reaches(job.channel, unsubscribable=content is None or bool(content.unsubscribe), policy=policy)
 
 
+@dataclass(frozen=True, slots=True)
+class Unwelcome:
+    """Who is not to be sent to by now.
+
+    Attributes:
+        codes: index of a waiting recipient → its code; it gets no message.
+        copies: addresses, in lower case, of others who get no copy of the messages of those who are left.
+    """
+
+    codes: Mapping[int, str]
+    copies: frozenset[str] = frozenset()
+
+
 class Suppressed:
     """What one process knows of suppressions; safe for threads: they may read the same twice, and miss nothing."""
 
@@ -60,8 +73,8 @@ class Suppressed:
         latest: Mapping[Reach, int],
         reaches: Collection[AnyReach] = (Reach.ALL,),
         content: Content | None = None,
-    ) -> dict[int, str]:
-        """Return which of a chunk's waiting recipients are not to be sent to by now, and the code of each.
+    ) -> Unwelcome:
+        """Return which of a chunk's waiting recipients, and of those with copies, are not to be sent to by now.
 
         Args:
             job: as accepted.
@@ -69,19 +82,20 @@ class Suppressed:
             waiting: indices of recipients.
             latest: when an address was last suppressed, and unsubscribed (Unix ms), as of Control.
             reaches: what the job's messages have to heed.
-            content: what they say; all who get copies of a team key's messages must be guests.
+            content: what they say, and who gets copies; all of those of a team key's messages must be guests.
         """
         if is_team(job.account):
             return self._among_guests(job, chunk, waiting, reaches, content)
         since = _looked(job) - SLACK_MS
         news = [r for r in reaches if latest.get(r.kind, 0) >= since] if waiting else []
-        keys = self._suspects(job, {chunk.recipients[i].key for i in waiting}, since, news)
+        copies = {i: _copies(chunk.recipients[i], content) for i in waiting} if news else {}
+        keys = self._suspects(job, _keys(chunk, waiting, copies), since, news)
         found = self._records.suppressed(job.namespace, keys, reaches) if keys else {}
-        return _codes(chunk, waiting, found)
+        return Unwelcome(_codes(chunk, waiting, found), _unwanted(copies, found))
 
     def _among_guests(
         self, job: Job, chunk: Chunk, waiting: Sequence[int], reaches: Collection[AnyReach], content: Content | None
-    ) -> dict[int, str]:
+    ) -> Unwelcome:
         """Do the same for a job of a team key: all waiting recipients are looked up each time, with their copies.
 
         Args:
@@ -92,11 +106,10 @@ class Suppressed:
             content: what they say, and who gets copies.
         """
         copies = {i: _copies(chunk.recipients[i], content) for i in waiting}
-        keys = set().union({chunk.recipients[i].key for i in waiting}, *copies.values())
-        found = self._records.suppressed(job.namespace, keys, reaches)
+        found = self._records.suppressed(job.namespace, _keys(chunk, waiting, copies), reaches)
         strangers = {key for key, barrier in found.items() if isinstance(barrier, NotAGuest)}
-        astray = {i: NOT_A_GUEST for i, others in copies.items() if others & strangers}
-        return _codes(chunk, waiting, found) | astray
+        astray = {i: NOT_A_GUEST for i, others in copies.items() if not strangers.isdisjoint(others.values())}
+        return Unwelcome(_codes(chunk, waiting, found) | astray, _unwanted(copies, found))
 
     def _suspects(self, job: Job, keys: set[str], since: int, news: Sequence[AnyReach]) -> set[str]:
         """Return the addresses that may have been suppressed since a moment; all of them if the log is too long."""
@@ -145,12 +158,29 @@ def _codes(chunk: Chunk, waiting: Sequence[int], found: Mapping[str, Barrier]) -
     return gone | {i: found[key].code for i in waiting if (key := chunk.recipients[i].key) in found}
 
 
-def _copies(recipient: Recipient, content: Content | None) -> set[str]:
-    """Return the normalised addresses of all who get the message of a recipient beside them."""
+def _copies(recipient: Recipient, content: Content | None) -> dict[str, str]:
+    """Return all who get the message of a recipient beside them: address in lower case → normalised address."""
     if content is None:
-        return set()
+        return {}
     own = personal_of(recipient.values) if content.personal else Personal()
-    return {_key(x.address) for part in (content, own) for x in (*part.beside, *part.cc, *part.bcc)}
+    boxes = (x for part in (content, own) for x in (*part.beside, *part.cc, *part.bcc))
+    return {x.address.lower(): _key(x.address) for x in boxes}
+
+
+def _keys(chunk: Chunk, waiting: Sequence[int], copies: Mapping[int, Mapping[str, str]]) -> set[str]:
+    """Return the normalised addresses of some recipients, and of those who get copies of their messages.
+
+    Args:
+        chunk: their chunk.
+        waiting: their indices.
+        copies: index → address in lower case → normalised address.
+    """
+    return {chunk.recipients[i].key for i in waiting}.union(*(others.values() for others in copies.values()))
+
+
+def _unwanted(copies: Mapping[int, Mapping[str, str]], found: Mapping[str, Barrier]) -> frozenset[str]:
+    """Return the addresses, in lower case, of those with copies who are found by their key."""
+    return frozenset(a for others in copies.values() for a, key in others.items() if key in found)
 
 
 def _key(text: str) -> str:
