@@ -117,7 +117,7 @@ class DeploymentSettings:
     def concurrency(self) -> int:
         """Concurrent executions that lanes and webhooks to accounts reserve together."""
         lanes = sum(c.workers + c.express_workers for c in self.credentials)
-        return lanes + contracts.HOOK_WORKERS + contracts.SLOW_HOOK_WORKERS
+        return lanes + contracts.HOOKS_RESERVED
 
 
 def workers(rate: float) -> int:

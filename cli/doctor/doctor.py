@@ -28,8 +28,7 @@ from cli.operating.queues import rows as queue_rows
 from cli.output import Json, clean, counted, emit, say, surroundings
 from shared.contracts import (
     ENV_SETTINGS,
-    HOOK_WORKERS,
-    SLOW_HOOK_WORKERS,
+    HOOKS_RESERVED,
     TEST_CREDENTIAL,
     Settings,
     express_queue_name,
@@ -237,7 +236,7 @@ def _concurrency(patient: Patient) -> list[Finding]:
         answers = list(pool.map(lambda name: client.get_function_concurrency(FunctionName=name), names))
     here = sum(x.get("ReservedConcurrentExecutions", 0) for x in answers)
     lanes = [*patient.settings.credentials, patient.settings.credential(TEST_CREDENTIAL)]
-    needed = HOOK_WORKERS + SLOW_HOOK_WORKERS + sum(c.workers + c.express_workers for c in lanes)
+    needed = HOOKS_RESERVED + sum(c.workers + c.express_workers for c in lanes)
     return [account.concurrency(client.get_account_settings(), here, needed, reserved=patient.reserved)]
 
 

@@ -37,6 +37,8 @@ GATHERERS: Final = {DeployTarget.AWS: 10, DeployTarget.LOCAL: 2}
 WORKERS: Final = {DeployTarget.AWS: contracts.HOOK_WORKERS, DeployTarget.LOCAL: 3}
 SLOW_WORKERS: Final = {DeployTarget.AWS: contracts.SLOW_HOOK_WORKERS, DeployTarget.LOCAL: 2}
 """On a laptop each further worker costs a second of a core to start."""
+WALKS: Final = contracts.HOOKS_RESERVED - contracts.HOOK_WORKERS - contracts.SLOW_HOOK_WORKERS
+"""Executions that full queues leave to the walk of every minute."""
 
 
 class HookKey(KeySecret):
@@ -88,7 +90,8 @@ class HooksConstruct(Construct):
         self.calls = self._queue("Calls", calls, CALL_SECONDS)
         self.slow = self._queue("SlowCalls", slow, CALL_SECONDS)
         self.gather = self._function("Gather", "gather_hooks", GATHER_SECONDS, GATHER_MB)
-        self.call = self._function("Call", "call_hooks", CALL_SECONDS, CALL_MB, WORKERS[target] + SLOW_WORKERS[target])
+        workers = WORKERS[target] + SLOW_WORKERS[target]
+        self.call = self._function("Call", "call_hooks", CALL_SECONDS, CALL_MB, workers + WALKS)
         self.changes.feed(self.gather, batch=BATCH, concurrency=GATHERERS[target])
         self.calls.feed(self.call, batch=1, concurrency=WORKERS[target])
         self.slow.feed(self.call, batch=1, concurrency=SLOW_WORKERS[target])

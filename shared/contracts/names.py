@@ -66,10 +66,12 @@ TEST_CREDENTIAL: Final = "test"
 TEST_RATE: Final = 500
 
 HOOK_WORKERS: Final = 20
-"""Endpoints of accounts that are posted to at once. Each worker has 8 posts in flight: 20 of them make 1,000 posts a
-second to endpoints that answer within 150 ms."""
+"""Endpoints of accounts that are posted to at once. Each worker has 8 posts in flight, and up to 32 to an endpoint that
+takes them: 20 workers make 1,000 posts a second to endpoints that answer within 150 ms."""
 SLOW_HOOK_WORKERS: Final = 10
 """The same, of endpoints that failed or took long the last time: they never take a worker from the others."""
+HOOKS_RESERVED: Final = HOOK_WORKERS + SLOW_HOOK_WORKERS + 1
+"""Concurrent executions that webhooks to accounts reserve: one is for the walk of every minute."""
 
 MIN_RATE: Final = 0.02
 """Messages per second, the least that a credential sends: one in 50 s. A sender lives for two minutes and has to wait

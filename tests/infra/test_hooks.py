@@ -62,7 +62,8 @@ def test_endpoints_that_hang_take_no_worker_from_the_others(hooks: Template) -> 
     workers = {found[target(x["EventSourceArn"])]: x for x in sources(hooks, "call_hooks")}
     assert set(workers) == {"posthaste-dev-calls", "posthaste-dev-calls-slow"}
     most = [x["ScalingConfig"]["MaximumConcurrency"] for x in workers.values()]
-    assert sum(most) == hooks.functions()["call_hooks"]["ReservedConcurrentExecutions"] == 30
+    reserved = hooks.functions()["call_hooks"]["ReservedConcurrentExecutions"]
+    assert (sum(most), reserved) == (30, 31), "full queues leave one to the walk of every minute"
     assert {x["BatchSize"] for x in workers.values()} == {1}
 
 
