@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from functions.console.call import Look
 from functions.console.screen import Denial
 from shared.domain.jobs.job import DIGEST, MAIL, NOTICE
-from shared.domain.namespaces import KeyKind, namespace, team_space
+from shared.domain.namespaces import KeyKind, namespace, namespaces_of, team_space
 
 T = TypeVar("T")
 KINDS: Final = ("batch", "campaign", DIGEST, NOTICE, MAIL)
@@ -72,9 +72,18 @@ def kind_of_keys(look: Look) -> str:
 
 def space(look: Look) -> str:
     """Return the namespace whose list is asked for."""
-    kind = kind_of_keys(look)
-    account = team_space(look.account) if kind == KeyKind.TEAM else look.account
-    return namespace(account, test=kind == KeyKind.TEST)
+    return _space(look.account, kind_of_keys(look))
+
+
+def spaces(look: Look) -> tuple[str, Sequence[str]]:
+    """Return the kind of keys that a list is narrowed to, and its namespaces; an empty kind: those of every kind."""
+    keys = chosen(look, "keys", KEYS)
+    return keys, (_space(look.account, keys),) if keys else namespaces_of(look.account)
+
+
+def _space(account: str, keys: str) -> str:
+    whose = team_space(account) if keys == KeyKind.TEAM else account
+    return namespace(whose, test=keys == KeyKind.TEST)
 
 
 @dataclass(frozen=True, slots=True)

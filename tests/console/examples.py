@@ -24,6 +24,7 @@ from shared.domain.people import Identity, Role
 from shared.engine.reports.message_log import Filter, LogLine
 from tests.console.campaigns import made, saved, stored
 from tests.console.conftest import Console, build_console
+from tests.console.team import GUEST, TeamThings, teamed
 from tests.fakes.clock import FakeClock
 
 NO_PAGES: Final = frozenset(
@@ -55,6 +56,7 @@ class Example:
         draft: a campaign without a list.
         campaign: one whose list is read.
         template: with two versions.
+        team: what team keys made.
     """
 
     console: Console
@@ -70,6 +72,7 @@ class Example:
     draft: str
     campaign: str
     template: str
+    team: TeamThings
 
     @property
     def account(self) -> str:
@@ -134,6 +137,7 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
     stopped = api.accepted(people(24, 40), subject=LONG)
     assert api.call("POST", f"/jobs/{stopped}/stop").status < 300
     api.world.settle()
+    team = teamed(console)
     sent = _failed_over(console)
     clock.advance(600)
     waiting = api.accepted(people(60, 30), subject="Your invoice of September")
@@ -154,6 +158,7 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
         _handed_over(console),
         _noticed(console),
         *_drafted(console),
+        team,
     )
 
 
@@ -253,14 +258,18 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "sign in": lambda _: ("sign-in",),
     "accounts": lambda _: ("",),
     "overview": lambda x: (x.account,),
-    "jobs": lambda x: (f"{x.account}/jobs", f"{x.account}/jobs?kind=digest"),
-    "job": lambda x: tuple(f"{x.account}/jobs/{job}" for job in (x.sent, x.waiting, x.stopped)),
+    "jobs": lambda x: (f"{x.account}/jobs", f"{x.account}/jobs?kind=digest", f"{x.account}/jobs?keys=team"),
+    "job": lambda x: tuple(f"{x.account}/jobs/{job}" for job in (x.sent, x.waiting, x.stopped, x.team.job)),
     "ask to stop": lambda x: (f"{x.account}/jobs/{x.waiting}/stop",),
     "ask to resume": lambda x: (f"{x.account}/jobs/{x.stopped}/resume",),
     "ask to retry": lambda x: (f"{x.account}/jobs/{x.sent}/retry",),
-    "messages of a job": lambda x: (f"{x.account}/jobs/{x.sent}/messages",),
+    "messages of a job": lambda x: tuple(f"{x.account}/jobs/{job}/messages" for job in (x.sent, x.team.job)),
     "message": lambda x: (f"{x.account}/jobs/{x.sent}/messages/{x.moved}",),
-    "messages": lambda x: (f"{x.account}/messages", f"{x.account}/messages?recipient=ada.adler0%40example.org"),
+    "messages": lambda x: (
+        f"{x.account}/messages",
+        f"{x.account}/messages?recipient=ada.adler0%40example.org",
+        f"{x.account}/messages?recipient={quote(GUEST)}&keys=team",
+    ),
     "campaigns": lambda x: (f"{x.account}/campaigns", f"{x.account}/campaigns?state=sent"),
     "write a campaign": lambda x: tuple(f"{x.account}/campaigns/new?{q}" for q in ("sample=1", "channel=sms")),
     "campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}", f"{x.account}/campaigns/{x.draft}"),
@@ -282,13 +291,13 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "ask to give up a domain": lambda x: (f"{x.account}/senders/news.example.net/give-up",),
     "suppressions": lambda x: (f"{x.account}/suppressions", f"{x.account}/suppressions?list=campaigns"),
     "ask to lift a suppression": lambda x: (f"{x.account}/suppressions/lift?address=live%40example.org&list=all",),
-    "digests": lambda x: (f"{x.account}/digests", f"{x.account}/digests?state=cancelled"),
+    "digests": lambda x: tuple(f"{x.account}/digests{q}" for q in ("", "?state=cancelled", "?keys=team")),
     "ask to close a window": lambda x: (f"{x.account}/digests/{x.window}/close",),
     "ask to cancel a window": lambda x: (f"{x.account}/digests/{x.window}/cancel",),
     "notices": lambda x: (f"{x.account}/notices", f"{x.account}/notices?search=%2B61491570156"),
-    "notice": lambda x: (f"{x.account}/notices/{x.notice}",),
+    "notice": lambda x: tuple(f"{x.account}/notices/{notice}" for notice in (x.notice, x.team.notice)),
     "mails": lambda x: (f"{x.account}/mails", f"{x.account}/mails?keys=team"),
-    "mail": lambda x: (f"{x.account}/mails/{x.mail}",),
+    "mail": lambda x: tuple(f"{x.account}/mails/{mail}" for mail in (x.mail, x.team.mail)),
     "ask to drop a destination": lambda x: (f"{x.account}/mails/{x.mail}/drop?address=ann%40example.org",),
     "keys": lambda x: (f"{x.account}/keys", f"{x.account}/keys?keys=test"),
     "credentials": lambda _: ("credentials", "credentials?state=avoided"),
@@ -297,16 +306,19 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "ask for a rate": lambda _: ("credentials/one/rate",),
     "ask to pause an account": lambda x: (f"{x.account}/pause",),
     "dead letters": lambda _: ("dead-letters",),
-    "webhooks": lambda x: (f"{x.account}/hooks", f"{x.account}/hooks?keys=test"),
+    "webhooks": lambda x: tuple(f"{x.account}/hooks{q}" for q in ("", "?keys=test", "?keys=team")),
     "webhook": lambda x: (f"{x.account}/hooks/{x.hook}",),
-    "delivery": lambda x: (f"{x.account}/hooks/{x.hook}/deliveries/{x.delivery}",),
+    "delivery": lambda x: (
+        f"{x.account}/hooks/{x.hook}/deliveries/{x.delivery}",
+        f"{x.account}/hooks/{x.team.hook}/deliveries/{x.team.delivery}",
+    ),
     "ask to pause a webhook": lambda x: (f"{x.account}/hooks/{x.hook}/pause",),
     "ask to delete a webhook": lambda x: (f"{x.account}/hooks/{x.hook}/delete",),
     "ask to replay a webhook": lambda x: (
         f"{x.account}/hooks/{x.hook}/replay",
         f"{x.account}/hooks/{x.hook}/replay?span=the+last+day",
     ),
-    "audit log": lambda x: (f"{x.account}/audit",),
+    "audit log": lambda x: (f"{x.account}/audit", f"{x.account}/audit?keys=team"),
 }
 """Of each page (the name of its route) addresses below the console; the first is the page's picture."""
 

@@ -10,10 +10,11 @@ from shared.adapters.dynamo.client import BATCH_READ, Dynamo, Item
 from shared.adapters.dynamo.codec import s
 from shared.contracts import INDEX_MINE
 from shared.domain.jobs.job import Job
+from shared.domain.namespaces import TEST, namespace
 from shared.ports import Clock
 
-SIDE_BY_SIDE: Final = 10
-"""Queries at once: those of every kind of job, with live and with test keys."""
+SIDE_BY_SIDE: Final = 15
+"""Queries at once: those of every kind of job, with live, team and test keys."""
 
 
 class Listing:
@@ -35,9 +36,6 @@ class Listing:
     ) -> tuple[list[Job], str]:
         """Return up to `limit` of the account's jobs, newest first, and the place to go on from, empty at the end.
 
-        The index is eventually consistent: a job just accepted may be missing for a moment. One query per kind and
-        kind of key, all at once, then one read per 100 jobs.
-
         Args:
             account: whose.
             kinds: of which kinds.
@@ -45,13 +43,29 @@ class Listing:
             after: what the page before returned (`created_at#job`), or empty.
             limit: at least 1.
         """
-        tests = (True,) if tests_only else (False, True)
-        pks = [indices.jobs_pk(account, k, test=test) for k in kinds for test in tests]
+        tests = namespace(account, test=True)
+        return self.among((tests,) if tests_only else (account, tests), kinds, after=after, limit=limit)
+
+    def among(
+        self, spaces: Sequence[str], kinds: Sequence[str], *, after: str = "", limit: int
+    ) -> tuple[list[Job], str]:
+        """Return up to `limit` of the jobs of some namespaces, newest first, and the place to go on from, or empty.
+
+        The index is eventually consistent: a job just accepted may be missing for a moment. One query per kind and
+        namespace, all at once, then one read per 100 jobs.
+
+        Args:
+            spaces: names of namespaces.
+            kinds: of which kinds.
+            after: what the page before returned (`created_at#job`), or empty.
+            limit: at least 1.
+        """
+        pks = [indices.jobs_pk(x.removesuffix(TEST), k, test=x.endswith(TEST)) for k in kinds for x in spaces]
         found_by = self._pool.map(lambda pk: newest(self._db, self._table, pk, after, limit + 1), pks)
         places = list(heapq.merge(*found_by, reverse=True))
         wanted = [place.partition("#")[2] for place in places[:limit]]
         found = self.jobs(wanted)
-        jobs = [found[x] for x in wanted if x in found and found[x].account == account]
+        jobs = [found[x] for x in wanted if x in found and found[x].namespace in spaces]
         return jobs, places[limit - 1] if len(places) > limit else ""
 
     def jobs(self, wanted: Sequence[str]) -> dict[str, Job]:

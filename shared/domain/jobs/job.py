@@ -8,7 +8,7 @@ from typing import Final
 
 from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import COUNT_KEYS, SHOWN_AS, Cell, JobState, MessageState
-from shared.domain.namespaces import namespace
+from shared.domain.namespaces import KeyKind, kind_of, namespace
 
 SHARDS: Final = 16
 """Shards of the index of open jobs without reservation, and of a day's stats: spreads the writes of many jobs."""
@@ -152,6 +152,11 @@ class Job:
     def namespace(self) -> str:
         """Whose suppressions its messages heed: those of the account's live keys, or of its test keys."""
         return namespace(self.account, test=self.test)
+
+    @property
+    def keys(self) -> KeyKind:
+        """The kind of the keys that made it."""
+        return kind_of(self.account, test=self.test)
 
     @property
     def exclusive(self) -> bool:

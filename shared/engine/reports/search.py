@@ -1,4 +1,4 @@
-"""Searches all jobs of an account for one recipient, newest first: chunks are read; no item names a recipient."""
+"""Searches all jobs of namespaces for one recipient, newest first: chunks are read; no item names a recipient."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,17 +24,16 @@ Each = Callable[[Callable[[Job], Within], Sequence[Job]], Iterable[Within]]
 
 
 class JobPages(Protocol):
-    """An account's jobs, newest first."""
+    """Jobs of namespaces, newest first."""
 
-    def page(
-        self, account: str, kinds: Sequence[str], *, tests_only: bool = False, after: str = "", limit: int
+    def among(
+        self, spaces: Sequence[str], kinds: Sequence[str], *, after: str = "", limit: int
     ) -> tuple[list[Job], str]:
         """Return some jobs, and the place to go on from; empty at the end.
 
         Args:
-            account: whose.
+            spaces: names of namespaces.
             kinds: of which kinds.
-            tests_only: those of test keys alone.
             after: what the page before returned, or empty.
             limit: at least 1.
         """
@@ -74,12 +73,12 @@ class MessageSearch:
         self._each = each
 
     def find(
-        self, account: str, kinds: Sequence[str], recipient: str, place: SearchPlace, *, limit: int = 50
+        self, spaces: Sequence[str], kinds: Sequence[str], recipient: str, place: SearchPlace, *, limit: int = 50
     ) -> tuple[list[Hit], SearchPlace | None]:
-        """Return messages to a recipient, and where to go on; None at the end of the account's jobs.
+        """Return messages to a recipient, and where to go on; None at the end of the jobs.
 
         Args:
-            account: whose jobs.
+            spaces: names of the namespaces whose jobs are searched.
             kinds: of which kinds.
             recipient: a normalised key.
             place: where the page before ended.
@@ -88,7 +87,7 @@ class MessageSearch:
         hits: list[Hit] = []
         left = BUDGET
         while left > 0:
-            jobs, after = self._jobs.page(account, kinds, after=place.after, limit=JOBS)
+            jobs, after = self._jobs.among(spaces, kinds, after=place.after, limit=JOBS)
             for number, (found, rest, read) in self._looked(jobs, recipient, place, limit):
                 more = _more(found, limit - len(hits)) or rest
                 hits += [Hit(jobs[number], line) for line in found[: limit - len(hits)]]

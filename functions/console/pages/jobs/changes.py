@@ -8,6 +8,7 @@ from functions.console.pages.jobs.routes import owned
 from functions.console.pages.jobs.view import JobRow
 from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
+from shared.domain.jobs.job import Job
 from shared.engine.jobs.control import NotNow, Resumed
 from shared.web.http import Answer
 
@@ -69,20 +70,21 @@ def _possible(holds: bool) -> None:  # noqa: FBT001 - of one argument
 
 def stop(look: Look) -> Answer:
     """Stop a job."""
-    return _done(look, lambda job, by: look.services.control.stop(job, look.account, by=by))
+    return _done(look, lambda job, by: look.services.control.stop(job.id, job.account, by=by))
 
 
 def resume(look: Look) -> Answer:
     """Send what a stop kept back."""
     _active(look)
-    return _done(look, lambda job, by: look.services.control.resume(job, look.account, by=by))
+    return _done(look, lambda job, by: look.services.control.resume(job.id, job.account, by=by))
 
 
 def retry(look: Look) -> Answer:
     """Send again what failed; what may have arrived only if that was chosen."""
     _active(look)
     include = {"failed"} | ({MAY_REPEAT} if look.form.get(MAY_REPEAT) else set())
-    return _done(look, lambda job, by: look.services.control.retry(job, look.account, frozenset(include), by=by))
+    which = frozenset(include)
+    return _done(look, lambda job, by: look.services.control.retry(job.id, job.account, which, by=by))
 
 
 def _active(look: Look) -> None:
@@ -90,10 +92,10 @@ def _active(look: Look) -> None:
         raise Denial(403, "The account is suspended", "It sends nothing until an operator ends the suspension.")
 
 
-def _done(look: Look, change: Callable[[str, str], object]) -> Answer:
+def _done(look: Look, change: Callable[[Job, str], object]) -> Answer:
     """Change the job that the path names, in the visitor's name, and show it."""
     row = owned(look)
-    changed = change(row.job.id, look.actor)
+    changed = change(row.job, look.actor)
     if changed is None:
         raise absent("job")
     if isinstance(changed, NotNow):

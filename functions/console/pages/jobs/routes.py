@@ -1,5 +1,6 @@
 """Jobs: a list of them, and one with its figures, which renew themselves while it runs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +12,7 @@ from functions.console.screen import PageRoute, absent
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
+from shared.domain.namespaces import accounts_of
 from shared.web.http import Answer
 
 STATES: Final = {
@@ -62,7 +64,8 @@ def jobs(look: Look) -> Answer:
     kind = lists.chosen(look, "kind", lists.KINDS)
     state = lists.chosen(look, "state", tuple(STATES))
     fate = lists.chosen(look, "with", tuple(FATES))
-    found, after = _some(look, (kind,) if kind else lists.KINDS, JobFilter(state, fate), lists.place(look))
+    keys, spaces = lists.spaces(look)
+    found, after = _some(look, spaces, (kind,) if kind else lists.KINDS, JobFilter(state, fate))
     context = {
         "rows": found,
         "kinds": lists.KINDS,
@@ -71,24 +74,26 @@ def jobs(look: Look) -> Answer:
         "state": state,
         "fates": tuple(FATES),
         "fate": fate,
-        "paging": lists.paging(look, after, kind=kind, state=state, **{"with": fate}),
+        "keys": keys,
+        "kinds_of_keys": lists.KEYS,
+        "paging": lists.paging(look, after, kind=kind, state=state, keys=keys, **{"with": fate}),
     }
     return look.services.pages.page(look, "jobs/jobs.html", context)
 
 
-def _some(look: Look, kinds: tuple[str, ...], wanted: JobFilter, after: str) -> tuple[list[JobRow], str]:
+def _some(look: Look, spaces: Sequence[str], kinds: Sequence[str], wanted: JobFilter) -> tuple[list[JobRow], str]:
     """Return jobs that a filter lets pass, and the place to go on from.
 
     Args:
-        look: the visit.
+        look: the visit, of a place in the list.
+        spaces: namespaces whose jobs are listed.
         kinds: of jobs.
         wanted: the filter.
-        after: the place to begin after; empty: the newest.
     """
     pause = pause_of(look)
-    found: list[JobRow] = []
+    found, after = list[JobRow](), lists.place(look)
     for _ in range(TURNS if wanted.state or wanted.fate else 1):
-        page, after = look.services.listing.page(look.account, kinds, after=after, limit=lists.PAGE)
+        page, after = look.services.listing.among(spaces, kinds, after=after, limit=lists.PAGE)
         shown = rows(look, [job for job in page if wanted.passes(job)], paused=pause.result().paused)
         found += [row for row in shown if wanted.keeps(row)]
         if not after or len(found) >= lists.PAGE:
@@ -97,7 +102,7 @@ def _some(look: Look, kinds: tuple[str, ...], wanted: JobFilter, after: str) -> 
 
 
 def owned(look: Look) -> JobRow:
-    """Return the job that the path names, with live figures.
+    """Return the job that the path names, of any kind of keys, with live figures.
 
     Raises:
         Denial: there is none, or it is another account's.
@@ -105,7 +110,7 @@ def owned(look: Look) -> JobRow:
     name = look.path["job"]
     control = look.services.records.control(name, look.account) if is_id(name) else None
     job = control.job if control else None
-    if control is None or job is None or job.account != look.account:
+    if control is None or job is None or job.account not in accounts_of(look.account):
         raise absent("job")
     return row(job, look.services.progress.read(job, paused=control.paused))
 

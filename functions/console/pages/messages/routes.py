@@ -41,13 +41,20 @@ def of_job(look: Look) -> Answer:
 def search(look: Look) -> Answer:
     """Show messages to one recipient over all jobs of the account, newest first."""
     typed, key = _recipient(look)
+    keys, spaces = lists.spaces(look)
     hits: list[Hit] = []
     after = ""
     if key:
         finder = MessageSearch(look.services.listing, look.services.logs, look.services.reads.map)
-        hits, more = finder.find(look.account, lists.KINDS, key, _search_place(look))
+        hits, more = finder.find(spaces, lists.KINDS, key, _search_place(look))
         after = f"{more.after} {more.skip} {more.chunk} {more.index}" if more else ""
-    context = {"recipient": typed, "hits": hits, "paging": lists.paging(look, after, recipient=typed)}
+    context = {
+        "recipient": typed,
+        "hits": hits,
+        "keys": keys,
+        "kinds": lists.KEYS,
+        "paging": lists.paging(look, after, recipient=typed, keys=keys),
+    }
     return look.services.pages.page(look, "messages/messages.html", context)
 
 
