@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import typer
 
+from cli.asking import Yes, check_can_ask, confirm
 from cli.client import connect, path_of
 from cli.errors import Misused, Unreachable
 from cli.mails.handing import MailPlan, handed, readable
@@ -45,6 +46,7 @@ def send(
     idempotency_key: Annotated[
         str, typer.Option(metavar="KEY", help="Repeat an earlier call with its key: nothing is sent twice.")
     ] = "",
+    yes: Yes = False,
     json: Json = False,
 ) -> None:
     """Send a finished message. Its bytes are sent as they are, without `Bcc` fields.
@@ -53,13 +55,18 @@ def send(
     """
     if len(to) > MAX_DESTINATIONS:
         raise Misused(f"a mail has at most {MAX_DESTINATIONS:,} destinations")
+    around = surroundings(ctx)
+    check_can_ask(around, yes=yes, json=json)
     given = {"schedule_at": at, "metadata": pairs("--metadata", metadata or [])}
     options = {name: value for name, value in given.items() if value}
     key = idempotency_key or secrets.token_urlsafe(24)
     with readable(file, normalise=normalise) as message:
         plan = MailPlan(message, sender, tuple(to), options, expires)
+        api = connect(ctx)
+        amount = counted(len(set(to)), "destination")
+        confirm(around, f"Send the mail to {amount} through {api.place}?", yes=yes, json=json)
         try:
-            found = handed(connect(ctx), surroundings(ctx), plan, key=key, json=json)
+            found = handed(api, around, plan, key=key, json=json)
         except Unreachable as error:
             raise Unreachable(f"{error}; with --idempotency-key {key} nothing is sent twice") from None
     if json:

@@ -244,7 +244,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("program", "show"): lambda c: (c.program(),),
     ("program", "delete"): lambda c: (c.program(),),
     ("text", "list"): lambda _: (),
-    ("mail", "send"): lambda _: ("mail.eml", "--from", SENDER, "--to", "d@example.org"),
+    ("mail", "send"): lambda _: ("mail.eml", "--from", SENDER, "--to", "d@example.org", "--yes"),
     ("mail", "list"): lambda c: c.there(c.mail()[0]),
     ("mail", "show"): lambda c: c.mail()[:1],
     ("mail", "drop"): lambda c: c.mail(),

@@ -14,7 +14,7 @@ from tests.cli.scripts import AT, problem
 
 MAIL: Final = "m" * 26
 BYTES: Final = b"From: news@example.com\r\nSubject: Hello\r\n\r\nHello \xff!\r\n"
-ENVELOPE: Final = ("--from", "news@example.com", "--to", "ann@example.org", "--to", "ben@example.org")
+ENVELOPE: Final = ("--from", "news@example.com", "--to", "ann@example.org", "--to", "ben@example.org", "--yes")
 ETAG: Final = Answer(raw=b"", headers={"ETag": '"e1"'})
 
 
@@ -111,7 +111,7 @@ def test_a_large_mail_is_uploaded_in_lines_of_crlf_on_demand(
 
 def test_what_a_query_cannot_say_is_uploaded(run: Run, api: FakeApi) -> None:
     api.answers(place(api), ETAG, accepted(1))
-    words = ("mail", "send", "mail.eml", "--from", "a@example.com", "--to", "b@example.com", "--json")
+    words = ("mail", "send", "mail.eml", "--from", "a@example.com", "--to", "b@example.com", "--yes", "--json")
     assert run(*words, "--at", AT, "--metadata", "ticket=7", "--metadata", "a=b=c", "--expires", AT).lines == [
         {"mail_id": MAIL, "destinations": 1}
     ]
@@ -122,6 +122,13 @@ def test_what_a_query_cannot_say_is_uploaded(run: Run, api: FakeApi) -> None:
     many = [word for n in range(200) for word in ("--to", f"somebody-{n}@example.com")]
     assert run(*words, *many).code == 0
     assert len(api.asked[3].json["destinations"]) == 201
+
+
+def test_a_terminal_is_asked_before_a_mail_is_handed_in(run: Run, api: FakeApi, folder: Path) -> None:
+    done = run("mail", "send", "mail.eml", *ENVELOPE[:-1], input="n\n", terminal=True)
+    assert (done.code, api.asked) == (1, [])
+    assert "Send the mail to 2 destinations through the local cloud? [y/N]" in done.err
+    assert "nothing was changed" in done.err
 
 
 @pytest.mark.parametrize(

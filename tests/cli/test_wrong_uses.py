@@ -105,6 +105,7 @@ def test_an_id_that_there_is_not(run: Run, api: FakeApi, command: tuple[str, ...
         ("batch", "send", "batch.json"),
         ("campaign", "run", "list.csv", "--template", "mail.html", "--subject", "S", "--from", "a@example.com"),
         ("campaign", "send", ID),
+        ("mail", "send", "mail.html", "--from", "a@example.com", "--to", "b@example.org"),
         ("campaign", "override-bounce-guard", ID),
         ("batch", "retry", ID, "--include", "unknown"),
         ("campaign", "retry", ID, "--include", "unknown"),

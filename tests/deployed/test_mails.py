@@ -50,7 +50,7 @@ def test_a_large_mail_is_uploaded_by_the_command(door: MailDoor, cloud: Cloud, t
     file = tmp_path / "mail.eml"
     file.write_bytes(message)
     words = ["mail", "send", str(file), "--from", door.sender, "--to", door.to("ann"), "--metadata", "ticket=7"]
-    done = CliRunner().invoke(app, [*words, "--json"], env={ENV_LOCAL: str(cloud.paths.home)})
+    done = CliRunner().invoke(app, [*words, "--yes", "--json"], env={ENV_LOCAL: str(cloud.paths.home)})
     assert done.exit_code == 0, done.stderr
     shown = door.ended(json.loads(done.stdout)["mail_id"])
     assert (shown["size"], shown["destinations"][0]["metadata"]) == (len(message), {"ticket": "7"})
