@@ -33,7 +33,8 @@ def test_the_python_layer_passes_its_tests(tool: Tool) -> None:
 
 def test_the_typescript_layer_is_strictly_typed(tool: Tool) -> None:
     tool("npx", "tsc", "-p", "tsconfig.json", folder=TYPESCRIPT)
-    tool("npx", "tsc", "-p", "tsconfig.build.json", "--noEmit", folder=TYPESCRIPT)
+    for settings in ("tsconfig.build.json", "tsconfig.cjs.json"):
+        tool("npx", "tsc", "-p", settings, "--noEmit", folder=TYPESCRIPT)
 
 
 def test_the_typescript_layer_passes_its_tests(tool: Tool) -> None:
@@ -57,27 +58,66 @@ def test_the_source_of_the_wheel_is_whole(packages: dict[str, Path]) -> None:
     assert {"README.md", "LICENSE", "src/posthaste_sdk/_generated/models.py"} <= names
 
 
-def test_the_npm_package_is_used_with_types_and_has_no_dependencies(
-    packages: dict[str, Path], tool: Tool, tmp_path: Path
-) -> None:
+@pytest.fixture
+def installed(packages: dict[str, Path], tmp_path: Path) -> Path:
+    """The npm package, installed into a project in `tmp_path`."""
     place = tmp_path / "node_modules" / "posthaste-sdk"
-    place.mkdir(parents=True)
     with tarfile.open(packages[".tgz"]) as archive:
-        archive.extractall(tmp_path, filter="data")
-    (tmp_path / "package").rename(place.parent / "unpacked")
-    place.rmdir()
-    (place.parent / "unpacked").rename(place)
-    facts = json.loads((place / "package.json").read_text())
+        archive.extractall(tmp_path / "unpacked", filter="data")
+    place.parent.mkdir()
+    (tmp_path / "unpacked" / "package").rename(place)
+    return place
+
+
+def test_the_npm_package_is_whole_and_has_no_dependencies(installed: Path) -> None:
+    facts = json.loads((installed / "package.json").read_text())
     assert (facts["version"], "dependencies" in facts, "devDependencies" in facts) == (version(), False, False)
-    assert {"README.md", "LICENSE", "dist"} <= {file.name for file in place.iterdir()}
-    (tmp_path / "package.json").write_text('{"type": "module"}')
+    assert {"README.md", "LICENSE", "dist"} <= {file.name for file in installed.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "module", "resolution"),
+    [
+        *[("module", "nodenext", "nodenext"), ("module", "esnext", "bundler")],
+        *[("commonjs", "nodenext", "nodenext"), ("commonjs", "node16", "node16"), ("commonjs", "commonjs", "node10")],
+    ],
+)
+def test_the_npm_package_has_types_for_both_kinds_of_modules(
+    installed: Path, tool: Tool, tmp_path: Path, kind: str, module: str, resolution: str
+) -> None:
+    (tmp_path / "package.json").write_text(json.dumps({"type": kind}))
     (tmp_path / "use.ts").write_text(USE)
     compiler = str(TYPESCRIPT / "node_modules" / ".bin" / "tsc")
-    for how in (("nodenext", "nodenext"), ("esnext", "bundler")):
-        words = ("--module", how[0], "--moduleResolution", how[1], "--target", "es2023", "--noEmit")
-        tool(compiler, "--strict", *words, "use.ts", folder=tmp_path)
-    (tmp_path / "run.js").write_text('import { VERSION } from "posthaste-sdk";\nconsole.log(VERSION);\n')
-    assert tool("node", "run.js", folder=tmp_path) == f"{version()}\n"
+    words = ("--module", module, "--moduleResolution", resolution, "--target", "es2023", "--noEmit")
+    tool(compiler, "--strict", *words, "use.ts", folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "used"),
+    [
+        (
+            "run.mjs",
+            'import * as sdk from "posthaste-sdk";\nconst file = import.meta.resolve("posthaste-sdk");',
+            "dist/",
+        ),
+        (
+            "run.cjs",
+            'const sdk = require("posthaste-sdk");\nconst file = require.resolve("posthaste-sdk");',
+            "dist/cjs/",
+        ),
+    ],
+)
+def test_the_npm_package_is_imported_and_required(
+    installed: Path, tool: Tool, tmp_path: Path, name: str, code: str, used: str
+) -> None:
+    show = """
+    const job = async () => Response.json({ state: "LOGGED" });
+    new sdk.Posthaste({ url: "https://x.example", key: "k", fetch: job }).getJob("j").then(({ state }) =>
+      console.log(JSON.stringify([sdk.VERSION, state, file.split("posthaste-sdk/")[1]])));
+    """
+    (tmp_path / name).write_text(code + show)
+    found = json.loads(tool("node", "--no-experimental-require-module", name, folder=tmp_path))
+    assert found == [version(), "LOGGED", f"{used}index.js"]
 
 
 @pytest.mark.parametrize("folder", [PYTHON, TYPESCRIPT], ids=lambda folder: folder.name)

@@ -88,7 +88,9 @@ def packages(into: Path = ROOT / "dist", work: Path = ROOT / "build" / "posthast
     copy, package = work / "python", work / "typescript"
     shutil.copytree(PYTHON, copy, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
     _run(uv, "build", "-q", *how, "--out-dir", str(into), str(copy))
-    _run("npx", "tsc", "-p", "tsconfig.build.json", "--outDir", str(package / "dist"), folder=TYPESCRIPT)
+    for settings, out in (("tsconfig.build.json", package / "dist"), ("tsconfig.cjs.json", package / "dist" / "cjs")):
+        _run("npx", "tsc", "-p", settings, "--outDir", str(out), folder=TYPESCRIPT)
+    (package / "dist" / "cjs" / "package.json").write_text('{"type": "commonjs"}\n', encoding="utf-8")
     for name in ("README.md", "LICENSE"):
         shutil.copy(TYPESCRIPT / name, package)
     facts = json.loads((TYPESCRIPT / "package.json").read_text(encoding="utf-8"))
