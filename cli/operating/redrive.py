@@ -31,6 +31,8 @@ MAX_STALE: Final = 100
 before the end is seen."""
 BACK_AGAIN: Final = "was redriven in this run, and failed again"
 UNREADABLE: Final = "not a message of this queue"
+GATHERS: Final = "gather_hooks"
+"""The function that hears of alarms."""
 NO_BATCH: Final = "it names no batch of a stream"
 TOO_OLD: Final = "its records are older than the 24 hours for which the stream keeps them"
 NO_STREAM: Final = "its stream or shard is gone"
@@ -193,9 +195,11 @@ def parts(letters: Sequence[Letter]) -> list[list[Letter]]:
 class Again:
     """Does again what a report says has failed: a batch of a stream is read and handed over again, the sweeper runs.
 
+    A change of an alarm is in its report itself, and is handed over from there.
+
     Args:
         found: the deployment.
-        kind: `plan`, `log` or `sweep`.
+        kind: `plan`, `log`, `sweep`, `gather_hooks` or `call_hooks`.
     """
 
     def __init__(self, found: OperatedDeployment, kind: str) -> None:
@@ -210,7 +214,7 @@ class Again:
         """Do it again for each report; the sweeper once for all, as each of its runs does all there is to do."""
         if self._kind == "sweep":
             if not self._swept:
-                self._failed = self._invoke(self._sweeper(), {})
+                self._failed = self._invoke(self._function("sweep"), {})
                 self._swept = True
             return {x.id: self._failed for x in letters if self._failed}
         why = {x.id: self._one(x) for x in letters}
@@ -222,7 +226,8 @@ class Again:
 
         batch = batch_of(letter.body)
         if batch is None:
-            return NO_BATCH
+            alarm = alarm_of(letter.body) if self._kind == GATHERS else None
+            return NO_BATCH if alarm is None else self._invoke(self._function(GATHERS), alarm)
         try:
             return self._do(batch)
         except self._streams.exceptions.TrimmedDataAccessException:
@@ -247,11 +252,12 @@ class Again:
                 fault = fault or answer
         return fault
 
-    def _sweeper(self) -> str:
+    def _function(self, service: str) -> str:
+        """Return the physical name of a function."""
         for name in self._deployment.resources(FUNCTION):
-            if self._functions.get_function_configuration(FunctionName=name)["Handler"] == HANDLERS["sweep"]:
+            if self._functions.get_function_configuration(FunctionName=name)["Handler"] == HANDLERS[service]:
                 return name
-        raise Failed("the stack has no sweeper: deploy this version of Posthaste")
+        raise Failed(f"the stack has no function {service}: deploy this version of Posthaste")
 
     def _invoke(self, function: str, payload: Mapping[str, Any]) -> str:
         """Run a function; return how it failed, or an empty text."""
@@ -264,6 +270,19 @@ class Again:
             return ""
         said = json.loads(answer["Payload"].read() or b"{}")
         return f"{self._kind} failed again ({said.get('errorType', 'no reason')}): see its log"
+
+
+def alarm_of(body: str) -> dict[str, Any] | None:
+    """Return the change of an alarm that a report is about; None: it is about something else.
+
+    Lambda wraps an event that its function could not handle. EventBridge writes one that it could not deliver as it is.
+    """
+    try:
+        raw = json.loads(body)
+        found = raw.get("requestPayload", raw)
+        return dict(found) if found["source"] == "aws.cloudwatch" else None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
 
 
 def _for_source(source: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -12,6 +12,7 @@ from aws_cdk.aws_dynamodb import Table
 from aws_cdk.aws_events import EventPattern, Match, Rule
 from aws_cdk.aws_events_targets import LambdaFunction
 from aws_cdk.aws_lambda import Code
+from aws_cdk.aws_lambda_destinations import SqsDestination
 from constructs import Construct
 
 from infra.building.function import Function
@@ -33,6 +34,8 @@ BATCH: Final = 10
 STREAM_RETRIES: Final = 50
 STREAM_AGE_SECONDS: Final = 6 * 3600
 """Nothing makes up for a record of a stream that is given up, so it is tried for hours."""
+ALARM_AGE: Final = Duration.hours(6)
+"""The same holds for a change of an alarm: AWS tries three times, and waits so long while calls are throttled."""
 GATHERERS: Final = {DeployTarget.AWS: 10, DeployTarget.LOCAL: 2}
 WORKERS: Final = {DeployTarget.AWS: contracts.HOOK_WORKERS, DeployTarget.LOCAL: 3}
 SLOW_WORKERS: Final = {DeployTarget.AWS: contracts.SLOW_HOOK_WORKERS, DeployTarget.LOCAL: 2}
@@ -162,7 +165,7 @@ class HooksConstruct(Construct):
         )
 
     def _hear_alarms(self) -> None:
-        """Bring changes of this stage's alarms to the function that makes deliveries."""
+        """Bring changes of this stage's alarms to the function that makes deliveries. One that fails is kept."""
         prefix = f"{contracts.prefix(self._deployment.stage)}-"
         pattern = EventPattern(
             source=["aws.cloudwatch"],
@@ -173,6 +176,9 @@ class HooksConstruct(Construct):
             self.gather.function,
             dead_letter_queue=self.gather_dead.queue,
             retry_attempts=2,
-            max_event_age=Duration.minutes(5),
+            max_event_age=ALARM_AGE,
+        )
+        self.gather.function.configure_async_invoke(
+            on_failure=SqsDestination(self.gather_dead.queue), retry_attempts=2, max_event_age=ALARM_AGE
         )
         Rule(self, "Alarms", event_pattern=pattern, targets=[target])

@@ -110,6 +110,21 @@ def test_a_batch_that_is_not_handed_over_whole_stays_reported(answers: Answers) 
     }
 
 
+def test_a_change_of_an_alarm_is_handed_over_from_its_report(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Answers, "resources", lambda *_: ["hooks"], raising=False)
+    alarm = {"source": "aws.cloudwatch", "detail-type": "CloudWatch Alarm State Change", "detail": {}}
+    failed = {"requestContext": {"condition": "RetriesExhausted"}, "requestPayload": alarm}
+    for _ in range(2):
+        handler = {"Handler": contracts.HANDLERS["gather_hooks"]}
+        answers.answer("lambda", "get_function_configuration", handler, {"FunctionName": "hooks"})
+        asked = {"FunctionName": "hooks", "Payload": json.dumps(alarm).encode()}
+        answers.answer("lambda", "invoke", {"StatusCode": 200}, asked)
+    again = Again(answers, "gather_hooks")  # type: ignore[arg-type]  # the part of a deployment that it uses
+    other = json.dumps({"requestContext": {"condition": "x"}, "requestPayload": {"Records": []}})
+    letters = [letter(json.dumps(failed), "a"), letter(json.dumps(alarm), "b"), letter(other, "c")]
+    assert again(letters) == {"c": redrive.NO_BATCH}
+
+
 def test_records_that_the_stream_no_longer_keeps_stay_reported(answers: Answers) -> None:
     mapping = {"FunctionArn": "arn:aws:lambda:us-east-1:123456789012:function:log"}
     answers.answer("lambda", "list_event_source_mappings", {"EventSourceMappings": [mapping]})

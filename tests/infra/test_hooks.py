@@ -99,6 +99,17 @@ def test_endpoints_are_looked_for_every_minute_and_alarms_are_heard(either: Temp
         assert either.service(rule["Targets"][0]["Arn"]) == "gather_hooks"
 
 
+def test_a_change_of_an_alarm_that_cannot_be_handled_is_kept(hooks: Template) -> None:
+    (rule,) = [r for r in hooks.of("Events::Rule").values() if "EventPattern" in r]
+    (heard,) = rule["Targets"]
+    configured = hooks.of("Lambda::EventInvokeConfig").values()
+    (invoke,) = [x for x in configured if hooks.service(x["FunctionName"]) == "gather_hooks"]
+    for dead in (heard["DeadLetterConfig"]["Arn"], invoke["DestinationConfig"]["OnFailure"]["Destination"]):
+        assert names(hooks)[target(dead)] == "posthaste-dev-gather_hooks-dlq"
+    assert heard["RetryPolicy"] == {"MaximumEventAgeInSeconds": 6 * 3600, "MaximumRetryAttempts": 2}
+    assert (invoke["MaximumEventAgeInSeconds"], invoke["MaximumRetryAttempts"]) == (6 * 3600, 2)
+
+
 @pytest.mark.promise(9)
 def test_what_talks_to_strangers_reads_only_what_it_posts(hooks: Template) -> None:
     for partition in ("HE#hook_1", "HW#hook_1", "HQ#hook_1", "HL#hook_1", "HN#acc_1", "HS#00", "J#1"):
