@@ -320,6 +320,29 @@ def updates(server: Server, mode: str) -> list[Any]:
     return asyncio.run(collect())
 
 
+@both
+@pytest.mark.parametrize("cursors", ["a", "ab", "abc"])
+def test_pages_that_come_again_are_an_error(mode: str, cursors: str) -> None:
+    pages = [good({"items": [{"batch_id": name}], "next_cursor": name}) for name in cursors * 2]
+    server = Server(*pages)
+
+    async def collect() -> list[Any]:
+        async with AsyncPosthaste(URL, KEY, transport=httpx.MockTransport(server.answer_async)) as api:
+            return [batch async for batch in api.iter_batches()]
+
+    with pytest.raises(ApiError, match="does not end"):
+        list(server.client().iter_batches()) if mode == "sync" else asyncio.run(collect())
+    assert len(server.asked) == len(cursors) + 1
+
+
+@both
+def test_a_link_to_the_same_address_is_an_error(mode: str) -> None:
+    server = Server(good([], Link='<a-z>; rel="next"'))
+    with pytest.raises(ApiError, match="does not end"):
+        updates(server, mode)
+    assert len(server.asked) == 1
+
+
 def test_an_export_is_being_made_or_ready() -> None:
     made = {"state": "ready", "url": "https://bucket.example/x", "expires_at": "…", "rows": 2, "as_of": "…"}
     api = Server(good({"state": "preparing", "progress": 0.5, "as_of": "…"}, 202), good(made)).client()

@@ -70,6 +70,7 @@ const JSON_TYPE = "application/json";
 const NEXT = /<([^>]*)>[^<]*;\s*rel="?next\b/;
 const SAFE = new Set(["GET", "PUT", "PATCH", "DELETE"]);
 const TIMEOUT = 35;
+const ENDLESS = "the list does not end: its next page is one that was there before";
 const STRANGE = "the answer is not Posthaste's: check the address";
 
 /** Return an id as one segment of a path. */
@@ -129,7 +130,10 @@ export class Caller {
   /** Yield the items of all pages. */
   protected async *each<T>(call: Call, options: CallOptions = {}): AsyncGenerator<T> {
     let address: string | undefined = this.#address(call);
+    const seen = new Set<string>();
     while (address !== undefined) {
+      if (seen.has(address)) throw new ApiError(200, { detail: ENDLESS });
+      seen.add(address);
       const found: Found = await this.#found(call, options, address);
       if (call.array) {
         yield* found.document as T[];

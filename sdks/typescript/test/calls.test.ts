@@ -238,6 +238,22 @@ test("the rest of an array is fetched by its link", async () => {
   assert.deepEqual(await server.client().listMessageUpdates("a-z"), [{ n: 3 }]);
 });
 
+test("pages that come again are an error", async () => {
+  for (const cursors of ["a", "ab", "abc"]) {
+    const pages = [...cursors, ...cursors].map((name) => good({ items: [{ batch_id: name }], next_cursor: name }));
+    const server = new Server(...pages);
+    const found: unknown[] = [];
+    const all = async (): Promise<void> => {
+      for await (const batch of server.client().eachBatches()) found.push(batch.batch_id);
+    };
+    await assert.rejects(all(), /does not end/);
+    assert.deepEqual(found, [...cursors, cursors[0]]);
+  }
+  const itself = new Server(good([], 200, { Link: '<a-z>; rel="next"' }));
+  await assert.rejects(updates(itself), (error) => error instanceof ApiError && /does not end/.test(error.message));
+  assert.equal(itself.asked.length, 1);
+});
+
 test("an export is being made or ready", async () => {
   const made = { state: "ready", url: "https://bucket.example/x", expires_at: "…", rows: 2, as_of: "…" };
   const api = new Server(good({ state: "preparing", progress: 0.5, as_of: "…" }, 202), good(made)).client();

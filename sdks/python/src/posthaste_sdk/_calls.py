@@ -22,6 +22,7 @@ UNSENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 """Faults before the server could take the call."""
 SAFE: Final = frozenset({"GET", "PUT", "PATCH", "DELETE"})
 """Methods that may be repeated by their nature."""
+ENDLESS: Final = "the list does not end: its next page is one that was there before"
 NOT_FOUND: Final = "not_found"
 STRANGE: Final = "the answer is not Posthaste's: check the address"
 DOTS: Final = frozenset({"", ".", ".."})
@@ -245,21 +246,32 @@ def headers(access: Access) -> dict[str, str]:
     }
 
 
-def following(request: Request, page: Found) -> Request | None:
+def following(request: Request, page: Found, seen: set[str]) -> Request | None:
     """Return the request of the page after this one, None if it is the last.
 
+    Args:
+        request: of this page.
+        page: what it answered.
+        seen: cursors and addresses of the pages so far; this one and the next are added.
+
     Raises:
-        ApiError: the link leads to another address than this list's, which must not get the key.
+        ApiError: the page after this one was there before, or the link leads to another address than this list's,
+            which must not get the key.
     """
+    place = urljoin(page.address, page.link) if page.link else ""
+    further = replace(request, path=place, places={}, query={})
     if not request.array:
-        cursor = page.document.get("next_cursor")
-        return replace(request, query={**request.query, "cursor": cursor}) if cursor else None
-    if not page.link:
-        return None
-    further = urljoin(page.address, page.link)
-    if not further.startswith(urljoin(page.address, ".")):
+        place = page.document.get("next_cursor") or ""
+        further = replace(request, query={**request.query, "cursor": place})
+    elif place and not place.startswith(urljoin(page.address, ".")):
         raise ApiError(httpx.codes.OK, {"detail": STRANGE})
-    return replace(request, path=further, places={}, query={})
+    if not place:
+        return None
+    seen.add(page.address)
+    if place in seen:
+        raise ApiError(httpx.codes.OK, {"detail": ENDLESS})
+    seen.add(place)
+    return further
 
 
 class Caller:
@@ -289,10 +301,11 @@ class Caller:
 
     def _each(self, request: Request) -> Iterator[Any]:
         further: Request | None = request
+        seen: set[str] = set()
         while further is not None:
             page = self._found(further)
             yield from page.items
-            further = following(further, page)
+            further = following(further, page, seen)
 
     def _send(self, prepared: Prepared) -> httpx.Response | httpx.HTTPError:
         try:
@@ -334,11 +347,12 @@ class AsyncCaller:
 
     async def _each(self, request: Request) -> AsyncIterator[Any]:
         further: Request | None = request
+        seen: set[str] = set()
         while further is not None:
             page = await self._found(further)
             for item in page.items:
                 yield item
-            further = following(further, page)
+            further = following(further, page, seen)
 
     async def _send(self, prepared: Prepared) -> httpx.Response | httpx.HTTPError:
         try:
