@@ -188,6 +188,13 @@ def test_every_page_that_the_code_names_exists() -> None:
     assert {page for page in found if not [*ROOT.glob(f"{page}*")]} == set()
 
 
+def test_the_number_of_a_decision_is_that_of_its_file() -> None:
+    pages = sorted((ROOT / "docs" / "adr").glob("[0-9]*.md"))
+    assert len(pages) > 100
+    wrong = [page.name for page in pages if not read(page).startswith(f"# {int(page.name[:4])}. ")]
+    assert wrong == []
+
+
 def test_the_documented_number_of_sabotages_is_right() -> None:
     told = re.search(r"applies over (\d+) named sabotages", read(ROOT / "docs" / "promises.md"))
     assert told
