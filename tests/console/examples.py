@@ -287,7 +287,7 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "ask to remove a member": lambda x: (f"{x.account}/members/remove?user={quote(x.member)}",),
     "ask to withdraw an invitation": lambda x: (f"{x.account}/members/withdraw?login=ben",),
     "senders": lambda x: (f"{x.account}/senders", f"{x.account}/senders?state=proven"),
-    "sender": lambda x: (f"{x.account}/senders/news.example.net",),
+    "sender": lambda x: tuple(f"{x.account}/senders/{domain}" for domain in ("news.example.net", "example.com")),
     "ask to give up a domain": lambda x: (f"{x.account}/senders/news.example.net/give-up",),
     "suppressions": lambda x: (f"{x.account}/suppressions", f"{x.account}/suppressions?list=campaigns"),
     "ask to lift a suppression": lambda x: (f"{x.account}/suppressions/lift?address=live%40example.org&list=all",),

@@ -64,6 +64,42 @@ def test_what_is_missing_is_shown_with_what_to_do(console: Console, dns: FakeDns
     assert console.post(f"/{console.account}/senders/{DOMAIN}/verify").status == 503
 
 
+def test_a_granted_domain_shows_its_records_and_no_proof(console: Console, dns: FakeDns) -> None:
+    provider = signs(console.api)
+    provider.known["example.com"] = IdentityState.SUCCESS
+    dns.records["example.com"] = ["v=spf1 include:mail.example ~all"]
+    console.member()
+    assert '/senders/example.com">example.com</a><small>by an operator' in console.shown("/senders")
+    page = console.shown("/senders/example.com")
+    assert "An operator granted it." in page
+    assert "v=spf1 include:mail.example ~all" in page
+    assert "2 of 3 need something" in page
+    assert "DKIM by signer in eu-central-1" in page
+    for claimed in ("_posthaste.example.com", "Look for the record", "Give up"):
+        assert claimed not in page
+    assert console.get(f"/{console.account}/senders/example.com/give-up").status == 404
+    assert console.post(f"/{console.account}/senders/example.com/verify").status == 404
+
+
+def test_a_granted_address_has_no_page(console: Console) -> None:
+    account = console.api.services.accounts.create_account("Addresses", ["ann@example.org"])
+    console.services.people.invite("github", "ann", account, Role.VIEWER)
+    console.sign_in()
+    page = console.get(f"/{account}/senders").text
+    assert "ann@example.org<small>by an operator" in page
+    assert f"/{account}/senders/ann" not in page
+    assert console.get(f"/{account}/senders/ann@example.org").status == 404
+    assert console.get(f"/{account}/senders/example.com").status == 404, "it is another account's"
+
+
+def test_giving_up_says_what_becomes_of_jobs(console: Console, dns: FakeDns) -> None:
+    console.member()
+    add(console)
+    page = console.shown(f"/senders/{DOMAIN}/give-up")
+    assert "Its scheduled jobs do not start" in page
+    assert "<b>1</b>" not in page
+
+
 def test_records_of_strangers_are_text(console: Console, dns: FakeDns) -> None:
     console.member()
     add(console)

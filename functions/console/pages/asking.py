@@ -22,8 +22,8 @@ class Question:
     Attributes:
         section: of the menu.
         title: the question itself.
-        count: of what the change is about.
-        what: the rest of the sentence that begins with the count.
+        count: of what the change is about; None: of nothing that can be counted.
+        what: the rest of the sentence that begins with the count, or what the change does.
         label: of the button.
         back: address of the page that it came from, below the account.
         fields: what the form holds besides, by name.
@@ -33,7 +33,7 @@ class Question:
 
     section: str
     title: str
-    count: int
+    count: int | None
     what: str
     label: str
     back: str

@@ -15,7 +15,9 @@ from shared.ports import DnsUnanswered
 from shared.web.http import Answer
 
 SECTION: Final = "Senders"
-STATES: Final = ("granted", "proven", "pending")
+GRANTED: Final = "granted"
+PENDING: Final = "pending"
+STATES: Final = (GRANTED, "proven", PENDING)
 MAX_DOMAIN: Final = 253
 NO_DOMAIN: Final = Denial(422, "This is no domain", "Type a domain without an address, as in news.example.com.")
 TOO_MANY: Final = Denial(
@@ -38,7 +40,7 @@ def senders(look: Look) -> Answer:
     """Show what the account sends from."""
     room = look.services.desks.senders()
     granted = look.services.accounts.list_senders(look.account)
-    rows = [SenderRow(sender, "granted") for sender in granted]
+    rows = [SenderRow(sender, GRANTED) for sender in granted]
     rows += [_row(claim) for claim in room.claims.list(look.account) if claim.domain not in granted]
     state = lists.chosen(look, "state", STATES)
     shown, after = lists.cut(look, [x for x in rows if state in ("", x.state)])
@@ -55,16 +57,19 @@ def add(look: Look) -> Answer:
 
 
 def sender(look: Look) -> Answer:
-    """Show a domain with its record, and what DNS says now."""
-    room, claim = look.services.desks.senders(), _claim(look)
-    checks = sender_checks(room.dns(), claim.domain, each=look.services.reads.map)
+    """Show a domain that is granted or claimed, a claimed one with its record, and what DNS says now."""
+    room, domain = look.services.desks.senders(), _named(look)
+    granted = domain in look.services.accounts.list_senders(look.account)
+    found = SenderRow(domain, GRANTED) if granted else _row(_claim(look))
+    checks = sender_checks(room.dns(), domain, each=look.services.reads.map)
     context = {
-        "row": _row(claim),
-        "record": rules.record_name(claim.domain),
+        "row": found,
+        "granted": granted,
+        "record": rules.record_name(domain),
         "value": rules.record_value(look.account),
         "checks": checks,
         "missing": _missing(checks),
-        "identities": room.identities().shown(look.account, claim.domain) if claim.proven_at else [],
+        "identities": [] if found.state == PENDING else room.identities().shown(look.account, domain),
     }
     return look.services.pages.page(look, "senders/sender.html", context)
 
@@ -94,8 +99,9 @@ def ask_to_give_up(look: Look) -> Answer:
     question = Question(
         section=SECTION,
         title=f"Give up {claim.domain}?",
-        count=1,
-        what="domain: messages from it are refused within half a minute, and its scheduled jobs do not start.",
+        count=None,
+        what="Messages from it are refused within half a minute. Its scheduled jobs do not start: each is stopped when "
+        "its time comes. Jobs that are being sent go on.",
         label="Give it up",
         back=f"{look.account}/senders/{claim.domain}",
     )
@@ -111,14 +117,18 @@ def give_up(look: Look) -> Answer:
 
 def _claim(look: Look) -> SenderClaim:
     """Return the claim that the path names."""
-    try:
-        domain = _domain(look.path["domain"])
-    except Denial:
-        raise absent("sender") from None
-    claim = look.services.desks.senders().claims.get(look.account, domain)
+    claim = look.services.desks.senders().claims.get(look.account, _named(look))
     if claim is None:
         raise absent("sender")
     return claim
+
+
+def _named(look: Look) -> str:
+    """Return the domain that the path names."""
+    try:
+        return _domain(look.path["domain"])
+    except Denial:
+        raise absent("sender") from None
 
 
 def _domain(typed: str) -> str:
@@ -133,7 +143,7 @@ def _domain(typed: str) -> str:
 
 
 def _row(claim: SenderClaim) -> SenderRow:
-    state = "proven" if claim.proven_at else "pending"
+    state = "proven" if claim.proven_at else PENDING
     return SenderRow(claim.domain, state, claim.created_at, claim.proven_at)
 
 
