@@ -232,7 +232,7 @@ def test_messages_of_a_job_filter_page_and_lead_to_their_timeline(console: Conso
     one = console.shown(f"/jobs/{job}/messages/0.7")
     assert "p7@example.org" in one
     assert "taken by Posthaste" in one
-    assert re.search(r"<b>accepted</b> by (one|two), attempt 1", one)
+    assert re.search(r"<b>accepted</b> by (one|two) \(\w+\), attempt 1", one)
     for wrong in ("0.99", "2.0", "nonsense"):
         assert console.get(f"/{console.account}/jobs/{job}/messages/{wrong}").status == 404
 

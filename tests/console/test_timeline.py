@@ -55,6 +55,25 @@ def test_a_provider_s_words_come_after_the_attempt_that_they_are_about(console: 
     assert re.findall(r"<p><b>([^<]+)</b>", page) == ["taken by Posthaste", "accepted", "confirmed", "delivered"]
 
 
+def test_an_attempt_names_its_provider_and_what_the_provider_wrote_later(console: Console) -> None:
+    world = console.api.world
+    job = console.api.logged(("ann@example.org",))
+    line = console.services.logs.line(world.job(job), 0, 0)
+    assert line is not None
+    (attempt,) = line.attempts
+    provider = console.services.settings.credential(attempt.credential_id).provider
+    wrote = "mailbox <script>alert(1)</script> is full"
+    world.track(attempt.credential_id, world.word(job, 0, "bounced", code="5.2.2", detail=wrote))
+    world.settle()
+    console.member()
+    page = console.shown(f"/jobs/{job}/messages/0.0")
+    by = re.findall(r"<b>(\w+)</b> by (\w+) \((\w+)\), attempt 1", page)
+    assert by == [("accepted", attempt.credential_id, provider), ("bounced", attempt.credential_id, provider)]
+    assert "<code>5.2.2</code>" in page
+    assert "<p>mailbox &lt;script&gt;alert(1)&lt;/script&gt; is full</p>" in page
+    assert page.count("Provider&#39;s id" if "Provider&#39;s" in page else "Provider's id") == 1
+
+
 def test_lists_of_messages_name_the_credentials_that_tried_them(console: Console) -> None:
     world = console.api.world
     world.providers["one"].script("moved@example.org", [Rejected("busy", permanent=False)])

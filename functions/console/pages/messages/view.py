@@ -1,7 +1,7 @@
 """What happened to one message, in the order of time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.domain.jobs.job import Job
@@ -23,7 +23,9 @@ class Moment:
         at: Unix milliseconds.
         what: in a word or two.
         by: the credential; empty: Posthaste.
+        provider: of the credential; empty: Posthaste.
         code: of the provider, or ours.
+        said: what the provider wrote about it later; empty: nothing.
         tone: good, bad or plain.
         attempt: its number; 0: none.
         name: the provider's id of the message.
@@ -33,7 +35,9 @@ class Moment:
     at: Millis
     what: str
     by: str = ""
+    provider: str = ""
     code: str = ""
+    said: str = ""
     tone: str = "plain"
     attempt: int = 0
     name: str = ""
@@ -47,15 +51,24 @@ def moments(job: Job, line: LogLine) -> Sequence[Moment]:
     """
     taken = Moment(job.created_at, "taken by Posthaste")
     found = [(taken.at, taken)]
+    providers = dict(zip(job.route, job.providers, strict=True))
     for a in line.attempts:
-        said = a.provider_message_id
-        ref = f"{job.id}-{line.message.replace('.', '-')}-{a.n}" if a.outcome in TAKEN else ""
-        what = a.outcome.replace("_", " ")
-        found.append((a.at_ms, Moment(a.at_ms, what, a.credential_id, a.code, _tone(a.outcome), a.n, said, ref)))
+        answer = Moment(
+            a.at_ms,
+            a.outcome.replace("_", " "),
+            by=a.credential_id,
+            provider=providers.get(a.credential_id, ""),
+            code=a.code,
+            tone=_tone(a.outcome),
+            attempt=a.n,
+            name=a.provider_message_id,
+            ref=f"{job.id}-{line.message.replace('.', '-')}-{a.n}" if a.outcome in TAKEN else "",
+        )
+        found.append((a.at_ms, answer))
         for w in a.words:
             word = CONFIRMED if a.outcome == w.word == "accepted" else str(w.word)
-            moment = Moment(w.at * 1000, word, a.credential_id, w.code or "", _tone(word), a.n)
-            found.append((max(moment.at, a.at_ms), moment))
+            moment = replace(answer, at=w.at * 1000, what=word, code=w.code, said=w.detail, tone=_tone(word))
+            found.append((max(moment.at, a.at_ms), replace(moment, name="", ref="")))
     return [moment for _, moment in sorted(found, key=lambda x: x[0])]
 
 
