@@ -21,12 +21,12 @@ from shared.web.sessions import COOKIE
 from tests.api.conftest import event
 from tests.console.conftest import Console, build_console
 from tests.console.examples import EXAMPLES, Example, build_example, pages, repeatable
+from tests.console.fitting import assert_fits, resize
 from tests.console.site import session_cookie, site, unpacked
-from tests.fakes.axe import ENTER, TAB, assert_accessible, assert_keyboard_reaches_all, press_keys
+from tests.fakes.axe import ENTER, TAB, assert_keyboard_reaches_all, press_keys
 from tests.fakes.browser import Browser, browsing
 from tests.fakes.clock import FakeClock
 
-WIDTHS = (320, 1280)
 BYTES = 100 * 1024
 """Of a page with all that it loads, compressed."""
 REQUESTS = 8
@@ -58,12 +58,6 @@ def enter(browser: Browser, console: Console, address: str) -> None:
     """Let a browser have the session of a console."""
     browser.do("POST", "/url", {"url": f"{address}/style"})
     browser.do("POST", "/cookie", session_cookie(console))
-
-
-def resize(browser: Browser, width: int) -> None:
-    """Give the page a width in CSS pixels: that of a phone, or of a window."""
-    phone = width == WIDTHS[0]
-    browser.devtools("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=phone)
 
 
 def paths(example: Example, page: str) -> tuple[str, ...]:
@@ -126,32 +120,22 @@ def test_a_page_is_small_and_quick(example: Example, page: str) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("page", pages())
-def test_a_page_is_accessible_and_fits_a_phone(
-    example: Example, address: str, browser: Browser, page: str, scheme: str
-) -> None:
-    browser.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-    for width in WIDTHS:
-        resize(browser, width)
-        for path in paths(example, page):
-            browser.do("POST", "/url", {"url": address + path.removeprefix("/console")})
-            assert_accessible(browser, width, f"{path} at {width} px in {scheme}")
+def test_a_page_is_accessible_and_fits_each_width(example: Example, address: str, browser: Browser, page: str) -> None:
+    for path in paths(example, page):
+        browser.do("POST", "/url", {"url": address + path.removeprefix("/console")})
+        assert_fits(browser, path)
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_refusal_and_the_first_page_of_a_newcomer_are_accessible(moto_dynamo: Any, scheme: str) -> None:
+def test_a_refusal_and_the_first_page_of_a_newcomer_are_accessible(moto_dynamo: Any) -> None:
     console = build_console(moto_dynamo, FakeClock())
     console.sign_in(Identity("github", "9", "newcomer", organizations=frozenset({"acme"})))
     with site(console) as place, browsing(scripts=True) as browser:
-        browser.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         enter(browser, console, place)
-        for width in WIDTHS:
-            resize(browser, width)
-            for path in ("", f"/{console.account}"):
-                browser.do("POST", "/url", {"url": place + path})
-                assert_accessible(browser, width, f"{path} at {width} px in {scheme}")
+        for path in ("", f"/{console.account}"):
+            browser.do("POST", "/url", {"url": place + path})
+            assert_fits(browser, path)
 
 
 @pytest.mark.browser
@@ -159,7 +143,7 @@ def test_a_refusal_and_the_first_page_of_a_newcomer_are_accessible(moto_dynamo: 
 def test_everything_on_a_page_is_reached_by_the_keyboard(
     example: Example, address: str, browser: Browser, page: str
 ) -> None:
-    resize(browser, WIDTHS[1])
+    resize(browser, 1280)
     for path in paths(example, page):
         browser.do("POST", "/url", {"url": address + path.removeprefix("/console")})
         assert_keyboard_reaches_all(browser, path)

@@ -10,6 +10,10 @@ RULES: Final = (
     "const [place, done] = arguments; axe.run(place, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', "
     "'best-practice']}).then(r => done(r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join(' '))))"
 )
+CONTRAST: Final = (
+    "const done = arguments[0]; axe.run(document, {runOnly: {type: 'rule', values: ['color-contrast']}})"
+    ".then(r => done(r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join(' '))))"
+)
 TARGETS: Final = """
 const small = e => {
   const r = e.getBoundingClientRect();
@@ -47,6 +51,58 @@ return Array.from(document.querySelectorAll("main > section")).filter(e => {
 }).map(e => e.outerHTML.slice(0, 200));
 """
 """Parts of a page that touch what is above them."""
+COVERED: Final = """
+const seen = (e, box) => {
+  let [left, top, right, bottom] = [box.left, box.top, box.right, box.bottom];
+  for (let up = e; up; up = up.parentElement) {
+    const s = getComputedStyle(up);
+    if (s.visibility === "hidden" || s.clipPath !== "none") return null;
+    if (up === e || s.overflowX === "visible") continue;
+    const clip = up.getBoundingClientRect();
+    left = Math.max(left, clip.left); right = Math.min(right, clip.right);
+    top = Math.max(top, clip.top); bottom = Math.min(bottom, clip.bottom);
+  }
+  return right - left > 1 && bottom - top > 1 ? {left, top, right, bottom} : null;
+};
+const found = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+const range = document.createRange();
+for (let node; node = walker.nextNode();) {
+  const e = node.parentElement;
+  if (!node.data.trim() || e.closest(".skip, noscript, option, datalist, script") || !e.checkVisibility()) continue;
+  range.selectNodeContents(node);
+  for (const box of range.getClientRects()) {
+    const part = seen(e, box);
+    if (part) found.push({...part, e, node, text: node.data.trim().slice(0, 60)});
+  }
+}
+for (const e of document.querySelectorAll("input:not([type=hidden]), select, textarea, progress, iframe, svg, img")) {
+  const part = e.checkVisibility() && seen(e, e.getBoundingClientRect());
+  if (part) found.push({...part, e, node: e, text: e.outerHTML.slice(0, 60)});
+}
+const fixed = e => e.closest(".top") ? "top" : e.closest(".side") ? "side" : "page";
+const said = [];
+found.forEach((a, i) => found.slice(i + 1).forEach(b => {
+  const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+  const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+  const least = Math.min(a.bottom - a.top, b.bottom - b.top);
+  const apart = a.node !== b.node && fixed(a.e) === fixed(b.e);
+  if (apart && wide > 2 && high > least * .35) said.push(`${a.text} | ${b.text}`);
+}));
+for (const a of found) if (a.left < -1 || a.right > innerWidth + 1) said.push(`${a.text} | beyond the edge`);
+return said;
+"""
+"""Texts, fields and pictures that cover one another, or are beyond the window's edge."""
+
+
+FAULTS: Final = {
+    "small": TARGETS,
+    "cut off": CUT,
+    "beyond its edge": SPILT,
+    "too close": CLOSE,
+    "covered": COVERED,
+}
+"""What a page may have nothing of, by its script."""
 
 
 def violations(browser: Browser, css: str = "html") -> list[str]:
@@ -56,8 +112,14 @@ def violations(browser: Browser, css: str = "html") -> list[str]:
     return found
 
 
-def assert_accessible(browser: Browser, width: int, where: str = "") -> None:
-    """Hold the page that the browser shows to all of it.
+def dim(browser: Browser) -> list[str]:
+    """Return what has too little contrast, which alone differs between light and dark. axe-core is in the page."""
+    found: list[str] = browser.do("POST", "/execute/async", {"script": CONTRAST, "args": []})
+    return found
+
+
+def assert_laid_out(browser: Browser, width: int, where: str = "") -> None:
+    """Hold the page that the browser shows to a width: nothing is cut off, covered, too close or too small.
 
     Args:
         browser: which shows it, and may run scripts.
@@ -66,11 +128,22 @@ def assert_accessible(browser: Browser, width: int, where: str = "") -> None:
     """
     wide = browser.script("return document.documentElement.scrollWidth")
     assert wide <= width, f"{where}: WCAG 2.2, 1.4.10: nothing to scroll sideways"
-    assert browser.script(TARGETS) == [], where
-    assert browser.script(CUT) == [], where
-    assert browser.script(SPILT) == [], where
-    assert browser.script(CLOSE) == [], where
-    assert violations(browser) == [], where
+    for fault, script in FAULTS.items():
+        found = browser.script(script)
+        assert not found, f"{where}: {fault}: {found}"
+
+
+def assert_accessible(browser: Browser, width: int, where: str = "") -> None:
+    """Hold the page that the browser shows to all of it: its layout, and the rules of axe-core.
+
+    Args:
+        browser: which shows it, and may run scripts.
+        width: of the window, in CSS pixels.
+        where: which page it is, for what is said of a failure.
+    """
+    assert_laid_out(browser, width, where)
+    found = violations(browser)
+    assert not found, f"{where}: {found}"
 
 
 FOCUSABLE: Final = """
