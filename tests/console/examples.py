@@ -131,7 +131,7 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
     console.services.people.invite("github", "ben", console.account, Role.SENDER)
     for day, count in enumerate(days):
         job = api.logged(people(count, day * 7), subject=f"The Daily Planet, no. {1204 + day}")
-        _heard(console, job, bounced=day % 4)
+        heard(console, job, bounced=day % 4)
         api.world.jobs.clear()
         clock.advance(86_400)
     stopped = api.accepted(people(24, 40), subject=LONG)
@@ -225,11 +225,11 @@ def _failed_over(console: Console) -> str:
     for reader in readers:
         world.providers["one"].script(reader.partition("<")[2][:-1], [Rejected("mailbox_busy", permanent=False)])
     job = api.logged(readers, subject="October newsletter", retry_on=[])
-    _heard(console, job, bounced=2, blocked=3)
+    heard(console, job, bounced=2, blocked=3)
     return job
 
 
-def _heard(console: Console, job: str, *, bounced: int, blocked: int = 0) -> None:
+def heard(console: Console, job: str, *, bounced: int, blocked: int = 0) -> None:
     """Have the providers say that messages arrived, but for the last ones, and the first ones that are blocked."""
     world = console.api.world
     world.clock.advance(4)

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from shared.domain.jobs.outcomes import Rejected
 from tests.console.conftest import Console
+from tests.console.examples import heard
 from tests.console.site import session_cookie, site
 from tests.fakes.browser import Browser, browsing
 
@@ -19,6 +21,23 @@ const look = () => {
 addEventListener('load', look);
 """
 """Counts times of another zone in each frame."""
+
+
+BY_HAND = """
+window.asked = 0;
+window.away = false;
+window.ticks = [];
+window.setInterval = (tick) => ticks.push(tick);
+Object.defineProperty(document, "hidden", {get: () => away});
+addEventListener("htmx:beforeRequest", () => { asked += 1; });
+"""
+"""Has the test be the clock and the window's manager of a page, and counts what the page asks for by itself."""
+SPOKEN = """
+window.region = document.getElementById("said");
+window.spoken = [];
+new MutationObserver(() => spoken.push(region.textContent)).observe(region, {childList: true, characterData: true});
+"""
+"""Collects what is read out to people who do not see the page."""
 
 
 @pytest.fixture
@@ -70,6 +89,63 @@ def test_a_renewal_leaves_focus_pointer_and_times_as_they_are(console: Console, 
         renew_twice()
         browser.release()
         browser.shows("Stop this job?")
+
+
+@pytest.mark.browser
+def test_a_page_that_is_not_looked_at_asks_for_nothing(console: Console, address: str) -> None:
+    job = console.api.accepted(("a@example.org",), subject="Waits")
+    with browsing(scripts=True) as browser:
+        enter(console, browser, address)
+        browser.devtools("Page.addScriptToEvaluateOnNewDocument", source=BY_HAND)
+        browser.do("POST", "/url", {"url": f"{address}/{console.account}/jobs/{job}"})
+        browser.until(lambda: browser.script("return ticks.length") == 1, "the page has no clock")
+        browser.script("ticks[0]()")
+        browser.until(lambda: browser.script(RENEWALS) == 1, "the figures do not renew themselves")
+        browser.script("away = true; document.dispatchEvent(new Event('visibilitychange')); ticks[0](); ticks[0]();")
+        assert browser.script("return asked") == 1
+        browser.script("away = false; document.dispatchEvent(new Event('visibilitychange'));")
+        assert browser.script("return asked") == 2, "it is up to date at once when it is looked at again"
+
+
+@pytest.mark.browser
+def test_a_new_state_is_read_out_and_new_figures_are_not(console: Console, address: str) -> None:
+    job = console.api.accepted(tuple(f"p{i}@example.org" for i in range(3)), subject="Waits")
+    with browsing(scripts=True) as browser:
+        enter(console, browser, address)
+        browser.do("POST", "/url", {"url": f"{address}/{console.account}/jobs/{job}"})
+        browser.script(SPOKEN)
+        assert browser.attribute("#said", "role") == "status"
+        console.api.world.settle()
+        browser.until(lambda: browser.text("#live a[href$='state=sent']") == "3", "the figures do not renew themselves")
+        browser.until(lambda: browser.script("return spoken") == ["Sent."], "the end is not read out once")
+        heard(console, job, bounced=0)
+        browser.until(lambda: browser.text("#live a[href$='state=delivered']") == "3", "no figures of delivery")
+        assert browser.script("return spoken") == ["Sent."]
+        assert browser.script("return region.isConnected"), "a region that is replaced is not read out"
+
+
+@pytest.mark.browser
+def test_what_providers_and_recipients_are_called_runs_nothing(console: Console, address: str) -> None:
+    evil = "<img/src=x/onerror=document.title='run'><script>document.title='run'</script>"
+    for provider in console.api.world.providers.values():
+        provider.script("ann@example.org", [Rejected(evil, permanent=True)])
+    job = console.api.logged((f'"{evil}" <ann@example.org>',), subject=evil)
+    line = console.services.logs.line(console.api.world.job(job), 0, 0)
+    assert line is not None
+    (attempt,) = line.attempts
+    world = console.api.world
+    world.track(attempt.credential_id, world.word(job, 0, "bounced", code=evil))
+    world.settle()
+    with browsing(scripts=True) as browser:
+        enter(console, browser, address)
+        for path in (f"jobs/{job}/messages/0.0", f"jobs/{job}/messages", f"jobs/{job}"):
+            browser.do("POST", "/url", {"url": f"{address}/{console.account}/{path}"})
+            assert evil in browser.text("main"), path
+            assert browser.script("return [document.images.length - 1, document.title === 'run']") == [0, False], path
+        browser.do("POST", "/url", {"url": f"{address}/{console.account}/jobs/{job}/messages/0.0"})
+        assert evil in browser.text(".timeline")
+        log = browser.do("POST", "/se/log", {"type": "browser"})
+        assert [x["message"] for x in log if x["level"] == "SEVERE" and "favicon" not in x["message"]] == []
 
 
 @pytest.mark.browser

@@ -309,22 +309,50 @@ def test_a_change_is_previewed_as_each_row_of_the_list_gets_it(
     assert "Bye" not in console.shown(f"/campaigns/{campaign}/edit"), "nothing is saved"
 
 
-def test_the_keyboard_reaches_all_of_a_campaign(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+def write(browser: Browser, css: str, text: str) -> None:
+    """Go to a field by the keyboard, and type into it."""
+    tab_to(browser, css)
+    press(browser, *text)
+
+
+def choose(browser: Browser, css: str) -> None:
+    """Go to a link or a button by the keyboard, and press Enter."""
+    tab_to(browser, css)
+    press(browser, ENTER)
+
+
+def test_a_campaign_is_written_and_sent_by_the_keyboard_alone(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with opened(console, monkeypatch) as (browser, account, _):
-        campaign = with_list(console)
-        go(browser, f"{account}/campaigns/{campaign}")
-        tab_to(browser, "#row")
-        tab_to(browser, "#rate")
-        press(browser, *"5")
-        tab_to(browser, "main form[action$='/send'] button")
-        press(browser, ENTER)
+        made(console)
+        go(browser, f"{account}/campaigns")
+        choose(browser, "main a[href$='/campaigns/new']")
+        browser.shows("New campaign")
+        write(browser, "#name", "By keys")
+        write(browser, "#from", "news@example.com")
+        write(browser, "#subject", "Hello {{ name }}")
+        write(browser, "#body", "<p>Dear {{ name }}</p>")
+        tab_to(browser, "#phone, #desktop")
+        choose(browser, "main form button.primary")
+        browser.shows("By keys")
+        tab_to(browser, "#file")
+        choose(browser, "details:has(#rows) > summary")
+        write(browser, "#rows", f"recipient,name{ENTER}a@example.org,Ann{ENTER}b@example.org,Ben")
+        choose(browser, "form[action$='/paste'] button")
+        browser.reads(".state", "The list is being read")
+        console.api.lists.read()
+        browser.reads(".state", "2 messages to send")
+        write(browser, "#row", "2")
+        write(browser, "#rate", "5")
+        choose(browser, "main form[action$='/send'] button")
         browser.shows("Send 2 messages?")
         assert "5 a second" in browser.text(".facts")
-        tab_to(browser, "main form button.primary")
-        press(browser, ENTER)
-        browser.shows("October")
+        choose(browser, "main form button.primary")
+        browser.shows("By keys")
         browser.find("#live")
-    assert console.api.call("GET", f"/campaigns/{campaign}").json["jobs"]
+    (found,) = (x for x in console.api.call("GET", "/campaigns").json["items"] if x["name"] == "By keys")
+    assert found["jobs"]
 
 
 def test_without_scripts_a_small_list_is_pasted_and_sent(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:

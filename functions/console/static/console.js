@@ -42,6 +42,16 @@ function tick() {
   for (const part of document.querySelectorAll("[data-live]")) htmx.trigger(part, "tick");
 }
 
+// Figures that renew themselves are not read out each time: only a new state is, in a region that stays.
+let last = "";
+
+function say(quietly) {
+  const part = document.querySelector("[data-say]");
+  if (!part || part.dataset.say === last) return;
+  last = part.dataset.say;
+  if (!quietly) document.getElementById("said").textContent = last;
+}
+
 // What is typed into a form is not lost if the session has ended by then. The tab keeps it over the sign-in, for the
 // same person and the same page.
 const KEPT = "posthaste form";
@@ -100,6 +110,7 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const button of document.querySelectorAll("button[data-copy]")) button.hidden = !navigator.clipboard;
   const here = document.querySelector(".side [aria-current]");
   if (here) here.scrollIntoView({ block: "nearest" });
+  say(true);
   setInterval(tick, EVERY);
   restore();
 });
@@ -118,6 +129,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 document.addEventListener("htmx:afterSwap", (event) => {
   localize(event.target);
   label(event.target);
+  say(false);
   const same = Array.from(event.target.querySelectorAll("a[href]")).find((a) => a.getAttribute("href") === focused);
   if (same) same.focus({ preventScroll: true });
 });
