@@ -7,12 +7,14 @@ from typing import Final
 from functions.console import lists
 from functions.console.call import Look
 from functions.console.pages.jobs.rows import pause_of, rows
+from functions.console.pages.jobs.spans import FATES, SPANS, since
 from functions.console.pages.jobs.view import JobRow, row
 from functions.console.screen import PageRoute, absent
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import accounts_of
+from shared.domain.times import Millis
 from shared.web.http import Answer
 
 STATES: Final = {
@@ -24,12 +26,6 @@ STATES: Final = {
 """Filters of the list, and the states that they let pass."""
 WAITING: Final = "waiting"
 """The filter for jobs that do not go on at present. Those that wait only for their turn within the rate do."""
-FATES: Final = {
-    "success": ("delivered", "relayed"),
-    "failed": ("failed", "bounced"),
-    "skipped": ("skipped",),
-}
-"""Filters of the list, and the counts of which a job has some; they add up to the sums of the first page."""
 TURNS: Final = 5
 """Pages of the index that one page with a filter may take; it may be short and still have a next one."""
 
@@ -41,10 +37,17 @@ class JobFilter:
     Attributes:
         state: a name in STATES.
         fate: a name in FATES.
+        since: when it was taken at the earliest, Unix milliseconds; 0: at any time.
     """
 
     state: str
     fate: str
+    since: Millis = 0
+
+    @property
+    def narrow(self) -> bool:
+        """Tell whether some jobs may not be in the list."""
+        return bool(self.state or self.fate or self.since)
 
     def passes(self, job: Job) -> bool:
         """Tell whether a job is in the list."""
@@ -52,7 +55,11 @@ class JobFilter:
             return False
         if self.state == WAITING and job.state is JobState.LOGGED and job.retry is None:
             return False
-        return not self.fate or any(job.counts.get(name, 0) for name in FATES[self.fate])
+        return job.created_at >= self.since and (not self.fate or self.count(job) > 0)
+
+    def count(self, job: Job) -> int:
+        """Return how many messages of a job have the fate, as the stats count them."""
+        return sum(job.counts.get(name, 0) for name in FATES[self.fate])
 
     def keeps(self, row: JobRow) -> bool:
         """Tell whether a job that passes is in the list, now that it is known what it waits for."""
@@ -65,8 +72,14 @@ def jobs(look: Look) -> Answer:
     state = lists.chosen(look, "state", tuple(STATES))
     fate = lists.chosen(look, "with", tuple(FATES))
     keys, spaces = lists.spaces(look)
-    found, after = _some(look, spaces, (kind,) if kind else lists.KINDS, JobFilter(state, fate))
+    span = lists.chosen(look, "span", tuple(SPANS))
+    wanted = JobFilter(state, fate, since(span, look.services.now) if span else 0)
+    found, after = _some(look, spaces, (kind,) if kind else lists.KINDS, wanted)
     context = {
+        "counts": {row.job.id: wanted.count(row.job) for row in found} if fate else {},
+        "filtered": bool(kind or keys) or wanted.narrow,
+        "span": span,
+        "spans": tuple(SPANS),
         "rows": found,
         "kinds": lists.KINDS,
         "states": tuple(STATES),
@@ -76,7 +89,7 @@ def jobs(look: Look) -> Answer:
         "fate": fate,
         "keys": keys,
         "kinds_of_keys": lists.KEYS,
-        "paging": lists.paging(look, after, kind=kind, state=state, keys=keys, **{"with": fate}),
+        "paging": lists.paging(look, after, kind=kind, state=state, keys=keys, span=span, **{"with": fate}),
     }
     return look.services.pages.page(look, "jobs/jobs.html", context)
 
@@ -92,10 +105,12 @@ def _some(look: Look, spaces: Sequence[str], kinds: Sequence[str], wanted: JobFi
     """
     pause = pause_of(look)
     found, after = list[JobRow](), lists.place(look)
-    for _ in range(TURNS if wanted.state or wanted.fate else 1):
+    for _ in range(TURNS if wanted.narrow else 1):
         page, after = look.services.listing.among(spaces, kinds, after=after, limit=lists.PAGE)
         shown = rows(look, [job for job in page if wanted.passes(job)], paused=pause.result().paused)
         found += [row for row in shown if wanted.keeps(row)]
+        if page and page[-1].created_at < wanted.since:
+            after = ""
         if not after or len(found) >= lists.PAGE:
             break
     return found, after

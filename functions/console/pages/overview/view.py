@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Final
 
 from functions.console import charts
@@ -13,6 +13,7 @@ from functions.console.lists import KINDS
 from functions.console.pages.alarms import raised
 from functions.console.pages.credentials.view import CredentialRow, credential_row
 from functions.console.pages.jobs.rows import pause_of, rows
+from functions.console.pages.jobs.spans import DAYS, DAYS_SPAN, FATES, TODAY, today
 from functions.console.pages.jobs.view import JobRow
 from shared.contracts import Credential
 from shared.domain.jobs.job import Job
@@ -21,7 +22,8 @@ from shared.domain.lanes.state import CredentialState
 from shared.domain.stats import Day
 from shared.domain.times import Millis
 
-DAYS: Final = 14
+AMOUNTS: Final = {"failed": "failure"}
+"""Fates of messages that have another name in the stats."""
 RECENT: Final = 10
 """Jobs that are shown."""
 LOOKED_AT: Final = 100
@@ -41,11 +43,11 @@ class ProviderRow:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The page. `sums`: of all days; `accepted`: by the providers that accepted."""
+    """The page. `sums`: of today and of all days, by span; `accepted`: by the providers that accepted."""
 
     flow: Flow
     accepted: Flow
-    sums: Mapping[str, int]
+    sums: Mapping[str, Mapping[str, int]]
     providers: Sequence[ProviderRow]
     credentials: Sequence[CredentialRow]
     jobs: Sequence[JobRow]
@@ -60,7 +62,7 @@ class Overview:
 def overview(look: Look) -> Overview:
     """Return what the page shows; what can be read at once is."""
     services = look.services
-    last = datetime.fromtimestamp(services.now / 1000, UTC).date()
+    last = today(services.now)
     mine = [c for c in services.settings.credentials if c.open_to(look.account)]
     days = services.reads.submit(services.stats.days, look.account, last - timedelta(days=DAYS - 1), last)
     states = services.reads.submit(services.credentials.read, [c.id for c in mine])
@@ -69,7 +71,10 @@ def overview(look: Look) -> Overview:
     return Overview(
         flow=charts.flow(_every_day({day.day: day.amounts for day in found}, last)),
         accepted=_accepted(found, last),
-        sums=_sums([day.amounts for day in found]),
+        sums={
+            TODAY: _sums([day.amounts for day in found if day.day == last]),
+            DAYS_SPAN: _sums([day.amounts for day in found]),
+        },
         providers=_providers(found),
         credentials=[credential_row(c, states.result()[c.id]) for c in mine],
         jobs=newest,
@@ -118,8 +123,7 @@ def _accepted(found: Sequence[Day], last: date) -> Flow:
 
 
 def _sums(amounts: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    names = ("success", "queued", "failure", "skipped")
-    return {name: sum(some.get(name, 0) for some in amounts) for name in names}
+    return {fate: sum(some.get(AMOUNTS.get(fate, fate), 0) for some in amounts) for fate in FATES}
 
 
 def _providers(found: Sequence[Day]) -> list[ProviderRow]:
