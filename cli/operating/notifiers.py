@@ -16,7 +16,6 @@ from shared.domain.namespaces import namespaces_of
 from shared.domain.notices.notifier import Contact, Notifier, is_name
 from shared.engine.intake.declined import Declined
 from shared.engine.notices.notifiers import NotifierDesk, NotifierDraft
-from shared.web.problems import CODES
 
 if TYPE_CHECKING:
     from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
@@ -202,6 +201,8 @@ def done(found: T | Declined) -> T:
 def _refusal(found: Declined) -> CommandError:
     if found.code == "not_found":
         return NotFound("the notifier has been deleted")
+    from shared.web.problems import CODES  # noqa: PLC0415 - loads pydantic
+
     text = "; ".join(f"{x.field}: {x.text.rstrip('.')}" for x in found.faults) or CODES[found.code][1].rstrip(".")
     return Failed(text) if found.code in ("notifier_exists", "notices_waiting") else Misused(text)
 

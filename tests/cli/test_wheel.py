@@ -184,16 +184,18 @@ def test_the_shell_completes_commands(user: Path, tmp_path: Path, shell: str) ->
     assert "_POSTHASTE_COMPLETE" in shown.stdout
 
 
-def test_the_help_loads_neither_aws_nor_the_keyring(user: Path, tmp_path: Path) -> None:
-    """What takes long to load is loaded when it is needed: the help takes less than a second."""
+def test_the_help_loads_nothing_heavy_and_takes_less_than_a_second(user: Path, tmp_path: Path) -> None:
+    """What takes long to load is loaded when it is needed. The time is the processor's, from the start of Python."""
     code = (
-        "import sys, posthaste_cli; sys.argv = ['posthaste', '--help']\n"
+        "import json, sys, time, posthaste_cli; sys.argv = ['posthaste', '--help']\n"
         "try: posthaste_cli.main()\n"
         "except SystemExit: pass\n"
-        "print(sorted({x.split('.')[0] for x in sys.modules}), file=sys.stderr)"
+        "took, loaded = time.process_time(), sorted({x.split('.')[0] for x in sys.modules})\n"
+        "print(json.dumps([took, loaded]), file=sys.stderr)"
     )
-    done = subprocess.run(
-        [str(user / "bin" / "python"), "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    heavy = {"boto3", "botocore", "keyring", "openpyxl", "phonenumbers", "aiosmtpd"}
-    assert not heavy & set(json.loads(done.stderr.replace("'", '"')))
+    words = [str(user / "bin" / "python"), "-c", code]
+    runs = [subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True) for _ in range(5)]
+    took, loaded = zip(*(json.loads(run.stderr) for run in runs), strict=True)
+    heavy = {"boto3", "botocore", "keyring", "openpyxl", "phonenumbers", "aiosmtpd", "pydantic", "httpx"}
+    assert not heavy & set(loaded[0])
+    assert min(took) < 1.0
