@@ -26,8 +26,11 @@ class KeyKind(StrEnum):
 
 
 def namespace(account: str, *, test: bool) -> str:
-    """Return the namespace of an account's live keys, which is its id, or of its test keys."""
-    return f"{account}{TEST}" if test else account
+    """Return the namespace of an account's live keys, which is its id, or of its test keys; of a team space itself.
+
+    A team space has no test keys. What its keys rehearse stays there, and heeds its guests and suppressions.
+    """
+    return f"{account}{TEST}" if test and not is_team(account) else account
 
 
 def team_space(account: str) -> str:

@@ -42,6 +42,7 @@ def test_the_kind_of_a_thing_follows_from_its_account(account: str) -> None:
     assert kind_of(account, test=True) is KeyKind.TEST
     assert kind_of(team_space(account), test=False) is KeyKind.TEAM
     assert not is_team(namespace(account, test=True))
+    assert namespace(team_space(account), test=True) == team_space(account)
 
 
 @pytest.mark.parametrize("kind", list(KeyKind))

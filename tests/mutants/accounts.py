@@ -19,7 +19,7 @@ ACCOUNTS: Final = (
         "a test key takes live suppressions away",
         9,
         "shared/domain/namespaces.py",
-        'return f"{account}{TEST}" if test else account',
+        'return f"{account}{TEST}" if test and not is_team(account) else account',
         "return account",
         f"{LIVE}::test_a_test_key_neither_sees_nor_ends_a_live_suppression[all]",
     ),

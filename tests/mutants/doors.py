@@ -29,9 +29,17 @@ DOORS: Final = (
         "a request for the sandbox is sent",
         3,
         "functions/api/doors/routes.py",
-        "test=call.key.test or posting.rehearsed,",
+        "test=acting.key.test,",
         "test=call.key.test,",
         f"{API}::test_the_sandbox_is_a_test",
+    ),
+    Mutant(
+        "a rehearsal uses up the key of the real request",
+        13,
+        "functions/api/doors/routes.py",
+        "idempotency_key=idempotency_key(acting),",
+        "idempotency_key=idempotency_key(call),",
+        "tests/attacks/test_a_rehearsal_before_the_real_thing.py::test_a_rehearsal_does_not_block_the_real_request[live]",
     ),
     Mutant(
         "an older sender sends all messages alike",

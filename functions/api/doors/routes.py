@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -13,7 +14,6 @@ from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Message
 from shared.domain.channels.email import EMAIL
 from shared.domain.content.posting import Posting
-from shared.domain.namespaces import owner
 from shared.engine.intake.posted import PostedBy
 from shared.ports import Mismatch, Replay
 from shared.providers.doors import Door, DoorFault, DoorRefusal, Uncarried, doors
@@ -31,18 +31,19 @@ def post(door: Door, call: Call[Nothing, Any]) -> Answer:
         call: the request, valid in the vendor's terms.
     """
     posting = _read(door, call)
+    acting = replace(call, key=replace(call.key, test=True)) if posting.rehearsed else call
     by = PostedBy(
-        account=owner(call.key.account) if posting.rehearsed else call.key.account,  # team spaces have no tests
-        test=call.key.test or posting.rehearsed,
-        by=call.key.id,
-        idempotency_key=idempotency_key(call),
-        fingerprint=fingerprint_of(call),
+        account=acting.key.account,
+        test=acting.key.test,
+        by=acting.key.id,
+        idempotency_key=idempotency_key(acting),
+        fingerprint=fingerprint_of(acting),
     )
     try:
         request = accepted(call.services.intake.posted(posting, by, _template(call, posting)))
     except Problem:
         # What was valid when it was accepted may no longer be; the first answer is given all the same.
-        before = earlier(call, 202)
+        before = earlier(acting, 202)
         if before is None:
             raise
         return _taken(door, posting, before.body, replayed=True)

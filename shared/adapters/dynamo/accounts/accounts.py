@@ -311,7 +311,7 @@ class Accounts(ApiKeys):
 
 
 def _test_bucket(account: str) -> keys.Key:
-    return keys.bucket(account if is_team(account) else namespace(account, test=True))
+    return keys.bucket(namespace(account, test=True))
 
 
 def _domain(sender: str) -> dict[str, str | int]:
