@@ -134,7 +134,11 @@ def test_figures_renew_themselves_until_the_job_is_at_rest(console: Console) -> 
     assert part.lstrip().startswith('<section id="live"')
     assert "<html" not in part
     console.api.world.settle()
-    assert re.search(r"state=sent\">1<", console.shown(f"/jobs/{job}?part=live"))
+    part = console.shown(f"/jobs/{job}?part=live")
+    assert re.search(r"state=sent\">1<", part)
+    assert "Ended at <time" in part
+    tried = part[part.index("Figures by credential") :]
+    assert sorted(re.findall(r"<td class=\"number\">(\d+)</td>", tried)) == ["0"] * 6 + ["1"] * 2
 
 
 def test_a_job_is_stopped_and_resumed_by_hand_and_the_audit_log_says_by_whom(console: Console) -> None:
