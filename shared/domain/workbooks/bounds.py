@@ -8,8 +8,12 @@ MAX_ROWS: Final = 1_048_576
 """Rows of a sheet: what a spreadsheet program can hold."""
 MAX_CELLS: Final = 1024
 """Cells of a row: a list has 64 columns."""
-MAX_TEXT: Final = 65_536
-"""Characters of a cell that are kept. A list's cell has 8 KB at most, so a longer one is refused by its row."""
+MAX_TEXT: Final = 32 * 1024
+"""Characters of a row, and so of a cell: a list's row has as many bytes at most."""
+MAX_WIDTH: Final = 64
+"""Columns of a list."""
+MAX_HELD: Final = 32 * 1024**2
+"""Characters and cells that are held at once, of the rows of a block of 64 KB: 3,000 cells of 8 KB fit into one."""
 MAX_UNPACKED: Final = 2 * 1024**3
 """Bytes to which all parts unpack."""
 MAX_STRINGS: Final = 256 * 1024**2

@@ -8,6 +8,7 @@ from shared.domain.workbooks import bounds
 from shared.domain.workbooks.bounds import damaged
 from shared.domain.workbooks.numbers import number_text
 from shared.domain.workbooks.parsing import parsed, read
+from shared.domain.workbooks.rows import Collected, Rows
 
 _TABLE: Final = "urn:oasis:names:tc:opendocument:xmlns:table:1.0 "
 _TEXT: Final = "urn:oasis:names:tc:opendocument:xmlns:text:1.0 "
@@ -48,8 +49,8 @@ class OdsSheets:
         """The sheet that is read; empty if it was not met."""
         return self._reader.chosen
 
-    def rows(self) -> Iterator[Sequence[str]]:
-        """Yield the rows of the sheet; empty ones behind the last that has something are left out.
+    def rows(self) -> Iterator[Rows]:
+        """Yield the rows of each block of the sheet; empty ones behind the last that has something are left out.
 
         Raises:
             WorkbookError: the spreadsheet is damaged.
@@ -61,9 +62,9 @@ class OdsSheets:
             self._reader = _Reader("", self._reader.styles, hidden=True)
             yield from self._read()
 
-    def _read(self) -> Iterator[Sequence[str]]:
+    def _read(self) -> Iterator[Rows]:
         for _ in parsed(self._archive, bounds.ODS, self._reader):
-            yield from self._reader.taken()
+            yield self._reader.taken()
 
 
 class _Styles:
@@ -117,10 +118,8 @@ class _Reader:
         self._taken = False
         self._inside = False
         self._nested = 0  # tables within a cell
-        self._rows: list[tuple[int, list[str]]] = []
-        self._empty = 0  # rows that count only if another follows
-        self._row: list[str] = []
-        self._gap = 0  # cells that count only if another follows
+        self._rows = Collected()
+        self._column = 0
         self._times = 1
         self._cell: Mapping[str, str] = {}
         self._text: list[str] | None = None
@@ -132,12 +131,9 @@ class _Reader:
         """Whether there are sheets, and none was taken since a user sees none of them."""
         return bool(self.names) and not (self._taken or self._wanted)
 
-    def taken(self) -> Iterator[Sequence[str]]:
-        """Yield the rows that are complete."""
-        rows, self._rows = self._rows, []
-        for times, row in rows:
-            for _ in range(times):
-                yield row
+    def taken(self) -> Rows:
+        """Return the rows that are complete."""
+        return self._rows.taken()
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Begin an element."""
@@ -146,7 +142,7 @@ class _Reader:
         elif not self._inside:
             self.styles.start(name, attributes)
         elif name == _ROW:
-            self._row, self._gap = [], 0
+            self._column = 0
             self._times = _count(attributes, f"{_TABLE}number-rows-repeated")
         elif name in _CELLS:
             self._cell, self._text = attributes, None
@@ -178,7 +174,7 @@ class _Reader:
                 self._add("\n")
         elif name in _SPACES and self._text is not None:
             times = _count(attributes, f"{_TEXT}c") if name == f"{_TEXT}s" else 1
-            self._add(_SPACES[name] * min(times, bounds.MAX_TEXT))
+            self._add(_SPACES[name] * min(times, bounds.MAX_TEXT + 1))
 
     def text(self, text: str) -> None:
         """Take characters."""
@@ -202,19 +198,14 @@ class _Reader:
         elif name in _CELLS:
             self._end_cell()
         elif name == _ROW:
-            self._end_row()
+            self._rows.end(self._times)
 
     def _end_cell(self) -> None:
         times = _count(self._cell, f"{_TABLE}number-columns-repeated")
-        value = self._value()
+        if not self._rows.overlong and (value := self._value()):
+            self._rows.put(self._column, value, times)
         self._text = None
-        if not value:
-            self._gap += times
-            return
-        if len(self._row) + self._gap + times > bounds.MAX_CELLS:
-            raise damaged("too many cells in a row")
-        self._row += [""] * self._gap + [value] * times
-        self._gap = 0
+        self._column += times
 
     def _value(self) -> str:
         attribute = _VALUES.get(self._cell.get(_TYPE, ""))
@@ -224,15 +215,6 @@ class _Reader:
         if attribute == _VALUE:
             return number_text(stored)
         return stored.removesuffix("T00:00:00").replace("T", " ")
-
-    def _end_row(self) -> None:
-        if not self._row:
-            self._empty += self._times
-            return
-        if self._empty:
-            self._rows.append((self._empty, []))
-            self._empty = 0
-        self._rows.append((self._times, self._row))
 
 
 def _count(attributes: Mapping[str, str], name: str) -> int:

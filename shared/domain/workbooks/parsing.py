@@ -9,7 +9,7 @@ from zipfile import BadZipFile, ZipFile
 from shared.domain.workbooks.bounds import WorkbookCode, WorkbookError, damaged
 
 BLOCK: Final = 64 * 1024
-MAX_TOKEN: Final = 4 * 1024**2
+MAX_TOKEN: Final = 512 * 1024
 """Bytes of a tag, which the parser holds until it ends."""
 
 

@@ -10,10 +10,11 @@ from zipfile import ZipFile
 from shared.domain.workbooks import bounds
 from shared.domain.workbooks.bounds import WorkbookCode, WorkbookError, check, damaged, opened, too_large
 from shared.domain.workbooks.ods import OdsSheets
+from shared.domain.workbooks.rows import Rows
 from shared.domain.workbooks.xlsx import book_of, xlsx_rows
 
-BATCH: Final = 256
-"""Rows of CSV that are given at once."""
+BATCH: Final = 64 * 1024
+"""Characters of CSV that are given at once, and a row more."""
 
 
 @dataclass(slots=True)
@@ -40,6 +41,8 @@ def is_workbook(file: IO[bytes]) -> bool:
 def csv_of(file: IO[bytes], sheet: str, sheets: Sheets | None = None) -> Iterator[str]:
     """Yield a sheet of a workbook as CSV, some rows at a time. An empty row between others is a blank line.
 
+    What takes long without a row yields an empty text now and then, so that its caller sees the time.
+
     Args:
         file: the workbook; it stays open.
         sheet: the sheet's name; empty for the first one that a user sees.
@@ -55,14 +58,14 @@ def csv_of(file: IO[bytes], sheet: str, sheets: Sheets | None = None) -> Iterato
     written = 0
     with archive:
         check(archive)
-        for lines in _csv(_rows(archive, sheet, sheets)):
+        for lines in _csv(_blocks(archive, sheet, sheets)):
             written += len(lines)
             if written > bounds.MAX_WRITTEN:
                 raise too_large()
             yield lines
 
 
-def _rows(archive: ZipFile, sheet: str, sheets: Sheets) -> Iterator[Sequence[str]]:
+def _blocks(archive: ZipFile, sheet: str, sheets: Sheets) -> Iterator[Rows]:
     if bounds.XLSX not in archive.namelist():
         content = OdsSheets(archive, sheet)
         yield from content.rows()
@@ -83,37 +86,82 @@ def _check_there(sheets: Sheets, wanted: str) -> None:
         raise WorkbookError(WorkbookCode.NO_SUCH_SHEET, "has no sheet")
 
 
-def _csv(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield lines of CSV. Empty rows at the end, and empty cells behind the header's last one, are left out."""
-    out = io.StringIO(newline="")
-    writer = csv.writer(out)
-    width = number = empty = 0
-    for row in rows:
-        cells = _cells(row, width)
+def _csv(blocks: Iterable[Rows]) -> Iterator[str]:
+    """Yield lines of CSV. Empty rows at the end, and empty cells behind the header's last one, are left out.
+
+    Of a header with more columns than a list may have no other row follows: it makes the list fail.
+    """
+    lines = _Lines()
+    for block in blocks:
+        for row in block:
+            lines.add(row)
+            if lines.full:
+                yield lines.taken()
+        yield lines.taken()
+        if lines.width > bounds.MAX_WIDTH:
+            return
+
+
+class _Lines:
+    """Lines of CSV that are not given yet. `width`: cells of the header; 0 until there is one."""
+
+    def __init__(self) -> None:
+        self.width = 0
+        self._out = io.StringIO(newline="")
+        self._write = csv.writer(_Same()).writerow
+        self._empty = 0
+        self._row: Sequence[str] = ()
+        self._line = ""
+
+    @property
+    def full(self) -> bool:
+        """Whether there is enough to be given."""
+        return self._out.tell() > BATCH
+
+    def add(self, row: Sequence[str]) -> None:
+        """Add a row; one that is repeated is written as it was."""
+        if row is not self._row:
+            self._row, self._line = row, self._written(row)
+        if not self._line:
+            self._empty += 1
+            return
+        self._out.write("\r\n" * self._empty + self._line)
+        self._empty = 0
+
+    def taken(self) -> str:
+        """Return the lines."""
+        text = self._out.getvalue()
+        self._out.seek(0)
+        self._out.truncate()
+        return text
+
+    def _written(self, row: Sequence[str]) -> str:
+        cells = _cells(row, self.width)
         if not cells:
-            empty += 1
-            continue
-        number += empty + 1
-        if number > bounds.MAX_ROWS:
-            raise too_large()
-        out.write("\r\n" * empty)
-        empty = 0
-        width = width or len(cells)
-        writer.writerow(cells + [""] * (width - len(cells)))
-        if number % BATCH == 0 or out.tell() > bounds.MAX_TEXT:
-            yield out.getvalue()
-            out.seek(0)
-            out.truncate()
-    if out.tell():
-        yield out.getvalue()
+            return ""
+        self.width = self.width or len(cells)
+        line: str = self._write(cells + [""] * (self.width - len(cells)))
+        return line
+
+
+class _Same:
+    """Has the writer return what it would write."""
+
+    def write(self, text: str) -> str:
+        return text
 
 
 def _cells(row: Sequence[str], width: int) -> list[str]:
     """Return the cells of a row without empty ones behind the header's last, none if all are empty; `width`: its."""
-    cells = [_clean(cell) for cell in row]
-    while len(cells) > width and not cells[-1].strip():
-        cells.pop()
-    return cells if any(cell.strip() for cell in cells) else []
+    end = len(row)
+    while end and not _clean(row[end - 1]).strip():
+        end -= 1
+    if not end:
+        return []
+    wide = bounds.MAX_WIDTH + 1
+    if width and end > wide:  # too many for a list, whatever they are
+        row, end = [*row[: bounds.MAX_WIDTH], "x"], wide
+    return [_clean(cell) for cell in row[: max(end, min(width, len(row)))]]
 
 
 def _clean(cell: str) -> str:

@@ -1,6 +1,6 @@
 """Sheets of an .xlsx, row by row. Source: ECMA-376 part 1, 18.2 (workbook), 18.3 (worksheets), 18.8 (styles)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from posixpath import join, normpath
 from typing import Final
@@ -10,6 +10,7 @@ from shared.domain.workbooks import bounds
 from shared.domain.workbooks.bounds import XLSX, damaged, too_large
 from shared.domain.workbooks.numbers import Shown, number_text, shown_by
 from shared.domain.workbooks.parsing import parsed, read
+from shared.domain.workbooks.rows import Collected, Rows
 from shared.domain.workbooks.strings import RichText, SharedStrings, named, shared_strings, unescaped
 
 _RELATIONS: Final = "xl/_rels/workbook.xml.rels"
@@ -130,8 +131,8 @@ class _Formats(_Quiet):
             self._inside = False
 
 
-def xlsx_rows(archive: ZipFile, book: Book, sheet: str) -> Iterator[Sequence[str]]:
-    """Yield the rows of a sheet, also the empty ones between others.
+def xlsx_rows(archive: ZipFile, book: Book, sheet: str) -> Iterator[Rows]:
+    """Yield the rows of each block of a sheet, also the empty ones between others.
 
     Args:
         archive: the workbook.
@@ -145,7 +146,7 @@ def xlsx_rows(archive: ZipFile, book: Book, sheet: str) -> Iterator[Sequence[str
     try:
         rows = _Rows(book, strings)
         for _ in parsed(archive, book.sheets[sheet], rows):
-            yield from rows.taken()
+            yield rows.taken()
     finally:
         strings.close()
 
@@ -156,9 +157,8 @@ class _Rows:
     def __init__(self, book: Book, strings: SharedStrings) -> None:
         self._book = book
         self._strings = strings
-        self._rows: list[list[str]] = []
+        self._rows = Collected()
         self._number = 0
-        self._row: list[str] = []
         self._column = 0
         self._type = ""
         self._style = ""
@@ -167,10 +167,9 @@ class _Rows:
         self._length = 0
         self._taking = False
 
-    def taken(self) -> Iterator[Sequence[str]]:
-        """Yield the rows that are complete."""
-        rows, self._rows = self._rows, []
-        return iter(rows)
+    def taken(self) -> Rows:
+        """Return the rows that are complete."""
+        return self._rows.taken()
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         kind = _SHEET.get(name)
@@ -203,8 +202,7 @@ class _Rows:
         elif kind == "c":
             self._end_cell()
         elif kind == "row":
-            self._rows.append(self._row)
-            self._row = []
+            self._rows.end()
         else:
             self._inline.end(kind)
 
@@ -212,25 +210,13 @@ class _Rows:
         wanted = _count(number) if number else self._number + 1
         if wanted > bounds.MAX_ROWS:
             raise too_large()
-        gap = wanted - self._number - 1
-        if gap > 0:
-            self._rows += [[]] * gap
+        self._rows.skip(max(0, wanted - self._number - 1))
         self._number = max(wanted, self._number + 1)
-        self._row, self._column = [], -1
+        self._column = -1
 
     def _end_cell(self) -> None:
-        value = self._shown()
-        if not value:
-            return
-        column, row = self._column, self._row
-        if column >= bounds.MAX_CELLS:
-            raise damaged("too many cells in a row")
-        if column > len(row):
-            row += [""] * (column - len(row))
-        if column < len(row):
-            row[column] = value
-        else:
-            row.append(value)
+        if not self._rows.overlong and (value := self._shown()):
+            self._rows.put(self._column, value)
 
     def _shown(self) -> str:
         """Return a cell as people read it; a formula has the value that was stored with it."""
