@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from shared import contracts
-from shared.contracts.console import DOMAIN_PREFIX, GITHUB, GROUP_PREFIX, OPENID, of_domain, of_group
+from shared.contracts.console import DOMAIN_PREFIX, GITHUB, GROUP_PREFIX, ID_PREFIX, OPENID, of_domain, of_group
 from shared.domain.channels.channel import ChannelName
 from shared.domain.channels.email import EMAIL as BY_EMAIL
 from shared.providers.needs import OWN_SETTINGS, needs_of
@@ -221,8 +221,7 @@ class ConsoleFields(_Model):
         named = [name for name in self.roles if name.startswith(DOMAIN_PREFIX)]
         if wrong := [name for name in named if not DOMAIN.fullmatch(name.removeprefix(DOMAIN_PREFIX))]:
             raise ValueError(f"roles: {wrong[0]!r} is not @ and a domain in lower case")
-        people = [*self.allowed.users, *(x for x in self.roles if not x.startswith((GROUP_PREFIX, DOMAIN_PREFIX)))]
-        if wrong := [name for name in people if not LOGIN.fullmatch(name)]:
+        if wrong := [name for name in self._logins if not LOGIN.fullmatch(name)]:
             raise ValueError(f"{wrong[0]!r} is no login; a group of roles is written {of_group(wrong[0])!r}")
         if wrong := [name for name in self.allowed.organizations if name.startswith((GROUP_PREFIX, DOMAIN_PREFIX))]:
             raise ValueError(
@@ -231,9 +230,20 @@ class ConsoleFields(_Model):
         return self
 
     @property
+    def _logins(self) -> list[str]:
+        """The names that have to be logins; groups and domains are named in `roles` only."""
+        mine = [x for x in self.roles if not x.startswith((GROUP_PREFIX, DOMAIN_PREFIX))]
+        return [x for x in (*self.allowed.users, *mine) if not x.startswith(ID_PREFIX)]
+
+    @property
     def named(self) -> dict[str, str]:
         """The roles by who has them, as the console's function compares them: groups in their own case."""
-        return {name if name.startswith(GROUP_PREFIX) else name.lower(): role for name, role in self.roles.items()}
+        return {_compared(name): role for name, role in self.roles.items()}
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """The logins and ids that may sign in, as the console's function compares them."""
+        return tuple(_compared(name) for name in self.allowed.users)
 
     @property
     def organizations(self) -> tuple[str, ...]:
@@ -246,6 +256,11 @@ class ConsoleFields(_Model):
     def shown(self) -> str:
         """How people know an OpenID provider: by its host, unless `name` says it better."""
         return self.name or urlsplit(self.issuer).hostname or ""
+
+
+def _compared(name: str) -> str:
+    """Return a name as the console's function compares it: groups and ids in their own case, others in lower case."""
+    return name if name.startswith((GROUP_PREFIX, ID_PREFIX)) else name.lower()
 
 
 class Posthaste(_Model):

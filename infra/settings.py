@@ -200,7 +200,7 @@ def _console(parsed: ConsoleFields | None, place: DeployTarget) -> ConsoleSettin
     return ConsoleSettings(
         parsed.provider,
         parsed.client_id,
-        users=tuple(name.lower() for name in parsed.allowed.users),
+        users=parsed.users,
         organizations=parsed.organizations,
         roles=parsed.named,
         base_url=_url("console.base_url", parsed.base_url, place),

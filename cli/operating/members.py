@@ -187,3 +187,14 @@ def sign_out(ctx: typer.Context, login: Login, stage: Stage = "", aws: Aws = Fal
             journal.write(audited(EVERYONE, int(clock.now() * 1000), user.id, Act.MEMBER_SIGNED_OUT, by))
     answer = {"login": who, "users": [user.id for user in users], "signed_out": True}
     emit_or_say(answer, json=json, text=f"all sessions of {who} are over")
+
+
+@member_app.command("release")
+def release_login(ctx: typer.Context, login: Login, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
+    """Let a login of the settings become the next person's who signs in by it. Be sure whose it is now."""
+    who = _login(login)
+    with _people(ctx, stage, aws=aws) as desk:
+        if not desk.people.release(desk.provider, who, by=desk.desk.by):
+            raise NotFound(f"the login {who} is nobody's yet: the next person who signs in by it gets it")
+    said = f"{who} becomes the next person's who signs in by it, with all that `console` in cdk.json gives that login"
+    emit_or_say({"login": who, "released": True}, json=json, text=said)

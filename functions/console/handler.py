@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from functions.console.call import Look
+from functions.console.pages.sign_in.access import as_of_now
 from functions.console.screen import TOP, Denial, PageCall, PageRoute, SignedIn, absent, form_of, home_of, redirect
 from functions.console.screens import ROUTES
 from functions.console.services import ConsoleServices, build
@@ -158,7 +159,10 @@ def _visitor(look: Look) -> SignedIn:
     found = look.services.people.session(digest(name)) if name else None
     if found is None or not found[0].valid_at(look.services.now, found[1].user):
         raise _Unknown
-    return SignedIn(name, found[1])
+    person = as_of_now(look, found[1])
+    if person is None:
+        raise _Unknown
+    return SignedIn(name, person)
 
 
 def _to_sign_in(request: Request) -> Answer:

@@ -15,6 +15,8 @@ GROUP_PREFIX: Final = "group:"
 """Begins a group of an OpenID provider, so that no login, which people may choose, is the name of a group."""
 DOMAIN_PREFIX: Final = "@"
 """Begins a domain of verified e-mail addresses, which is no login either."""
+ID_PREFIX: Final = "id:"
+"""Begins the provider's own id of a person, which never becomes another's; no login has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +26,9 @@ class ConsoleSettings:
     Attributes:
         provider: of identities: `github` or `openid`.
         client_id: by which the provider knows this deployment; its secret is in Secrets Manager.
-        users: logins that may sign in, in lower case.
+        users: logins that may sign in, in lower case, and people by `id:` and the provider's own id.
         organizations: whose members may sign in, in lower case; of OpenID: `group:name`, as it is, and `@domain`.
-        roles: login or organization, likewise → role in the whole deployment.
+        roles: login, id or organization, likewise → role in the whole deployment.
         base_url: the provider's own address, if it is not the public one; without a slash at its end.
         inbox: where the simulator shows what its providers took, without a slash at its end; empty on AWS.
         own_accounts: whether people may make an account of their own.

@@ -69,6 +69,7 @@ class Act(StrEnum):
     MEMBER_CHANGED = "member.role_changed"
     MEMBER_REMOVED = "member.removed"
     MEMBER_SIGNED_OUT = "member.signed_out"
+    LOGIN_RELEASED = "member.login_released"
     UNDONE = "unsubscription.undone"
     SUPPRESSION_ADDED = "suppression.added"
     SUPPRESSION_CHANGED = "suppression.changed"

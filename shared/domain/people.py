@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from shared.contracts.console import ID_PREFIX
 from shared.domain.accounts import ALL_SCOPES, MAX_NAME, Scope
 from shared.domain.audit import masked
 from shared.domain.ids import is_id
@@ -12,6 +13,10 @@ from shared.domain.times import Millis
 
 SESSION_MS: Final[Millis] = 12 * 3_600_000
 """Milliseconds that a session lasts; using it does not lengthen it."""
+OPERATOR_MS: Final[Millis] = 3_600_000
+"""Milliseconds that a session lasts of whom an organization makes an operator: only a sign-in asks the provider."""
+ORGANIZATION_PREFIX: Final = "organization:"
+"""Begins an organization where the name that let somebody in is stored."""
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 LOGIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,253}")
 """A name by which people sign in."""
@@ -58,9 +63,35 @@ class Identity:
     name: str = ""
     organizations: frozenset[str] = field(default_factory=frozenset)
 
-    def among(self, users: frozenset[str], organizations: frozenset[str]) -> bool:
-        """Tell whether they are one of these users or in one of these organizations, all in lower case."""
-        return self.login.lower() in users or bool(self.organizations & organizations)
+    def granted_by(self, named: "Named", *, owns_login: bool = True) -> str:
+        """Return the name by which a part of the settings means them; empty: it does not.
+
+        Args:
+            named: whom the settings name.
+            owns_login: whether their login is theirs; a login that another person used first counts for nothing.
+        """
+        own = (f"{ID_PREFIX}{self.subject}", *((self.login.lower(),) if owns_login else ()))
+        every = (*own, *(f"{ORGANIZATION_PREFIX}{name}" for name in sorted(self.organizations)))
+        return next((name for name in every if named.holds(name)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Whom a part of the settings means.
+
+    Attributes:
+        users: logins in lower case, and `id:` with the provider's own id of a person.
+        organizations: whose members are meant.
+    """
+
+    users: frozenset[str]
+    organizations: frozenset[str]
+
+    def holds(self, name: str) -> bool:
+        """Tell whether it still names somebody as `Identity.granted_by` returned it."""
+        if name.startswith(ORGANIZATION_PREFIX):
+            return name.removeprefix(ORGANIZATION_PREFIX) in self.organizations
+        return name in self.users
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +106,8 @@ class User:
         seen_at: of the last sign-in.
         sessions_from: sessions that began before are over.
         own: the account that they made for themselves; empty: they have made none.
+        let_in_by: the name in the settings by which they signed in last, as `Identity.granted_by` returns it.
+        operator_by: likewise the name that made them an operator; empty: none did.
     """
 
     id: str
@@ -87,6 +120,8 @@ class User:
     seen_at: Millis
     sessions_from: Millis = 0
     own: str = ""
+    let_in_by: str = ""
+    operator_by: str = ""
 
     @property
     def actor(self) -> str:
@@ -149,7 +184,8 @@ class WebSession:
 
     def valid_at(self, now: Millis, user: User) -> bool:
         """Tell whether it has not expired, and its user has not ended it."""
-        return now < self.expires and self.created_at >= user.sessions_from
+        most = OPERATOR_MS if user.operator and user.operator_by.startswith(ORGANIZATION_PREFIX) else SESSION_MS
+        return now < min(self.expires, self.created_at + most) and self.created_at >= user.sessions_from
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,12 +65,20 @@ class FirstAccounts(Protocol):
 class People(Protocol):
     """Users, memberships and sessions."""
 
-    def signed_in(self, identity: Identity, *, operator: bool) -> User:
+    def owns_login(self, identity: Identity) -> bool:
+        """Return whether a login that the settings name is somebody's: that of whom asks for it first.
+
+        Logins can be given up and taken by others, who must not become what the settings make of the first.
+        """
+        ...
+
+    def signed_in(self, identity: Identity, *, let_in: str = ..., operator: str = ...) -> User:
         """Return the user that somebody is, made at the first sign-in; memberships that wait for them become theirs.
 
         Args:
             identity: who they are.
-            operator: whether the settings make them an operator.
+            let_in: the name in the settings by which they may sign in, as `Identity.granted_by` returns it.
+            operator: the name that makes them an operator; empty: none does.
         """
         ...
 

@@ -275,6 +275,8 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("account", "suspend"): lambda c: (c.account,),
     ("account", "unsuspend"): lambda c: (c.account,),
     ("account", "region"): lambda c: (c.account, "DE"),
+    ("account", "open"): lambda c: (c.account, "--channel", "sms"),
+    ("account", "close"): lambda c: (c.account, "--channel", "sms"),
     ("key", "create"): lambda c: (c.account,),
     ("key", "list"): lambda c: (c.account,),
     ("key", "expire"): lambda c: (c.account, c.key(), "7d"),

@@ -46,7 +46,7 @@ def test_a_login_is_invited_signs_in_gets_another_role_and_is_removed(
 ) -> None:
     assert run("member", "invite", account, "@ann").code == 0
     assert listed() == [("ann", "viewer", "invited")]
-    people.signed_in(ANN, operator=False)
+    people.signed_in(ANN)
     assert listed() == [("Ann", "viewer", "member")]
     again = run("member", "invite", account, "ann", "--role", "admin")
     assert (again.code, "posthaste member role" in again.err) == (2, True)
@@ -64,12 +64,12 @@ def test_an_invitation_is_taken_back(
     run("member", "invite", account, "Ben", "--role", "sender")
     assert run("member", "remove", account, "BEN").code == 0
     assert listed() == []
-    people.signed_in(Identity("github", "2", "ben"), operator=False)
+    people.signed_in(Identity("github", "2", "ben"))
     assert listed() == []
 
 
 def test_all_sessions_of_a_person_end(run: Run, people: DynamoPeople, account: str, clock: FakeClock) -> None:
-    user = people.signed_in(ANN, operator=False)
+    user = people.signed_in(ANN)
     now = int(clock.now() * 1000)
     people.begin(WebSession("d", user.id, now, now + 1000))
     done = run("member", "sign-out", "ann", "--json")
@@ -105,3 +105,13 @@ def test_a_stage_without_a_console_says_so(run: Run, account: str, monkeypatch: 
     done = run("member", "list", account)
     assert done.code == 3
     assert "has no console" in done.err
+
+
+def test_a_login_of_the_settings_is_released_for_another_person(run: Run, people: DynamoPeople) -> None:
+    assert people.owns_login(ANN)
+    assert not people.owns_login(Identity("github", "2", "ann"))
+    assert people.owns_login(ANN)
+    assert run("member", "release", "@Ann", "--json").json == {"login": "Ann", "released": True}
+    assert run("member", "release", "ann").code == 3
+    assert people.owns_login(Identity("github", "2", "ann"))
+    assert [row["action"] for row in run("audit", "--json").lines] == ["member.login_released"]

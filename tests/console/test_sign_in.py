@@ -1,11 +1,14 @@
 """Signing in and out: who may, what a forged or stale answer does, and how sessions end."""
 
 import re
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from functions.console.limits import NETWORK_BURST
-from shared.domain.people import SESSION_MS, Identity, Role
+from shared.adapters.dynamo.people.people import DynamoPeople
+from shared.domain.people import OPERATOR_MS, SESSION_MS, Identity, Role
 from shared.web.sessions import COOKIE, SIGNING_IN
 from tests.console.conftest import ANN, Console
 from tests.fakes.clock import FakeClock
@@ -193,3 +196,81 @@ def test_an_invitation_is_for_whoever_first_signs_in_by_that_login(console: Cons
     assert (user.login, membership.role) == ("Ann", Role.SENDER)
     console.sign_in(Identity("github", "8", "ANN"))
     assert len(console.services.people.members(console.account)) == 1, "a login that became another's gives nothing"
+
+
+def changed(console: Console, **changes: Any) -> None:
+    """Deploy other settings."""
+    console.services = replace(console.services, console=replace(console.services.console, **changes))
+
+
+@pytest.mark.parametrize("login", ["olga", "ann"])
+def test_a_login_that_became_another_s_gives_neither_entry_nor_the_role(console: Console, login: str) -> None:
+    console.sign_in(Identity("github", "100", login))
+    assert ("· operator" in console.get("").text) is (login == "olga")
+    console.cookies.clear()
+    got = console.sign_in(Identity("github", "666", login.upper(), "Stranger"))
+    assert got.status == 403
+    assert f"posthaste member release {login.upper()}" in got.text
+    assert not console.cookies.get(COOKIE)
+    assert console.sign_in(Identity("github", "100", login)).status == 303, "the first person still may"
+
+
+def test_a_stranger_with_an_operator_s_old_login_is_what_their_organization_makes_them(console: Console) -> None:
+    console.sign_in(Identity("github", "100", "olga"))
+    console.cookies.clear()
+    assert console.sign_in(Identity("github", "666", "olga", organizations=frozenset({"acme"}))).status == 303
+    assert "· operator" not in console.get("").text
+    assert console.get("/credentials").status == 404
+
+
+def test_a_login_that_an_operator_releases_is_the_next_person_s(console: Console) -> None:
+    console.sign_in(Identity("github", "100", "olga"))
+    people = console.services.people
+    assert isinstance(people, DynamoPeople)
+    assert people.release("github", "OLGA", by="operator:1:ops")
+    assert not people.release("github", "olga", by="operator:1:ops")
+    assert console.sign_in(Identity("github", "101", "olga")).status == 303
+    assert "· operator" in console.get("").text
+    assert console.sign_in(Identity("github", "100", "olga")).status == 403
+
+
+def test_an_id_of_the_settings_is_one_person_by_any_login(console: Console) -> None:
+    changed(console, users=("id:7",), organizations=(), roles={"id:8": "operator"})
+    assert console.sign_in(Identity("github", "7", "anything")).status == 303
+    assert "· operator" not in console.get("").text
+    console.sign_in(Identity("github", "8", "ann"))
+    assert "· operator" in console.get("").text
+    assert console.sign_in(Identity("github", "9", "id:7")).status == 403
+    assert console.sign_in(Identity("github", "77", "7")).status == 403
+
+
+@pytest.mark.parametrize("who", ["olga", "keepers", "100"])
+def test_an_operator_whom_the_settings_no_longer_name_is_none_with_the_next_page(console: Console, who: str) -> None:
+    changed(console, users=("olga",), organizations=("keepers",), roles={"id:100" if who == "100" else who: "operator"})
+    console.sign_in(Identity("github", "100", "olga", organizations=frozenset({"keepers"})))
+    assert console.get("/credentials").status == 200
+    changed(console, roles={})
+    assert console.get("/credentials").status in (303, 404)
+    assert console.get(f"/{console.account}").status in (303, 404)
+    console.sign_in(Identity("github", "100", "olga", organizations=frozenset({"keepers"})))
+    assert console.get("/credentials").status == 404
+
+
+def test_a_person_whom_the_settings_no_longer_name_is_out_with_the_next_page(console: Console) -> None:
+    console.member()
+    changed(console, users=("ben",))
+    got = console.get(f"/{console.account}")
+    assert (got.status, "sign-in" in got.headers["location"]) == (303, True)
+    assert console.sign_in().status == 403
+
+
+def test_an_operator_by_an_organization_signs_in_again_every_hour(console: Console, clock: FakeClock) -> None:
+    console.sign_in(Identity("github", "7", "ben", organizations=frozenset({"keepers"})))
+    clock.advance(OPERATOR_MS / 1000 - 1)
+    assert console.get("/credentials").status == 200
+    clock.advance(1)
+    got = console.get("/credentials")
+    assert (got.status, got.headers["location"]) == (303, "./sign-in?back=credentials")
+    console.sign_in(Identity("github", "8", "olga"))
+    clock.advance(OPERATOR_MS / 1000)
+    assert console.get("/credentials").status == 200, "whom the settings name are compared with them on each page"

@@ -32,40 +32,40 @@ def begun(people: DynamoPeople, user: str, now: int, digest: str = "d") -> WebSe
 
 
 def test_the_same_identity_is_the_same_user_whatever_its_login(people: DynamoPeople, clock: FakeClock) -> None:
-    first = people.signed_in(ANN, operator=False)
+    first = people.signed_in(ANN)
     clock.advance(60)
-    again = people.signed_in(Identity("github", "1", "Anna", "Anna"), operator=True)
+    again = people.signed_in(Identity("github", "1", "Anna", "Anna"), operator="ann")
     assert (again.id, again.login, again.name, again.operator) == (first.id, "Anna", "Anna", True)
     assert again.created_at == first.created_at
     assert again.seen_at == first.seen_at + 60_000
-    assert people.signed_in(Identity("github", "2", "Ann"), operator=False).id != first.id
+    assert people.signed_in(Identity("github", "2", "Ann")).id != first.id
 
 
 def test_two_sign_ins_at_once_make_one_user(people: DynamoPeople, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = people.signed_in(ANN, operator=False)
+    first = people.signed_in(ANN)
     answers = iter([None])
     known = people._known
     monkeypatch.setattr(people, "_known", lambda *a, **k: next(answers, known(*a, **k)))
-    assert people.signed_in(ANN, operator=False).id == first.id
+    assert people.signed_in(ANN).id == first.id
 
 
 def test_what_waits_for_a_login_is_claimed_once(people: DynamoPeople) -> None:
     people.invite("github", "ANN", "acc_1", Role.VIEWER)
-    user = people.signed_in(ANN, operator=False)
+    user = people.signed_in(ANN)
     begun(people, user.id, user.seen_at)
     found = people.session("d")
     assert found is not None
     assert found[1].role_in("acc_1") is Role.VIEWER
     assert found[1].role_in("acc_2") is None
-    people.signed_in(Identity("github", "2", "ann"), operator=False)
+    people.signed_in(Identity("github", "2", "ann"))
     assert [(u.id, m.role) for u, m in people.members("acc_1")] == [(user.id, Role.VIEWER)]
     people.invite("github", "ann", "acc_1", Role.ADMIN)
-    people.signed_in(ANN, operator=False)
+    people.signed_in(ANN)
     assert [m.role for _, m in people.members("acc_1")] == [Role.ADMIN], "the last role counts"
 
 
 def test_a_session_ends_alone_or_with_all_others(people: DynamoPeople, clock: FakeClock) -> None:
-    user = people.signed_in(ANN, operator=False)
+    user = people.signed_in(ANN)
     one, other = begun(people, user.id, user.seen_at, "one"), begun(people, user.id, user.seen_at, "other")
     people.end(one.digest)
     assert people.session("one") is None
@@ -88,7 +88,7 @@ def test_a_session_ends_alone_or_with_all_others(people: DynamoPeople, clock: Fa
 
 def test_a_role_changes_at_once_and_only_that_of_a_member(people: DynamoPeople) -> None:
     people.invite("github", "ann", "acc_1", Role.VIEWER)
-    user = people.signed_in(ANN, operator=False)
+    user = people.signed_in(ANN)
     begun(people, user.id, user.seen_at)
     assert people.change(user.id, "acc_1", Role.ADMIN, by="user:olga")
     found = people.session("d")
@@ -102,7 +102,7 @@ def test_a_role_changes_at_once_and_only_that_of_a_member(people: DynamoPeople) 
 
 
 def test_an_account_of_one_s_own_is_settled_in_once(people: DynamoPeople) -> None:
-    user = people.signed_in(ANN, operator=False)
+    user = people.signed_in(ANN)
     assert people.settle(user, "acc_1")
     assert not people.settle(user, "acc_1")
     assert not people.settle(user, "acc_2")
@@ -111,8 +111,8 @@ def test_an_account_of_one_s_own_is_settled_in_once(people: DynamoPeople) -> Non
 
 
 def test_users_are_found_by_the_login_of_their_last_sign_in(people: DynamoPeople) -> None:
-    user = people.signed_in(ANN, operator=False)
-    other = people.signed_in(Identity("github", "2", "ANN"), operator=False)
-    people.signed_in(Identity("github", "3", "ben"), operator=False)
+    user = people.signed_in(ANN)
+    other = people.signed_in(Identity("github", "2", "ANN"))
+    people.signed_in(Identity("github", "3", "ben"))
     assert {x.id for x in people.named("ann")} == {user.id, other.id}
     assert people.named("carl") == []

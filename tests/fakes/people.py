@@ -30,15 +30,18 @@ def member_of(api: Api) -> tuple[str, str]:
     dynamo, table = Dynamo(api.client, homes=api.tables.alone), api.tables.records.replace("records", "people")
     people = DynamoPeople(dynamo, table, api.world.clock)
     people.invite("github", "ann", api.account, Role.VIEWER)
-    people.signed_in(Identity("github", "1", "ann", "Ann Example"), operator=False)
+    ann = Identity("github", "1", "ann", "Ann Example")
+    people.owns_login(ann)
+    people.signed_in(ann)
     return api.account, "ann"
 
 
-MEMBER_VERBS = ("list", "invite", "role", "remove", "sign-out")
+MEMBER_VERBS = ("list", "invite", "role", "remove", "sign-out", "release")
 
 
 def member_words(verb: str, case: Any) -> tuple[str, ...]:
     """Return what a command of members is given. `case`: has the API."""
     account, login = member_of(case.api)
     words = {"list": (account,), "invite": (account, "ben"), "role": (account, login, "sender"), "sign-out": (login,)}
+    words["release"] = (login,)
     return words.get(verb, (account, login))

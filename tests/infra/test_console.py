@@ -197,6 +197,14 @@ def test_groups_and_domains_of_an_openid_provider_have_forms_that_no_login_has()
     assert (named.name, named.groups_claim) == ("Acme", "teams")
 
 
+@pytest.mark.parametrize("of", [CONSOLE, OPENID])
+def test_an_id_is_compared_letter_by_letter_by_every_provider(of: dict[str, Any]) -> None:
+    names = {"allowed": {"users": ["id:Ab|1", "Ann"]}, "roles": {"id:X9": "operator"}}
+    found = deployment(console={**of, **names}).console
+    assert found is not None
+    assert (found.users, found.roles) == (("id:Ab|1", "ann"), {"id:X9": "operator"})
+
+
 def test_settings_and_sign_ins_know_the_same_logins() -> None:
     assert schema.LOGIN == LOGIN
 

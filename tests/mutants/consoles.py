@@ -144,6 +144,22 @@ CONSOLES: Final = (
         "tests/attacks/test_a_first_account_that_sends_texts.py::test_what_starts_later_asks_again",
     ),
     Mutant(
+        "a login that became another's makes them an operator",
+        9,
+        "shared/adapters/dynamo/people/people.py",
+        'ConditionExpression="attribute_not_exists(pk) OR subject = :subject",',
+        'ConditionExpression="attribute_not_exists(pk) OR subject <> :subject",',
+        f"{_TESTS}/test_sign_in.py::test_a_login_that_became_another_s_gives_neither_entry_nor_the_role[olga]",
+    ),
+    Mutant(
+        "an operator whom the settings no longer name stays one",
+        9,
+        "functions/console/pages/sign_in/access.py",
+        "    operator = user.operator and operators(console).holds(user.operator_by)\n",
+        "    operator = user.operator\n",
+        f"{_TESTS}/test_sign_in.py::test_an_operator_whom_the_settings_no_longer_name_is_none_with_the_next_page[keepers]",
+    ),
+    Mutant(
         "the first key is shown for ever",
         9,
         "functions/console/pages/accounts/routes.py",

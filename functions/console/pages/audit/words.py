@@ -33,6 +33,7 @@ SAID: Final[Mapping[Act, str]] = {
     Act.MEMBER_CHANGED: "a member got another role",
     Act.MEMBER_REMOVED: "a member or an invitation was removed",
     Act.MEMBER_SIGNED_OUT: "all sessions of a person were ended",
+    Act.LOGIN_RELEASED: "a login of the settings may become another person's",
     Act.UNDONE: "a recipient undid an unsubscription",
     Act.SUPPRESSION_ADDED: "an address was suppressed",
     Act.SUPPRESSION_CHANGED: "a suppression got another reason",

@@ -4,9 +4,9 @@ import re
 from typing import Final
 
 from functions.console.call import Look
+from functions.console.pages.sign_in.access import admitted
 from functions.console.screen import Denial, PageRoute, redirect
-from shared.contracts.console import OPENID, OPERATOR
-from shared.domain.people import Identity
+from shared.contracts.console import OPENID
 from shared.ports.people import NotSignedIn
 from shared.web.http import Answer
 from shared.web.sessions import digest
@@ -54,15 +54,7 @@ def end(look: Look) -> Answer:
         identity = services.sign_in.identity(query["code"], step.verifier, query.get("iss", ""))
     except NotSignedIn as refused:
         raise _unsure(look, refused) from None
-    console = services.console
-    if not _allowed(look, identity):
-        raise Denial(
-            403,
-            "You may not use this console",
-            f"Ask an operator of this deployment to allow {identity.login}, or one of your organizations.",
-        )
-    operators = console.having(OPERATOR)
-    user = services.people.signed_in(identity, operator=identity.among(operators, operators))
+    user = admitted(look, identity)
     session, cookie = services.sessions.begin(user.id, look.services.now)
     services.people.begin(session)
     return redirect(look.home + step.back if step.back else look.top, cookie, services.sessions.forgotten())
@@ -84,13 +76,6 @@ def _unsure(look: Look, refused: NotSignedIn) -> Denial:
     """Return what a person reads if their provider does not vouch for them."""
     said = f"{look.services.provider} did not say who you are ({refused}). Try again."
     return Denial(502, "You could not be signed in", said, str(refused))
-
-
-def _allowed(look: Look, identity: Identity) -> bool:
-    console = look.services.console
-    users, organizations = frozenset(console.users), frozenset(console.organizations)
-    named = frozenset(console.roles)
-    return identity.among(users | named, organizations | named)
 
 
 def _back(asked: str) -> str:

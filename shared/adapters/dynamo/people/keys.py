@@ -6,6 +6,7 @@
 | the user of an identity | `I#provider#subject / USER` |
 | memberships that wait for a first sign-in | `L#provider#login / M#account` |
 | the members of an account, and logins that are invited | `A#account / U#user`, `A#account / L#provider#login` |
+| the person of a login that the settings name | `P#provider#login / PERSON` |
 | a session | `S#sha256 / SESSION` |
 | attempts to sign in, by network or by state | `R#sha256 / BUCKET` |
 """
@@ -79,6 +80,16 @@ def invited(account: str, provider: str, login: str) -> Key:
         login: in any case of letters.
     """
     return key(account_pk(account), waiting_pk(provider, login))
+
+
+def pin(provider: str, login: str) -> Key:
+    """The person of a login that the settings name.
+
+    Args:
+        provider: its name in the settings.
+        login: in any case of letters.
+    """
+    return key(f"P#{provider}#{login.lower()}", "PERSON")
 
 
 def session(digest: str) -> Key:

@@ -4,10 +4,10 @@ A page costs two reads: the session, then its user with all memberships in one q
 """
 
 from shared.adapters.dynamo.audit import puts
-from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.people import keys
-from shared.domain.audit import SYSTEM, Act, Event, audited, masked
+from shared.domain.audit import EVERYONE, SYSTEM, Act, Event, audited, masked
 from shared.domain.ids import new_id
 from shared.domain.people import Identity, Membership, Person, Role, User, WebSession
 from shared.domain.times import Millis
@@ -30,9 +30,43 @@ class DynamoPeople:
         self._clock = clock
         self._records = records or table
 
-    def signed_in(self, identity: Identity, *, operator: bool) -> User:
-        """Return the user that somebody is, made at the first sign-in; see the port."""
-        user = self._known(identity, operator=operator) or self._made(identity, operator=operator)
+    def owns_login(self, identity: Identity) -> bool:
+        """Return whether a login is somebody's, which it becomes with the first who asks; see the port."""
+        place = keys.pin(identity.provider, identity.login)
+        try:
+            self._db.call(
+                "put_item",
+                TableName=self._table,
+                Item={**place, "subject": s(identity.subject), "at": n(self._now())},
+                ConditionExpression="attribute_not_exists(pk) OR subject = :subject",
+                ExpressionAttributeValues={":subject": s(identity.subject)},
+            )
+        except ConditionFailed:
+            return False
+        return True
+
+    def release(self, provider: str, login: str, *, by: str) -> bool:
+        """Let a login of the settings become the next person's who signs in by it; False if it is nobody's.
+
+        Args:
+            provider: its name in the settings.
+            login: in any case of letters.
+            by: the actor, for the audit log.
+        """
+        there = {"TableName": self._table, "ConditionExpression": "attribute_exists(pk)"}
+        event = audited(EVERYONE, self._now(), masked(f"user:{login}"), Act.LOGIN_RELEASED, by)
+        return self._done([{"Delete": {**there, "Key": keys.pin(provider, login)}}], event)
+
+    def signed_in(self, identity: Identity, *, let_in: str = "", operator: str = "") -> User:
+        """Return the user that somebody is, made at the first sign-in; see the port.
+
+        Args:
+            identity: who they are.
+            let_in: the name in the settings by which they may sign in.
+            operator: the name that makes them an operator; empty: none does.
+        """
+        grants = {"let_in_by": s(let_in), "operator_by": s(operator), "operator": {"BOOL": bool(operator)}}
+        user = self._known(identity, grants) or self._made(identity, grants)
         self._claim(identity, user)
         return user
 
@@ -176,8 +210,13 @@ class DynamoPeople:
         pairs = [(user, Membership(user.id, account, roles[user.id])) for user in users]
         return sorted(pairs, key=lambda pair: (pair[0].login.lower(), pair[0].id))
 
-    def _known(self, identity: Identity, *, operator: bool) -> User | None:
-        """Return the user of an identity, as of this sign-in; None at the first."""
+    def _known(self, identity: Identity, grants: Item) -> User | None:
+        """Return the user of an identity, as of this sign-in; None at the first.
+
+        Args:
+            identity: who signs in.
+            grants: by what they may, and what they are then, as stored.
+        """
         pointer = self._db.get(self._table, keys.identity(identity.provider, identity.subject))
         if pointer is None:
             return None
@@ -185,33 +224,44 @@ class DynamoPeople:
             "update_item",
             TableName=self._table,
             Key=keys.profile(text(pointer, "user")),
-            UpdateExpression="SET login = :login, #name = :name, #operator = :operator, seen_at = :now",
+            UpdateExpression="SET login = :login, #name = :name, #operator = :operator, operator_by = :operator_by, "
+            "let_in_by = :let_in_by, seen_at = :now",
             ConditionExpression="attribute_exists(pk)",
             ExpressionAttributeNames={"#name": "name", "#operator": "operator"},
             ExpressionAttributeValues={
                 ":login": s(identity.login),
                 ":name": s(identity.name),
-                ":operator": {"BOOL": operator},
+                **{f":{name}": value for name, value in grants.items()},
                 ":now": n(self._now()),
             },
             ReturnValues="ALL_NEW",
         )
         return _user(answer["Attributes"])
 
-    def _made(self, identity: Identity, *, operator: bool) -> User:
-        """Store a new user; who signs in twice at once is one user."""
+    def _made(self, identity: Identity, grants: Item) -> User:
+        """Store a new user; who signs in twice at once is one user. `grants`: as of `_known`."""
         now = self._now()
-        user = User(new_id(now), identity.provider, identity.subject, identity.login, identity.name, operator, now, now)
+        item = {
+            **keys.profile(new_id(now)),
+            "provider": s(identity.provider),
+            "subject": s(identity.subject),
+            "login": s(identity.login),
+            "name": s(identity.name),
+            "created_at": n(now),
+            "seen_at": n(now),
+            **grants,
+        }
+        user = _user(item)
         place = {**keys.identity(identity.provider, identity.subject), "user": s(user.id)}
         new = "attribute_not_exists(pk)"
         actions = [
             {"Put": {"TableName": self._table, "Item": place, "ConditionExpression": new}},
-            {"Put": {"TableName": self._table, "Item": _item(user), "ConditionExpression": new}},
+            {"Put": {"TableName": self._table, "Item": item, "ConditionExpression": new}},
         ]
         try:
             self._db.call("transact_write_items", TransactItems=actions)
         except Cancelled:
-            other = self._known(identity, operator=operator)
+            other = self._known(identity, grants)
             if other is None:
                 raise Retriable("people") from None
             return other
@@ -274,19 +324,6 @@ class DynamoPeople:
         return int(self._clock.now() * 1000)
 
 
-def _item(user: User) -> Item:
-    return {
-        **keys.profile(user.id),
-        "provider": s(user.provider),
-        "subject": s(user.subject),
-        "login": s(user.login),
-        "name": s(user.name),
-        "operator": {"BOOL": user.operator},
-        "created_at": n(user.created_at),
-        "seen_at": n(user.seen_at),
-    }
-
-
 def _user(item: Item) -> User:
     return User(
         id=item["pk"]["S"].removeprefix(keys.USER),
@@ -299,4 +336,6 @@ def _user(item: Item) -> User:
         seen_at=number(item, "seen_at"),
         sessions_from=number(item, "sessions_from"),
         own=text(item, "own"),
+        let_in_by=text(item, "let_in_by"),
+        operator_by=text(item, "operator_by"),
     )

@@ -1,0 +1,64 @@
+"""Who may sign in and who is an operator, by the settings of now.
+
+A sign-in stores the name in the settings that let a person in. Each page compares it with the settings again: a name
+that an operator removes ends its sessions with the deploy, not with their last hour.
+"""
+
+from dataclasses import replace
+
+from functions.console.call import Look
+from functions.console.screen import Denial
+from shared.contracts.console import OPERATOR, ConsoleSettings
+from shared.domain.people import Identity, Named, Person, User, is_login
+
+
+def let_in(console: ConsoleSettings) -> Named:
+    """Return who may sign in."""
+    roles = frozenset(console.roles)
+    return Named(frozenset(console.users) | roles, frozenset(console.organizations) | roles)
+
+
+def operators(console: ConsoleSettings) -> Named:
+    """Return who looks after the whole deployment."""
+    having = console.having(OPERATOR)
+    return Named(having, having)
+
+
+def admitted(look: Look, identity: Identity) -> User:
+    """Return the user that somebody is, if they may sign in.
+
+    A login that the settings name belongs to the first person who signs in by it.
+
+    Raises:
+        Denial: they may not.
+    """
+    services, may = look.services, let_in(look.services.console)
+    named = is_login(identity.login) and may.holds(identity.login.lower())
+    owns = named and services.people.owns_login(identity)
+    by = identity.granted_by(may, owns_login=owns)
+    if not by:
+        raise _taken(identity) if named else _unknown(identity)
+    role = identity.granted_by(operators(services.console), owns_login=owns)
+    return services.people.signed_in(identity, let_in=by, operator=role)
+
+
+def as_of_now(look: Look, person: Person) -> Person | None:
+    """Return a person with the rights that the settings of now give them; None: they may not be here any more."""
+    user, console = person.user, look.services.console
+    if not let_in(console).holds(user.let_in_by):
+        return None
+    operator = user.operator and operators(console).holds(user.operator_by)
+    return replace(person, user=replace(user, operator=operator))
+
+
+def _unknown(identity: Identity) -> Denial:
+    said = f"Ask an operator of this deployment to allow {identity.login}, or one of your organizations."
+    return Denial(403, "You may not use this console", said, "not_allowed")
+
+
+def _taken(identity: Identity) -> Denial:
+    said = (
+        f"Another person has used the login {identity.login} here. If it is yours now, ask an operator: "
+        f"posthaste member release {identity.login}"
+    )
+    return Denial(403, "This login is another person's here", said, "login_taken")
