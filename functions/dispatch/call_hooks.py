@@ -21,7 +21,7 @@ early(lambda: services.hooking().calls)
 def handler(event: Mapping[str, Any], context: Any) -> Answer | dict[str, int]:
     """Post to each endpoint that the batch names, or send hints for those with work that no hint has named."""
     logs.begin(logger, logs.invocation(context))
-    return _calls(event["Records"], context) if "Records" in event else _minute()
+    return _calls(event["Records"], context) if "Records" in event else _minute(context)
 
 
 def _calls(records: Sequence[Mapping[str, Any]], context: Any) -> Answer:
@@ -44,9 +44,10 @@ def _calls(records: Sequence[Mapping[str, Any]], context: Any) -> Answer:
     return {"batchItemFailures": failures}
 
 
-def _minute() -> dict[str, int]:
+def _minute(context: Any) -> dict[str, int]:
     d = services.deployment()
-    woken = services.hooking().calls.wake()
+    stop_at = d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN
+    woken = services.hooking().calls.wake(stop_at=stop_at)
     metrics.tell(d.settings.stage, Service.HOOKS, {Metric.HOOKS_WOKEN: 1})
     logger.info("endpoints woken", woken=woken)
     return {"woken": woken}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from shared.adapters.sqs import SqsQueue
 from shared.contracts import HookCall, HookChanges, calls_queue_url, hooks_queue_url
 from shared.domain.hooks.kinds import HookPace
+from shared.domain.hooks.work import HookWork
 from shared.domain.times import Seconds
 from shared.ports import Clock, MalformedSecret
 
@@ -43,17 +44,28 @@ class SqsHookHints:
         """
         changes = HookChanges(namespace, {job: tuple(chunks) for job, chunks in places.items()}, pace.value)
         delay = LATER if pace is HookPace.LATER else 0
-        self._changes.send([x.dumps() for x in changes.cut()], delay=delay)
+        self._changes.send([x.dumps() for x in changes.cut()], delay=delay, group=namespace)
 
-    def call(self, endpoint: str, *, delay: Seconds = 0, apart: bool = False) -> None:
+    def call(self, endpoint: str, namespace: str, *, delay: Seconds = 0, apart: bool = False) -> None:
         """Have an endpoint's deliveries posted. Raises `Retriable`: the hint may not be queued.
 
         Args:
             endpoint: the endpoint's id.
+            namespace: whose it is: the group of the message, so that SQS is fair among accounts.
             delay: seconds, at most 900.
             apart: by the workers for endpoints that fail or hang.
         """
-        self._calls[apart].send([HookCall(endpoint).dumps()], delay=delay)
+        self._calls[apart].send([HookCall(endpoint).dumps()], delay=delay, group=namespace)
+
+    def wake(self, works: Sequence[HookWork]) -> None:
+        """Have the deliveries of several endpoints posted. Raises `Retriable`: some hints may not be queued.
+
+        Args:
+            works: of the endpoints; one without a namespace is a group of its own.
+        """
+        for apart, queue in self._calls.items():
+            mine = [x for x in works if x.apart == apart]
+            queue.send_each([(HookCall(x.endpoint).dumps(), x.namespace or x.endpoint) for x in mine])
 
 
 class StoredHookSecrets:

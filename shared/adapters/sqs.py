@@ -3,7 +3,7 @@
 import logging
 import math
 import random
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError, HTTPClientError
@@ -79,7 +79,28 @@ class SqsQueue:
                 if len(batch) == 1:
                     self._client.send_message(QueueUrl=self._url, MessageBody=batch[0], **common)
                 else:
-                    self._send_batch(batch, common)
+                    self._send_batch([{"MessageBody": body, **common} for body in batch])
+        except ClientError as error:
+            if is_transient(error):
+                raise Retriable("sqs") from error
+            raise
+        except (BotoConnectionError, HTTPClientError) as error:
+            raise Retriable("sqs") from error
+
+    def send_each(self, messages: Sequence[tuple[str, str]]) -> None:
+        """Send short messages of several groups, in tens.
+
+        Args:
+            messages: each body with its group.
+
+        Raises:
+            Retriable: some messages may not have been queued; sending all of them again is safe.
+            botocore.exceptions.ClientError: the queue or the right to it is missing, or a body is not allowed.
+        """
+        entries = [{"MessageBody": body, "MessageGroupId": group} for body, group in messages]
+        try:
+            for start in range(0, len(entries), MAX_ENTRIES):
+                self._send_batch(entries[start : start + MAX_ENTRIES])
         except ClientError as error:
             if is_transient(error):
                 raise Retriable("sqs") from error
@@ -121,8 +142,8 @@ class SqsQueue:
             raise Retriable("sqs") from error
         return sum(int(found.get(name, 0)) for name in _COUNTS)
 
-    def _send_batch(self, batch: Sequence[str], common: dict[str, Any]) -> None:
-        waiting = {str(n): {"Id": str(n), "MessageBody": body, **common} for n, body in enumerate(batch)}
+    def _send_batch(self, batch: Sequence[Mapping[str, Any]]) -> None:
+        waiting = {str(n): {"Id": str(n), **entry} for n, entry in enumerate(batch)}
         for attempt in range(ATTEMPTS):
             if attempt:
                 self._clock.sleep(PAUSE * 2 ** (attempt - 1) * (0.5 + random.random()))  # noqa: S311 - jitter

@@ -27,6 +27,7 @@ from shared.contracts import (
     lane_queue_name,
 )
 from shared.domain.hooks.kinds import HookPace
+from shared.domain.hooks.work import HookWork
 from shared.ports import MalformedSecret
 from tests.fakes.clock import FakeClock
 
@@ -60,13 +61,32 @@ def bodies(sqs: Any, url: str) -> list[str]:
 
 def test_an_endpoint_that_fails_is_called_by_others(sqs: Any, urls: dict[str, str]) -> None:
     hints = SqsHookHints(sqs, urls["lanes"], FakeClock())
-    hints.call("hook_a")
-    hints.call("hook_b", apart=True)
+    hints.call("hook_a", "acc_1")
+    hints.call("hook_b", "acc_1", apart=True)
     for apart, name in ((False, "hook_a"), (True, "hook_b")):
         (body,) = bodies(sqs, urls[calls_queue_name("dev", apart=apart)])
         assert HookCall.loads(body) == HookCall(name)
-    hints.call("hook_a", delay=900)
+    hints.call("hook_a", "acc_1", delay=900)
     assert bodies(sqs, urls[calls_queue_name("dev")]) == []
+
+
+def test_each_account_has_its_share_of_the_workers(sqs: Any, urls: dict[str, str]) -> None:
+    hints, calls = SqsHookHints(sqs, urls["lanes"], FakeClock()), []
+    sqs.meta.events.register("before-parameter-build.sqs", lambda params, **_: calls.append(params))
+    hints.call("hook_a", "acc_1")
+    hints.gather("acc_2", {"job": [1]}, HookPace.NOW)
+    assert [x["MessageGroupId"] for x in calls] == ["acc_1", "acc_2"]
+
+
+def test_endpoints_are_woken_in_tens_those_that_fail_apart(sqs: Any, urls: dict[str, str]) -> None:
+    hints, calls = SqsHookHints(sqs, urls["lanes"], FakeClock()), []
+    sqs.meta.events.register("before-parameter-build.sqs", lambda params, **_: calls.append(params["Entries"]))
+    works = [HookWork(f"hook_{n}", fails=n % 2, namespace="acc_1" if n else "") for n in range(24)]
+    hints.wake(works)
+    assert [len(x) for x in calls] == [10, 2, 10, 2]
+    named = [[HookCall.loads(x["MessageBody"]).endpoint for part in calls[i : i + 2] for x in part] for i in (0, 2)]
+    assert named == [[f"hook_{n}" for n in range(first, 24, 2)] for first in (0, 1)]
+    assert [x["MessageGroupId"] for x in calls[0][:2]] == ["hook_0", "acc_1"]
 
 
 def test_changes_are_gathered_at_once_or_in_some_seconds(sqs: Any, urls: dict[str, str]) -> None:

@@ -149,12 +149,14 @@ def test_one_worker_has_the_lease(hooks: HookStores) -> None:
 def test_a_lease_ends_with_what_its_owner_learned(hooks: HookStores) -> None:
     hooks.queue.add(HOOK, some(1), wake=LATER)
     work = taken(hooks)
-    learned = replace(work, fails=6, open_until=NOW + 9, failing_since=NOW, slow=True, trial=2, wake=NOW + 5_000)
+    learned = replace(
+        work, fails=6, open_until=NOW + 9, failing_since=NOW, slow=True, trial=2, namespace="acc_1", wake=NOW + 5_000
+    )
     assert hooks.works.keep(work, learned) == replace(learned, wake=LATER)
     assert hooks.works.release(learned) is None
     assert hooks.works.get(HOOK) == replace(learned, owner="", until=0)
     again_ = taken(hooks, "other")
-    healed = replace(again_, fails=0, open_until=0, failing_since=0, slow=False, wake=0)
+    healed = replace(again_, fails=0, open_until=0, failing_since=0, slow=False, namespace="", wake=0)
     assert hooks.works.release(healed) is None
     assert hooks.works.get(HOOK) == HookWork(HOOK, added=1, trial=2)
 

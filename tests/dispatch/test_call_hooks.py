@@ -28,7 +28,8 @@ class FakeCalls:
             raise Retriable("no answer")
         return HookRun(delivered=3, refused=2, dropped=1)
 
-    def wake(self) -> int:
+    def wake(self, *, stop_at: float) -> int:
+        assert stop_at == NOW + 45
         return 7
 
 

@@ -27,7 +27,7 @@ FIRST_PAUSE_MS: Final[Millis] = 5_000
 MAX_PAUSE_MS: Final[Millis] = 300_000
 FAILING_MS: Final[Millis] = 5 * DAY_MS
 """An endpoint that only fails for so long is disabled."""
-SLOW_MS: Final[Millis] = 5_000
+SLOW_MS: Final[Millis] = 1_000
 """An endpoint whose latest answer took longer is called by workers of their own."""
 
 
@@ -65,6 +65,7 @@ class HookWork:
         slow: the latest answer was slow.
         trial: of the endpoint, which `fails`, `open_until`, `failing_since` and `slow` are about.
         replay: what is to be delivered again.
+        namespace: of the endpoint; empty until a worker has looked at it.
     """
 
     endpoint: str
@@ -78,6 +79,7 @@ class HookWork:
     slow: bool = False
     trial: int = 0
     replay: ReplayOrder | None = None
+    namespace: str = ""
 
     @property
     def shard(self) -> int:

@@ -35,4 +35,4 @@ class HookAdder:
             now = int(self._clock.now() * 1000)
             work = self._queue.add(endpoint.id, deliveries[start : start + TOGETHER], wake=now + LOOK_MS)
             if not endpoint.listening and work.needs_hint(now):
-                self._hints.call(endpoint.id, apart=work.apart)
+                self._hints.call(endpoint.id, endpoint.namespace, apart=work.apart)

@@ -9,6 +9,7 @@ import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from shared.domain.audit import EVERYONE, SYSTEM, Act, Event, audited
@@ -23,7 +24,7 @@ from shared.domain.hooks.endpoint import (
     disabled,
     enabled_from,
 )
-from shared.domain.hooks.work import LEASE_MS, MOST_AT_ONCE, SHARDS, ReplayOrder, in_trial
+from shared.domain.hooks.work import LEASE_MS, MOST_AT_ONCE, SHARDS, HookWork, ReplayOrder, in_trial
 from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.posting import HookPoster, HookResult
 from shared.engine.hooks.turn import Backlog, HookRun, Moves, Turn
@@ -40,6 +41,9 @@ NEAR_MS: Final[Millis] = 6_500
 """The first retry is due within this, so a hint is always sent."""
 SOON_MS: Final[Millis] = 60_000
 """The walk of every minute makes up for hints that are later than this."""
+MINUTE_MS: Final[Millis] = 60_000
+WOKEN: Final = 100
+"""Endpoints whose work is read at a time, to be woken: as many as one read takes."""
 TRIES: Final = 5
 
 
@@ -78,13 +82,24 @@ class CallHooks:
         self._draw = draw
         self._pool = pool
 
-    def wake(self) -> int:
-        """Send hints for all endpoints that are to be looked at by now; return how many."""
+    def wake(self, *, stop_at: Seconds) -> int:
+        """Send hints for the endpoints that are to be looked at by now; return how many.
+
+        Each minute another shard is the first, so that the end of the time does not always leave out the same ones.
+
+        Args:
+            stop_at: Unix seconds after which no further hints are sent: the next minute's run finds the rest.
+        """
         now, count = self._now(), 0
-        for shard in range(SHARDS):
-            for endpoint in self._works.waking(shard, now):
-                self._hints.call(endpoint)
-                count += 1
+        first = now // MINUTE_MS % SHARDS
+        for shard in (*range(first, SHARDS), *range(first)):
+            waking = iter(self._works.waking(shard, now))
+            while some := list(islice(waking, WOKEN)):
+                if self._clock.now() > stop_at:
+                    return count
+                works = self._works.some(some)
+                self._hints.wake([works.get(x) or HookWork(x) for x in some])
+                count += len(some)
         return count
 
     def work(self, endpoint: str, *, apart: bool, stop_at: Seconds) -> HookRun:
@@ -126,10 +141,10 @@ class CallHooks:
             return self._leave_listener(turn, endpoint)
         if endpoint.disabled_at:
             return self._release(turn, wake=0)
-        turn.work = in_trial(turn.work, endpoint.trial)
+        turn.work = replace(in_trial(turn.work, endpoint.trial), namespace=endpoint.namespace)
         if turn.is_over(self._clock.now()):
             if self._hand_back(turn):
-                self._hints.call(endpoint.id, apart=turn.work.apart)
+                self._hints.call(endpoint.id, endpoint.namespace, apart=turn.work.apart)
             return False
         if not self._keep(turn):
             return False
@@ -198,7 +213,7 @@ class CallHooks:
                 continue
             backlog.post = backlog.post or self._poster.to(endpoint)
             turn.under_way += 1
-            turn.pool.submit(backlog.post, x)
+            turn.pool.submit(backlog.post, x, turn.patience)
         self._read_on(turn, endpoint, backlog)
         return moves
 
@@ -328,7 +343,8 @@ class CallHooks:
             return True
         wait = wake - self._now()
         if wake and (wait <= NEAR_MS or (turn.soon and wait <= SOON_MS)):
-            self._hints.call(turn.work.endpoint, delay=max(0, wait) / 1000, apart=turn.work.apart)
+            delay = max(0, wait) / 1000
+            self._hints.call(turn.work.endpoint, turn.work.namespace, delay=delay, apart=turn.work.apart)
         return False
 
     def _now(self) -> Millis:

@@ -387,7 +387,7 @@ class HookDesk:
         now = self._now()
         work = in_trial(self._queue.add(endpoint.id, deliveries, wake=now + LOOK_MS), endpoint.trial)
         if not endpoint.listening and work.needs_hint(now):
-            self._hints.call(endpoint.id, apart=work.apart)
+            self._hints.call(endpoint.id, endpoint.namespace, apart=work.apart)
 
     def _secret(self, endpoint: Endpoint) -> str:
         return secret_of(self._secrets.master(), endpoint.id, endpoint.secret)

@@ -13,6 +13,10 @@ from shared.ports import Clock, HookClient, HookSecrets, HookUnreachable
 
 POST_S: Final[Seconds] = 10
 """Seconds that one post may take in all."""
+FIRST_POST_S: Final[Seconds] = 1
+"""Seconds for which workers for quick endpoints wait, until an endpoint has taken something of their turn."""
+Post = Callable[[HookDelivery, Seconds], "HookResult"]
+"""Posts a delivery once; the seconds are those that it may take, up to `POST_S`."""
 _OK: Final = range(200, 300)
 GONE: Final = 410
 """Status of an endpoint that wants nothing any more."""
@@ -28,12 +32,14 @@ class HookResult:
         delivery: as it was.
         attempt: the post; None: there is nothing to post any more, or a fault.
         retry_after: milliseconds that the endpoint asked for; 0 for none.
+        cut: it was given up after less than `POST_S`; another worker posts it again.
         fault: why it was not posted, or may not have been: `Retriable`, or anything unforeseen; None: there was none.
     """
 
     delivery: HookDelivery
     attempt: HookAttempt | None
     retry_after: Millis = 0
+    cut: bool = False
     fault: Exception | None = None
 
     @property
@@ -70,8 +76,8 @@ class HookPoster:
         self._body = body
         self._clock = clock
 
-    def to(self, endpoint: Endpoint) -> Callable[[HookDelivery], HookResult]:
-        """Return what posts one delivery to an endpoint, which takes up to `POST_S`; threads may share it.
+    def to(self, endpoint: Endpoint) -> Post:
+        """Return what posts deliveries to an endpoint, one by one; threads may share it.
 
         Raises:
             MalformedSecret: the deployment has no master secret.
@@ -81,28 +87,33 @@ class HookPoster:
         now = int(self._clock.now() * 1000)
         return partial(self._once, endpoint, [secret_of(master, endpoint.id, x) for x in endpoint.secrets(now)])
 
-    def _once(self, endpoint: Endpoint, secrets: Sequence[str], delivery: HookDelivery) -> HookResult:
+    def _once(self, endpoint: Endpoint, secrets: Sequence[str], delivery: HookDelivery, seconds: Seconds) -> HookResult:
         """Post one delivery.
 
         Args:
             endpoint: where to.
             secrets: that sign.
             delivery: which.
+            seconds: that it may take.
         """
         try:
-            return self._posted(endpoint, secrets, delivery)
+            return self._posted(endpoint, secrets, delivery, seconds)
         except Exception as fault:  # noqa: BLE001 - raised by the worker, once the results of the other posts are stored
             return HookResult(delivery, None, fault=fault)
 
-    def _posted(self, endpoint: Endpoint, secrets: Sequence[str], delivery: HookDelivery) -> HookResult:
+    def _posted(
+        self, endpoint: Endpoint, secrets: Sequence[str], delivery: HookDelivery, seconds: Seconds
+    ) -> HookResult:
         body = self._body(delivery, endpoint)
         if not body:
             return HookResult(delivery, None)
         at = self._clock.now()
         headers = {"content-type": "application/json", **signed_headers(delivery.id, int(at), body, secrets)}
         try:
-            answer = self._client.post(endpoint.url, headers=headers, body=body, until=at + POST_S)
+            answer = self._client.post(endpoint.url, headers=headers, body=body, until=at + seconds)
         except HookUnreachable as failure:
+            if seconds < POST_S and self._clock.now() >= at + seconds:
+                return HookResult(delivery, None, cut=True)
             return HookResult(delivery, HookAttempt(int(at * 1000), ms=failure.ms, error=failure.code))
         attempt = HookAttempt(int(at * 1000), answer.status, answer.ms, answer.text)
         return HookResult(delivery, attempt, answer.retry_after)

@@ -1,7 +1,6 @@
 """A worker's turn with an endpoint: what it knows of the lease, and what the results of posts change."""
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -18,7 +17,7 @@ from shared.domain.hooks.delivery import (
 )
 from shared.domain.hooks.work import HookWork, failed, succeeded
 from shared.domain.times import Millis, Seconds
-from shared.engine.hooks.posting import HookResult
+from shared.engine.hooks.posting import FIRST_POST_S, POST_S, HookResult, Post
 from shared.engine.race import Race
 from shared.ports import Retriable
 
@@ -56,7 +55,7 @@ class Backlog:
 
     left: deque[HookDelivery]
     after: str
-    post: Callable[[HookDelivery], HookResult] | None = None
+    post: Post | None = None
     stopped: bool = False
     waiting: list[HookDelivery] = field(default_factory=list)
 
@@ -124,6 +123,15 @@ class Turn:
         """Return how many posts more may be under way; negative if there are too many."""
         return self.work.at_once(now, self.taken) - self.under_way
 
+    @property
+    def patience(self) -> Seconds:
+        """For how long a post may last that begins now.
+
+        A worker for quick endpoints does not wait long for one of which it knows nothing: many that hang would hold all
+        such workers. What such a worker gives up is posted again by one for slow endpoints.
+        """
+        return POST_S if self.apart or self.taken else FIRST_POST_S
+
     def expired(self, delivery: HookDelivery, now: Millis) -> HookDelivery:
         """Return a delivery that waited for too long."""
         self.run.dropped += 1
@@ -140,6 +148,9 @@ class Turn:
         old, attempt = result.delivery, result.attempt
         if result.fault is not None:
             return self._faulty(old, result.fault, now, draw)
+        if result.cut:
+            self.work = replace(self.work, slow=True)
+            return old
         if attempt is None:
             self.run.dropped += 1
             return ended(attempted(old, HookAttempt(now, error=CONTENT_GONE)), DeliveryState.FAILED, now)

@@ -212,16 +212,25 @@ class HookHints(Protocol):
         """
         ...
 
-    def call(self, endpoint: str, *, delay: Seconds = 0, apart: bool = False) -> None:
+    def call(self, endpoint: str, namespace: str, *, delay: Seconds = 0, apart: bool = False) -> None:
         """Have an endpoint's deliveries posted.
 
         Args:
             endpoint: the endpoint's id.
+            namespace: whose it is; each has its share of the workers.
             delay: seconds, at most 900.
             apart: by the workers for endpoints that fail or hang.
 
         Raises:
             Retriable: the hint may not be queued.
+        """
+        ...
+
+    def wake(self, works: Sequence[HookWork]) -> None:
+        """Have the deliveries of several endpoints posted: those that fail or hang by the workers for these.
+
+        Raises:
+            Retriable: some hints may not be queued.
         """
         ...
 

@@ -117,7 +117,7 @@ class Caller:
             for _, hint in due:
                 self.call.work(hint.endpoint, apart=hint.apart, stop_at=self.clock.now() + TURN_S)
             if self.clock.now() >= walk:
-                self.call.wake()
+                self.call.wake(stop_at=self.clock.now() + 45)
                 walk = self.clock.now() + LOOK_MS / 1000
             waiting += [(self.clock.now() + x.delay, x) for x in self.hints.calls]
             self.hints.calls.clear()

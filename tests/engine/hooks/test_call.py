@@ -100,7 +100,7 @@ def test_an_endpoint_that_does_not_answer_is_tried_again() -> None:
     caller = Caller()
     caller.hangs()
     caller.add(1)
-    caller.work()
+    caller.work(apart=True)
     [one] = caller.waiting()
     assert one.attempts == (HookAttempt(caller.clock.ms - 10_000, ms=10_000, error="read_timeout"),)
     assert caller.state.slow

@@ -77,7 +77,7 @@ class Mortal(Caller):
 
     def walk(self) -> None:
         """Do what is done every minute."""
-        self.call.wake()
+        self.call.wake(stop_at=self.clock.now() + 45)
 
     def serve(self, endpoint: str, *, apart: bool) -> None:
         """Serve a hint."""

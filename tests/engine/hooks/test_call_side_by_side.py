@@ -4,9 +4,10 @@ import pytest
 
 from shared.domain.hooks.delivery import FAULT, DeliveryState
 from shared.domain.hooks.work import AT_ONCE, MOST_AT_ONCE
-from shared.ports import HookAnswer, Retriable
+from shared.ports import HookAnswer, HookUnreachable, Retriable
+from tests.domain.hooks.examples import HOOK
 from tests.engine.hooks.calling import Caller
-from tests.fakes.hooks.outside import HookPost
+from tests.fakes.hooks.outside import CallHint, HookPost
 
 ANSWER_S = 0.05
 
@@ -129,3 +130,34 @@ def test_a_fault_that_none_has_foreseen_hands_the_lease_back(caller: Caller, cal
     assert caller.state.until <= caller.clock.ms
     caller.work()
     assert caller.over(DeliveryState.DELIVERED) == ["evt_00000"]
+
+
+def test_a_worker_for_quick_endpoints_waits_a_second_for_one_that_it_does_not_know(caller: Caller) -> None:
+    def answer(post: HookPost) -> HookAnswer:
+        seconds = 3.0 if post.headers["webhook-id"] == "evt_00000" else ANSWER_S
+        left = caller.client.until - caller.clock.now()
+        caller.clock.sleep(min(seconds, left))
+        if seconds > left:
+            raise HookUnreachable("read_timeout", int(left * 1000))
+        return HookAnswer(204, int(seconds * 1000))
+
+    caller.client.answer = answer
+    caller.add(1)
+    began = caller.clock.now()
+    caller.clock.run(caller.work)
+    assert caller.clock.now() - began < 1.2
+    (left,) = caller.waiting()
+    assert (left.tries, left.attempts, caller.state.fails) == (0, (), 0), "what is given up is no attempt"
+    assert caller.hints.calls[-1] == CallHint(HOOK, apart=True)
+    caller.clock.run(lambda: caller.work(apart=True))
+    assert caller.over(DeliveryState.DELIVERED) == ["evt_00000"]
+    assert caller.state.apart, "it was slow"
+
+
+def test_an_endpoint_that_has_just_taken_something_is_waited_for(caller: Caller) -> None:
+    receiver = Receiver(caller)
+    caller.add(9)
+    receiver.slow["evt_00008"] = 3.0
+    seconds(caller)
+    assert len(caller.over(DeliveryState.DELIVERED)) == 9
+    assert len(caller.posted()) == 9

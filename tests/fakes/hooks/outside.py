@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shared.domain.hooks.kinds import HookPace
+from shared.domain.hooks.work import HookWork
 from shared.domain.times import Seconds
 from shared.ports import HookAnswer
 from tests.fakes.faults import Tap
@@ -25,6 +26,7 @@ class CallHint:
     endpoint: str
     delay: Seconds = 0
     apart: bool = False
+    namespace: str = field(default="", compare=False)
 
 
 @dataclass
@@ -39,8 +41,12 @@ class FakeHookHints:
         hint = GatherHint(namespace, {job: tuple(chunks) for job, chunks in places.items()}, pace)
         self.tap("hook_hints.gather", lambda: self.gathers.append(hint))
 
-    def call(self, endpoint: str, *, delay: Seconds = 0, apart: bool = False) -> None:
-        self.tap("hook_hints.call", lambda: self.calls.append(CallHint(endpoint, delay, apart)))
+    def call(self, endpoint: str, namespace: str, *, delay: Seconds = 0, apart: bool = False) -> None:
+        self.tap("hook_hints.call", lambda: self.calls.append(CallHint(endpoint, delay, apart, namespace)))
+
+    def wake(self, works: Sequence[HookWork]) -> None:
+        woken = [CallHint(x.endpoint, apart=x.apart, namespace=x.namespace) for x in works]
+        self.tap("hook_hints.wake", lambda: self.calls.extend(woken))
 
 
 class FakeHookSecrets:
@@ -64,17 +70,20 @@ class FakeHookClient:
 
     Attributes:
         posts: what was posted, in order.
+        until: when the latest post is to end.
         answer: what receivers answer; may raise `HookUnreachable`, or move a clock.
     """
 
     def __init__(self, tap: Tap | None = None) -> None:
         self.posts: list[HookPost] = []
+        self.until = 0.0
         self.answer: Callable[[HookPost], HookAnswer] = lambda _post: HookAnswer(204, 20)
         self._tap = tap or Tap()
 
     def post(self, url: str, *, headers: Mapping[str, str], body: bytes, until: Seconds) -> HookAnswer:
         def step() -> HookAnswer:
             post = HookPost(url, dict(headers), body)
+            self.until = until
             self.posts.append(post)
             return self.answer(post)
 

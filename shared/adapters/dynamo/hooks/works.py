@@ -15,7 +15,8 @@ from shared.domain.times import Millis
 
 _NUMBERS: Final = ("fails", "open_until", "failing_since", "trial")
 _SEEN: Final = "#open_pk = :slot, #open_sk = if_not_exists(#open_sk, :wake)"
-_NAMES: Final = {f"#{x}": x for x in (*_NUMBERS, "owner", "until", "added", "slow", "replay", "open_pk", "open_sk")}
+_OTHERS: Final = ("owner", "until", "added", "slow", "replay", "namespace", "open_pk", "open_sk")
+_NAMES: Final = {f"#{x}": x for x in (*_NUMBERS, *_OTHERS)}
 
 
 class DynamoWorks:
@@ -185,6 +186,7 @@ class DynamoWorks:
 def _changes(work: HookWork, *, order: bool) -> tuple[dict[str, Item], list[str], Item]:
     """Return what is set, what is removed, and a place for values; `order`: also of the order to replay."""
     fields: dict[str, Item | None] = {f"#{x}": n(value) if (value := getattr(work, x)) else None for x in _NUMBERS}
+    fields["#namespace"] = s(work.namespace) if work.namespace else None
     fields["#slow"] = {"BOOL": True} if work.slow else None
     if order:
         fields["#replay"] = s(_packed(work.replay)) if work.replay is not None else None
@@ -222,5 +224,6 @@ def _work(item: Mapping[str, Any]) -> HookWork:
         wake=int(text(item, "open_sk", "0").partition("#")[0]),
         slow="slow" in item,
         trial=number(item, "trial"),
+        namespace=text(item, "namespace"),
         replay=_order(text(item, "replay")) if "replay" in item else None,
     )
