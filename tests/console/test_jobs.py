@@ -141,6 +141,23 @@ def test_figures_renew_themselves_until_the_job_is_at_rest(console: Console) -> 
     assert sorted(re.findall(r"<td class=\"number\">(\d+)</td>", tried)) == ["0"] * 6 + ["1"] * 2
 
 
+def test_figures_of_an_ended_job_renew_themselves_for_an_hour_if_some_are_unconfirmed(console: Console) -> None:
+    world = console.api.world
+    job = console.api.logged(("a@example.org", "b@example.org"))
+    first, _ = world.oracle.taken
+    world.track(first.provider, world.word(job, first.ref.index, "delivered", chunk=first.ref.chunk))
+    world.settle()
+    console.member()
+    assert "data-live" in console.shown(f"/jobs/{job}")
+    world.clock.advance(3_600)
+    assert "data-live" not in console.shown(f"/jobs/{job}"), "a message of it is still unconfirmed"
+    other = console.api.logged(("c@example.org",))
+    last = world.oracle.taken[-1]
+    world.track(last.provider, world.word(other, last.ref.index, "delivered", chunk=last.ref.chunk))
+    world.settle()
+    assert "data-live" not in console.shown(f"/jobs/{other}"), "nothing more is said about it"
+
+
 def test_a_job_is_stopped_and_resumed_by_hand_and_the_audit_log_says_by_whom(console: Console) -> None:
     job = console.api.accepted(PEOPLE)
     console.member(role=Role.SENDER)

@@ -7,6 +7,7 @@ from functions.console import charts
 from functions.console.charts import Bar
 from shared.domain.jobs.job import MAIL, Job
 from shared.domain.jobs.states import ACTIVE, JobState
+from shared.domain.times import Millis
 from shared.engine.jobs.progress import Headway
 
 WAITS: Final = {
@@ -17,6 +18,8 @@ WAITS: Final = {
     "rate": "its turn within the rate",
     "retry": "its retry, which is being prepared",
 }
+AWAITED_MS: Final = 3_600_000
+"""Milliseconds for which the figures of an ended job renew themselves if some of its messages are unconfirmed."""
 STOPPED_BY: Final = {
     "user": "by hand",
     "operator": "by an operator",
@@ -76,7 +79,7 @@ def row(job: Job, how_far: Headway) -> JobRow:
         condition=_condition(job, how_far),
         waits=WAITS.get(how_far.waiting_for or "", ""),
         stopped_by=STOPPED_BY.get(job.stop_reason, job.stop_reason) if _stopped(job) else "",
-        live=job.state is not JobState.LOGGED or job.retry is not None or counts["unknown"] + counts["sent"] > 0,
+        live=job.state is not JobState.LOGGED or job.retry is not None or _awaited(job, how_far.live.as_of),
         can_stop=not job.owned and (job.state in ACTIVE or job.state is JobState.READY or job.retry is not None),
         can_resume=(at_rest or _not_begun(job)) and counts["queued"] > 0,
         stopping=job.state is JobState.STOPPED and not _not_begun(job),
@@ -89,6 +92,11 @@ def _title(job: Job) -> str:
     if job.kind == MAIL:
         return job.subject or (f"Mail from {job.sender}" if job.sender else "A notification")
     return job.name or job.subject or f"{job.kind} of {job.total:,}"
+
+
+def _awaited(job: Job, now: Millis) -> bool:
+    """Tell whether words of providers about an ended job may still come any moment. `now`: Unix milliseconds."""
+    return job.counts["sent"] + job.counts["unknown"] > 0 and now - job.finished_at < AWAITED_MS
 
 
 def _repeatable(job: Job, how_far: Headway) -> int:
