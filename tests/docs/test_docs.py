@@ -38,6 +38,7 @@ WORD = re.compile(r"[a-z][a-z-]*")
 
 OF_CODE = re.compile(r"(?<![\w/.])docs/(?:adr/[0-9]{4}\b[a-z-]*|[a-z/-]+\.md)")
 COMMAND = re.compile(r"(?:^|\. |bin/)posthaste ([^|#]*)")
+INSTALL = re.compile(r"\b(?:pipx?|npm|uv|yarn|pnpm) (?:\w+ )?(?:install|add|i|run) ")
 EXAMPLES = {"shared/providers/example_mail/send.py"}
 """What docs/adding-a-provider.md has its reader write."""
 
@@ -124,6 +125,18 @@ def known(words: list[str]) -> bool:
         words = words[1:]
     options = {option for parameter in command.params for option in parameter.opts} | {"--help"}
     return all(word.split("=")[0] in options for word in words if word.startswith("--"))
+
+
+def test_packages_of_ours_are_installed_from_their_files() -> None:
+    readmes = [ROOT / "packages/cli/README.md", ROOT / "sdks/python/README.md", ROOT / "sdks/typescript/README.md"]
+    installing = [
+        (page.relative_to(ROOT).as_posix(), line)
+        for page in [*PAGES, *readmes]
+        for line in code(page)
+        if INSTALL.search(line) and "posthaste" in line
+    ]
+    assert {page for page, _ in installing} >= {"docs/cli.md", "docs/sdks.md", "packages/cli/README.md"}
+    assert [x for x in installing if not re.search(r" dist/posthaste[_-]", x[1])] == [], "anyone can take a name"
 
 
 def test_every_operation_is_on_the_page_of_the_api() -> None:
