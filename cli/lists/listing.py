@@ -45,13 +45,15 @@ def _hash_of(file: Path) -> str:
 
 
 class Lister:
-    """Uploads lists for a command."""
+    """Uploads lists for a command. `kept`: ids of those that are read, or ready; they keep their campaign."""
 
     def __init__(self, api: ApiClient, around: Surroundings, *, json: bool, asks: bool) -> None:
         self._api = api
         self._around = around
         self._json = json
         self._asks = asks
+        self._asked = False
+        self.kept: list[str] = []
 
     def listed(self, campaign: str, file: Path, options: Mapping[str, Any]) -> Mapping[str, Any]:
         """Upload a list and wait until it is read; return what the API found in it.
@@ -71,6 +73,7 @@ class Lister:
             etag = upload(file, place, self._around.clock, lambda done, size: shown(done / size, f"of {size_of(size)}"))
         path = path_of("campaigns", campaign, f"/uploads/{place.get('upload_id')}")
         done = codec.dumps({"etag": etag} if etag else {}).encode()
+        self.kept.append(str(place.get("upload_id")))
         self._api.post(f"{path}/complete", done, again=True)
         with self._meter("reading the list") as shown:
             for found in asked(lambda: self._api.get(path, {"limit": str(SHOWN + 1)}), self._around.clock):
@@ -83,6 +86,7 @@ class Lister:
         else:
             show_problems(found)
         if found.get("state") == "failed":
+            self.kept.pop()
             raise Failed(f"the list cannot be used: {found.get('detail')}\ncode: {found.get('code')}")
         if missing := found.get("missing"):
             raise Failed(
@@ -92,9 +96,10 @@ class Lister:
         return found
 
     def _check_again(self, before: object) -> None:
-        """Ask whether a file is sent again that was sent before; where no one can be asked, say so."""
-        if not isinstance(before, dict):
+        """Ask once whether a file is sent again that was sent before; where no one can be asked, say so."""
+        if self._asked or not isinstance(before, dict):
             return
+        self._asked = True
         day = str(before.get("uploaded_at"))[:10]
         text = f"this list was sent before: campaign {before.get('campaign_id')}, uploaded on {day}"
         if not self._asks:

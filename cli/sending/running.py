@@ -67,9 +67,9 @@ class Runner:
         made = self._created(plan.body)
         campaign = str(made["campaign_id"])
         listed = False
+        lister = Lister(self._api, self._around, json=self._json, asks=ask)
         try:
             self._check(made, plan.rate)
-            lister = Lister(self._api, self._around, json=self._json, asks=ask)
             found = lister.listed(campaign, plan.file, plan.options)
             if plan.ask_duplicates and wants_all(found):
                 found = lister.listed(campaign, plan.file, {**plan.options, "duplicates": Duplicates.KEEP.value})
@@ -84,7 +84,7 @@ class Runner:
             raise
         except CommandError:
             if not listed:
-                self._withdraw(campaign)
+                self._withdraw(campaign, lister.kept)
             raise
         job = self.send(campaign, plan.rate, plan.at)
         return ExitCode.OK if plan.at else self.follow(campaign, job)
@@ -128,12 +128,19 @@ class Runner:
         if isinstance(most, int | float) and rate > most:
             raise Failed(f"{rate:g} messages per second is more than {name} sends\nuse --rate {most:g} or less")
 
-    def _withdraw(self, campaign: str) -> None:
-        """Delete a campaign whose list cannot be used, so that a failed try leaves nothing behind."""
+    def _withdraw(self, campaign: str, lists: Iterable[str]) -> None:
+        """Delete a campaign whose list cannot be used, so that a failed try leaves nothing behind.
+
+        Args:
+            campaign: its id.
+            lists: those that keep it.
+        """
         try:
+            for upload in lists:
+                self._api.delete(path_of("campaigns", campaign, path_of("uploads", upload)))
             self._api.delete(path_of("campaigns", campaign))
         except CommandError:
-            tell(f"an empty campaign is left: posthaste campaign delete {campaign}")
+            _tell_kept(campaign, listed=False)
         else:
             tell("nothing was sent, and the campaign is deleted again")
 

@@ -210,16 +210,18 @@ def test_a_list_that_cannot_be_used_ends_it(run: Run, api: FakeApi) -> None:
     api.answers(*whole(api, ready=failed)[:-1], deleted())
     done = run("campaign", "run", "list.csv", *MAIL, "--yes")
     assert done.code == 1
-    assert "There is no column recipient. (missing_recipient)" in done.err
+    assert "There is no column recipient.\n  code: missing_recipient" in done.err
     assert (api.asked[-1].method, api.asked[-1].path) == ("DELETE", f"/campaigns/{CAMPAIGN}")
     assert "the campaign is deleted again" in done.err
     assert not any(asked.path.endswith("/send") for asked in api.asked)
 
 
 def test_a_list_without_the_templates_columns_ends_it(run: Run, api: FakeApi) -> None:
-    api.answers(*whole(api, ready=listed("ready", rows=1, accepted=1, missing=["name", "city"]))[:-1], deleted())
+    lacking = whole(api, ready=listed("ready", rows=1, accepted=1, missing=["name", "city"]))[:-1]
+    api.answers(*lacking, listed("failed", code="withdrawn"), deleted())
     done = run("campaign", "run", "list.csv", *MAIL, "--yes")
     assert done.code == 1
+    assert [asked.method for asked in api.asked[-2:]] == ["DELETE", "DELETE"]
     assert "name, city" in done.err
     assert not any(asked.path.endswith("/send") for asked in api.asked)
 

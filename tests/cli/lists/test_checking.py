@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli import honest
 from tests.cli.fakes import Answer, FakeApi, Run
-from tests.cli.scripts import CAMPAIGN, campaign, job, listed, place, preview, sent
+from tests.cli.scripts import CAMPAIGN, UPLOAD, campaign, job, listed, place, preview, problem, sent
 
 MAIL = ("--template", "mail.html", "--subject", "Hi {{ name }}", "--from", "news@example.com")
 
@@ -155,3 +155,36 @@ def test_a_script_is_only_warned(run: Run, api: FakeApi, folder: Path) -> None:
     done = run("campaign", "run", "list.csv", *MAIL, "--yes")
     assert done.code == 0
     assert "this list was sent before" in done.err
+
+
+def test_a_list_that_is_read_twice_is_asked_about_once(run: Run, api: FakeApi, folder: Path) -> None:
+    (folder / "list.csv").write_bytes(LIST)
+    uploaded(api, again=True, duplicates=1)
+    api.script[1] = api.script[5] = place(api, BEFORE)
+    done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="y\nn\ny\n")
+    assert done.code == 0, done.err
+    assert done.err.count("Send it again?") == 1
+    assert asked_for(api) == ["drop", "keep"]
+
+
+def test_a_list_that_is_ready_goes_before_its_campaign_if_the_second_one_fails(
+    run: Run, api: FakeApi, folder: Path
+) -> None:
+    (folder / "list.csv").write_bytes(LIST)
+    uploaded(api, again=True, duplicates=1)
+    gone = Answer({"campaign_id": CAMPAIGN, "deleted": True})
+    api.script[5:] = [problem(409, "too_many_lists", "No more lists."), listed("failed", code="withdrawn"), gone]
+    done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="n\n")
+    assert done.code == 1
+    assert "nothing was sent, and the campaign is deleted again" in done.err
+    assert [asked.path for asked in api.asked if asked.method == "DELETE"] == [
+        f"/campaigns/{CAMPAIGN}/uploads/{UPLOAD}",
+        f"/campaigns/{CAMPAIGN}",
+    ]
+    api.asked.clear()
+    uploaded(api, again=True, duplicates=1)
+    api.script[5:] = [problem(409, "too_many_lists", "No more lists."), problem(503, "try_again", "Later")] * 9
+    done = run("campaign", "run", "list.csv", *MAIL, terminal=True, input="n\n")
+    assert "nothing was sent; the campaign is kept" in done.err
+    assert f"to delete it:  posthaste campaign delete {CAMPAIGN}" in done.err
+    assert "empty" not in done.err
