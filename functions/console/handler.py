@@ -14,7 +14,18 @@ from urllib.parse import quote
 
 from functions.console.call import Look
 from functions.console.pages.sign_in.access import as_of_now
-from functions.console.screen import TOP, Denial, PageCall, PageRoute, SignedIn, absent, form_of, home_of, redirect
+from functions.console.screen import (
+    TOP,
+    Denial,
+    PageCall,
+    PageRoute,
+    Pause,
+    SignedIn,
+    absent,
+    form_of,
+    home_of,
+    redirect,
+)
 from functions.console.screens import ROUTES
 from functions.console.services import ConsoleServices, build
 from functions.early import early
@@ -22,6 +33,7 @@ from shared.adapters import logs
 from shared.bootstrap import Deployment
 from shared.domain.accounts import Account, is_account_id
 from shared.domain.ids import is_id
+from shared.domain.lanes.switches import Switch
 from shared.ports import Retriable
 from shared.web import http
 from shared.web.http import Answer, Request
@@ -125,10 +137,23 @@ def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
     if role is None or account is None:
         raise absent("account")
     seen["account"] = look.account
-    allowed = PageCall(look.request, look.services, look.path, visitor, role, look.form, account.name)
+    allowed = PageCall(
+        look.request, look.services, look.path, visitor, role, look.form, account.name, _pause(look, account)
+    )
     if not allowed.may(screen.scope):
         raise Denial(403, "You may not do this", f"Your role in this account is {role.value}. Ask an admin of it.")
     return allowed
+
+
+def _pause(look: Look, account: Account) -> Pause | None:
+    """Return why an account sends nothing; only one that is paused costs a read."""
+    if account.suspended:
+        return Pause(suspended=True)
+    if not account.paused:
+        return None
+    switch = Switch(account=account.id)
+    setting = look.services.desks.switches.read(switch)[switch]
+    return Pause(suspended=False, reason=setting.reason, since=setting.since)
 
 
 def _refuse_stranger(screen: PageRoute, visitor: SignedIn) -> None:

@@ -96,6 +96,7 @@ class Pages:
             "csrf": look.services.sessions.token(visitor.name) if visitor else "",
             "account": look.path.get("account", "") if look.role else "",
             "account_name": look.account_name,
+            "pause": look.pause,
             "menu": menu(look),
             "may_send": look.may(Scope.SEND),
             "may_admin": look.may(Scope.ADMIN),

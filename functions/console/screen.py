@@ -45,6 +45,21 @@ class SignedIn:
     person: Person
 
 
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """That an account sends nothing until an operator changes that.
+
+    Attributes:
+        suspended: an operator suspended the account, else paused it.
+        reason: of a pause, as the operator typed it.
+        since: Unix milliseconds; 0: not known.
+    """
+
+    suspended: bool
+    reason: str = ""
+    since: int = 0
+
+
 S = TypeVar("S")
 
 
@@ -60,6 +75,7 @@ class PageCall(Generic[S]):
         role: what they may do in the account that the path names.
         form: fields of a posted form; of a repeated one the last.
         account_name: of the account that the path names, as people know it.
+        pause: of that account; None: it sends.
     """
 
     request: Request
@@ -69,6 +85,7 @@ class PageCall(Generic[S]):
     role: Role | None = None
     form: Mapping[str, str] = field(default_factory=dict)
     account_name: str = ""
+    pause: Pause | None = None
 
     @property
     def account(self) -> str:

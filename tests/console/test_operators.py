@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from functions.console import rendering
 from functions.console.screens import ROUTES
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.breakers import DynamoBreakers
@@ -178,6 +179,24 @@ def test_operators_find_an_account_and_pause_it_after_a_question(console: Consol
     entries = console.api.call("GET", "/audit").json["items"]
     done = {(e["action"], e["actor"]) for e in entries}
     assert {("account.paused", "user:Olga"), ("account.resumed", "user:Olga")} <= done
+
+
+def test_each_page_of_a_paused_account_says_so_with_the_reason(console: Console) -> None:
+    switch, switches = Switch(account=console.account), console.services.desks.switches
+    console.member()
+    for page in ("", "/jobs", "/templates"):
+        assert "paused" not in console.shown(page)
+    switches.pause(switch, by="user:Olga", reason="too <fast>")
+    since = switches.read(switch)[switch].since
+    for page in ("", "/jobs", "/templates"):
+        text = console.shown(page)
+        assert "<b>This account is paused</b> since <time" in text
+        assert str(rendering.shown_time(since)) in text
+        assert "for this reason: too &lt;fast&gt;." in text
+    switches.resume(switch, by="user:Olga", reason="slower")
+    assert "paused" not in console.shown("/jobs")
+    console.services.accounts.suspend(console.account)
+    assert "<b>This account is suspended.</b>" in console.shown("/jobs")
 
 
 def test_the_accounts_of_operators_page(console: Console) -> None:
