@@ -18,7 +18,9 @@ from benchmarks.rig.rows import Row, named
 from infra.functions.hooks import CALL_MB, GATHER_MB
 from shared.contracts import HOOK_WORKERS, SLOW_HOOK_WORKERS
 from shared.domain.hooks.delivery import HookDelivery
+from shared.domain.hooks.endpoint import MAX_ENDPOINTS
 from shared.domain.hooks.kinds import HookPace
+from shared.domain.hooks.told import ToldCells
 from shared.domain.hooks.work import HookWork
 from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.adding import HookAdder
@@ -31,6 +33,7 @@ from tests.engine.hooks.hook_world import HookWorld
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.hooks.outside import CallHint, FakeHookSecrets
 from tests.fakes.hooks.queue import FakeHookQueue, FakeWorks
+from tests.fakes.hooks.told import FakeToldChanges
 from tests.fakes.world import ACCOUNT, credential
 
 GOAL: Final[Seconds] = 2.0
@@ -52,6 +55,8 @@ CPU_POST: Final[Seconds] = 0.0006
 CPU_SETTLE: Final[Seconds] = 0.00015
 CPU_STORE: Final[Seconds] = 0.00007
 """For each delivery: post it by TLS; read it and store what became of it; store it first."""
+CPU_CALL: Final[Seconds] = 0.00085
+"""For a conditional write: a quarter of what the four calls of a sender's window take."""
 BATCH: Final = 25
 """Items of a call that writes several."""
 WORKERS: Final = 4
@@ -70,6 +75,8 @@ GOOD, DEAD = "https://good.example.com/hook", "https://dead.example.com/hook"
 def measure() -> list[Row]:
     """Return the 95th percentiles of what 60 and 400 changes take, and of those beside many endpoints that hang."""
     found = {f"{n} at once": waits(n) for n in (60, 400)}
+    found["400 at once, the last of 20 endpoints"] = waits(400, dead=MAX_ENDPOINTS - 1)
+    found["400 at once, each a job of its own"] = waits(400, job=1)
     found[f"beside {HANGING} that hang, of another account"] = beside(60)
     return [Row(named(rows.HOOK_DELAY, name), p95(some), GOAL, "s", counted=True) for name, some in found.items()]
 
@@ -79,15 +86,24 @@ def p95(some: Sequence[Seconds]) -> Seconds:
     return statistics.quantiles(some, n=20)[-1]
 
 
-def waits(messages: int) -> list[Seconds]:
-    """Return what each of some changes takes, from the write of its ledger to the answer of the endpoint."""
+def waits(messages: int, *, dead: int = 1, job: int = JOB) -> list[Seconds]:
+    """Return what each of some changes takes, from the write of its ledger to the answer of the endpoint.
+
+    Args:
+        messages: how many.
+        dead: older endpoints of the account, which begin to hang.
+        job: messages of a job.
+    """
     world = HookWorld(credential("one", rate=10_000.0))
-    for url in (GOOD, DEAD):
-        world.endpoint("message.sent", url=url)
-    for start in range(0, messages, JOB):
-        world.accept(min(JOB, messages - start))
+    for _ in range(dead):
+        world.endpoint("message.sent", url=DEAD)
+        world.clock.advance(0.001)
+    world.endpoint("message.sent", url=GOOD)
+    for start in range(0, messages, job):
+        world.accept(min(job, messages - start))
     drill = _settled(world, messages)
-    world.clock.run(drill.gather, *[drill.quick] * WORKERS, *[drill.apart] * WORKERS)
+    quick, slow = (WORKERS, WORKERS) if dead == 1 else (HOOK_WORKERS, SLOW_HOOK_WORKERS)
+    world.clock.run(drill.gather, *[drill.quick] * quick, *[drill.apart] * slow)
     return [at - drill.began for at in drill.arrived.values()]
 
 
@@ -133,6 +149,7 @@ class _Drill:
         self._world = world
         self._clock = world.clock
         self._messages = messages
+        self._places = [(job, n) for job in world.jobs for n in range(world.job(job).chunks)]
         self.began = world.clock.now()
         self.changed: dict[str, Seconds] = {}
         self._hints = _Hints(world.clock)
@@ -140,10 +157,8 @@ class _Drill:
 
     def gather(self, *, jobs: Sequence[str] = ()) -> None:
         """Hear of the changes of jobs, by default of all, from the stream, and make deliveries."""
-        w = self._world
         self._clock.sleep(WAY)
-        places = [(job, n) for job in jobs or w.jobs for n in range(w.job(job).chunks)]
-        self._gatherer().gather(ACCOUNT, places, HookPace.NOW)
+        self._gatherer().gather(ACCOUNT, [x for x in self._places if not jobs or x[0] in jobs], HookPace.NOW)
 
     def follow(self, namespace: str, jobs: Sequence[str]) -> None:
         """Hear of one job's change after the other, and make deliveries.
@@ -161,10 +176,14 @@ class _Drill:
 
     def _gatherer(self) -> Gatherer:
         w = self._world
-        queue = _Batches(w.queue, self._clock, _Processor(self._clock, GATHER_MB))
+        processor = _Processor(self._clock, GATHER_MB)
+        queue = _Batches(w.queue, self._clock, processor)
         adder = HookAdder(queue=queue, hints=self._hints, clock=self._clock)
         outbox = HookOutbox(endpoints=w.endpoints, adder=adder, clock=self._clock)
-        return Gatherer(records=w.records, ledgers=w.ledgers, told=w.told, outbox=outbox, clock=self._clock)
+        told = _Told(w.told, processor)
+        return Gatherer(
+            records=w.records, ledgers=w.ledgers, told=told, outbox=outbox, clock=self._clock, pool=FakePool
+        )
 
     def quick(self) -> None:
         """Serve hints about endpoints that answer."""
@@ -276,6 +295,26 @@ class _Hints:
     def done(self, hint: CallHint) -> None:
         """Delete a message."""
         self._in_flight[hint.namespace, hint.apart] -= 1
+
+
+class _Told:
+    """`ports.ToldChanges`: what is noted of a chunk takes a call of its own, and the processor."""
+
+    def __init__(self, told: FakeToldChanges, processor: _Processor) -> None:
+        self._told = told
+        self._processor = processor
+        self.read, self.write = told.read, told.write
+        self.known, self.claim, self.note = told.known, told.claim, told.note
+
+    def begin(self, was: ToldCells, cells: bytes, at: Millis) -> ToldCells | None:
+        """Note what is begun; see `ports.ToldChanges`."""
+        self._processor.use(CPU_CALL)
+        return self._told.begin(was, cells, at)
+
+    def finish(self, begun: ToldCells) -> None:
+        """Note what was begun; see `ports.ToldChanges`."""
+        self._processor.use(CPU_CALL)
+        self._told.finish(begun)
 
 
 class _Batches:

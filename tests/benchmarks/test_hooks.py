@@ -21,6 +21,8 @@ def test_a_change_reaches_an_endpoint_soon_while_another_one_hangs() -> None:
     assert [row.name.rpartition(": ")[2] for row in rows] == [
         "60 at once",
         "400 at once",
+        "400 at once, the last of 20 endpoints",
+        "400 at once, each a job of its own",
         "beside 40 that hang, of another account",
     ]
     assert all(0 < row.value <= hook_delay.GOAL for row in rows)

@@ -15,7 +15,7 @@ from shared.domain.hooks.bodies import HookEvent
 from shared.domain.hooks.endpoint import DEPLOYMENT, Endpoint
 from shared.domain.hooks.happening import Happening
 from shared.domain.hooks.kinds import HookKind, HookPace
-from shared.engine.hooks.gather import SLICE
+from shared.engine.hooks import gather
 from shared.engine.hooks.happenings import Happenings
 from shared.ports import Retriable
 from tests.engine.hooks.hook_world import HookWorld
@@ -25,12 +25,15 @@ from tests.fakes.world import ACCOUNT, credential, recipients
 
 LOGGED, HALTED = HookKind.JOB_LOGGED, HookKind.CAMPAIGN_HALTED
 TTL = 1_900_000_000
+FEW = 8
+"""Chunks of a slice."""
 TOLD = {"alarmName": "stuck", "state": {"value": "ALARM", "timestamp": "2026-11-23T15:00:00.000+0000"}}
 ALARM = {"detail-type": "CloudWatch Alarm State Change", "detail": TOLD}
 
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> HookWorld:
+    monkeypatch.setattr(gather, "MOST", FEW)
     made = HookWorld(credential("one"))
     heard = hearing(made)
     parts = SimpleNamespace(
@@ -241,21 +244,21 @@ def named(name: str, data: str) -> list[str]:
 def test_chunks_for_which_there_is_no_time_are_hinted_at_again(world: HookWorld, *, batch: bool) -> None:
     endpoint = world.endpoint("message.sent", batch=batch)
     pace = HookPace.LATER if batch else HookPace.NOW
-    jobs = [world.accept(1).id for _ in range(SLICE[pace] + 2)]
+    jobs = [world.accept(1).id for _ in range(FEW + 2)]
     world.settle()
     world.hook_hints.gathers.clear()
     event = {"Records": [message(HookChanges(ACCOUNT, dict.fromkeys(jobs, (0,)), pace.value).dumps(), 1)]}
     world.tap.delay = lambda: world.clock.sleep(1)
     assert gather_hooks.handler(event, Context(gather_hooks.MARGIN + 2)) == {"batchItemFailures": []}
-    assert len(world.ids(endpoint)) == SLICE[pace]
-    assert world.hook_hints.gathers == [GatherHint(ACCOUNT, dict.fromkeys(jobs[SLICE[pace] :], (0,)), pace)]
+    assert len(world.ids(endpoint)) == FEW
+    assert world.hook_hints.gathers == [GatherHint(ACCOUNT, dict.fromkeys(jobs[FEW:], (0,)), pace)]
     world.gather()
     assert len(world.ids(endpoint)) == len(set(world.ids(endpoint))) == len(jobs)
 
 
 def test_one_moment_ends_all_hints_of_an_invocation(world: HookWorld) -> None:
     endpoint, later = world.endpoint("message.sent"), world.endpoint("message.sent", batch=True)
-    jobs = [world.accept(1).id for _ in range(3 * SLICE[HookPace.NOW])]
+    jobs = [world.accept(1).id for _ in range(3 * FEW)]
     world.settle()
     world.hook_hints.gathers.clear()
     paces = list(HookPace)

@@ -4,10 +4,11 @@ Everything may be done again, by any number of processes: the same change has th
 """
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from shared.domain.hooks import told as rules
 from shared.domain.hooks.endpoint import Endpoint
@@ -19,13 +20,18 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell
 from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.outbox import CellEvent, HookOutbox
+from shared.engine.pool import Pool
 from shared.engine.reports.attempts import Attempt, attempts_of, error_of, skipped_early
 from shared.ports import Clock, LedgerStore, Retriable, ToldChanges
 
 KNOWN_JOBS: Final = 256
-SLICE: Final = {HookPace.NOW: 8, HookPace.LATER: 40}
-"""Chunks whose changes are handed on, and noted, before the next ones: up to 4,000 deliveries of single events, or 200
-of batches."""
+SLICE: Final = {HookPace.NOW: 4_000, HookPace.LATER: 20_000}
+"""Messages, for each endpoint, whose changes are handed on, and noted, before the next ones: up to so many deliveries
+of single events, or a hundredth of batches. A chunk is never divided."""
+MOST: Final = 100
+"""Chunks that one slice has at most."""
+SIDE_BY_SIDE: Final = 8
+"""Calls of stores at a time."""
 
 AT_WORK_MS: Final[Millis] = 3_000
 """So long it is left to the process that began it to hand on what it has begun."""
@@ -36,6 +42,8 @@ PATIENCE: Final[Seconds] = 10.0
 Place = tuple[str, int]
 """A chunk: job and number."""
 Events = dict[HookKind, list[CellEvent]]
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Chunks(Protocol):
@@ -74,16 +82,25 @@ class Gatherer:
         told: what was handed on.
         outbox: stores deliveries.
         clock: the time.
+        pool: makes the threads in which stores are called side by side.
     """
 
     def __init__(
-        self, *, records: Chunks, ledgers: LedgerStore, told: ToldChanges, outbox: HookOutbox, clock: Clock
+        self,
+        *,
+        records: Chunks,
+        ledgers: LedgerStore,
+        told: ToldChanges,
+        outbox: HookOutbox,
+        clock: Clock,
+        pool: Callable[[int], Pool] = ThreadPoolExecutor,
     ) -> None:
         self._records = records
         self._ledgers = ledgers
         self._told = told
         self._outbox = outbox
         self._clock = clock
+        self._pool = pool
         self._known: OrderedDict[str, Job] = OrderedDict()
 
     def gather(self, namespace: str, places: Iterable[Place], pace: HookPace, *, until: Seconds = inf) -> Gathered:
@@ -103,11 +120,12 @@ class Gatherer:
         jobs = self._jobs(namespace, {name for name, _ in wanted})
         mine = [place for place in wanted if place[0] in jobs]
         events = deliveries = 0
-        for start in range(0, len(mine), SLICE[pace]):
+        done = 0
+        for some in _slices(jobs, mine, SLICE[pace] // max(1, len(endpoints))):
             if self._clock.now() > until:
-                return Gathered(events, deliveries, tuple(mine[start:]))
-            found, stored = self._slice(endpoints, jobs, mine[start : start + SLICE[pace]], pace)
-            events, deliveries = events + found, deliveries + stored
+                return Gathered(events, deliveries, tuple(mine[done:]))
+            found, stored = self._slice(endpoints, jobs, some, pace)
+            events, deliveries, done = events + found, deliveries + stored, done + len(some)
         return Gathered(events, deliveries)
 
     def _slice(
@@ -145,8 +163,7 @@ class Gatherer:
             claims = {(x.job, x.chunk): claim for x, claim in begun}
             found, stored = self._hand_on(endpoints, jobs, [x for x, _ in begun], claims)
             events, deliveries = events + found, deliveries + stored
-            for claim in claims.values():
-                self._told.finish(claim)
+            self._each(self._told.finish, list(claims.values()))
             if places and not begun:
                 if self._clock.now() > until:
                     raise Retriable("changes of messages: others hand them on")
@@ -163,11 +180,9 @@ class Gatherer:
         now = self._now()
         begun: list[tuple[Ledger, ToldCells]] = []
         later: list[Place] = []
-        for x in self._ledgers.read_these(places):
-            was = told.get((x.job, x.chunk)) or ToldCells(x.job, x.chunk, b"", 0, x.ttl)
-            if was.cells == x.cells and not was.begun_at:
-                continue
-            claim = self._claim(was, x, now)
+        read = ((told.get((x.job, x.chunk)) or _nothing(x), x) for x in self._ledgers.read_these(places))
+        new = [(was, x) for was, x in read if was.cells != x.cells or was.begun_at]
+        for (_, x), claim in zip(new, self._each(lambda pair: self._claim(*pair, now), new), strict=True):
             if claim is not None:
                 begun.append((replace(x, cells=claim.begun), claim))
             if claim is None or claim.begun != x.cells:
@@ -205,8 +220,18 @@ class Gatherer:
             told: what was handed on of them, and since when the rest is.
         """
         events = self._events(endpoints, jobs, changed, told)
-        stored = sum(self._outbox.changed(x, events) for x in endpoints)
-        return sum(map(len, events.values())), stored
+        stored = self._each(lambda x: self._outbox.changed(x, events), self._outbox.apart_last(endpoints))
+        return sum(map(len, events.values())), sum(stored)
+
+    def _each(self, call: Callable[[T], R], some: Sequence[T]) -> list[R]:
+        """Call something with each of some things, a few side by side, and return the results in their order."""
+        lanes = min(SIDE_BY_SIDE, len(some))
+        if lanes < 2:  # noqa: PLR2004 - one needs no thread
+            return [call(x) for x in some]
+        with self._pool(lanes) as pool:
+            pending = [pool.submit(lambda part: [call(x) for x in part], some[n::lanes]) for n in range(lanes)]
+            found = [x.result() for x in pending]
+        return [found[n % lanes][n // lanes] for n in range(len(some))]
 
     def _events(
         self,
@@ -259,6 +284,26 @@ class Gatherer:
             if len(self._known) > KNOWN_JOBS:
                 self._known.popitem(last=False)
         return {name: job for name, job in found.items() if job.namespace == namespace}
+
+
+def _slices(jobs: Mapping[str, Job], places: Sequence[Place], messages: int) -> Iterator[list[Place]]:
+    """Yield chunks, a few at a time: with so many messages at most, if one has not more by itself."""
+    some: list[Place] = []
+    weight = 0
+    for job, chunk in places:
+        size = -(-jobs[job].total // jobs[job].chunks)
+        if some and (weight + size > messages or len(some) >= MOST):
+            yield some
+            some, weight = [], 0
+        some.append((job, chunk))
+        weight += size
+    if some:
+        yield some
+
+
+def _nothing(ledger: Ledger) -> ToldCells:
+    """Return that nothing of a chunk was handed on."""
+    return ToldCells(ledger.job, ledger.chunk, b"", 0, ledger.ttl)
 
 
 def _is_at_work(told: ToldCells, now: Millis) -> bool:

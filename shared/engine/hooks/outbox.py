@@ -73,6 +73,10 @@ class HookOutbox:
                 self._known.popitem(last=False)
         return [x for x in found if not x.abandoned(int(now * 1000))]
 
+    def apart_last(self, endpoints: Sequence[Endpoint]) -> Sequence[Endpoint]:
+        """Return endpoints with those that failed or were slow the last time behind the others, as far as known."""
+        return sorted(endpoints, key=lambda x: x.id in self._adder.apart)
+
     def changed(self, endpoint: Endpoint, events: Mapping[HookKind, Sequence[CellEvent]]) -> int:
         """Store deliveries of changes of messages for one endpoint; return how many. `events`: by their kind."""
         now = self._now()
@@ -121,13 +125,14 @@ def _delivery(
 ) -> HookDelivery:
     """Return a delivery of one event, or of several to an endpoint that takes batches.
 
-    An event has its own id and time, however often its delivery is made. A batch is another one each time it is made.
+    An event has its own id and time, however often its delivery is made. It is due at that time, so a delivery that is
+    made again replaces one that waits. A batch is another one each time it is made.
     """
     if endpoint.batch:
         name, at = batch_id(endpoint.id, now, (x.id for x in events)), now
     else:
         name, at = events[0].id, events[0].at or now
-    return HookDelivery(name, endpoint.id, kind.value, at, now, cells, data, endpoint.batch)
+    return HookDelivery(name, endpoint.id, kind.value, at, min(at, now), cells, data, endpoint.batch)
 
 
 def _cells(events: Iterable[CellEvent]) -> tuple[Cells, ...]:

@@ -13,7 +13,7 @@ from shared.engine.hooks.gather import Gatherer
 from shared.engine.hooks.outbox import KNOWN_FOR, HookOutbox
 from shared.engine.outcome.announcer import Announcer
 from shared.ports import Retriable
-from tests.fakes.clock import FakeClock
+from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.faults import Crash
 from tests.fakes.hooks.endpoints import FakeEndpoints
 from tests.fakes.hooks.outside import FakeHookHints
@@ -44,7 +44,7 @@ class HookWorld(World):
         adder = HookAdder(queue=self.queue, hints=self.hook_hints, clock=self.clock)
         outbox = HookOutbox(endpoints=self.endpoints, adder=adder, clock=self.clock)
         self.gatherer = Gatherer(
-            records=self.records, ledgers=self.ledgers, told=self.told, outbox=outbox, clock=self.clock
+            records=self.records, ledgers=self.ledgers, told=self.told, outbox=outbox, clock=self.clock, pool=FakePool
         )
         self.outbox = outbox
 
