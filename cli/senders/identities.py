@@ -13,8 +13,8 @@ import typer
 from cli.asking import Yes, check_can_ask, confirm
 from cli.deployment import Aws, Stage
 from cli.errors import Failed, Misused, NotFound
-from cli.operating.accounts import Desk, opened
-from cli.output import Json, emit, emit_all, moment, say, surroundings, table
+from cli.operating.accounts import Desk, opened, resolve
+from cli.output import Json, Surroundings, emit, emit_all, moment, say, surroundings, table
 from cli.parts import CHECKOUT
 from shared.domain.accounts import sender_of
 from shared.domain.identities import MadeIdentity, signs_for
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities
     from shared.ports import DomainIdentities
 
-COLUMNS: Final = ("domain", "provider", "region", "made_at", "used_by")
+COLUMNS: Final = ("domain", "provider", "region", "made_at", "made_for", "used_by")
+Unused = Annotated[bool, typer.Option("--unused", help="Only those that no account uses.")]
+MadeFor = Annotated[
+    str, typer.Option("--account", metavar="ACCOUNT", help="Only those made for this account, by its id or name.")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,8 @@ def users(senders: Mapping[str, list[str]], domain: str) -> list[str]:
 
 def list_identities(
     ctx: typer.Context,
-    unused: Annotated[bool, typer.Option("--unused", help="Only those that no account uses.")] = False,
+    unused: Unused = False,
+    account: MadeFor = "",
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
@@ -78,6 +83,7 @@ def list_identities(
     """List the domains that Posthaste made known to providers, with the accounts that use them."""
     with opened(ctx, stage, aws=aws) as desk:
         room = IdentityRoom(desk, surroundings(ctx).clock)
+        of = account and resolve(desk.accounts, account)
         senders = room.senders()
         rows: list[dict[str, Any]] = [
             {
@@ -89,6 +95,7 @@ def list_identities(
                 "used_by": users(senders, x.domain),
             }
             for x in room.made.list()
+            if of in ("", x.account)
         ]
     rows = [row for row in rows if not (unused and row["used_by"])]
     if json:
@@ -100,18 +107,28 @@ def list_identities(
 
 def forget(
     ctx: typer.Context,
-    domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="As `posthaste sender identities` shows it.")],
+    domain: Annotated[str, typer.Argument(metavar="[DOMAIN]", help="As `posthaste sender identities` shows it.")] = "",
+    *,
     region: Annotated[str, typer.Option(help="Of the provider. Needed if it knows the domain in several.")] = "",
+    unused: Annotated[bool, typer.Option("--unused", help="All that no account uses, instead of one.")] = False,
+    account: MadeFor = "",
     yes: Yes = False,
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Have a provider forget a domain that Posthaste made known to it and that no account uses."""
+    """Have a provider forget a domain that Posthaste made known to it and that no account uses, or all of them."""
     around = surroundings(ctx)
+    if bool(domain) == unused:
+        raise Misused("name a domain, or add --unused for all that no account uses")
+    if account and not unused:
+        raise Misused("--account needs --unused")
     check_can_ask(around, yes=yes, json=json)
     with opened(ctx, stage, aws=aws) as desk:
         room = IdentityRoom(desk, around.clock)
+        if unused:
+            wanted = _Wanted(region, account and resolve(desk.accounts, account))
+            return _forget_unused(around, room, wanted, yes=yes, json=json)
         made = _chosen(room, domain, region)
         _refuse_used(room, made)
         place = room.at(made)
@@ -126,6 +143,61 @@ def forget(
         with _answers(made):
             place.remove(made.domain)
         room.made.forget(made)
+    _print_forgotten(made, json=json)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Which of the unused domains are meant; empty: all."""
+
+    region: str
+    account: str
+
+    def has(self, made: MadeIdentity) -> bool:
+        return self.region in ("", made.region) and self.account in ("", made.account)
+
+
+def _forget_unused(around: Surroundings, room: IdentityRoom, wanted: _Wanted, *, yes: bool, json: bool) -> None:
+    """Have the providers forget all domains that no account uses, one after the other.
+
+    A domain that was changed since stays, and is named at the end. A repeat continues after a fault.
+
+    Args:
+        around: whether there is a terminal.
+        room: what was made, and who uses it.
+        wanted: which of them.
+        yes: whether the answer was given beforehand.
+        json: whether a program reads the output.
+
+    Raises:
+        Failed: some of them stay, or a provider does not answer.
+    """
+    senders = room.senders()
+    found = [x for x in room.made.list() if wanted.has(x) and not users(senders, x.domain)]
+    if not found:
+        return None if json else say(f"no domains ({room.desk.where})")
+    names = ", ".join(f"{x.domain} ({x.region})" for x in found)
+    asked = f"Have the providers forget these {len(found)} domains, so that they take no mail from them: {names}?"
+    confirm(around, f"{asked} ({room.desk.where})", yes=yes, json=json)
+    stay = []
+    for made in found:
+        if users(room.senders(), made.domain):
+            continue  # an account has claimed it meanwhile
+        try:
+            with _answers(made):
+                room.at(made).remove(made.domain)
+        except _Changed as changed:
+            stay.append(str(changed))
+            continue
+        room.made.forget(made)
+        _print_forgotten(made, json=json)
+    if stay:
+        raise Failed("; ".join(stay))
+    return None
+
+
+def _print_forgotten(made: MadeIdentity, *, json: bool) -> None:
     if json:
         emit({"domain": made.domain, "provider": made.provider, "region": made.region, "removed": True})
     else:
@@ -165,6 +237,10 @@ def _refuse_used(room: IdentityRoom, made: MadeIdentity) -> None:
         )
 
 
+class _Changed(Failed):
+    """Somebody else made or changed the domain."""
+
+
 @contextmanager
 def _answers(made: MadeIdentity) -> Iterator[None]:
     """Turn what a provider refuses or does not answer into one line."""
@@ -172,7 +248,7 @@ def _answers(made: MadeIdentity) -> Iterator[None]:
     try:
         yield
     except IdentityChanged as changed:
-        raise Failed(
+        raise _Changed(
             f"{made.domain} has {changed} at {where}: somebody else made or changed it, so it stays; remove it there"
         ) from None
     except IdentityUnanswered as error:

@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+MAX_MADE: Final = 50
+"""Domains that are made known for an account at a provider in a region, with those that the account has given up: a
+provider has room for some thousands, of all accounts together."""
+
 
 class IdentityState(StrEnum):
     """Whether a provider signs mail from a domain with DKIM."""
@@ -17,7 +21,7 @@ class IdentityState(StrEnum):
     FAILED = "failed"
     """The provider found no records, and looks no more."""
     REFUSED = "refused"
-    """The provider takes no further domain."""
+    """The provider takes no further domain, or none of this account."""
     UNKNOWN = "unknown"
     """The provider did not answer, or cannot tell for now."""
 
@@ -27,7 +31,7 @@ ADVICE: Final[Mapping[IdentityState, str]] = {
     IdentityState.PENDING: "Publish the CNAME records. The provider finds them within hours, at the latest in 72.",
     IdentityState.SUCCESS: "",
     IdentityState.FAILED: "The provider looks for the records no more. Publish them, and ask an operator.",
-    IdentityState.REFUSED: "The provider takes no more domains. Ask an operator.",
+    IdentityState.REFUSED: "No more domains are made known to the provider. Ask an operator.",
     IdentityState.UNKNOWN: "The provider did not answer. Try again in a minute.",
 }
 """State → what to do next; empty for nothing."""

@@ -26,9 +26,11 @@ class Made:
         self.notes = DynamoMadeIdentities(dynamo, TABLE, clock)
         self.make(REGION)
 
-    def make(self, region: str) -> None:
-        boto3.client("sesv2", region).create_email_identity(EmailIdentity=DOMAIN)
-        self.notes.add(MadeIdentity("ses", region, DOMAIN, self.account))
+    def make(self, region: str, domain: str = DOMAIN, account: str = "") -> None:
+        boto3.client("sesv2", region).create_email_identity(EmailIdentity=domain)
+        made = MadeIdentity("ses", region, domain, account or self.account)
+        assert self.notes.reserve(made)
+        self.notes.add(made)
 
     def known(self, region: str = REGION) -> bool:
         pages = boto3.client("sesv2", region).list_email_identities()
@@ -149,3 +151,53 @@ def test_a_provider_that_only_a_checkout_has_is_named(run: Run, made: Made) -> N
 @pytest.mark.parametrize("wrong", ["not a domain", "@"])
 def test_a_wrong_domain_is_refused(run: Run, made: Made, wrong: str) -> None:
     assert run("sender", "forget", wrong, "--yes").code == 2
+
+
+def test_all_that_no_account_uses_are_forgotten_at_once_and_make_room(run: Run, made: Made) -> None:
+    for i in range(1, 50):
+        assert made.notes.reserve(MadeIdentity("ses", REGION, f"n{i}.example", made.account))
+    made.make("us-east-1")
+    made.make(REGION, "used.example", "acc_000000000009")
+    made.claims.add(made.account, "used.example")
+    made.make(REGION, "others.example", "acc_000000000009")
+    more = MadeIdentity("ses", REGION, "more.example", made.account)
+    assert not made.notes.reserve(more)
+    assert [x["made_for"] for x in run("sender", "identities", "--json", "--account", made.account).lines] == [
+        made.account
+    ] * 2
+    no = run("sender", "forget", "--unused", "--account", made.account, terminal=True, input="n\n")
+    assert (no.code, made.known()) == (1, True)
+    for word in ("2 domains", f"{DOMAIN} ({REGION})", f"{DOMAIN} (us-east-1)"):
+        assert word in no.err
+    assert "example (" not in no.err
+    done = run("sender", "forget", "--unused", "--account", made.account, "--region", REGION, "--yes", "--json")
+    assert done.lines == [{"domain": DOMAIN, "provider": "ses", "region": REGION, "removed": True}]
+    assert (made.known(), made.known("us-east-1")) == (False, True)
+    assert made.notes.reserve(more)
+    assert run("sender", "forget", "--unused", "--yes").code == 0
+    assert [x["domain"] for x in run("sender", "identities", "--json").lines] == ["used.example"]
+    again = run("sender", "forget", "--unused", "--yes")
+    assert (again.code, "no domains" in again.err + again.out) == (0, True)
+
+
+@pytest.mark.promise(9)
+def test_one_that_was_changed_stays_and_the_others_are_forgotten(run: Run, made: Made) -> None:
+    tags = [{"Key": "team", "Value": "payments"}]
+    boto3.client("sesv2", REGION).create_email_identity(EmailIdentity="bank.example", Tags=tags)
+    made.notes.add(MadeIdentity("ses", REGION, "bank.example", made.account))
+    done = run("sender", "forget", "--unused", "--yes")
+    assert (done.code, "bank.example has tags" in done.err, made.known()) == (1, True, False)
+    assert [x["domain"] for x in run("sender", "identities", "--json").lines] == ["bank.example"]
+
+
+@pytest.mark.promise(9)
+def test_one_that_an_account_claims_during_the_question_stays(
+    run: Run, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cli.senders.identities.confirm", lambda *_, **__: made.claims.add(made.account, DOMAIN))
+    assert (run("sender", "forget", "--unused", "--yes").code, made.known()) == (0, True)
+
+
+@pytest.mark.parametrize("words", [(), (DOMAIN, "--unused"), (DOMAIN, "--account", "acc_000000000001")])
+def test_it_needs_a_domain_or_all_that_are_unused(run: Run, made: Made, words: tuple[str, ...]) -> None:
+    assert (run("sender", "forget", *words, "--yes").code, made.known()) == (2, True)

@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
+from shared.adapters.dynamo.accounts import made_identities
 from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities
 from shared.contracts import Credential
 from shared.domain.identities import IdentityState, MadeIdentity, signs_for
 from shared.domain.namespaces import team_space
 from shared.engine.intake.identities import FRESH, IdentityDesk, Signing
+from shared.ports import IdentityUnanswered
 from tests.fakes.clock import FakeClock
 from tests.fakes.identities import FakeIdentities, signing_desk
 from tests.fakes.tables import MotoStores
@@ -96,6 +98,46 @@ def test_a_provider_that_takes_no_more_refuses(room: Room) -> None:
     room.here.full = True
     assert [x.state for x in room.desk.ensure(ANN, DOMAIN)] == [IdentityState.REFUSED, IdentityState.PENDING]
     assert not room.made.has("signer", "eu-central-1", DOMAIN)
+
+
+@pytest.mark.promise(9)
+def test_the_limit_is_each_account_s_in_each_region_and_a_removal_makes_room(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(made_identities, "MAX_MADE", 2)
+    room.here.known["one.example"] = IdentityState.SUCCESS
+    for domain in ("one.example", "two.example"):
+        room.desk.ensure(team_space(ANN) if domain.startswith("two") else ANN, domain)
+    assert [x.state for x in room.desk.ensure(ANN, DOMAIN)] == [IdentityState.PENDING, IdentityState.REFUSED]
+    assert [x.state for x in room.desk.ensure(ANN, "four.example")] == [IdentityState.REFUSED] * 2
+    assert [x.state for x in room.desk.ensure(BEN, "four.example")] == [IdentityState.PENDING] * 2
+    room.made.forget(MadeIdentity("signer", "eu-west-1", "two.example", ANN))
+    assert [x.state for x in room.desk.ensure(ANN, DOMAIN)] == [IdentityState.PENDING] * 2
+
+
+@pytest.mark.parametrize("fault", ["full", "meanwhile"])
+def test_what_the_provider_did_not_make_does_not_count(room: Room, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    monkeypatch.setattr(made_identities, "MAX_MADE", 1)
+    room.here.full = fault == "full"
+    room.here.meanwhile.add("one.example")
+    room.desk.ensure(ANN, "one.example")
+    room.here.full = False
+    assert room.desk.ensure(ANN, "two.example")[0].state is IdentityState.PENDING
+
+
+def test_a_domain_counts_while_it_is_not_known_whether_it_was_made(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(made_identities, "MAX_MADE", 1)
+    down = room.here.create
+
+    def lost(domain: str) -> bool:
+        down(domain)
+        raise IdentityUnanswered("timeout")
+
+    monkeypatch.setattr(room.here, "create", lost)
+    assert room.desk.ensure(ANN, "one.example")[0].state is IdentityState.UNKNOWN
+    monkeypatch.setattr(room.here, "create", down)
+    assert room.desk.ensure(ANN, "two.example")[0].state is IdentityState.REFUSED
+    assert room.desk.ensure(ANN, "one.example")[0].state is IdentityState.PENDING
 
 
 def test_only_credentials_that_the_account_may_use_for_the_domain_count(room: Room) -> None:

@@ -69,6 +69,15 @@ TEAM: Final = (
         f"{PROVEN}::test_a_record_that_is_removed_ends_the_right_in_minutes",
     ),
     Mutant(
+        "what an account gave up makes room for further domains at a provider",
+        9,
+        "shared/engine/intake/identities.py",
+        "if not self._made().reserve(made):",
+        "if not self._made().reserve(made) and made.account == made.domain:",
+        "tests/attacks/test_an_account_that_fills_a_quota.py"
+        "::test_an_account_has_a_bounded_number_of_domains_made_known_with_those_it_gave_up",
+    ),
+    Mutant(
         "a claim trusts what was accepted for a team key",
         13,
         "shared/engine/suppression/suppressed.py",

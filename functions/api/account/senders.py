@@ -59,8 +59,8 @@ class IdentityView(View):
     region: str
     state: IdentityState = Field(
         description="The provider signs mail at `success`. At `none` it does not know the domain. At `pending` it "
-        "looks for the records. At `failed` it found none and looks no more. At `refused` it takes no more domains. "
-        "At `unknown` it did not answer."
+        "looks for the records. At `failed` it found none and looks no more. At `refused` no more domains are made "
+        "known to it. At `unknown` it did not answer."
     )
     records: list[SigningRecord] = Field(description="To publish, and to leave in place.")
     made_here: bool = Field(description="Whether Posthaste made the domain known there, rather than an operator.")

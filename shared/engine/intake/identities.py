@@ -76,13 +76,30 @@ class IdentityDesk:
             found = place.read(domain)
             if found.state is not IdentityState.NONE:
                 return self._owned(found, domain)
-            if place.create(domain):
-                self._made().add(MadeIdentity(place.provider, place.region, domain, owner(account)))
+            made = MadeIdentity(place.provider, place.region, domain, owner(account))
+            self._make(place, made)
             return self._owned(place.read(domain), domain)
         except IdentityRefused:
             return DomainIdentity(place.provider, place.region, IdentityState.REFUSED)
         except IdentityUnanswered as error:
             return _unanswered(place, error)
+
+    def _make(self, place: DomainIdentities, made: MadeIdentity) -> None:
+        """Make a domain known to a provider, and note it; IdentityRefused if its account has had too many.
+
+        It counts before it is made, so that neither a crash nor requests at once pass the limit.
+        """
+        if not self._made().reserve(made):
+            raise IdentityRefused(made.domain)
+        try:
+            created = place.create(made.domain)
+        except IdentityRefused:
+            self._made().release(made)
+            raise
+        if created:
+            self._made().add(made)
+        else:
+            self._made().release(made)
 
     def _remembered(self, place: DomainIdentities, domain: str) -> DomainIdentity:
         until, known = self._known.get((place.provider, place.region, domain), (0.0, None))

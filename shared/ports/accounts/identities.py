@@ -65,6 +65,17 @@ class DomainIdentities(Protocol):
 class MadeIdentities(Protocol):
     """Which domains this deployment made known to providers."""
 
+    def reserve(self, made: MadeIdentity) -> bool:
+        """Count a domain for its account before it is made known. False: the account has had as many as it may.
+
+        One that counts already does not count twice. Of requests at once none passes the limit.
+        """
+        ...
+
+    def release(self, made: MadeIdentity) -> None:
+        """Count a domain no longer: the provider has not made it."""
+        ...
+
     def add(self, made: MadeIdentity) -> None:
         """Note that a domain was made known to a provider now."""
         ...

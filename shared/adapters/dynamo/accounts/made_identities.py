@@ -1,8 +1,9 @@
-"""Which domains this deployment made known to providers, in `records`: one item for each provider and region.
+"""Which domains this deployment made known to providers, in `records`.
 
 | pattern | key |
 |---|---|
-| all of them; one of them | `DOMAINS / example.com#provider#region` |
+| all of them; one of them, with the account that it was made for | `DOMAINS / example.com#provider#region` |
+| the names of those that an account had made, also of those it has given up | `A#account#DOMAINS / provider#region` |
 
 An item shows who made a domain known, and grants nothing, so functions may write it. Only operators remove a domain.
 They look for accounts that use it in what accounts claim and what operators granted.
@@ -12,9 +13,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.client import Dynamo, Item
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, text
-from shared.domain.identities import MadeIdentity
+from shared.domain.identities import MAX_MADE, MadeIdentity
+from shared.domain.namespaces import owner
 from shared.ports import Clock
 
 PARTITION: Final = "DOMAINS"
@@ -27,6 +29,23 @@ class DynamoMadeIdentities:
         self._db = dynamo
         self._table = table
         self._clock = clock
+
+    def reserve(self, made: MadeIdentity) -> bool:
+        """Count a domain for its account before it is made known; see `ports.MadeIdentities`."""
+        try:
+            self._count(
+                made,
+                "ADD domains :those",
+                "attribute_not_exists(domains) OR contains(domains, :domain) OR size(domains) < :most",
+                {":domain": {"S": made.domain}, ":most": n(MAX_MADE)},
+            )
+        except ConditionFailed:
+            return False
+        return True
+
+    def release(self, made: MadeIdentity) -> None:
+        """Count a domain no longer; see `ports.MadeIdentities`."""
+        self._count(made, "DELETE domains :those")
 
     def add(self, made: MadeIdentity) -> None:
         """Note that a domain was made known to a provider now; see `ports.MadeIdentities`."""
@@ -51,8 +70,30 @@ class DynamoMadeIdentities:
             yield MadeIdentity(provider, region, domain, text(item, "account"), number(item, "made_at"))
 
     def forget(self, made: MadeIdentity) -> None:
-        """Note that a domain was removed; a repeat changes nothing."""
+        """Note that a domain was removed, and count it no longer; a repeat changes nothing."""
+        if made.account:
+            self.release(made)
         self._db.call("delete_item", TableName=self._table, Key=_key(made))
+
+    def _count(self, made: MadeIdentity, update: str, condition: str = "", values: Item | None = None) -> None:
+        """Change the names that count for an account, at one provider and region.
+
+        Args:
+            made: the domain and its account.
+            update: what is done with `:those`, the domain's name as a set.
+            condition: of the write; empty for none.
+            values: of the condition.
+        """
+        place = keys.key(f"{keys.account_pk(owner(made.account))}#{PARTITION}", f"{made.provider}#{made.region}")
+        only: Item = {"ConditionExpression": condition} if condition else {}
+        self._db.call(
+            "update_item",
+            TableName=self._table,
+            Key=place,
+            UpdateExpression=update,
+            ExpressionAttributeValues={":those": {"SS": [made.domain]}, **(values or {})},
+            **only,
+        )
 
 
 def _key(made: MadeIdentity) -> keys.Key:
