@@ -294,7 +294,7 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "digests": lambda x: tuple(f"{x.account}/digests{q}" for q in ("", "?state=cancelled", "?keys=team")),
     "ask to close a window": lambda x: (f"{x.account}/digests/{x.window}/close",),
     "ask to cancel a window": lambda x: (f"{x.account}/digests/{x.window}/cancel",),
-    "notices": lambda x: (f"{x.account}/notices", f"{x.account}/notices?search=%2B61491570156"),
+    "notices": lambda x: tuple(f"{x.account}/notices{q}" for q in ("", "?search=%2B61491570156", "?waiting=clinic")),
     "notice": lambda x: tuple(f"{x.account}/notices/{notice}" for notice in (x.notice, x.team.notice)),
     "mails": lambda x: (f"{x.account}/mails", f"{x.account}/mails?keys=team"),
     "mail": lambda x: tuple(f"{x.account}/mails/{mail}" for mail in (x.mail, x.team.mail)),

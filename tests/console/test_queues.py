@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from shared.domain.digests.window import WindowState
+from shared.domain.notices.notice import Phase
 from shared.domain.people import Role
 from tests.api.test_digests import event, post, put
 from tests.api.test_notice_status import store
@@ -162,6 +163,44 @@ def test_notifiers_are_listed_with_when_they_were_seen(console: Console, clock: 
     assert "posthaste notifier create" in console.shown("/notices?keys=test")
 
 
+def test_what_waits_of_a_notifier_is_listed_in_pages(console: Console, clock: FakeClock) -> None:
+    console.api.notifier()
+    waiting = [store(console.api, clock, f"A/{n}", next_at=clock.ms + 1000 + n) for n in range(52)]
+    ended = store(console.api, clock, "B/1", phase=Phase.ENDED, next_at=0)
+    console.member()
+    assert re.search(r'href="\?waiting=clinic">52</a>', console.shown("/notices"))
+    page = console.shown("/notices?waiting=clinic")
+    found = re.findall(r"/notices/([0-9a-f-]{36})\"", page)
+    more = re.search(r'href="(\?waiting=clinic[^"]+)">Next page', page)
+    assert more is not None
+    found += re.findall(r"/notices/([0-9a-f-]{36})\"", console.shown(f"/notices{more[1].replace('&amp;', '&')}"))
+    assert found == [x.uuid for x in waiting]
+    assert ended.uuid not in found
+    for wrong in ("other", "no name"):
+        assert console.get(f"/{console.account}/notices?waiting={quote(wrong)}").status == 404
+
+
+def test_notifiers_filter_by_state(console: Console) -> None:
+    login = console.api.notifier()
+    console.api.notifier("ward")
+    assert console.api.basic("GET", "/messages/A/1", login).status == 404
+    console.member()
+    for state, names in (("in use", ["clinic"]), ("never seen", ["ward"]), ("nonsense", ["ward", "clinic"])):
+        page = console.shown(f"/notices?state={quote(state)}")
+        assert sorted(re.findall(r"<th scope=\"row\">(\w+)<", page)) == sorted(names)
+    assert "No such notifiers" in console.shown("/notices?state=disabled")
+
+
+def test_destinations_filter_by_state(console: Console) -> None:
+    mail = handed_over(console)
+    console.member()
+    assert console.post(f"/{console.account}/mails/{mail}/drop", address="bob@example.net").status == 303
+    for state, address in (("queued", "ann@example.org"), ("dropped", "bob@example.net")):
+        page = console.shown(f"/mails/{mail}?state={state}")
+        assert re.findall(r"/messages/\d\.0\">([^<]+)<", page) == [address]
+    assert "No such destinations" in console.shown(f"/mails/{mail}?state=gone")
+
+
 def test_another_account_s_things_are_not_there(console: Console, clock: FakeClock) -> None:
     window, mail = collected(console), handed_over(console)
     console.api.notifier()
@@ -174,6 +213,7 @@ def test_another_account_s_things_are_not_there(console: Console, clock: FakeClo
         f"mails/{mail}",
         f"mails/{mail}/drop?address=a%40b.org",
         f"notices/{notice.uuid}",
+        "notices?waiting=clinic",
     ):
         assert console.get(f"/{other}/{path}").status == 404
     assert "No notice was found" in console.get(f"/{other}/notices?search=A/1").text

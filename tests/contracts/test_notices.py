@@ -367,6 +367,9 @@ def test_what_waits_of_a_notifier_is_counted(shelf: Shelf) -> None:
     reads = shelf.stores.tap.calls.count("dynamo.batch_get_item")
     assert (waiting.count("clinic", 9), waiting.count("clinic", 3), waiting.count(beside, 9)) == (4, 3, 1)
     assert waiting.any("clinic")
+    first, place = waiting.page("clinic", after="", limit=3)
+    assert (first, waiting.page("clinic", after=place, limit=3)) == ([uuid(i) for i in range(3)], ([uuid(3)], ""))
+    assert waiting.page(beside, after="", limit=3) == ([uuid(5)], "")
     assert shelf.stores.tap.calls.count("dynamo.batch_get_item") == reads, "the index says whose they are"
     for i in (0, 5):  # as an older version has stored them
         update = {"Key": keys.notice(uuid(i)), "UpdateExpression": "REMOVE campaign"}

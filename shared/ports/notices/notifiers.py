@@ -156,3 +156,15 @@ class WaitingNotices(Protocol):
     def count(self, notifier: str, most: int) -> int:
         """Return how many notices wait for their next run, at most `most`; a lower bound where very many wait."""
         ...
+
+    def page(self, notifier: str, *, after: str, limit: int) -> tuple[list[str], str]:
+        """Return keys of notices that wait, the next due first, and the place to go on from; empty at the end.
+
+        A page may be short, or empty, and still have a next one.
+
+        Args:
+            notifier: whose.
+            after: what the page before returned, or empty.
+            limit: at least 1.
+        """
+        ...

@@ -16,6 +16,7 @@ from shared.engine.mails.moves import InFlight
 from shared.web.http import Answer
 
 STATES: Final = tuple(state.value for state in MailState)
+OF_DESTINATIONS: Final = tuple(state.value for state in DestinationState)
 SECTION: Final = "Mails"
 IN_FLIGHT: Final = Denial(
     409, "This is no longer possible", "The destination is being sent, or has its end. Look at the mail again."
@@ -41,12 +42,15 @@ def mails(look: Look) -> Answer:
 def mail(look: Look) -> Answer:
     """Show a mail with a page of its destinations."""
     found, first = _named(look), lists.numbered(look)
+    state = lists.chosen(look, "state", OF_DESTINATIONS)
     shown = look.services.desks.mails().moves.show(found, first, lists.PAGE, each=look.services.reads.map)
     after = str(first + lists.PAGE) if first + lists.PAGE < len(found.hosts) and found.job else ""
     context = {
         "mail": found,
-        "rows": [(x, x.state is DestinationState.QUEUED) for x in shown],
-        "paging": lists.paging(look, after),
+        "rows": [(x, x.state is DestinationState.QUEUED) for x in shown if state in ("", x.state)],
+        "state": state,
+        "states": OF_DESTINATIONS,
+        "paging": lists.paging(look, after, state=state),
     }
     return look.services.pages.page(look, "mails/mail.html", context)
 

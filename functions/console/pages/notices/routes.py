@@ -9,9 +9,9 @@ from uuid import UUID
 from functions.console import lists
 from functions.console.call import Look
 from functions.console.screen import PageRoute, absent
-from shared.domain.namespaces import namespaces_of, owner
+from shared.domain.namespaces import kind_of, namespaces_of, owner
 from shared.domain.notices.notice import Notice, Phase
-from shared.domain.notices.notifier import Contact, Notifier
+from shared.domain.notices.notifier import Contact, Notifier, is_name
 from shared.domain.recipients.reader import RecipientFault, number_reader
 from shared.web.http import Answer
 
@@ -21,6 +21,8 @@ SEARCHED: Final = 200
 """Notifiers of each kind of keys whose notices a search by id looks for."""
 NEWEST: Final = 100
 """Notices to a number that are shown."""
+CONDITIONS: Final = ("disabled", "in use", "never seen")
+"""Of notifiers."""
 MOST: Final = 1_000
 """Notices that wait, as far as they are counted."""
 
@@ -42,26 +44,48 @@ class NotifierRow:
     def condition(self) -> str:
         """In a word, which is also its badge."""
         if self.notifier.disabled:
-            return "disabled"
-        return "in use" if self.contact.seen_at else "never seen"
+            return CONDITIONS[0]
+        return CONDITIONS[1] if self.contact.seen_at else CONDITIONS[2]
 
 
 def notices(look: Look) -> Answer:
-    """Show the notices that are searched for, and a page of notifiers."""
+    """Show the notices that are searched for, and a page of notifiers; or a page of what waits of one notifier."""
+    named = lists.typed(look, "waiting")
+    if named:
+        return _waiting(look, named)
     typed, keys = lists.typed(look, "search"), lists.kind_of_keys(look)
     found = _found(look, typed) if typed else []
     rows, after = _notifiers(look)
+    state = lists.chosen(look, "state", CONDITIONS)
     context = {
         "typed": typed,
         "found": found,
         "newest": NEWEST,
-        "rows": rows,
+        "rows": [row for row in rows if state in ("", row.condition)],
+        "state": state,
+        "states": CONDITIONS,
         "most": MOST,
         "keys": keys,
         "kinds": lists.KEYS,
-        "paging": lists.paging(look, after, search=typed, keys=keys),
+        "paging": lists.paging(look, after, search=typed, state=state, keys=keys),
     }
     return look.services.pages.page(look, "notices/notices.html", context)
+
+
+def _waiting(look: Look, name: str) -> Answer:
+    """Show a page of the notices of a notifier that wait, the next due first."""
+    room = look.services.desks.notices()
+    found = room.notifiers.get(name) if is_name(name) else None
+    if found is None or owner(found.account) != look.account:
+        raise absent("notifier")
+    names, after = room.waiting.page(name, after=lists.place(look), limit=lists.PAGE)
+    context = {
+        "notifier": found,
+        "keys": kind_of(found.account, test=found.test).value,
+        "rows": _read(look, names),
+        "paging": lists.paging(look, after, waiting=name),
+    }
+    return look.services.pages.page(look, "notices/waiting.html", context)
 
 
 def notice(look: Look) -> Answer:

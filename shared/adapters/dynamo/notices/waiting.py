@@ -10,6 +10,8 @@ from shared.adapters.dynamo.notices import notice_keys as keys
 from shared.adapters.dynamo.notices.notices import DynamoNotices
 from shared.contracts import INDEX_OPEN
 
+LOOKED_FOR_PAGE: Final = 2_000
+"""Entries of the index that a page looks at: some 200 KB."""
 LOOKED: Final = 100_000
 """Entries of the index that a count looks at: some ten pages. They are of all notifiers of the shard."""
 
@@ -34,14 +36,38 @@ class DynamoWaiting:
         looked = islice(self._due(notifier), LOOKED)
         return sum(1 for _ in islice(self._of(notifier, looked), most))
 
-    def _due(self, notifier: str) -> Iterator[Mapping[str, Any]]:
-        """Walk the entries of the notifier's shard in the index of what is due, oldest first."""
+    def page(self, notifier: str, *, after: str, limit: int) -> tuple[list[str], str]:
+        """Return keys of notices that wait, the next due first, and the place to go on from; empty at the end.
+
+        Args:
+            notifier: whose.
+            after: what the page before returned, or empty.
+            limit: at least 1.
+        """
+        looked = list(islice(self._due(notifier, after), LOOKED_FOR_PAGE))
+        whose = set(self._of(notifier, looked))
+        found = [x for x in looked if _uuid(x) in whose]
+        some = found[:limit]
+        if len(found) > limit:
+            return [_uuid(x) for x in some], text(some[-1], "open_sk")
+        return [_uuid(x) for x in some], text(looked[-1], "open_sk") if len(looked) == LOOKED_FOR_PAGE else ""
+
+    def _due(self, notifier: str, after: str = "") -> Iterator[Mapping[str, Any]]:
+        """Walk the entries of the notifier's shard in the index of what is due, oldest first.
+
+        Args:
+            notifier: whose shard.
+            after: a sort key of the index to begin after; empty: its beginning.
+        """
+        condition, values = "open_pk = :pk", {":pk": s(keys.due_slot(keys.shard_of(notifier)))}
+        if after:
+            condition, values = f"{condition} AND open_sk > :after", {**values, ":after": s(after)}
         yield from self._db.query(
             self._table,
             IndexName=INDEX_OPEN,
-            KeyConditionExpression="open_pk = :pk",
+            KeyConditionExpression=condition,
             ProjectionExpression="open_sk, campaign",
-            ExpressionAttributeValues={":pk": s(keys.due_slot(keys.shard_of(notifier)))},
+            ExpressionAttributeValues=values,
         )
 
     def _of(self, notifier: str, entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
