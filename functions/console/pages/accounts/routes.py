@@ -36,6 +36,7 @@ def accounts(look: Look) -> Answer:
         "accounts": shown,
         "name": typed,
         "filters": look.who.person.user.operator,
+        "long": len(known) > lists.PAGE,
         "paging": lists.paging(look, after, name=typed),
         "offer": _offer(look),
     }

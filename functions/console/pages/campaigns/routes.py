@@ -81,6 +81,7 @@ def campaign(look: Look) -> Answer:
         "list": view,
         "obstacles": in_the_way(look, found, view),
         "jobs": sent,
+        "most": lists.PAGE,
         "row": row_of(look),
         "samples": look.services.campaigns().samples,
         "once": once(look),
@@ -135,12 +136,14 @@ def write(look: Look) -> Answer:
 
 
 def _form(look: Look, found: Written, wrong: Wrong | None = None, of: Campaign | None = None) -> Answer:
-    stored = look.services.campaigns().campaigns.templates
+    store = look.services.campaigns().campaigns.templates
+    stored, older = ([], "") if of else store.page(look.account, after="", limit=lists.PAGE)
     context = {
         "campaign": of,
         "credentials": usable(look, found.channel),
         "row": _row_shown(look, of) if of else None,
-        "templates": stored.page(look.account, after="", limit=lists.PAGE)[0] if of is None else [],
+        "templates": stored,
+        "older": older,
     }
     return form_page(look, "campaigns/form.html", found, wrong, context)
 

@@ -15,7 +15,8 @@ from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.channels.lookup import channel_of
 from shared.domain.ids import is_id
-from shared.domain.lists.uploads import ListRules
+from shared.domain.lists.ingest import MAX_KEPT
+from shared.domain.lists.uploads import DUPLICATE, ListRules
 from shared.engine.lists.uploading import Refusal
 from shared.web.http import Answer
 
@@ -137,8 +138,19 @@ def shown_problems(look: Look, view: ListView | None) -> dict[str, Any]:
     if view is None or not (view.ready or view.failed):
         return {"problems": [], "more": 0}
     after = lists.number(look.request.query.get("problems", ""), lists.ROW_DIGITS) or 0
-    found, more = look.services.campaigns().campaigns.uploads.problems(view.upload, after=after, limit=lists.PAGE)
-    return {"problems": found, "more": more}
+    every, _ = look.services.campaigns().campaigns.uploads.problems(view.upload, after=0, limit=2 * MAX_KEPT)
+    codes = tuple(sorted({x.code for x in every}))
+    code = lists.chosen(look, "code", codes)
+    fits = [x for x in every if code in ("", x.code)]
+    end = after + lists.PAGE
+    return {
+        "problems": fits[after:end],
+        "more": end if end < len(fits) else 0,
+        "earlier": after > 0,
+        "code": code,
+        "codes": codes,
+        "duplicate": DUPLICATE if DUPLICATE in codes else "",
+    }
 
 
 def problems(look: Look) -> Answer:

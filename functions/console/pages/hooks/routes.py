@@ -4,7 +4,7 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
-from functions.console.pages.hooks.view import every_hook, named_delivery, named_hook
+from functions.console.pages.hooks.view import CONDITIONS, every_hook, named_delivery, named_hook
 from functions.console.screen import PageRoute
 from shared.domain.hooks.delivery import DeliveryState
 from shared.domain.hooks.endpoint import MAX_ENDPOINTS, HookFormat
@@ -16,9 +16,13 @@ KINDS: Final = tuple(sorted(ACCOUNT_KINDS))
 
 
 def hooks(look: Look) -> Answer:
-    """Show the endpoints of a kind of keys."""
+    """Show the endpoints of a kind of keys: there are few of them, so on one page."""
+    every, state = every_hook(look, lists.space(look)), lists.chosen(look, "state", CONDITIONS)
     context = {
-        "rows": every_hook(look, lists.space(look)),
+        "rows": [x for x in every if state in ("", x.condition)],
+        "room": len(every) < MAX_ENDPOINTS,
+        "state": state,
+        "states": CONDITIONS,
         "keys": lists.kind_of_keys(look),
         "kinds": lists.KEYS,
         "events": KINDS,

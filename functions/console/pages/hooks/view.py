@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from functions.console.call import Look
 from functions.console.screen import absent
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery
-from shared.domain.hooks.endpoint import DisabledReason, Endpoint, HookFormat
+from shared.domain.hooks.endpoint import DisabledReason, Endpoint, EndpointState, HookFormat
 from shared.domain.hooks.work import HookWork
 from shared.domain.namespaces import kind_of, namespaces_of
 from shared.domain.times import Millis
@@ -18,6 +18,9 @@ REASONS: Final = {
     DisabledReason.GONE: "it answered 410",
     DisabledReason.FAILING: "it only failed for days",
 }
+AVOIDED: Final = "avoided"
+"""Condition of an endpoint whose breaker lets nothing through."""
+CONDITIONS: Final = (*(state.value for state in EndpointState), AVOIDED)
 COUNTED: Final = 1_000
 """Deliveries, as far as they are counted."""
 _TURN: Final = 200
@@ -57,7 +60,7 @@ def hook_row(endpoint: Endpoint, work: HookWork, now: Millis) -> HookRow:
         now: Unix milliseconds.
     """
     paused = work.open_until if work.open_until > now else 0
-    condition = "avoided" if paused and not endpoint.disabled_at else endpoint.state_at(now).value
+    condition = AVOIDED if paused and not endpoint.disabled_at else endpoint.state_at(now).value
     reason = REASONS[DisabledReason(endpoint.reason)] if endpoint.reason else ""
     account, test = endpoint.namespace.partition("#")[0], "#" in endpoint.namespace
     return HookRow(endpoint, work, condition, reason, paused, kind_of(account, test=test).value)

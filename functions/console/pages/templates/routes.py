@@ -56,7 +56,14 @@ def template(look: Look) -> Answer:
     before = _number(look, "before")
     versions = store.versions(latest.id, before=before, limit=lists.PAGE)
     more = versions[-1].version if versions and versions[-1].version > 1 else 0
-    context = {"latest": latest, "template": found, "versions": versions, "next": more, "texts": found.variants.texts}
+    context = {
+        "latest": latest,
+        "template": found,
+        "versions": versions,
+        "before": before,
+        "next": more,
+        "texts": found.variants.texts,
+    }
     context["rich"] = channel_of(found.channel).rich
     return look.services.pages.page(look, "stored/template.html", context, headers=SHOWING)
 
