@@ -8,6 +8,7 @@ from shared import contracts
 from shared.adapters.alarms import RaisedAlarm, RaisedAlarms
 from shared.adapters.dynamo.accounts.claims import DynamoClaims
 from shared.adapters.dynamo.audit import DynamoJournal
+from shared.adapters.dynamo.credentials.known import OpenSlots
 from shared.adapters.dynamo.credentials.switchboard import Setting, Switchboard
 from shared.adapters.dynamo.digests.pages import DynamoWindowPages
 from shared.adapters.dynamo.notices.waiting import DynamoWaiting
@@ -77,6 +78,8 @@ class Desks:
     dead_letters: Callable[[str], int]
     """About how many dead letters a queue has, by its name without the prefix."""
     alarms: RaisedAlarms
+    slots: OpenSlots
+    """Partitions of the index of open jobs."""
     senders: Callable[[], SenderRoom]
 
 
@@ -96,6 +99,7 @@ def build_desks(deployment: Deployment) -> Desks:
         ),
         dead_letters=lambda name: _dead(deployment, name),
         alarms=_alarms(deployment),
+        slots=deployment.slots,
         senders=cache(lambda: _senders(deployment)),
     )
 

@@ -305,7 +305,7 @@ class Deployment(Core):
             lanes=self.lanes,
             planner=self.planner,
             clock=self.clock,
-            slots=self._slots.serving,
+            slots=self.slots.serving,
             queue=self.queue(contracts.ENV_DUE_QUEUE_URL),
             pool=ThreadPool(),
         )
@@ -319,7 +319,7 @@ class Deployment(Core):
         return Turns(records=self.records, credentials=lambda: declared, queue=self.queue(contracts.ENV_DUE_QUEUE_URL))
 
     @cached_property
-    def _slots(self) -> "OpenSlots":
+    def slots(self) -> "OpenSlots":
         """Every partition of the index `open` that has jobs."""
         from shared.adapters.dynamo.credentials.known import KnownCredentials, OpenSlots  # noqa: PLC0415
 
@@ -345,7 +345,7 @@ class Deployment(Core):
             actions=JobActions(self.planner, self.recovery, self.logger, self.retrier),
             clock=self.clock,
             asking=self.asking,
-            slots=self._slots,
+            slots=self.slots,
         )
         walks = [
             Walk("doubts", 10, Doubts(self.records, self.ledgers, self.clock, self.asking).looks),

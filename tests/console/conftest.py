@@ -16,6 +16,7 @@ from functions.console.services import ConsoleServices, sign_in_limits
 from shared.adapters.alarms import RaisedAlarms
 from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
 from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.credentials.known import KnownCredentials, OpenSlots
 from shared.adapters.dynamo.credentials.switchboard import Switchboard
 from shared.adapters.dynamo.people.people import DynamoPeople
 from shared.bootstrap.campaigning import CampaignDesk, known_senders
@@ -137,6 +138,10 @@ def build_desks(api: Api) -> Desks:
             homes=api.tables.alone,
         ),
         alarms=RaisedAlarms(None, "posthaste-dev-", api.world.clock),
+        slots=OpenSlots(
+            KnownCredentials(Dynamo(api.client, sleep=api.world.clock.sleep), api.tables.ops),
+            [c.id for c in of.settings.credentials],
+        ),
         dead_letters=lambda name: {"feedback": 3, "lane-one": 1}.get(name, 0),
         senders=lambda: SenderRoom(of.claims, of.dns, api.services.identities),
     )

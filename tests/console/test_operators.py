@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from functions.console import rendering
+from functions.console.pages import waiting
 from functions.console.screens import ROUTES
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.breakers import DynamoBreakers
@@ -53,7 +54,7 @@ def test_a_credential_is_paused_after_a_question_and_resumed(console: Console) -
     assert re.findall(r'<th scope="row">(\w+)<', shown(console, "/credentials")) == ["one", "two", "theirs", "texts"]
     asked = shown(console, "/credentials/one/pause")
     assert "Pause one?" in asked
-    assert "<b>0</b> messages in flight still go out" in asked
+    assert "<b>0</b> messages of all open jobs that may be sent through it wait" in asked
     assert not console.services.desks.switches.read(ONE)[ONE].switches.paused, "a question changes nothing"
     assert press(console, "/credentials/one/pause", reason="invoice unpaid") == 303
     page = shown(console, "/credentials?state=paused")
@@ -81,7 +82,7 @@ def test_a_rate_is_set_up_to_the_declared_one(console: Console) -> None:
 
 def test_the_whole_deployment_is_paused_and_resumed(console: Console) -> None:
     console.sign_in(OLGA)
-    assert "<b>4</b> credentials send nothing" in shown(console, "/credentials/all/pause")
+    assert "<b>0</b> messages of all open jobs wait until you resume" in shown(console, "/credentials/all/pause")
     assert press(console, "/credentials/all/pause", reason="a flood") == 303
     page = shown(console, "/credentials")
     assert "The whole deployment is paused" in page
@@ -169,7 +170,7 @@ def test_operators_find_an_account_and_pause_it_after_a_question(console: Consol
     assert re.findall(r"<small>(acc_\w+)</small>", shown(console, "?name=oTH")) == [other]
     assert re.findall(r"<small>(acc_\w+)</small>", shown(console, f"?name={other}")) == [other]
     assert "No such accounts" in shown(console, "?name=zzz")
-    assert "<b>3</b> messages of all open jobs wait" in shown(console, f"/{console.account}/pause")
+    assert "<b>3</b> messages of all its open jobs wait" in shown(console, f"/{console.account}/pause")
     switch = Switch(account=console.account)
     assert not console.services.desks.switches.read(switch)[switch].switches.paused
     assert press(console, f"/{console.account}/pause", reason="too fast") == 303
@@ -179,6 +180,26 @@ def test_operators_find_an_account_and_pause_it_after_a_question(console: Consol
     entries = console.api.call("GET", "/audit").json["items"]
     done = {(e["action"], e["actor"]) for e in entries}
     assert {("account.paused", "user:Olga"), ("account.resumed", "user:Olga")} <= done
+
+
+def test_the_questions_about_a_pause_count_the_messages_that_wait(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = console.services.accounts.create_account("Other", [])
+    console.sign_in(OLGA)
+    console.api.accepted(("a@example.org", "b@example.org"), scheduled_at="2027-01-01T00:00:00Z")
+    for _ in range(60):
+        console.api.world.clock.advance(1)
+        job = console.api.accepted(("a@example.org", "b@example.org"))
+    assert console.api.call("POST", f"/jobs/{job}/stop").status < 300
+    assert "<b>120</b> messages of all its open jobs wait" in shown(console, f"/{console.account}/pause")
+    assert "<b>0</b> messages of all its open jobs wait" in shown(console, f"/{other}/pause")
+    assert "<b>120</b> messages of all open jobs wait" in shown(console, "/credentials/all/pause")
+    assert "<b>118</b> messages of all open jobs that may be" in shown(console, "/credentials/one/pause")
+    assert "<b>0</b> messages of all open jobs that may be" in shown(console, "/credentials/texts/pause")
+    monkeypatch.setattr(waiting, "MOST", 10)
+    assert "<b>20</b> messages of the oldest 10 open jobs" in shown(console, "/credentials/all/pause")
+    assert "<b>20</b> messages of its open jobs, among the" in shown(console, f"/{console.account}/pause")
 
 
 def test_each_page_of_a_paused_account_says_so_with_the_reason(console: Console) -> None:

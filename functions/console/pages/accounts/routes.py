@@ -9,12 +9,11 @@ from typing import Final
 from functions.console import lists
 from functions.console.call import Look
 from functions.console.pages.asking import Question, ask, turned
+from functions.console.pages.waiting import waiting
 from functions.console.screen import Denial, PageRoute, absent, redirect
 from shared.domain.accounts import MAX_NAME, Account, key_digest, new_key_text
-from shared.domain.jobs.job import public_counts
-from shared.domain.jobs.states import JobState
 from shared.domain.lanes.switches import Switch
-from shared.domain.namespaces import KeyKind
+from shared.domain.namespaces import KeyKind, owner
 from shared.domain.people import Newcomer, Role
 from shared.web.http import Answer
 
@@ -45,12 +44,10 @@ def accounts(look: Look) -> Answer:
 
 def ask_to_pause(look: Look) -> Answer:
     """Ask an operator whether an account is to send nothing."""
-    found, after = look.services.listing.page(look.account, lists.KINDS, limit=lists.PAGE)
-    open_jobs = [job for job in found if job.state is not JobState.LOGGED]
-    count = sum(public_counts(job.counts)["queued"] for job in open_jobs)
-    jobs = f"the {len(found)} newest jobs" if after else "all open jobs"
+    found = waiting(look, look.services.desks.slots, lambda job: owner(job.account) == look.account)
+    jobs = "all its open jobs" if found.all else f"its open jobs, among {found.jobs},"
     what = f"messages of {jobs} wait until you resume the account. So does all that it is given meanwhile."
-    question = Question("Overview", "Pause this account?", count, what, "Pause", look.account, reason=True)
+    question = Question("Overview", "Pause this account?", found.messages, what, "Pause", look.account, reason=True)
     return ask(look, question)
 
 

@@ -6,6 +6,7 @@ from typing import Final
 from functions.console.call import Look
 from functions.console.pages.asking import Question, ask, turned
 from functions.console.pages.credentials.view import named_lane
+from functions.console.pages.waiting import waiting
 from functions.console.screen import Denial, PageRoute
 from shared.domain.lanes.switches import EVERYTHING, Switch
 from shared.web.http import Answer
@@ -16,20 +17,22 @@ NO_RATE: Final = Denial(422, "This is no rate", "Type messages per second, as in
 
 def ask_to_pause(look: Look) -> Answer:
     """Ask whether nothing is to be sent through a credential."""
-    row = named_lane(look)
-    what = "messages in flight still go out. Everything else waits for it, or takes another credential of its route."
-    name = row.declared.id
-    return ask(
-        look, Question(SECTION, f"Pause {name}?", row.shown.in_flight, what, "Pause", "credentials", reason=True)
+    name = named_lane(look).declared.id
+    found = waiting(look, look.services.desks.slots.serving(name), lambda job: name in job.route)
+    what = (
+        f"messages of {found.jobs} that may be sent through it wait, or take another credential of their route. "
+        "What is in flight still goes out."
     )
+    question = Question(SECTION, f"Pause {name}?", found.messages, what, "Pause", "credentials", reason=True)
+    return ask(look, question)
 
 
 def ask_to_pause_all(look: Look) -> Answer:
     """Ask whether the whole deployment is to send nothing."""
-    count = len(look.services.settings.credentials)
-    what = "credentials send nothing from now on, for any account. What is accepted waits."
-    question = Question(SECTION, "Pause the whole deployment?", count, what, "Pause all", "credentials", reason=True)
-    return ask(look, question)
+    found = waiting(look, look.services.desks.slots, lambda _: True)
+    what = f"messages of {found.jobs} wait until you resume. So does all that any account hands over meanwhile."
+    title = "Pause the whole deployment?"
+    return ask(look, Question(SECTION, title, found.messages, what, "Pause all", "credentials", reason=True))
 
 
 def ask_for_rate(look: Look) -> Answer:
