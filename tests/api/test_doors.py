@@ -359,6 +359,24 @@ def test_a_team_key_sends_to_guests_alone(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
+    ("field", "changes"),
+    [
+        ("reply_to.email", {"reply_to": {"email": "reply-order-@example.com"}}),
+        ("reply_to.email", {"reply_to": {"email": "help@example.com", "name": "Order -order-"}}),
+        ("reply_to_list.0.email", {"reply_to_list": [{"email": "reply-order-@example.com"}]}),
+    ],
+)
+@pytest.mark.promise(10)
+def test_a_tag_in_the_address_of_answers_is_refused(api: Api, field: str, changes: dict[str, Any]) -> None:
+    people = [{"to": [TO], "substitutions": {"-order-": "7"}}, {"to": [{"email": "ben@example.org"}]}]
+    before = api.stored()
+    got = post(api, mail(*people, **changes))
+    assert (got.status, errors(got)[0][0], api.stored()) == (400, field, before)
+    taken(api, mail(*people, reply_to={"email": "order@example.com", "name": "-orders"}))
+    taken(api, mail(**changes))
+
+
+@pytest.mark.parametrize(
     ("field", "texts", "body"),
     [
         ("content", {f"-{n}-": "x" for n in range(201)}, "Hi"),

@@ -215,9 +215,17 @@ def _filled(content: Content, own: Personal, place: str) -> Content:
 
 
 def _check_tags(asked: Posting) -> None:
-    """Decline tags that are too many or too long to be looked for in each message: a sender serves all accounts."""
+    """Decline tags that are too many or too long to be looked for in each message: a sender serves all accounts.
+
+    A tag in the address of answers is declined, too: all messages of a job have the same one.
+    """
     whole = (asked.subject, asked.html, asked.text)
     tags = {tag for m in asked.messages for tag in m.texts}
+    answers = (asked.reply_to.address, asked.reply_to.name) if asked.reply_to else ()
+    if asked.reply_to and any(tag in text for tag in tags for text in answers):
+        raise invalid(
+            asked.reply_to.field, "Substitutions are not put into reply_to. Send one request for each of them."
+        )
     if len(tags) > MAX_TAGS:
         raise invalid(asked.fields["body"], f"A request has at most {MAX_TAGS} different tags.")
     if sum(text.count(tag) for tag in tags for text in whole) > MAX_PLACES:

@@ -22,7 +22,7 @@ CARRIED: Final[Mapping[str, str]] = {
     "categories": "At most 10. They name the batch, and events of hooks repeat them as `tags`.",
     "custom_args": "Events of hooks repeat them as `metadata`.",
     "send_at": "Unix seconds, within a year. A time that is over means now.",
-    "reply_to": "The address of answers. A `reply_to_list` may have one address.",
+    "reply_to": "The address of answers. A `reply_to_list` may have one address. It may have no tag of a substitution.",
     "mail_settings.sandbox_mode": "The messages are a test: they go through the built-in provider. The answer is 200.",
     "mail_settings, tracking_settings": "Every other setting may be there with `enable: false`.",
 }
