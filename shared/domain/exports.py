@@ -36,8 +36,9 @@ _GUARDED: Final = frozenset(_STARTS + "'\"")
 _FORMULA: Final = re.compile(f"['\"]*[{_STARTS}]")
 _DIGITS: Final = r"[+-]?\d+(?:\.\d+)?"
 _NUMBER: Final = re.compile(_DIGITS)
-_LATER: Final = re.compile(f"(?<=[\r\n])(?!{_DIGITS}(?:[\r\n]|$))(?=['\"]*[{_SIGNS}])")
-"""Where a later line begins like a formula."""
+_LATER: Final = re.compile(f"(?<=[\r\n\t])(?!{_DIGITS}(?:[\r\n\t]|$))(?=['\"]*[{_SIGNS}])")
+"""Where a later line, or what follows a tab, begins like a formula."""
+_ENDS: Final = re.compile("[\r\n\t]")
 
 
 class ExportState(StrEnum):
@@ -117,8 +118,10 @@ class Export:
 def guard(cell: str) -> str:
     """Return a cell that no spreadsheet takes for a formula: what begins like one gets an apostrophe before it.
 
-    So does each part behind a semicolon, and each line in it: a spreadsheet of a country that writes `1,5` parts cells
-    there, whatever the file says, and where it parts cells elsewhere than we do no quote keeps a cell's lines together.
+    So does each part behind a semicolon or a tab, and each line in it: a spreadsheet of a country that writes `1,5`
+    parts cells at semicolons, whatever the file says, and one that takes the text from the clipboard at tabs. Where it
+    parts cells elsewhere than we do no quote keeps a cell's lines together. It parts them at no other character, such
+    as `|`, unless its user asks for that.
     Quotes do not hide a beginning, since it takes them away. A plain number, so a phone number, stays as it is. What
     begins with apostrophes and would then look guarded gets one more, so that taking one from whatever looks guarded
     gives the original. Source: OWASP, "CSV Injection".
@@ -127,7 +130,7 @@ def guard(cell: str) -> str:
 
 
 def _guarded(part: str) -> str:
-    lines = _LATER.sub("'", part) if "\n" in part or "\r" in part else part
+    lines = _LATER.sub("'", part) if _ENDS.search(part) else part
     if not part or part[0] not in _GUARDED or not _FORMULA.match(part) or _NUMBER.fullmatch(part):
         return lines
     return f"'{lines}"

@@ -17,6 +17,8 @@ NOW = 1_790_000_000_000
 def test_what_a_spreadsheet_would_take_for_a_formula_is_guarded(cell: str) -> None:
     assert guard(cell) == f"'{cell}"
     assert guard(f"Ann;{cell};x") == f"Ann;'{cell};x", "where cells are parted by semicolons"
+    if cell[0] not in "\r\n":
+        assert guard(f"Ann\t{cell}\tx") == f"Ann\t'{cell}\tx", "where they are parted by tabs"
 
 
 @pytest.mark.parametrize(
@@ -37,6 +39,11 @@ def test_other_cells_and_plain_numbers_stay(cell: str) -> None:
         ("-5\n*2", "'-5\n*2"),
         ("Ulm\n+49731123\n\n-5", "Ulm\n+49731123\n\n-5"),
         ('"quoted"\nAnn', '"quoted"\nAnn'),
+        ("x\t=HYPERLINK(1)", "x\t'=HYPERLINK(1)"),
+        ('a;b\t"=1\t-5\t+1 2', "a;b\t'\"=1\t-5\t'+1 2"),
+        ("\t=1", "'\t'=1"),
+        ("Ann\tBen", "Ann\tBen"),
+        ("a|=1", "a|=1"),
     ],
 )
 def test_neither_quotes_nor_line_breaks_bring_a_formula_in(cell: str, guarded: str) -> None:
@@ -52,7 +59,7 @@ def original(cell: str) -> str:
     parts = []
     for part in cell.split(";"):
         first = part[1:] if re.match(f"'['\"]*[\r\n{SIGNS}]", part) else part
-        parts.append(re.sub(f"(?<=[\r\n])'(?=['\"]*[{SIGNS}])", "", first))
+        parts.append(re.sub(f"(?<=[\r\n\t])'(?=['\"]*[{SIGNS}])", "", first))
     return ";".join(parts)
 
 
@@ -60,7 +67,7 @@ def original(cell: str) -> str:
 def test_taking_an_apostrophe_from_what_looks_guarded_gives_the_original(cell: str) -> None:
     assert original(guard(cell)) == cell
     number = re.compile(r"[+-]?\d+(\.\d+)?")
-    starts = [line.lstrip('"') for part in guard(cell).split(";") for line in re.split("[\r\n]", part)]
+    starts = [line.lstrip('"') for part in guard(cell).split(";") for line in re.split("[\r\n\t]", part)]
     assert not any(x[:1] in tuple(SIGNS) and x and not number.fullmatch(x) for x in starts)
     assert not any(part[:1] in tuple("\r\n") and part for part in guard(cell).split(";"))
 
