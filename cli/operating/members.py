@@ -1,7 +1,7 @@
 """`posthaste member`: who may use the console for an account, straight to the deployment's table of people."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
@@ -11,11 +11,11 @@ import typer
 from cli.deployment import Aws, OperatedDeployment, Stage
 from cli.errors import Misused, NotFound
 from cli.operating.accounts import Account, Desk, opened, resolve
-from cli.output import Json, emit_all, emit_or_say, moment, surroundings, table
+from cli.output import Json, emit, emit_all, emit_or_say, moment, say, surroundings, table
 from shared.contracts import ENV_CONSOLE, ENV_PEOPLE_TABLE
 from shared.contracts.console import ConsoleSettings
 from shared.domain.audit import EVERYONE, Act, audited
-from shared.domain.people import Role, User, is_login
+from shared.domain.people import Role, User, first_keys, is_login
 from shared.ports import Clock
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 member_app = typer.Typer(help="People who may use the console for an account.", no_args_is_help=True)
 
+Who = Annotated[
+    str, typer.Argument(metavar="MEMBER", help="The login, or the user ID if the login could be another person's now.")
+]
 Login = Annotated[str, typer.Argument(metavar="LOGIN", help="The name by which the person signs in.")]
 RoleOf = Annotated[Role, typer.Argument(metavar="ROLE", help="viewer, sender or admin.")]
 
@@ -38,10 +41,32 @@ class MemberDesk:
     provider: str
     desk: Desk
 
-    def member(self, account: str, login: str) -> User | None:
-        """Return the member of an account who signs in by a login; None if there is none."""
-        members = (user for user, _ in self.people.members(account))
-        return next((user for user in members if user.login.lower() == login.lower()), None)
+    def member(self, account: str, who: str) -> User | None:
+        """Return the member of an account with a login or an id; None if there is none.
+
+        Args:
+            account: the account's id.
+            who: the login of their last sign-in, or the id of the user.
+
+        Raises:
+            Misused: two members have signed in by the login.
+        """
+        members = [user for user, _ in self.people.members(account)]
+        found = [user for user in members if who == user.id or user.login.lower() == who.lower()]
+        if len(found) > 1:
+            ids = ", ".join(user.id for user in found)
+            raise Misused(f"{len(found)} members have signed in by {who}: use a user ID, one of {ids}")
+        return found[0] if found else None
+
+    def keys_left(self, user: User, account: str) -> list[str]:
+        """Return commands that revoke what a person made with their own account.
+
+        Args:
+            user: the person.
+            account: the account's id.
+        """
+        keys = first_keys(user, account, self.desk.accounts.list_keys(account)) if account else []
+        return [f"posthaste key revoke {account} {key}" for key in keys]
 
 
 @contextmanager
@@ -93,17 +118,25 @@ def list_members(ctx: typer.Context, account: Account, stage: Stage = "", aws: A
                 "state": "member",
                 "name": user.name,
                 "last_signed_in_at": moment(user.seen_at),
+                "user_id": user.id,
             }
             for user, membership in desk.people.members(owner)
         ]
         rows += [
-            {"login": login, "role": role.value, "state": "invited", "name": "", "last_signed_in_at": None}
+            {
+                "login": login,
+                "role": role.value,
+                "state": "invited",
+                "name": "",
+                "last_signed_in_at": None,
+                "user_id": None,
+            }
             for login, role in desk.people.waiting(owner)
         ]
     if json:
         emit_all(rows)
         return
-    columns = ("login", "role", "state", "last_signed_in_at", "name")
+    columns = ("login", "role", "state", "last_signed_in_at", "user_id", "name")
     table(columns, rows, empty=f"no members: invite one with `posthaste member invite {owner} LOGIN`")
 
 
@@ -135,7 +168,7 @@ def invite_member(
 def change_role(
     ctx: typer.Context,
     account: Account,
-    login: Login,
+    login: Who,
     role: RoleOf,
     stage: Stage = "",
     aws: Aws = False,
@@ -154,22 +187,31 @@ def change_role(
 
 @member_app.command("remove")
 def remove_member(
-    ctx: typer.Context, account: Account, login: Login, stage: Stage = "", aws: Aws = False, json: Json = False
+    ctx: typer.Context, account: Account, login: Who, stage: Stage = "", aws: Aws = False, json: Json = False
 ) -> None:
     """Remove a member from an account, or take an invitation back. The next page refuses them."""
     who = _login(login)
     with _people(ctx, stage, aws=aws) as desk:
         owner = resolve(desk.desk.accounts, account)
         user = desk.member(owner, who)
+        left = desk.keys_left(user, owner) if user else []
         if user is not None:
             desk.people.remove(user.id, owner, by=desk.desk.by)
         elif who.lower() in {waiting for waiting, _ in desk.people.waiting(owner)}:
             desk.people.withdraw(desk.provider, who, owner, by=desk.desk.by)
         else:
             raise _unknown(who, owner)
-    emit_or_say(
-        {"account_id": owner, "login": who, "removed": True}, json=json, text=f"{who} may no longer see {owner}"
-    )
+    if json:
+        emit({"account_id": owner, "login": who, "removed": True, "revoke": left})
+        return
+    say(f"{who} may no longer see {owner}")
+    _say_left(left)
+
+
+def _say_left(commands: Sequence[str]) -> None:
+    """Say that keys go on without the person who made them."""
+    for command in commands:
+        say(f"a key that this person made still works; to revoke it:  {command}")
 
 
 @member_app.command("sign-out")
@@ -185,8 +227,12 @@ def sign_out(ctx: typer.Context, login: Login, stage: Stage = "", aws: Aws = Fal
         for user in users:
             desk.people.end_all(user.id)
             journal.write(audited(EVERYONE, int(clock.now() * 1000), user.id, Act.MEMBER_SIGNED_OUT, by))
-    answer = {"login": who, "users": [user.id for user in users], "signed_out": True}
-    emit_or_say(answer, json=json, text=f"all sessions of {who} are over")
+        left = [command for user in users for command in desk.keys_left(user, user.own)]
+    if json:
+        emit({"login": who, "users": [user.id for user in users], "signed_out": True, "revoke": left})
+        return
+    say(f"all sessions of {who} are over")
+    _say_left(left)
 
 
 @member_app.command("release")

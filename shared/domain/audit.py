@@ -66,6 +66,7 @@ class Act(StrEnum):
     SENDER_ADDED = "sender.added"
     SENDER_REMOVED = "sender.removed"
     MEMBER_INVITED = "member.invited"
+    MEMBER_JOINED = "member.joined"
     MEMBER_CHANGED = "member.role_changed"
     MEMBER_REMOVED = "member.removed"
     MEMBER_SIGNED_OUT = "member.signed_out"

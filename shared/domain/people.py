@@ -1,22 +1,27 @@
 """People who use the console: who they are, and what they may do in which account."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from shared.contracts.console import ID_PREFIX
-from shared.domain.accounts import ALL_SCOPES, MAX_NAME, Scope
+from shared.domain.accounts import ALL_SCOPES, MAX_NAME, ApiKey, Scope
 from shared.domain.audit import masked
 from shared.domain.ids import is_id
-from shared.domain.times import Millis
+from shared.domain.times import DAY_MS, Millis
 
 SESSION_MS: Final[Millis] = 12 * 3_600_000
 """Milliseconds that a session lasts; using it does not lengthen it."""
+INVITED_MS: Final[Millis] = 30 * DAY_MS
+"""Milliseconds for which an invitation counts."""
 OPERATOR_MS: Final[Millis] = 3_600_000
 """Milliseconds that a session lasts of whom an organization makes an operator: only a sign-in asks the provider."""
 ORGANIZATION_PREFIX: Final = "organization:"
 """Begins an organization where the name that let somebody in is stored."""
+FIRST_KEY: Final = "first key"
+"""Begins the name of the key that a person's own account begins with."""
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 LOGIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,253}")
 """A name by which people sign in."""
@@ -200,6 +205,23 @@ class Person:
         if self.user.operator:
             return Role.ADMIN
         return next((m.role for m in self.memberships if m.account == account), None)
+
+
+def first_key_name(actor: str) -> str:
+    """Return the name of the key that a person's own account begins with. `actor`: as the audit log names them."""
+    return f"{FIRST_KEY} of {actor.removeprefix('user:')}"
+
+
+def first_keys(user: User, account: str, keys: Iterable[ApiKey]) -> list[str]:
+    """Return the ids of the keys that a person made with their own account, if this is it.
+
+    Args:
+        user: the person, by any login since.
+        account: the account's id.
+        keys: of the account.
+    """
+    named = (key for key in keys if key.name.startswith(FIRST_KEY))
+    return [key.id for key in named] if user.own == account else []
 
 
 def is_login(text: str) -> bool:

@@ -99,7 +99,7 @@ class People(Protocol):
         ...
 
     def invite(self, provider: str, login: str, account: str, role: Role, *, by: str = ...) -> None:
-        """Make the person of a login a member of an account, or give the member another role.
+        """Invite the next person who signs in by a login, for 30 days; a membership that there is stays as it is.
 
         Args:
             provider: its name in the settings.
@@ -111,11 +111,11 @@ class People(Protocol):
         ...
 
     def waiting(self, account: str) -> list[tuple[str, Role]]:
-        """Return the logins that are invited to an account and have not signed in since, with their roles."""
+        """Return the logins whose invitation to an account counts, with their roles."""
         ...
 
-    def withdraw(self, provider: str, login: str, account: str, *, by: str) -> None:
-        """Take an invitation back.
+    def withdraw(self, provider: str, login: str, account: str, *, by: str) -> bool:
+        """Take an invitation back; False if there is none.
 
         Args:
             provider: its name in the settings.
@@ -125,8 +125,8 @@ class People(Protocol):
         """
         ...
 
-    def remove(self, user: str, account: str, *, by: str) -> None:
-        """Take a membership away.
+    def remove(self, user: str, account: str, *, by: str) -> bool:
+        """Take a membership away; False if there is none.
 
         Args:
             user: the user's id.

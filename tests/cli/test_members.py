@@ -6,11 +6,14 @@ import boto3
 import pytest
 
 from cli.deployment import OperatedDeployment
+from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
 from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.homes import Homes
 from shared.adapters.dynamo.people.people import DynamoPeople
 from shared.contracts import ENV_CONSOLE, ENV_PEOPLE_TABLE
 from shared.contracts.console import ConsoleSettings
-from shared.domain.people import Identity, WebSession
+from shared.domain.people import Identity, Newcomer, Role, WebSession
+from tests.cli.conftest import TABLE
 from tests.cli.fakes import FakeClock, Run
 from tests.fakes.people import create_people
 
@@ -73,7 +76,7 @@ def test_all_sessions_of_a_person_end(run: Run, people: DynamoPeople, account: s
     now = int(clock.now() * 1000)
     people.begin(WebSession("d", user.id, now, now + 1000))
     done = run("member", "sign-out", "ann", "--json")
-    assert done.json == {"login": "ann", "users": [user.id], "signed_out": True}
+    assert done.json == {"login": "ann", "users": [user.id], "signed_out": True, "revoke": []}
     found = people.session("d")
     assert found is not None
     assert not found[0].valid_at(now, found[1].user)
@@ -115,3 +118,29 @@ def test_a_login_of_the_settings_is_released_for_another_person(run: Run, people
     assert run("member", "release", "ann").code == 3
     assert people.owns_login(Identity("github", "2", "ann"))
     assert [row["action"] for row in run("audit", "--json").lines] == ["member.login_released"]
+
+
+def test_two_members_of_one_login_are_told_apart_by_their_ids(run: Run, people: DynamoPeople, account: str) -> None:
+    for subject in ("1", "2"):
+        people.invite("github", "ann", account, Role.VIEWER)
+        people.signed_in(Identity("github", subject, "ann"))
+    listed = run("member", "list", account, "--json").lines
+    first, second = (x["user_id"] for x in listed)
+    refused = run("member", "role", account, "ann", "admin")
+    assert (refused.code, first in refused.err, second in refused.err) == (2, True, True)
+    assert run("member", "role", account, second, "admin").code == 0
+    assert run("member", "remove", account, first).code == 0
+    assert [(x["user_id"], x["role"]) for x in run("member", "list", account, "--json").lines] == [(second, "admin")]
+
+
+def test_removing_and_signing_out_name_the_keys_that_go_on(
+    run: Run, people: DynamoPeople, account: str, clock: FakeClock
+) -> None:
+    user = people.signed_in(ANN)
+    functions = Dynamo(boto3.client("dynamodb", region_name="us-east-1"), homes=Homes(TABLE, TABLE))
+    made = DynamoFirstAccounts(functions, clock).make(Newcomer(user.id, "Ann", user.actor, "0" * 64))
+    people.settle(user, made.account)
+    command = f"posthaste key revoke {made.account} {made.key}"
+    assert command in run("member", "sign-out", "ann").out
+    assert run("member", "remove", made.account, user.id, "--json").json["revoke"] == [command]
+    assert run("key", "list", made.account, "--json").json["name"] == "first key of Ann"

@@ -284,6 +284,7 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "change a template": lambda x: (f"{x.account}/templates/{x.template}/edit",),
     "ask to delete a template": lambda x: (f"{x.account}/templates/{x.template}/delete",),
     "members": lambda x: (f"{x.account}/members", f"{x.account}/members?role=viewer"),
+    "ask to change a member's role": lambda x: (f"{x.account}/members/role?user={quote(x.member)}&role=admin",),
     "ask to remove a member": lambda x: (f"{x.account}/members/remove?user={quote(x.member)}",),
     "ask to withdraw an invitation": lambda x: (f"{x.account}/members/withdraw?login=ben",),
     "senders": lambda x: (f"{x.account}/senders", f"{x.account}/senders?state=proven"),

@@ -139,6 +139,14 @@ def _removed(console: Console) -> Deed:
     return Deed("members/remove", Act.MEMBER_REMOVED, ben.id, {"user": ben.id})
 
 
+def _changed_role(console: Console) -> Deed:
+    console.member(Identity("github", "2", "ben"), Role.VIEWER)
+    (ben,) = (user for user, _ in console.services.people.members(console.account) if user.login == "ben")
+    console.cookies.clear()
+    console.sign_in()
+    return Deed("members/role", Act.MEMBER_CHANGED, ben.id, {"user": ben.id, "role": "admin"})
+
+
 def _proven(console: Console) -> Deed:
     (domain,) = claimed(console.api)
     return Deed(f"senders/{domain}/verify", Act.SENDER_PROVEN, domain)
@@ -243,6 +251,7 @@ DEEDS: Final[Mapping[str, Callable[[Console], Deed]]] = {
         "members/invite", Act.MEMBER_INVITED, "user:zoe", {"login": "zoe", "role": "viewer"}
     ),
     "withdraw an invitation": _invited,
+    "change a member's role": _changed_role,
     "remove a member": _removed,
     "claim a domain": lambda _: Deed(
         "senders/add", Act.SENDER_CLAIMED, "news.example.net", {"domain": "news.example.net"}

@@ -1,12 +1,14 @@
 """Users, memberships and sessions on DynamoDB."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.people.people import DynamoPeople
-from shared.domain.people import SESSION_MS, Identity, Role, WebSession
+from shared.domain.people import INVITED_MS, SESSION_MS, Identity, Role, WebSession
 from tests.fakes.clock import FakeClock
 from tests.fakes.people import create_people
 
@@ -23,6 +25,11 @@ def people(moto_dynamo: Any, clock: FakeClock, request: pytest.FixtureRequest) -
     table = f"people-{abs(hash(request.node.nodeid))}"
     create_people(moto_dynamo, table)
     return DynamoPeople(Dynamo(moto_dynamo, sleep=clock.sleep), table, clock)
+
+
+def audit_of(people: DynamoPeople, account: str) -> list[tuple[str, str, Mapping[str, str | int]]]:
+    found, _ = DynamoJournal(people._db, people._table).page(account, limit=50)
+    return [(e.kind, e.id, e.data) for e in found]
 
 
 def begun(people: DynamoPeople, user: str, now: int, digest: str = "d") -> WebSession:
@@ -61,7 +68,35 @@ def test_what_waits_for_a_login_is_claimed_once(people: DynamoPeople) -> None:
     assert [(u.id, m.role) for u, m in people.members("acc_1")] == [(user.id, Role.VIEWER)]
     people.invite("github", "ann", "acc_1", Role.ADMIN)
     people.signed_in(ANN)
-    assert [m.role for _, m in people.members("acc_1")] == [Role.ADMIN], "the last role counts"
+    assert [m.role for _, m in people.members("acc_1")] == [Role.VIEWER], "an invitation changes no membership"
+    assert people.waiting("acc_1") == []
+
+
+def test_an_invitation_ends_after_thirty_days(people: DynamoPeople, clock: FakeClock) -> None:
+    people.invite("github", "ann", "acc_1", Role.ADMIN)
+    clock.advance(INVITED_MS / 1000 - 1)
+    assert people.waiting("acc_1") == [("ann", Role.ADMIN)]
+    clock.advance(1)
+    assert people.waiting("acc_1") == []
+    people.signed_in(ANN)
+    assert people.members("acc_1") == []
+    people.invite("github", "ann", "acc_1", Role.VIEWER)
+    people.signed_in(ANN)
+    assert [m.role for _, m in people.members("acc_1")] == [Role.VIEWER], "they may be invited again"
+
+
+def test_what_was_not_there_is_not_removed_in_the_audit_log(people: DynamoPeople) -> None:
+    user = people.signed_in(ANN)
+    assert not people.withdraw("github", "nobody-at-all", "acc_1", by="user:olga")
+    assert not people.remove(user.id, "acc_1", by="user:olga")
+    assert audit_of(people, "acc_1") == []
+    people.invite("github", "ann", "acc_1", Role.VIEWER, by="user:olga")
+    people.signed_in(ANN)
+    assert people.remove(user.id, "acc_1", by="user:olga")
+    kinds = [(kind, name) for kind, name, _ in audit_of(people, "acc_1")]
+    assert sorted(kinds) == [("member.invited", "user:ann"), ("member.joined", user.id), ("member.removed", user.id)]
+    (told,) = [data for kind, _, data in audit_of(people, "acc_1") if kind == "member.joined"]
+    assert told == {"login": "Ann", "role": "viewer"}
 
 
 def test_a_session_ends_alone_or_with_all_others(people: DynamoPeople, clock: FakeClock) -> None:

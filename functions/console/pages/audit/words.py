@@ -30,6 +30,7 @@ SAID: Final[Mapping[Act, str]] = {
     Act.SENDER_ADDED: "an operator granted a sender",
     Act.SENDER_REMOVED: "an operator took a sender away",
     Act.MEMBER_INVITED: "a person was invited, or became a member",
+    Act.MEMBER_JOINED: "an invited person signed in, and is a member",
     Act.MEMBER_CHANGED: "a member got another role",
     Act.MEMBER_REMOVED: "a member or an invitation was removed",
     Act.MEMBER_SIGNED_OUT: "all sessions of a person were ended",

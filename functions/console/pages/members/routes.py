@@ -8,12 +8,17 @@ from functions.console.call import Look
 from functions.console.pages.asking import Question, ask
 from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
-from shared.domain.people import Role, is_login
+from shared.domain.people import Role, first_keys, is_login
 from shared.web.http import Answer
 
 SECTION: Final = "Members"
 ROLES: Final = tuple(role.value for role in Role)
 NO_LOGIN: Final = Denial(422, "This is no login", "Type the name by which the person signs in, as in octocat.")
+MEMBER: Final = Denial(
+    409,
+    "This person is a member already",
+    "Change their role in the list. If the login is another person's now, remove the member first.",
+)
 OWN_ROLE: Final = Denial(409, "You cannot change your own role", "Ask another admin of the account to do it.")
 YOURSELF: Final = Denial(409, "You cannot remove yourself", "Ask another admin of the account to do it.")
 
@@ -60,20 +65,54 @@ def _rows(look: Look) -> list[MemberRow]:
 
 
 def invite(look: Look) -> Answer:
-    """Invite somebody by their login, or change the role of a member, at once."""
+    """Invite somebody by their login; a membership that there is stays as it is."""
     login, role = look.form.get("login", "").strip().removeprefix("@"), look.form.get("role", "")
     if not is_login(login) or role not in ROLES:
         raise NO_LOGIN
     people, user = look.services.people, look.who.person.user
-    members = (found for found, _ in people.members(look.account) if found.login.lower() == login.lower())
-    member = next(members, None)
-    if member is None:
-        people.invite(look.services.console.provider, login, look.account, Role(role), by=user.actor)
-    elif member.id == user.id:
-        raise OWN_ROLE
-    else:
-        people.change(member.id, look.account, Role(role), by=user.actor)
+    if login.lower() in {found.login.lower() for found, _ in people.members(look.account)}:
+        raise MEMBER
+    people.invite(look.services.console.provider, login, look.account, Role(role), by=user.actor)
     return _back(look)
+
+
+def ask_to_change(look: Look) -> Answer:
+    """Ask whether a member gets another role; the member is a person, whatever their login is now."""
+    role, found = look.request.query.get("role", ""), _member(look, look.request.query.get("user", ""), OWN_ROLE)
+    if role not in ROLES:
+        raise absent("role")
+    what = f"member, {found.login}, has the role {found.role}, and is {role} from their next page on."
+    title, fields = f"Make {found.name} {role}?", {"user": found.user, "role": role}
+    return ask(look, Question(SECTION, title, 1, what, "Change the role", _back_to(look), fields, danger=False))
+
+
+def change(look: Look) -> Answer:
+    """Give a member another role."""
+    user, role = look.form.get("user", ""), look.form.get("role", "")
+    if user == look.who.person.user.id:
+        raise OWN_ROLE
+    if role not in ROLES or not look.services.people.change(user, look.account, Role(role), by=look.actor):
+        raise absent("member")
+    return _back(look)
+
+
+def _member(look: Look, user: str, own: Denial) -> MemberRow:
+    """Return a member by their id.
+
+    Args:
+        look: the visit.
+        user: the id.
+        own: what is raised if that is the visitor.
+
+    Raises:
+        Denial: there is none, or it is the visitor.
+    """
+    if user == look.who.person.user.id:
+        raise own
+    found = next((x for x in _rows(look) if user and x.user == user), None)
+    if found is None:
+        raise absent("member")
+    return found
 
 
 def ask_to_withdraw(look: Look) -> Answer:
@@ -99,14 +138,18 @@ def withdraw(look: Look) -> Answer:
 
 def ask_to_remove(look: Look) -> Answer:
     """Ask whether a member is removed."""
-    user = look.request.query.get("user", "")
-    if user == look.who.person.user.id:
-        raise YOURSELF
-    found = next((x for x in _rows(look) if user and x.user == user), None)
-    if found is None:
-        raise absent("member")
+    found = _member(look, look.request.query.get("user", ""), YOURSELF)
     what = f"member, {found.login} with the role {found.role}, is out with their next page. What they sent goes on."
-    return ask(look, Question(SECTION, f"Remove {found.name}?", 1, what, "Remove", _back_to(look), {"user": user}))
+    what += "".join(f" {x}" for x in _keys_left(look, found.user))
+    title, fields = f"Remove {found.name}?", {"user": found.user}
+    return ask(look, Question(SECTION, title, 1, what, "Remove", _back_to(look), fields))
+
+
+def _keys_left(look: Look, user: str) -> list[str]:
+    """Return sentences about keys that a person made with their own account, which a removal does not end."""
+    person = next(found for found, _ in look.services.people.members(look.account) if found.id == user)
+    keys = first_keys(person, look.account, look.services.accounts.list_keys(look.account))
+    return [f"Their first key {key} still works: posthaste key revoke {look.account} {key}." for key in keys]
 
 
 def remove(look: Look) -> Answer:
@@ -114,8 +157,7 @@ def remove(look: Look) -> Answer:
     user = look.form.get("user", "")
     if user == look.who.person.user.id:
         raise YOURSELF
-    if user in {member.id for member, _ in look.services.people.members(look.account)}:
-        look.services.people.remove(user, look.account, by=look.actor)
+    look.services.people.remove(user, look.account, by=look.actor)
     return _back(look)
 
 
@@ -131,6 +173,8 @@ _PATH: Final = "/console/{account}/members"
 ROUTES: Final = (
     PageRoute("GET", _PATH, "members", members),
     PageRoute("POST", f"{_PATH}/invite", "invite a member", invite, Scope.ADMIN),
+    PageRoute("GET", f"{_PATH}/role", "ask to change a member's role", ask_to_change, Scope.ADMIN),
+    PageRoute("POST", f"{_PATH}/role", "change a member's role", change, Scope.ADMIN),
     PageRoute("GET", f"{_PATH}/withdraw", "ask to withdraw an invitation", ask_to_withdraw, Scope.ADMIN),
     PageRoute("POST", f"{_PATH}/withdraw", "withdraw an invitation", withdraw, Scope.ADMIN),
     PageRoute("GET", f"{_PATH}/remove", "ask to remove a member", ask_to_remove, Scope.ADMIN),

@@ -5,8 +5,6 @@ there is none: so one person has one account and one key, whatever is repeated, 
 Nothing that is stored is ever changed here, and no key is read.
 """
 
-from typing import Final
-
 from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.accounts.api_keys import key_fields
 from shared.adapters.dynamo.accounts.profiles import OWN
@@ -14,11 +12,8 @@ from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.domain.accounts import ALL_SCOPES, ApiKey, id_of_key, new_account_id
 from shared.domain.audit import Act, audited
-from shared.domain.people import FirstAccount, Newcomer
+from shared.domain.people import FirstAccount, Newcomer, first_key_name
 from shared.ports import Clock, Retriable
-
-NAME: Final = "first key"
-"""Of the key, for people."""
 
 
 def _note(user: str) -> keys.Key:
@@ -64,7 +59,8 @@ class DynamoFirstAccounts:
     def _actions(self, newcomer: Newcomer, made: FirstAccount) -> list[Item]:
         account, digest = made.account, newcomer.digest
         entry = {"name": s(newcomer.name), "created_at": n(made.at), **OWN}
-        key = ApiKey(made.key, account, test=False, scopes=ALL_SCOPES, name=NAME, created_at=made.at)
+        name = first_key_name(newcomer.actor)
+        key = ApiKey(made.key, account, test=False, scopes=ALL_SCOPES, name=name, created_at=made.at)
         fields = key_fields(key)
         events = (
             audited(account, made.at, account, Act.ACCOUNT_CREATED, newcomer.actor),

@@ -9,7 +9,7 @@ from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.people import keys
 from shared.domain.audit import EVERYONE, SYSTEM, Act, Event, audited, masked
 from shared.domain.ids import new_id
-from shared.domain.people import Identity, Membership, Person, Role, User, WebSession
+from shared.domain.people import INVITED_MS, Identity, Membership, Person, Role, User, WebSession
 from shared.domain.times import Millis
 from shared.ports import Clock, Retriable
 
@@ -106,7 +106,7 @@ class DynamoPeople:
         )
 
     def invite(self, provider: str, login: str, account: str, role: Role, *, by: str = SYSTEM) -> None:
-        """Make the person of a login a member of an account, with an entry of the audit log.
+        """Invite the next person who signs in by a login, with an entry of the audit log; see the port.
 
         Args:
             provider: its name in the settings.
@@ -116,18 +116,18 @@ class DynamoPeople:
             by: the actor.
         """
         now = self._now()
-        fields = {"role": s(role.value), "at": n(now)}
+        fields = {"role": s(role.value), "at": n(now), "ttl": n((now + INVITED_MS) // 1000)}
         places = keys.waiting(provider, login, account), keys.invited(account, provider, login)
         event = audited(account, now, masked(f"user:{login}"), Act.MEMBER_INVITED, by, {"role": role.value})
         self._together([self._put({**place, **fields}) for place in places], event)
 
     def waiting(self, account: str) -> list[tuple[str, Role]]:
-        """Return the logins that are invited to an account and have not signed in since, with their roles."""
+        """Return the logins whose invitation to an account counts, with their roles."""
         found = self._db.partition(self._table, keys.account_pk(account), keys.LOGIN)
-        return [(x["sk"]["S"].split("#", 2)[2], Role(text(x, "role"))) for x in found]
+        return [(x["sk"]["S"].split("#", 2)[2], Role(text(x, "role"))) for x in found if self._counts(x)]
 
-    def withdraw(self, provider: str, login: str, account: str, *, by: str) -> None:
-        """Take an invitation back.
+    def withdraw(self, provider: str, login: str, account: str, *, by: str) -> bool:
+        """Take an invitation back; False if there is none.
 
         Args:
             provider: its name in the settings.
@@ -137,10 +137,10 @@ class DynamoPeople:
         """
         places = keys.waiting(provider, login, account), keys.invited(account, provider, login)
         event = audited(account, self._now(), masked(f"user:{login}"), Act.MEMBER_REMOVED, by)
-        self._together([self._delete(place) for place in places], event)
+        return self._done([self._delete(place, there=True) for place in places], event)
 
-    def remove(self, user: str, account: str, *, by: str) -> None:
-        """Take a membership away; the next page that the user asks for knows.
+    def remove(self, user: str, account: str, *, by: str) -> bool:
+        """Take a membership away; the next page that the user asks for knows. False if there is none.
 
         Args:
             user: the user's id.
@@ -149,7 +149,7 @@ class DynamoPeople:
         """
         places = keys.membership(user, account), keys.member(account, user)
         event = audited(account, self._now(), user, Act.MEMBER_REMOVED, by)
-        self._together([self._delete(place) for place in places], event)
+        return self._done([self._delete(place, there=True) for place in places], event)
 
     def settle(self, user: User, account: str) -> bool:
         """Make a user an admin of the account that they made for themselves; False if they have settled before."""
@@ -268,24 +268,32 @@ class DynamoPeople:
         return user
 
     def _claim(self, identity: Identity, user: User) -> None:
-        """Give a user the memberships that wait for their login."""
-        for item in self._db.partition(self._table, keys.waiting_pk(identity.provider, identity.login), keys.MEMBER):
+        """Give a user the memberships that wait for their login; one that they have stays as it is."""
+        waiting = self._db.partition(self._table, keys.waiting_pk(identity.provider, identity.login), keys.MEMBER)
+        for item in list(waiting):
             account = item["sk"]["S"].removeprefix(keys.MEMBER)
-            role = {"role": item["role"]}
-            key = {"pk": item["pk"], "sk": item["sk"]}
-            still = {"TableName": self._table, "Key": key, "ConditionExpression": "attribute_exists(pk)"}
-            actions = [
-                self._put({**keys.membership(user.id, account), **role}),
-                self._put({**keys.member(account, user.id), **role}),
+            used = [
                 self._delete(keys.invited(account, identity.provider, identity.login)),
-                {"Delete": still},
+                self._delete({"pk": item["pk"], "sk": item["sk"]}, there=True),
             ]
-            try:
-                self._db.call("transact_write_items", TransactItems=actions)
-            except Cancelled as lost:
-                if "ConditionalCheckFailed" not in lost.codes:
-                    raise
-                continue  # another sign-in of theirs has claimed it
+            role = text(item, "role")
+            told = {"login": masked(user.login), "role": role}
+            event = audited(account, self._now(), user.id, Act.MEMBER_JOINED, user.actor, told)
+            if self._counts(item) and self._db.get(self._table, keys.membership(user.id, account)) is None:
+                new = {"ConditionExpression": "attribute_not_exists(pk)"}
+                both = keys.membership(user.id, account), keys.member(account, user.id)
+                puts = [self._put({**place, "role": s(role)}) for place in both]
+                self._done([*({"Put": {**x["Put"], **new}} for x in puts), *used], event)
+            else:
+                self._without_entry(used)
+
+    def _without_entry(self, actions: list[Item]) -> None:
+        """Write changes that nobody has to know; nothing if another has made them."""
+        try:
+            self._db.call("transact_write_items", TransactItems=actions)
+        except Cancelled as lost:
+            if "ConditionalCheckFailed" not in lost.codes:
+                raise
 
     def _person(self, user: str) -> Person | None:
         items = list(self._db.partition(self._table, keys.user_pk(user)))
@@ -302,8 +310,14 @@ class DynamoPeople:
     def _put(self, item: Item) -> Item:
         return {"Put": {"TableName": self._table, "Item": item}}
 
-    def _delete(self, key: Item) -> Item:
-        return {"Delete": {"TableName": self._table, "Key": key}}
+    def _delete(self, key: Item, *, there: bool = False) -> Item:
+        """Return a deletion. `there`: it fails where there is nothing to delete."""
+        condition = {"ConditionExpression": "attribute_exists(pk)"} if there else {}
+        return {"Delete": {"TableName": self._table, "Key": key, **condition}}
+
+    def _counts(self, invitation: Item) -> bool:
+        """Tell whether an invitation is not too old; DynamoDB deletes it some time later."""
+        return self._now() < number(invitation, "at") + INVITED_MS
 
     def _together(self, actions: list[Item], event: Event) -> None:
         """Write changes and their entry of the audit log in one transaction."""
