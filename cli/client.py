@@ -341,7 +341,7 @@ def retry_after(answer: urllib3.BaseHTTPResponse, now: float) -> float | None:
         return float(text)
     try:
         date = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     date = date if date.tzinfo else date.replace(tzinfo=UTC)
     return max(0.0, date.timestamp() - now)

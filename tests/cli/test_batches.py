@@ -136,11 +136,12 @@ def test_429_waits_as_long_as_it_says(run: Run, api: FakeApi, clock: FakeClock, 
         Answer({}, 429, {"Retry-After": "7"}),
         Answer({}, 429, {"Retry-After": later}),
         Answer({}, 429, {"Retry-After": "soon"}),
+        Answer({}, 429, {"Retry-After": f"Mon, 21 Sep {'9' * 20} 14:13:30 GMT"}),
         Answer(ACCEPTED, 202),
     )
     done = run("batch", "send", file, "--yes")
     assert done.code == 0
-    assert clock.slept == [7.0, 3.0, 2.0]
+    assert clock.slept == [7.0, 3.0, 2.0, 4.0]
     assert len({asked.headers["Idempotency-Key"] for asked in api.asked}) == 1
     assert "trying again in 7 s" in done.err
 
