@@ -13,6 +13,7 @@ from tests.domain.ledgers import NOW
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Crash, When
 from tests.fakes.stores import FakeStores, Stores
+from tests.fakes.tables import MotoStores
 
 LATER = NOW + 60_000
 
@@ -90,6 +91,18 @@ def test_a_delivery_is_found_by_its_name(hooks: HookStores) -> None:
     retried = again(done, NOW + 7)
     hooks.queue.add(HOOK, [retried], wake=LATER)
     assert hooks.queue.get(HOOK, two.name) == retried
+
+
+def test_a_delivery_that_was_never_tried_is_found_by_one_read(moto_dynamo: object, clock: FakeClock) -> None:
+    stores = MotoStores(moto_dynamo, clock)
+    hooks = HookStores(stores, clock)
+    new = some(3)
+    hooks.queue.add(HOOK, new, wake=LATER)
+    stores.tap.calls.clear()
+    assert hooks.queue.get(HOOK, new[1].name) == new[1]
+    assert len(stores.tap.calls) == 1
+    other = replace(new[0], created_at=NOW - 5)
+    assert hooks.queue.get(HOOK, other.name) is None
 
 
 def test_a_delivery_that_is_put_off_waits_for_its_new_time(hooks: HookStores) -> None:

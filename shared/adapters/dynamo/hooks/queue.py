@@ -95,11 +95,18 @@ class DynamoHookQueue:
         return [x for x in found if state in (None, x.state)], end
 
     def get(self, endpoint: str, name: str) -> HookDelivery | None:
-        """Return a delivery by its `name`; None if there is none. Reads all that wait: for single questions."""
+        """Return a delivery by its `name`; None if there is none.
+
+        One read finds a delivery that was never tried: it is due since it was created. For others all that waits is
+        read, before the log.
+        """
         parsed = parse_name(name)
         if parsed is None:
             return None
         created_at, delivery = parsed
+        new = self._db.get(self._table, keys.pending(endpoint, created_at, delivery))
+        if new is not None and number(new, "created_at") == created_at:
+            return delivery_of(new)
         waiting = self._db.query(
             self._table,
             KeyConditionExpression="pk = :pk",
