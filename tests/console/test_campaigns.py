@@ -56,6 +56,7 @@ def test_the_sample_is_offered_to_accounts_that_have_campaigns(console: Console)
     assert re.search(sample, console.shown("/campaigns"))
     assert re.search(sample, console.shown("/campaigns/new"))
     assert not re.search(sample, console.shown("/campaigns/new?sample=1")), "what is typed is not replaced"
+    assert not re.search(sample, console.shown("/campaigns/new?channel=sms")), "the sample is an e-mail"
 
 
 def test_what_is_wrong_is_said_at_its_field_and_nothing_typed_is_lost(console: Console) -> None:

@@ -13,6 +13,7 @@ from infra.local import digests, newsletter
 from infra.local.cloud import current
 from infra.local.console import LocalCloudError, say
 from infra.local.paths import ROOT, paths
+from infra.local.processes import wait_for
 from tests.fakes.browser import Browser, browsing
 from tests.fakes.pictures import packed, size_of
 
@@ -21,6 +22,8 @@ SIZE: Final = (1080, 680)
 """Pixels of a page, without the browser's frame."""
 DIGEST_SIZE: Final = (760, 580)
 LARGEST: Final = 200_000
+PATIENCE: Final = 120.0
+"""Seconds that the messages take to arrive on a busy machine."""
 ROWS: Final = 20
 """Messages in the inbox, more than a page shows."""
 BATCH: Final = {
@@ -70,6 +73,13 @@ def shoot(browser: Browser, name: str, wanted: tuple[int, int] = SIZE) -> Path:
     return file
 
 
+def await_messages(browser: Browser) -> None:
+    """Wait until the inbox shows the batch. Raises LocalCloudError if it does not come."""
+    arrived = f"return document.querySelectorAll('#list li').length >= {ROWS}"
+    if not wait_for(lambda: bool(browser.script(arrived)), PATIENCE):
+        raise LocalCloudError(f"the inbox does not show {ROWS} messages")
+
+
 def main() -> int:
     """Return the exit code."""
     try:
@@ -81,7 +91,7 @@ def main() -> int:
         FOLDER.mkdir(exist_ok=True)
         with browsing(scripts=True) as browser:
             opened(browser, running.env["SIMULATOR_URL"] + "/")
-            browser.find(f"li:nth-child({ROWS})")
+            await_messages(browser)
             browser.click("li button")
             browser.enter("iframe")
             browser.find("body > *")

@@ -75,7 +75,7 @@ def row(job: Job, how_far: Headway) -> JobRow:
         job=job,
         how_far=how_far,
         bar=charts.bar(counts),
-        title=_title(job),
+        title=title_of(job),
         condition=_condition(job, how_far),
         waits=WAITS.get(how_far.waiting_for or "", ""),
         stopped_by=STOPPED_BY.get(job.stop_reason, job.stop_reason) if _stopped(job) else "",
@@ -87,7 +87,7 @@ def row(job: Job, how_far: Headway) -> JobRow:
     )
 
 
-def _title(job: Job) -> str:
+def title_of(job: Job) -> str:
     """Return what people know a job by. The job of a mail has the mail's id for a name, which is for programs."""
     if job.kind == MAIL:
         return job.subject or (f"Mail from {job.sender}" if job.sender else "A notification")

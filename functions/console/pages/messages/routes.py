@@ -6,6 +6,7 @@ from functions.console import lists
 from functions.console.call import Look
 from functions.console.lists import BAD_PLACE
 from functions.console.pages.jobs.routes import owned
+from functions.console.pages.jobs.view import title_of
 from functions.console.pages.messages.view import moments
 from functions.console.screen import PageRoute, absent
 from shared.domain.ids import parse_message_id
@@ -51,6 +52,7 @@ def search(look: Look) -> Answer:
     context = {
         "recipient": typed,
         "hits": hits,
+        "title_of": title_of,
         "keys": keys,
         "kinds": lists.KEYS,
         "paging": lists.paging(look, after, recipient=typed, keys=keys),
