@@ -18,6 +18,7 @@ from cli.output import Json, counted, emit, emit_or_say, say, surroundings, tabl
 from cli.sending import jobs, managing
 from cli.sending.managing import At, CampaignId, Rate
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
+from cli.sending.moments import check_time
 from cli.sending.running import Plan, Runner
 from cli.sending.words import left_of
 from shared.domain.channels.email import EMAIL
@@ -75,6 +76,7 @@ def run(
     """
     around = surroundings(ctx)
     check_can_ask(around, yes=yes, json=json)
+    check_time(at, around.clock.now())
     body: dict[str, Any] = {"name": name or file.name[:MAX_NAME], "channel": channel}
     if credential:
         body["credential_id"] = credential

@@ -15,6 +15,7 @@ from cli.lists.listing import recipients_of
 from cli.options import pairs
 from cli.output import Json, counted, emit, emit_or_say, say, surroundings, table, tables, tell
 from cli.sending import jobs
+from cli.sending.moments import check_time
 from cli.sending.running import Runner, how_to_send, question
 from cli.sending.words import (
     ends_words,
@@ -190,6 +191,7 @@ def send(
     """Send the list that is ready. Without --rate, as fast as the credential allows."""
     around = surroundings(ctx)
     check_can_ask(around, yes=yes, json=json)
+    check_time(at, around.clock.now())
     api = connect(ctx)
     found = api.get(_path(campaign))
     if not found.get("upload_id"):

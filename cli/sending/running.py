@@ -15,7 +15,7 @@ import typer
 
 from cli.asking import agreed
 from cli.client import ApiClient, path_of
-from cli.errors import CommandError, ExitCode, Failed, Unreachable
+from cli.errors import CommandError, ExitCode, Failed
 from cli.lists.listing import Duplicates, Lister, recipients_of, wants_all
 from cli.output import Surroundings, counted, emit, say, tell
 from cli.sending.watch import Bars, JobProgress, as_json, as_lines, watch
@@ -86,7 +86,12 @@ class Runner:
             if not listed:
                 self._withdraw(campaign, lister.kept)
             raise
-        job = self.send(campaign, plan.rate, plan.at)
+        try:
+            job = self.send(campaign, plan.rate, plan.at)
+        except CommandError as error:
+            if error.problem:
+                _tell_kept(campaign)
+            raise
         return ExitCode.OK if plan.at else self.follow(campaign, job)
 
     def follow(self, campaign: str, job: str) -> ExitCode:
@@ -157,8 +162,9 @@ class Runner:
         path = path_of("campaigns", campaign, "/send")
         try:
             answer = self._api.post(path, _json(body), key=_key())
-        except (KeyboardInterrupt, Unreachable):
-            tell(f"it may be sending already. Before another run, check: posthaste campaign show {campaign}")
+        except (KeyboardInterrupt, CommandError) as error:
+            if not getattr(error, "problem", ""):  # no refusal with a code: what became of it is not known
+                tell(f"it may be sending already. Before another run, check: posthaste campaign show {campaign}")
             raise
         job = str(answer.get("job_id", ""))
         if at:

@@ -30,6 +30,7 @@ from shared.domain.jobs.feedback import SOFT, WordKind
 from shared.domain.jobs.job import OnAmbiguous
 from shared.domain.jobs.states import MessageState, Status
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
+from shared.domain.times import is_rfc_3339
 from shared.engine.intake.addresses import MAX_RECIPIENTS
 from shared.providers.instructing import INSTRUCTING
 
@@ -88,12 +89,11 @@ def _base64(data: str) -> str:
 
 def rfc_3339(value: Any) -> Any:
     """Return a value that may be a time; ValueError for a text that is none of RFC 3339."""
-    if value is not None and not (isinstance(value, str) and _RFC_3339.fullmatch(value)):
+    if value is not None and not (isinstance(value, str) and is_rfc_3339(value)):
         raise ValueError("Write the time as in RFC 3339, with its offset, for example 2026-11-20T09:00:00Z")
     return value
 
 
-_RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 # Not strict: a validator before it turns JSON into Python, where strict knows no text of a time.
 Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(rfc_3339)]
 Line = Annotated[str, Field(min_length=1, max_length=MAX_LINE, pattern=LINE)]

@@ -1,5 +1,7 @@
-"""Units and lengths of time."""
+"""Units and lengths of time, and times as clients write them."""
 
+import re
+from datetime import datetime
 from typing import Final, TypeAlias
 
 Seconds: TypeAlias = float
@@ -11,3 +13,24 @@ DAY_MS: Final[Millis] = 86_400_000
 """Milliseconds."""
 KEY_LIFE_MS: Final[Millis] = DAY_MS
 """Milliseconds that an idempotency key is kept: after the request, or after the last scheduled send."""
+
+PAST: Final[Seconds] = 300
+"""Seconds that a time to send at may lie in the past, for clocks that are late; then it means now."""
+FUTURE: Final[Seconds] = 366 * 86_400
+"""Seconds that a job may wait for its time."""
+_RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+
+
+def is_rfc_3339(text: str) -> bool:
+    """Return whether a text has the form of a time of RFC 3339, with its offset."""
+    return _RFC_3339.fullmatch(text) is not None
+
+
+def may_begin(wanted: datetime, now: Seconds) -> bool:
+    """Return whether a job may wait for a time.
+
+    Args:
+        wanted: the time, with its offset.
+        now: Unix seconds.
+    """
+    return now - PAST <= wanted.timestamp() <= now + FUTURE

@@ -158,8 +158,8 @@ def test_sending_without_a_terminal_needs_yes(run: Run, api: FakeApi) -> None:
 
 def test_a_list_can_be_sent_later_and_watched_now(run: Run, api: FakeApi) -> None:
     api.answers(*waiting(), sent())
-    done = run("campaign", "send", CAMPAIGN, "--at", "2026-12-01T09:00:00Z", "--yes", "--watch")
-    assert api.asked[-1].json == {"scheduled_at": "2026-12-01T09:00:00Z"}
+    done = run("campaign", "send", CAMPAIGN, "--at", "2026-10-01T09:00:00Z", "--yes", "--watch")
+    assert api.asked[-1].json == {"scheduled_at": "2026-10-01T09:00:00Z"}
     assert f"posthaste schedule cancel {JOB}" in done.out
     api.answers(*waiting(), sent(), job("LOGGED", delivered=97, failed=1))
     assert run("campaign", "send", CAMPAIGN, "--yes", "--watch").code == 1
@@ -249,10 +249,43 @@ def test_a_list_is_uploaded_now_and_sent_later(run: Run, api: FakeApi) -> None:
         sent(),
     ]
     api.answers(*script)
-    done = run("campaign", "run", "list.csv", *MAIL, "--at", "2026-12-01T09:00:00Z", terminal=True, input="y\n")
+    done = run("campaign", "run", "list.csv", *MAIL, "--at", "2026-10-01T09:00:00Z", terminal=True, input="y\n")
     assert done.code == 0
     assert "this is a test key: the messages reach no provider" in done.out
-    wanted = "Send 1 message at 2026-12-01T09:00:00Z through sendgrid-main of the local cloud, as a test that"
+    wanted = "Send 1 message at 2026-10-01T09:00:00Z through sendgrid-main of the local cloud, as a test that"
     assert wanted in done.err
-    assert f"scheduled for 2026-12-01T09:00:00Z; posthaste schedule cancel {JOB}" in done.out
-    assert api.asked[-1].json == {"scheduled_at": "2026-12-01T09:00:00Z"}
+    assert f"scheduled for 2026-10-01T09:00:00Z; posthaste schedule cancel {JOB}" in done.out
+    assert api.asked[-1].json == {"scheduled_at": "2026-10-01T09:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        (
+            "tomorrow 9am",
+            "is no time of RFC 3339 with its offset\n  write --at like 2026-12-01T09:00:00+01:00",
+        ),
+        ("2026-10-01T09:00:00", "is no time of RFC 3339"),
+        ("2026-10-32T09:00:00Z", "is no time of RFC 3339"),
+        ("2026-09-01T09:00:00Z", "choose a time for --at from now on and within 30 days; it is 2026-09-21T"),
+        ("2026-11-01T09:00:00z", "within 30 days"),
+    ],
+)
+@pytest.mark.parametrize("words", [("run", "list.csv", *MAIL), ("send", CAMPAIGN)])
+def test_a_time_that_the_api_would_refuse_is_refused_before_it_is_asked(
+    run: Run, api: FakeApi, words: tuple[str, ...], at: str, said: str
+) -> None:
+    done = run("campaign", *words, "--at", at, "--yes")
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert api.asked == []
+
+
+def test_a_send_that_is_refused_says_how_to_send_later(run: Run, api: FakeApi) -> None:
+    ready = [listed("queued", status=202), listed("ready", rows=1, accepted=1, progress=1.0), preview()]
+    put = Answer(raw=b"", headers={"ETag": '"e1"'})
+    api.answers(campaign(status=201), place(api), put, *ready, problem(409, "list_expired", "The list is too old."))
+    done = run("campaign", "run", "list.csv", *MAIL, "--yes")
+    assert done.code == 1
+    assert "The list is too old." in done.err
+    assert f"nothing was sent; the campaign is kept\nto send it:  posthaste campaign send {CAMPAIGN}" in done.err

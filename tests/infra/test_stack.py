@@ -11,7 +11,7 @@ import pytest
 
 from infra.lint import synthesise
 from shared import contracts
-from shared.engine.intake.routes import FUTURE
+from shared.domain.times import FUTURE
 from tests.infra.conftest import HOOK_KEY_ID, LINK_KEYS_ID, SENDERS, TABLES, deployment
 from tests.infra.template import Template, target, text
 

@@ -18,11 +18,10 @@ from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Policy
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.addresses import Address, Invalid, parse
-from shared.domain.times import Millis, Seconds
+from shared.domain.times import FUTURE, Millis, Seconds
 from shared.engine.intake.accept import BatchRequest
 from shared.engine.intake.addresses import mailbox
 from shared.engine.intake.declined import Decline, FieldFault, invalid
-from shared.engine.intake.routes import FUTURE
 
 MAX_NAME: Final = 100
 """Characters of a job's name."""

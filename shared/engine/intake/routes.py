@@ -2,18 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
 
 from shared.contracts import MAIL_ROUTE, TEST_CREDENTIAL, Credential, Routing, Settings
 from shared.domain.channels.email import EMAIL
-from shared.domain.times import Seconds
+from shared.domain.times import Seconds, may_begin
 from shared.engine.intake.declined import Decline, FieldFault, invalid
 from shared.engine.intake.request import SendRequest
-
-PAST: Final = 300
-"""Seconds that a scheduled time may lie in the past, for clocks that are late; then it means now."""
-FUTURE: Final = 366 * 86_400
-"""Seconds that a job may wait for its time."""
 
 
 def begin_at(wanted: datetime | None, now: Seconds) -> int:
@@ -25,7 +19,7 @@ def begin_at(wanted: datetime | None, now: Seconds) -> int:
     """
     if wanted is None:
         return 0
-    if not now - PAST <= wanted.timestamp() <= now + FUTURE:
+    if not may_begin(wanted, now):
         moment = datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds")
         raise invalid("scheduled_at", f"Choose a time from now on and within a year. It is {moment}.")
     return int(wanted.timestamp() * 1000)

@@ -16,10 +16,10 @@ from shared.domain.mails.message import MAX_BYTES, MessageFacts, MessageRefusal,
 from shared.domain.mails.queue import MailSchedule, NewDestination
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.suppressions import reaches
-from shared.domain.times import Millis
+from shared.domain.times import PAST, Millis
 from shared.engine.intake.addresses import address_of
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
-from shared.engine.intake.routes import PAST, mail_route
+from shared.engine.intake.routes import mail_route
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
 from shared.ports import (
     Clock,
