@@ -142,7 +142,8 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
     clock.advance(600)
     waiting = api.accepted(people(60, 30), subject="Your invoice of September")
     console.sign_in(OLGA)
-    assert console.post(f"/{console.account}/suppressions/add", address="live@example.org", list="all").status == 303
+    suppressed = {"address": "live@example.org", "list": "all", "sure": "1"}
+    assert console.post(f"/{console.account}/suppressions/add", **suppressed).status == 303
     assert console.post(f"/{console.account}/senders/add", domain="news.example.net").status == 303
     moved = next(line.message for line in _lines(console, sent) if len(line.attempts) > 1)
     hook, delivery = _hooked(console)

@@ -21,7 +21,7 @@ def kinds(page: str) -> list[str]:
 def test_the_log_is_filtered_by_who_what_and_when(console: Console, clock: FakeClock) -> None:
     console.member()
     post = f"/{console.account}/suppressions/add"
-    console.post(post, address="a@example.org", list="all")
+    console.post(post, address="a@example.org", list="all", sure="1")
     clock.advance(2 * DAY)
     console.sign_in()
     job = console.api.accepted(("a@example.org", "b@example.org"))

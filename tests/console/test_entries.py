@@ -262,7 +262,7 @@ DEEDS: Final[Mapping[str, Callable[[Console], Deed]]] = {
         "suppressions/add",
         Act.SUPPRESSION_ADDED,
         person("a@example.org"),
-        {"address": "a@example.org", "list": "all"},
+        {"address": "a@example.org", "list": "all", "sure": "1"},
     ),
     "lift a suppression": _lifted,
     "close a window": _window(Act.WINDOW_CLOSED, "close"),

@@ -1,5 +1,6 @@
 """Suppressions: listed, looked up, added and lifted, each in the audit log with the person's name."""
 
+import html
 import re
 from urllib.parse import urlencode
 
@@ -23,8 +24,13 @@ def test_an_empty_list_says_how_addresses_join_it(console: Console) -> None:
 )
 def test_an_address_is_suppressed_and_lifted_after_a_question(console: Console, typed: str, key: str) -> None:
     console.member()
-    got = console.post(f"/{console.account}/suppressions/add", address=typed, list="all", reason="asked", keys="live")
-    assert got.status == 303
+    add = f"/{console.account}/suppressions/add"
+    first = console.post(add, address=typed, list="all", reason="asked", keys="live")
+    assert first.status == 200
+    assert "<b>1</b> address is put on the list “all” of live keys." in first.text
+    assert console.services.desks.suppressions.get(console.account, key) is None, "a question changes nothing"
+    answer = dict(re.findall(r'name="(address|list|reason|keys|sure)" value="([^"]*)"', first.text))
+    assert console.post(add, **{name: html.unescape(value) for name, value in answer.items()}).status == 303
     page = console.shown("/suppressions")
     assert f">{key}</a>" in page
     assert console.services.desks.suppressions.get(console.account, key) is not None

@@ -11,6 +11,8 @@ from shared.web.http import Answer
 from shared.web.problems import Problem
 
 T = TypeVar("T")
+SURE: Final = "sure"
+"""The field of a form that asks about what was posted to it: the visitor has answered."""
 MAX_REASON: Final = 100
 """Characters."""
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from functions.console import lists
 from functions.console.call import Look
-from functions.console.pages.asking import Question, ask
+from functions.console.pages.asking import SURE, Question, ask
 from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.recipients import addresses, reader
@@ -83,9 +83,26 @@ def add(look: Look) -> Answer:
         raise Denial(422, "There is no such list", "Choose one of the lists.")
     if _REASON.fullmatch(reason) is None:
         raise NO_REASON
+    if not look.form.get(SURE):
+        return _ask_to_add(look, key, reach, reason)
     by = look.actor
     look.services.desks.suppressions.put(lists.space(look), key, reason, reach=Reach(reach), by=by)
     return _back(look, reach)
+
+
+def _ask_to_add(look: Look, key: str, reach: str, reason: str) -> Answer:
+    """Ask whether an address gets nothing more; the form of the question says that it was answered."""
+    keys = lists.kind_of_keys(look)
+    question = Question(
+        section="Suppressions",
+        title=f"Send nothing more to {key}?",
+        count=1,
+        what=f"address is put on the list “{reach}” of {keys} keys. Messages that wait for it are skipped, too.",
+        label="Suppress the address",
+        back=f"{look.account}/suppressions?{urlencode({'list': reach, 'keys': keys})}",
+        fields={"address": key, "list": reach, "reason": reason, "keys": keys, SURE: "1"},
+    )
+    return ask(look, question)
 
 
 def ask_to_lift(look: Look) -> Answer:
