@@ -1,7 +1,8 @@
 """What posts events to accounts' own endpoints: who makes the deliveries reads much, and who posts them reads little.
 
-On AWS all of it is in a nested stack. Its queues hold hints and go with their stack: a rollback would otherwise keep
-them, and with them their names. The secret is in the stack itself, since all endpoints' secrets are derived from it.
+On AWS all of it is in a nested stack. Its queues go with their stack: a rollback would otherwise keep them, and with
+them their names. Nothing makes up for a hint about changes that are folded. So the stack must not go before its queue
+of changes is empty. The secret is in the stack itself, since all endpoints' secrets are derived from it.
 """
 
 from collections.abc import Mapping

@@ -256,13 +256,21 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=400)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000))
+    parser.add_argument("--within", type=float, default=2.0, help="the most seconds of the p95 without kills")
     options = parser.parse_args()
 
     def drill() -> HookKills:
         inside, api, _ = running()
         return run(inside, api, messages=options.messages, kills=options.kills, seed=options.seed)
 
-    return judged(drill)
+    return judged(lambda: in_time(drill(), options.within))
+
+
+def in_time(report: HookKills, seconds: float) -> HookKills:
+    """Return a report with one more fault if nothing was killed, and the 95th percentile is over so many seconds."""
+    if not report.kills and report.p95 > seconds:
+        report.wrong.append(f"without kills, the p95 is {report.p95:.2f} s: over {seconds:g} s")
+    return report
 
 
 if __name__ == "__main__":
