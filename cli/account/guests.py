@@ -11,7 +11,7 @@ from cli.output import Json, emit_or_say, tables
 app = typer.Typer(help="Addresses that the account's team keys may send to.", no_args_is_help=True)
 
 COLUMNS: Final = ("address", "created_at")
-Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="An e-mail address, or a number as +15551234567.")]
+Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="An e-mail address, or a number as +14155550100.")]
 
 
 @app.command("list")

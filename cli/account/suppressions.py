@@ -19,7 +19,7 @@ REASONS: Final = {
     Reach.CAMPAIGNS: "no campaign is sent to it",
     Reach.DIGESTS: "no digest of this policy is sent to it",
 }
-Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="An e-mail address, or a number as +15551234567.")]
+Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="An e-mail address, or a number as +14155550100.")]
 Scope = Annotated[
     Reach,
     typer.Option(

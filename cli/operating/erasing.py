@@ -68,7 +68,7 @@ STAYS: Final = (
 
 def erase(
     ctx: typer.Context,
-    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="An e-mail address, or a number as +15551234567.")],
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="An e-mail address, or a number as +14155550100.")],
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be erased, and change nothing.")] = False,
     yes: Yes = False,
@@ -128,7 +128,7 @@ def _key(address: str) -> str:
         got = channel.reader()(address.strip())
         if not isinstance(got, RecipientFault):
             return got[1]
-    raise Misused("this is neither an e-mail address nor a phone number with its country code (+15551234567)")
+    raise Misused("this is neither an e-mail address nor a phone number with its country code (+14155550100)")
 
 
 def _estimate(size: int) -> str:

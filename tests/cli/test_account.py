@@ -122,7 +122,7 @@ def test_suppressions_are_listed_shown_added_and_removed(run: Run, api: FakeApi)
         f"ann@example.org: nothing is sent to it since {AT} (hard_bounce, by a message of job {JOB})\n"
     )
     api.answers(Answer(entry("sms", job_id=None)))
-    done = run("suppression", "add", "+15551234567", "--scope", "sms", "--reason", "asked by phone")
+    done = run("suppression", "add", "+14155550100", "--scope", "sms", "--reason", "asked by phone")
     assert done.out == "ann@example.org is suppressed: nothing is sent to it by sms\n"
     api.answers(Answer({"address": "ann@example.org", "removed": True}))
     words = ("ann@example.org", "--scope", "digests", "--policy", "acme/")
@@ -132,7 +132,7 @@ def test_suppressions_are_listed_shown_added_and_removed(run: Run, api: FakeApi)
     assert [(a.method, a.path) for a in api.asked] == [
         ("GET", "/suppressions?scope=campaigns&limit=1000"),
         ("GET", "/suppressions/ann%40example.org?scope=all"),
-        ("PUT", "/suppressions/%2B15551234567?scope=sms"),
+        ("PUT", "/suppressions/%2B14155550100?scope=sms"),
         ("DELETE", "/suppressions/ann%40example.org?scope=digests&policy=acme%2F"),
         ("DELETE", "/suppressions/ann%40example.org?scope=all"),
     ]
@@ -143,17 +143,17 @@ def test_suppressions_are_listed_shown_added_and_removed(run: Run, api: FakeApi)
 def test_guests_are_added_listed_and_removed(run: Run, api: FakeApi) -> None:
     api.answers(Answer({"address": "ann@example.org", "created_at": AT}))
     assert run("guest", "add", "ann@example.org").out == "ann@example.org is a guest: team keys may send to it\n"
-    api.answers(Answer({"items": [{"address": "+15551234567", "created_at": AT}], "next_cursor": None}))
-    assert run("guest", "list").out.splitlines()[1].split() == ["+15551234567", AT]
-    api.answers(Answer({"address": "+15551234567", "removed": True}))
-    assert run("guest", "remove", "+15551234567").out == "+15551234567 is no longer a guest\n"
-    api.answers(Answer({"address": "+15551234567", "removed": False}))
-    assert run("guest", "remove", "+15551234567").out == "+15551234567 was not a guest\n"
+    api.answers(Answer({"items": [{"address": "+14155550100", "created_at": AT}], "next_cursor": None}))
+    assert run("guest", "list").out.splitlines()[1].split() == ["+14155550100", AT]
+    api.answers(Answer({"address": "+14155550100", "removed": True}))
+    assert run("guest", "remove", "+14155550100").out == "+14155550100 is no longer a guest\n"
+    api.answers(Answer({"address": "+14155550100", "removed": False}))
+    assert run("guest", "remove", "+14155550100").out == "+14155550100 was not a guest\n"
     assert [(a.method, a.path) for a in api.asked] == [
         ("PUT", "/guests/ann%40example.org"),
         ("GET", "/guests"),
-        ("DELETE", "/guests/%2B15551234567"),
-        ("DELETE", "/guests/%2B15551234567"),
+        ("DELETE", "/guests/%2B14155550100"),
+        ("DELETE", "/guests/%2B14155550100"),
     ]
 
 
