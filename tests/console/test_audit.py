@@ -31,11 +31,11 @@ def test_the_log_is_filtered_by_who_what_and_when(console: Console, clock: FakeC
     assert f'/jobs/{job}"' in page, "a job is linked"
     assert "a@example.org" not in page
     assert kinds(console.shown("/audit?action=suppression.added")) == ["suppression.added"]
-    assert set(kinds(console.shown("/audit?actor=user:Ann"))) == {"job.stopped", "suppression.added"}
+    assert set(kinds(console.shown("/audit?actor=user:Ann"))) == {"job.stopped", "suppression.added", "member.joined"}
     assert kinds(console.shown("/audit?actor=user:Ann&action=job.stopped")) == ["job.stopped"]
     then, now = (re.findall(r'datetime="(\d{4}-\d\d-\d\d)', page)[i] for i in (-1, 0))
     assert kinds(console.shown(f"/audit?actor=user:Ann&since={now}")) == ["job.stopped"]
-    assert kinds(console.shown(f"/audit?actor=user:Ann&until={then}")) == ["suppression.added"]
+    assert kinds(console.shown(f"/audit?actor=user:Ann&until={then}")) == ["suppression.added", "member.joined"]
     assert kinds(console.shown(f"/audit?since={then}&until={now}")) == kinds(page)
     assert kinds(console.shown("/audit?since=nonsense&action=nonsense")) == kinds(page)
     assert "No such entries" in console.shown("/audit?actor=user:nobody")
