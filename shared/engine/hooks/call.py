@@ -33,6 +33,8 @@ from shared.ports import Clock, Endpoints, HookHints, HookQueue, Retriable, Work
 
 PAGE: Final = 48
 """Deliveries that are read at a time."""
+SEARCHED: Final = 1_000
+"""Deliveries that are read at a time for the `test` events among them: about 300 KB."""
 REPLAYED: Final = 100
 """Deliveries that one look replays."""
 TURN_S: Final[Seconds] = 5
@@ -159,8 +161,9 @@ class CallHooks:
 
         An endpoint that has not proven itself gets `test` events only.
         """
+        limit = PAGE if endpoint.state is EndpointState.ENABLED else SEARCHED
         while True:
-            found, after = self._queue.pending(endpoint.id, after=after, limit=PAGE)
+            found, after = self._queue.pending(endpoint.id, after=after, limit=limit)
             if endpoint.state is EndpointState.ENABLED:
                 return deque(found), after
             proofs = [x for x in found if x.kind == PROOF]

@@ -78,6 +78,17 @@ def test_a_new_url_is_called_without_the_pause_of_the_old_one() -> None:
     assert (caller.state.trial, caller.state.open_until) == (1, 0)
 
 
+def test_a_test_event_behind_many_others_is_found_by_few_reads() -> None:
+    caller = Caller(proven=False)
+    caller.add(4_800)
+    caller.add(1, 9_000, **PROOF)
+    caller.answers(500)
+    caller.tap.calls.clear()
+    caller.work()
+    assert caller.posted() == ["evt_09000"]
+    assert caller.tap.calls.count("hook_queue.pending") <= 10
+
+
 @pytest.mark.parametrize("status", [410, 500])
 def test_an_answer_of_the_url_before_disables_no_other(status: int) -> None:
     caller = Caller()
