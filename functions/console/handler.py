@@ -44,6 +44,7 @@ from shared.web.sessions import FORM_FIELD, digest
 logger = logs.lines("console")
 LATER = Denial(503, "This did not work just now", "Please try again in a moment.")
 FAULT = Denial(500, "Something went wrong", "It is our fault. If it happens again, tell your operator the time.")
+BUSY = Denial(429, "Too many changes", "The account's requests are limited, as in the API. Try again in a moment.")
 FORGED = Denial(
     403, "This form is not from your session", "Nothing was changed. Open the page again, and repeat what you did."
 )
@@ -140,6 +141,7 @@ def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
     allowed = PageCall(
         look.request, look.services, look.path, visitor, role, look.form, account.name, _pause(look, account)
     )
+    _refuse_often(look)
     if not allowed.may(screen.scope):
         raise Denial(403, "You may not do this", f"Your role in this account is {role.value}. Ask an admin of it.")
     return allowed
@@ -166,6 +168,12 @@ def _refuse_forged(look: Look, visitor: SignedIn) -> None:
     """Refuse a form that does not have the token of the visitor's session."""
     if look.request.method == "POST" and not look.services.sessions.holds(visitor.name, look.form.get(FORM_FIELD, "")):
         raise FORGED
+
+
+def _refuse_often(look: Look) -> None:
+    """Refuse a change if its account has none of its requests left."""
+    if look.request.method == "POST" and look.services.accounts.take(look.account) is not None:
+        raise BUSY
 
 
 def _account(look: Look) -> Future[Account | None] | None:

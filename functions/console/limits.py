@@ -1,15 +1,17 @@
 """How often somebody may try to end a sign-in: each try makes this deployment ask its provider of identities.
 
 The network that a request comes from has an allowance, and each sign-in that was begun has another. Neither is stored:
-their hashes are, for a day.
+their hashes are, for a day, by the console's key. There are few networks, so without a key a hash could be guessed.
 """
 
-import hashlib
+import hmac
+from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Final, Protocol
 
 from functions.console.screen import Denial
+from shared.domain.sealing import Keys
 from shared.web.http import Request
 
 NETWORK_RATE: Final = 0.5
@@ -33,10 +35,11 @@ class Allowance(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SignInLimits:
-    """The allowances of sign-ins."""
+    """The allowances of sign-ins. `keys`: returns what hashes them."""
 
     networks: Allowance
     states: Allowance
+    keys: Callable[[], Keys]
 
     def check(self, request: Request, state: str) -> None:
         """Take a try.
@@ -48,10 +51,13 @@ class SignInLimits:
         Raises:
             Denial: there were too many.
         """
-        if self.networks.take(_digest(network(request.source))) is not None:
+        if self.networks.take(self._digest(network(request.source))) is not None:
             raise TOO_OFTEN
-        if self.states.take(_digest(state)) is not None:
+        if self.states.take(self._digest(state)) is not None:
             raise TOO_OFTEN
+
+    def _digest(self, text: str) -> str:
+        return hmac.digest(self.keys().current.encode(), f"posthaste sign-in {text}".encode(), "sha256").hex()
 
 
 def network(source: str) -> str:
@@ -61,7 +67,3 @@ def network(source: str) -> str:
     except ValueError:
         return "unknown"
     return str(ip_network((found, IPV6_NETWORK), strict=False)) if isinstance(found, IPv6Address) else str(found)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(f"posthaste sign-in {text}".encode()).hexdigest()

@@ -21,6 +21,7 @@ from shared.bootstrap import Deployment
 from shared.bootstrap.consoling import Consoling
 from shared.contracts import ENV_PEOPLE_TABLE, Settings
 from shared.contracts.console import GITHUB, ConsoleSettings
+from shared.domain.sealing import Keys
 from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
 from shared.engine.reports.message_log import MessageLog
@@ -131,24 +132,25 @@ def build(deployment: Deployment) -> ConsoleServices:
         desks=build_desks(deployment),
         first_accounts=own.first_accounts,
         links=own.links,
-        limits=sign_in_limits(deployment.dynamo, deployment.env[ENV_PEOPLE_TABLE], clock),
+        limits=sign_in_limits(deployment.dynamo, deployment.env[ENV_PEOPLE_TABLE], clock, own.links.keys),
         reads=ThreadPoolExecutor(READS, "reads"),
         control=control,
         campaigns=cache(lambda: _campaigns(deployment, control, accounts)),
     )
 
 
-def sign_in_limits(dynamo: Dynamo, people: str, clock: Clock) -> SignInLimits:
+def sign_in_limits(dynamo: Dynamo, people: str, clock: Clock, keys: Callable[[], Keys]) -> SignInLimits:
     """Return the allowances of sign-ins, which draw each try from the table.
 
     Args:
         dynamo: DynamoDB.
         people: the name of the table `people`.
         clock: the time.
+        keys: returns what hashes networks and sign-ins.
     """
     networks = Buckets(dynamo, people, clock, rate=NETWORK_RATE, burst=NETWORK_BURST, block=1, key=attempts, keep=1)
     states = Buckets(dynamo, people, clock, rate=STATE_RATE, burst=STATE_BURST, block=1, key=attempts, keep=1)
-    return SignInLimits(networks, states)
+    return SignInLimits(networks, states, keys)
 
 
 def _campaigns(deployment: Deployment, control: JobControl, accounts: Accounts) -> "CampaignDesk":

@@ -34,6 +34,7 @@ SETTINGS = ConsoleSettings(
     "github", "client", users=("ann", "ben"), organizations=("acme",), roles={"olga": "operator", "keepers": "operator"}
 )
 ANN = Identity("github", "1", "Ann", "Ann Example")
+KEYS = Keys("k" * 40, ("p" * 40,))
 
 
 class FakeSignIn:
@@ -164,7 +165,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         assets=assets,
         people=DynamoPeople(functions, table, clock),
         sign_in=provider,
-        sessions=Sessions(lambda: Keys("k" * 40, ("p" * 40,))),
+        sessions=Sessions(lambda: KEYS),
         accounts=of.accounts,
         records=of.records,
         logs=of.logs,
@@ -176,7 +177,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         first_accounts=DynamoFirstAccounts(functions, clock),
         desks=build_desks(api),
         links=of.links,
-        limits=sign_in_limits(functions, table, clock),
+        limits=sign_in_limits(functions, table, clock, lambda: KEYS),
         reads=ThreadPoolExecutor(4),
         campaigns=lambda: CampaignDesk(
             campaigns=of.campaigns(),

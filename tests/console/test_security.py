@@ -1,5 +1,6 @@
 """What strangers write is shown and never run, forms of other sites change nothing, and accounts are apart."""
 
+import html
 import re
 
 import pytest
@@ -118,3 +119,14 @@ def test_a_place_of_another_account_s_list_is_refused(console: Console) -> None:
     sealed = console.services.links.seal("posthaste console cursor 1 acc_somebodyelse", "x")
     for path in ("/jobs", "/messages"):
         assert console.get(f"/{console.account}{path}?recipient=a@example.org&cursor={sealed}").status == 400
+
+
+def test_changes_take_from_the_requests_of_the_account_and_pages_do_not(console: Console) -> None:
+    console.member()
+    page = console.shown()
+    form = {"csrf": html.unescape(re.findall(r'name="csrf" value="([^"]+)"', page)[0]), "login": "not a login"}
+    while console.api.services.accounts.take(console.account) is None:
+        pass
+    refused = console.ask("POST", f"/{console.account}/members/invite", form=form)
+    assert (refused.status, "Too many changes" in refused.text) == (429, True)
+    assert console.get(f"/{console.account}/members").status == 200

@@ -1,5 +1,7 @@
 """Signing in and out: who may, what a forged or stale answer does, and how sessions end."""
 
+import hashlib
+import hmac
 import re
 from dataclasses import replace
 from typing import Any
@@ -9,8 +11,9 @@ import pytest
 from functions.console.limits import NETWORK_BURST
 from shared.adapters.dynamo.people.people import DynamoPeople
 from shared.domain.people import OPERATOR_MS, SESSION_MS, Identity, Role
-from shared.web.sessions import COOKIE, SIGNING_IN
-from tests.console.conftest import ANN, Console
+from shared.domain.sealing import Keys
+from shared.web.sessions import COOKIE, SIGNING_IN, Sessions
+from tests.console.conftest import ANN, KEYS, Console
 from tests.fakes.clock import FakeClock
 
 STRANGER = Identity("github", "9", "mallory")
@@ -143,6 +146,10 @@ def test_a_network_that_tries_too_often_waits_and_others_do_not(console: Console
     kept = stored(console, "R#")
     assert kept
     assert not [x for x in kept if re.search("2001:?0?db8", x)], "no address is stored, however it is written"
+    guessed = hashlib.sha256(b"posthaste sign-in 2001:db8:0:1::/64").hexdigest()
+    assert not [x for x in kept if guessed in x], "nor a hash that could be guessed without the key"
+    keyed = hmac.digest(KEYS.current.encode(), b"posthaste sign-in 2001:db8:0:1::/64", "sha256").hex()
+    assert [x for x in kept if keyed in x]
 
 
 def test_a_session_that_a_browser_had_before_is_not_the_one_of_who_signs_in(console: Console) -> None:
@@ -274,3 +281,12 @@ def test_an_operator_by_an_organization_signs_in_again_every_hour(console: Conso
     console.sign_in(Identity("github", "8", "olga"))
     clock.advance(OPERATOR_MS / 1000)
     assert console.get("/credentials").status == 200, "whom the settings name are compared with them on each page"
+
+
+def test_a_new_key_without_the_previous_one_ends_every_session(console: Console) -> None:
+    console.member()
+    rotated = Sessions(lambda: Keys("n" * 40, (KEYS.current,)))
+    console.services = replace(console.services, sessions=rotated)
+    assert console.get(f"/{console.account}").status == 200
+    console.services = replace(console.services, sessions=Sessions(lambda: Keys("n" * 40)))
+    assert console.get(f"/{console.account}").status == 303

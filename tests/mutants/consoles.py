@@ -171,7 +171,7 @@ CONSOLES: Final = (
         "a network signs in as often as it likes",
         9,
         "functions/console/limits.py",
-        "if self.networks.take(_digest(network(request.source))) is not None:",
+        "if self.networks.take(self._digest(network(request.source))) is not None:",
         "if False:",
         f"{_TESTS}/test_sign_in.py::test_a_network_that_tries_too_often_waits_and_others_do_not",
     ),
