@@ -28,6 +28,10 @@ POST: Final = 1_000
 POLL: Final = 10
 """Hints of one invocation."""
 WANTED: Final = (HookKind.MESSAGE_DELIVERED.value, HookKind.MESSAGE_FAILED.value)
+SCATTERED: Final = 40
+"""Words that come one by one, each in another chunk than the one before."""
+SCATTERED_UNITS: Final = 10.0
+SCATTERED_CALLS: Final = 18.0
 UNITS: Final = 0.05
 CALLS: Final = 0.04
 
@@ -54,9 +58,15 @@ def measure() -> list[Row]:
     if receiver.events != MESSAGES:
         raise RuntimeError("not every event was delivered once")
     units, calls = tally.wru - plain.wru, tally.aws_calls - plain.aws_calls
+    alone, (one, heard) = scattered(hooked=False)[0], scattered(hooked=True)
+    if heard.events != SCATTERED:
+        raise RuntimeError("not every scattered event was delivered once")
+    each = (one.wru - alone.wru) / SCATTERED, (one.aws_calls - alone.aws_calls) / SCATTERED
     return [
         Row(named(rows.HOOKS, "write units"), units / MESSAGES, UNITS, "WRU", counted=True),
         Row(named(rows.HOOKS, "AWS calls"), calls / MESSAGES, CALLS, "calls", counted=True),
+        Row(named(rows.HOOKS_SCATTERED, "write units"), each[0], SCATTERED_UNITS, "WRU", counted=True),
+        Row(named(rows.HOOKS_SCATTERED, "AWS calls"), each[1], SCATTERED_CALLS, "calls", counted=True),
     ]
 
 
@@ -81,6 +91,31 @@ def spent(*, hooked: bool) -> tuple[Tally, Receiver]:
                 w.track(lane, [words(job, n, range(CHUNK)) for n in chunks[start : start + POST // CHUNK]])
                 w.log(POST // CHUNK)
                 hooks.run()
+        return w.take(), hooks.receiver
+
+
+def scattered(*, hooked: bool) -> tuple[Tally, Receiver]:
+    """Hear of deliveries one by one, and return what all that took, without the batch itself.
+
+    Args:
+        hooked: whether the account has an endpoint.
+    """
+    with world(rate=rate_of(200)) as w, patch("shared.adapters.hooks.LATER", 0):  # moto delays by the real clock
+        warm(w)
+        hooks = _Hooks(w)
+        if hooked:
+            hooks.endpoint()
+        w.clock.advance(60)
+        job = w.accept(recipients(4 * CHUNK), BODY)
+        w.finish(together=4)
+        hooks.run()
+        places = [(lane, n) for lane, chunks in _by_lane(w, job).items() for n in chunks]
+        w.take()
+        for i in range(SCATTERED):
+            lane, n = places[i % len(places)]
+            w.track(lane, [words(job, n, range(i, i + 1))])
+            w.log(1)
+            hooks.run()
         return w.take(), hooks.receiver
 
 

@@ -39,6 +39,7 @@ DIGEST_WRITES: Final = "write units per event of a digest, ten recipients each, 
 DIGEST_SPEED: Final = "single posts of one batch key a second, 6 ms a call, twenty functions"
 MAIL: Final = "finished message to a thousand destinations, for each, from the post until its content is removed"
 HOOKS: Final = "webhooks of a batch of 5,000, one endpoint with batches for delivered and failed: for each message"
+HOOKS_SCATTERED: Final = "webhooks of words that come one by one, one endpoint with batches: for each word"
 HOOK_DELAY: Final = (
     "webhooks, from the change to the answer of an endpoint without batches while another hangs, fake time: p95"
 )
@@ -77,6 +78,7 @@ SHORT: Final[Mapping[str, str]] = {
     DIGEST_SPEED: "single posts of one batch key",
     MAIL: "a destination of a finished message",
     HOOKS: "webhooks of a message",
+    HOOKS_SCATTERED: "webhooks of a scattered word",
     HOOK_DELAY: "a webhook beside an endpoint that hangs, p95",
     DIGEST_MAKING: "a window of 100,000 pairs made",
     EXPORT: "export of 1,000,000 rows",

@@ -4,9 +4,10 @@ from benchmarks.counting import hook_delay, hooks
 
 
 def test_webhooks_with_batches_add_little_to_a_message() -> None:
-    units, calls = hooks.measure()
+    units, calls, *scattered = hooks.measure()
     assert 0 < units.value <= hooks.UNITS
     assert 0 < calls.value <= hooks.CALLS
+    assert [0 < x.value <= x.goal for x in scattered] == [True, True]
 
 
 def test_an_account_without_endpoints_writes_nothing_for_webhooks() -> None:
