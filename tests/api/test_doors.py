@@ -368,7 +368,10 @@ def test_a_team_key_sends_to_guests_alone(api: Api) -> None:
 )
 @pytest.mark.promise(10)
 def test_a_tag_in_the_address_of_answers_is_refused(api: Api, field: str, changes: dict[str, Any]) -> None:
-    people = [{"to": [TO], "substitutions": {"-order-": "7"}}, {"to": [{"email": "ben@example.org"}]}]
+    people: list[dict[str, Any]] = [
+        {"to": [TO], "substitutions": {"-order-": "7"}},
+        {"to": [{"email": "ben@example.org"}]},
+    ]
     before = api.stored()
     got = post(api, mail(*people, **changes))
     assert (got.status, errors(got)[0][0], api.stored()) == (400, field, before)

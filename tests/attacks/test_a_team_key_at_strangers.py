@@ -18,6 +18,7 @@ from shared.domain.recipients.addresses import Address, parse
 from tests.api.conftest import Api, Reply
 from tests.api.team import team_key
 from tests.api.test_digests import put as put_policy
+from tests.api.test_doors import mail, taken
 
 GUEST, EVE = "ann@example.org", "eve@example.net"
 PLAIN = "From: news@example.com\r\nTo: eve@example.net\r\nCc: eve@example.net\r\n\r\nHello\r\n"
@@ -47,7 +48,9 @@ def reached(api: Api) -> set[str]:
     """Have everything sent, and return all whom a provider was given."""
     api.lists.read()
     api.world.settle()
-    return {t.address.lower() for t in api.world.oracle.taken}
+    said = [content for provider in api.world.providers.values() for content in provider.said]
+    copies = {box.address.lower() for c in said for box in (*c.beside, *c.cc, *c.bcc)}
+    return copies | {t.address.lower() for t in api.world.oracle.taken}
 
 
 def batch(api: Api, team: str, to: Any, **changes: Any) -> Reply:
@@ -79,6 +82,32 @@ def test_no_copy_goes_to_a_stranger(api: Api, team: str, field: str, copies: Any
     assert (got.code, got.fields) == ("validation_failed", [field])
     assert "guest" in got.json["errors"][0]["message"]
     assert reached(api) == set()
+
+
+@pytest.mark.promise(13)
+@pytest.mark.parametrize("place", ["to", "cc", "bcc"])
+@pytest.mark.parametrize("messages", [1, 2])
+def test_a_message_of_the_drop_in_door_goes_to_its_guests_only(api: Api, team: str, place: str, messages: int) -> None:
+    assert api.call("PUT", "/guests/ben@example.org").status == 200
+    boxes: dict[str, list[dict[str, str]]] = {"to": [{"email": GUEST}]}
+    boxes[place] = [*boxes.get(place, []), {"email": EVE}, {"email": "ben@example.org"}]
+    strange: dict[str, Any] = {"to": [{"email": "adam@example.net"}], "cc": [{"email": "adele@example.net"}]}
+    taken(api, mail(*[boxes, strange][:messages]), key=team)
+    assert reached(api) == {GUEST, "ben@example.org"}
+
+
+@pytest.mark.promise(13)
+@pytest.mark.parametrize("place", ["to", "cc", "bcc"])
+def test_a_message_of_the_drop_in_door_looks_at_the_guests_of_its_time(api: Api, team: str, place: str) -> None:
+    assert api.call("PUT", "/guests/ben@example.org").status == 200
+    boxes: dict[str, Any] = {"to": [{"email": GUEST}]}
+    boxes[place] = [*boxes.get(place, []), {"email": "ben@example.org"}]
+    other = {"to": [{"email": "cleo@example.org"}]}
+    assert api.call("PUT", "/guests/cleo@example.org").status == 200
+    taken(api, mail(boxes, other, send_at=int(api.world.clock.now()) + 3600), key=team)
+    assert api.call("DELETE", "/guests/ben@example.org").status == 200
+    api.world.clock.advance(3600)
+    assert reached(api) == {"cleo@example.org"}
 
 
 @pytest.mark.promise(13)

@@ -53,7 +53,10 @@ class DigestProcess:
 class DigestHub:
     """Everything in it is public: tests look at and touch what they like."""
 
-    def __init__(self, *credentials: Credential, provider_limit: int = 50, **changes: Any) -> None:
+    def __init__(
+        self, *credentials: Credential, provider_limit: int = 50, account: str = ACCOUNT, **changes: Any
+    ) -> None:
+        self.account = account
         self.world = World(*(credentials or (credential("one", 2_500),)), provider_limit=provider_limit)
         self.clock, self.tap, self.records = self.world.clock, self.world.tap, self.world.records
         self.windows = FakeWindows(self.tap)
@@ -68,6 +71,7 @@ class DigestHub:
                 subject="{{ count }} events of {{ batch_key }}",
                 template="{{ events }}",
                 line="<i>{{ name }}</i>",
+                namespace=account,
                 **changes,
             )
         )
@@ -114,7 +118,7 @@ class DigestHub:
     @property
     def policy(self) -> DigestPolicy:
         """The policy of the keys."""
-        return self.policies.latest[ACCOUNT, "acme/"]
+        return self.policies.latest[self.account, "acme/"]
 
     # What adders do
 
@@ -128,18 +132,18 @@ class DigestHub:
     def add(self, *events: DigestEvent, key: str = KEY, test: bool = False) -> str:
         """Add events to the open window of a key, or to a new one; return its id."""
         part, now = self.part(*events), self.clock.ms
-        last = self.windows.last(f"{ACCOUNT}#TEST" if test else ACCOUNT, key)
+        last = self.windows.last(f"{self.account}#TEST" if test else self.account, key)
         if last is not None and last.state is WindowState.OPEN:
             assert self.windows.join(last.id, joining(last, part, self.policy, now)) == (True, None)
             return last.id
         number = last.number + 1 if last else 1
-        window = self.windows.open(opened((ACCOUNT, test), key, number, self.policy, part, now))
+        window = self.windows.open(opened((self.account, test), key, number, self.policy, part, now))
         self.hints.at(window.id, window.closes_at)
         return window.id
 
     def urgent(self, one: DigestEvent, key: str = KEY) -> str:
         """Store an urgent event."""
-        window = urgent((ACCOUNT, False), key, self.policy, self.part(one), self.clock.ms)
+        window = urgent((self.account, False), key, self.policy, self.part(one), self.clock.ms)
         self.hints.at(window.id, self.clock.ms)
         return self.windows.open_urgent(window, "", 0).id
 

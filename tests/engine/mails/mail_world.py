@@ -86,13 +86,14 @@ class MailWorld(World):
         mail_from: str = SENDER,
         data: bytes = BYTES,
         until: int = 0,
+        account: str = ACCOUNT,
     ) -> StoredMail:
         """Queue a mail and return it."""
         some = [x if isinstance(x, NewDestination) else NewDestination(x, MailSchedule(0)) for x in destinations]
         name = new_id(self.clock.ms)
         mail = opened(
             mail=name,
-            account=ACCOUNT,
+            account=account,
             test=False,
             mail_from=mail_from,
             addresses=[x.address for x in some],
