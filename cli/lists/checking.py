@@ -48,7 +48,7 @@ def check_list(file: Path, expected: Expected) -> None:
     wanted = RecipientColumn(
         expected.options.get("recipient_column", ""), channel_of(expected.channel).recipient_columns
     )
-    reader = RowReader(wanted=wanted)
+    reader = RowReader(wanted=wanted, all_utf8=not expected.options.get("encoding"))
     rows = _first(file, reader)
     if reader.fault is not None:
         advice = "\nname it: --recipient-column NAME" if reader.fault.code in _ASK else ""

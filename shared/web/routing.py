@@ -214,7 +214,7 @@ def _in_utf8(request: Request) -> None:
         raise Problem(
             "unsupported_media_type",
             "The body has to be UTF-8. A list in another encoding can be uploaded as a file: POST "
-            "/campaigns/{campaign_id}/uploads says where to put it, and which of its rows are not UTF-8.",
+            "/campaigns/{campaign_id}/uploads takes its `encoding`, and says where to put it.",
         )
     try:
         request.body.decode()

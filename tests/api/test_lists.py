@@ -156,3 +156,28 @@ def test_a_place_for_a_workbook_is_signed_with_its_media_type(api: Api) -> None:
     assert (found["state"], found["code"]) == ("failed", "no_such_sheet")
     assert found["detail"] == "The workbook has no sheet 'Nobody'; it has Sheet, People."
     assert api.call("POST", f"/campaigns/{name}/uploads", {"content_type": "application/zip"}).status == 422
+
+
+def test_a_list_in_another_encoding_is_read_in_the_one_that_is_named(api: Api) -> None:
+    name = api.campaign()
+    data = "Name;E-Mail\nZoë;a@example.org\n".encode("windows-1252")
+
+    def uploaded(**options: str) -> Any:
+        place = api.call("POST", f"/campaigns/{name}/uploads", options).json
+        path = f"/campaigns/{name}/uploads/{place['upload_id']}"
+        upload = api.services.campaigns().uploads.get(name, place["upload_id"])
+        assert upload is not None
+        api.lists.files.put(upload.blob, data)
+        assert api.call("POST", f"{path}/complete", {}).status == 202
+        api.lists.read()
+        return api.call("GET", path).json
+
+    refused = uploaded()
+    assert (refused["state"], refused["code"]) == ("failed", "invalid_encoding")
+    assert refused["detail"].startswith("Row 2 is not valid UTF-8")
+    taken = uploaded(encoding="windows-1252")
+    assert (taken["state"], taken["accepted"]) == ("ready", 1)
+    assert api.call("GET", f"/campaigns/{name}/preview").json["subject"] == "Hello Zoë"
+    damaged = uploaded(encoding="utf-8")
+    assert (damaged["state"], damaged["errors"][0]["code"]) == ("failed", "invalid_utf8")
+    assert api.call("POST", f"/campaigns/{name}/uploads", {"encoding": "klingon"}).status == 422

@@ -117,6 +117,7 @@ def full(clock: FakeClock) -> Upload:
         strict=True,
         sha256="ef" * 32,
         sheet="Größen",
+        encoding="utf-16",
         etag="abc",
         size=99,
         csv="uploads/a/b/c.csv/me",

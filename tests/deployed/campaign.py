@@ -93,7 +93,7 @@ class Proof:
         first = make(self._folder / "first.csv", f"{self._tag}a", round(rows * FIRST), known=tuple(links))
         second = make(self._folder / "second.csv", f"{self._tag}b", rows - round(rows * FIRST))
         self._unsubscribe(early, one)
-        found = self._owner.read(self._owner.upload(first.file, duplicates="drop"))
+        found = self._owner.read(self._owner.upload(first.file, duplicates="drop", encoding="utf-8"))
         self._listed(first, found)
         self.report.check(f"left out {found['skipped']}", holds=found["skipped"] == {"unsubscribed": 1})
         self._unsubscribe(late, other)
@@ -161,7 +161,7 @@ class Proof:
                     self._inside.sweep()
                     swept = time.monotonic()
 
-            found = self._owner.read(self._owner.upload(made.file, duplicates="drop"), kill)
+            found = self._owner.read(self._owner.upload(made.file, duplicates="drop", encoding="utf-8"), kill)
             if killed:
                 break
         self.report.check(f"the ingest was not killed in the middle in {TRIES} tries", holds=killed > 0)

@@ -29,7 +29,8 @@ from tests.fakes.intake import Intake
         (b"recipient," + b"x" * 600_000, "invalid_header"),
         (b'recipient,"name\nann@example.com,Ann\n', "invalid_header"),
         (b"recipient,na\0me\nann@example.com,Ann\n", "invalid_header"),
-        (b"recipient,n\xe9\nann@example.com,Ann\n", "invalid_header"),
+        (b"recipient,n\xe9\nann@example.com,Ann\n", "invalid_encoding"),
+        (b"recipient,name\n" + b"ann@example.com,Ann\n" * 300 + b"ben@example.com,Zo\xeb\n", "invalid_encoding"),
         ("recipient,name\nann@example.com,Ann\n".encode("utf-16"), "invalid_header"),
         (b"recipient,name\rann@example.com,Ann\r", "invalid_header"),
         (b"PK\x03\x04\x14\0\x06\0" + bytes(range(256)) * 40, "invalid_header"),
@@ -82,7 +83,8 @@ def test_bad_rows_are_listed_one_by_one_and_block_no_others(end: bytes) -> None:
     kinds = list(bad_rows())
     good = b"".join(b"r%d@example.com,x" % i + end for i in range(300))
     parts = [bad + end + end + good.replace(b"r", b"r%d" % i) + b" \t" + end for i, (bad, _) in enumerate(kinds)]
-    upload = intake.take(b"\xef\xbb\xbf" + end + b" Recipient ,Name" + end + b"".join(parts).removesuffix(end))
+    file = b"\xef\xbb\xbf" + end + b" Recipient ,Name" + end + b"".join(parts).removesuffix(end)
+    upload = intake.take(file, encoding="utf-8")
     assert intake.serve() == [IngestResult.READY]
     end_of_it = intake.now(upload)
     assert end_of_it.columns == ("recipient", "name")
@@ -131,3 +133,17 @@ def test_a_malformed_number_holds_no_list_up() -> None:
     assert [r.address for r in chunks.unpack(chunk.data)] == ["+33612345678", "+33612345679"]
     problems, _ = intake.uploads.problems(intake.now(upload), after=0, limit=9)
     assert [(p.row, p.code) for p in problems] == [(2, "invalid_number")]
+
+
+def test_a_list_that_is_not_utf8_names_its_first_such_row() -> None:
+    intake = small()
+    good = b"ann@example.com,Ann\n" * 50
+    upload = intake.take(b"recipient,name\n\n" + good + b"zoe@example.com,Zo\xeb\n" + good + b"x@example.com,\xff\n")
+    assert intake.serve() == [IngestResult.FAILED]
+    end = intake.now(upload)
+    assert end.code == "invalid_encoding"
+    assert end.detail == (
+        "Row 53 is not valid UTF-8; the file is probably Windows-1252. "
+        "Save it as CSV in UTF-8, or upload it again and name its encoding."
+    )
+    assert not intake.uploads.campaigns[upload.campaign].ready

@@ -39,7 +39,7 @@ def start(call: Call[Nothing, NewUpload]) -> Answer:
     before = earlier(call, 201)
     if before is not None:
         return before
-    rules = replace(_rules(call, campaign, call.body), sha256=call.body.sha256 or "")
+    rules = replace(_rules(call, campaign, call.body), sha256=call.body.sha256 or "", encoding=call.body.encoding or "")
     uploading = call.services.campaigns().uploading
     place = uploading.start(campaign, rules, call.body.content_type)
     if isinstance(place, Refusal):

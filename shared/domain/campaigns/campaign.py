@@ -202,10 +202,10 @@ class Upload:
     Attributes:
         id: also that of the job that it becomes.
         blob: name of its file in the bucket; `etag` (without quotes) and `size` (bytes) once it is there.
-        csv: name of the CSV that was made of its file, a workbook; empty if the file is CSV. `csv_etag` and `csv_size`
+        csv: name of the CSV that was made of its file; empty if the file is CSV in UTF-8. `csv_etag` and `csv_size`
             likewise.
-        region: country whose numbers need no country code; `drop_duplicates`, `column`, `strict`, `sha256` and `sheet`
-            as in `uploads.ListRules`.
+        region: country whose numbers need no country code; `drop_duplicates`, `column`, `strict`, `sha256`,
+            `sheet` and `encoding` as in `uploads.ListRules`.
         credential: the lane of its ledgers.
         code: of a file that cannot be used, stable; `detail` a sentence.
         columns: names of its columns once it is read.
@@ -234,6 +234,7 @@ class Upload:
     strict: bool = False
     sha256: str = ""
     sheet: str = ""
+    encoding: str = ""
     etag: str = ""
     size: int = 0
     csv: str = ""

@@ -43,6 +43,7 @@ _KINDS: Final = (
     (b"\x1f\x8b", "compressed by gzip"),
 )
 """How files that are no CSV begin. Sources: Unicode 23.8, PKWARE APPNOTE 4.3.7, [MS-CFB] 2.2, RFC 1952 2.3.1."""
+_OTHERWISE: Final = "Save it as CSV in UTF-8, or upload it again and name its encoding."
 
 
 def _record(separator: bytes) -> re.Pattern[bytes]:
@@ -71,16 +72,20 @@ class RowReader:
     `fault` says why the file cannot be used; from then on there are no rows. Nothing raises, whatever the bytes.
     """
 
-    def __init__(self, position: Position | None = None, wanted: RecipientColumn | None = None) -> None:
+    def __init__(
+        self, position: Position | None = None, wanted: RecipientColumn | None = None, *, all_utf8: bool = False
+    ) -> None:
         """Begin a file, or go on at a position.
 
         Args:
             position: where the first byte fed lies; None for the begin of the file.
             wanted: which column holds the recipients; by default `recipient`.
+            all_utf8: whether a row that is not UTF-8 makes the file one that cannot be used.
         """
         at = position or Position()
         self.fault: FileFault | None = None
         self._wanted = wanted or RecipientColumn()
+        self._all_utf8 = all_utf8
         self._header = at.header
         self._separator = at.separator
         self._blanks = at.blanks
@@ -239,6 +244,9 @@ class RowReader:
             until = self._lines_until if self._lines_until > start else 0
             found = _cells(raw, len(self._header), self._separator)
             cells, fault = (found, ("", "")) if isinstance(found, list) else ([], found)
+            if self._all_utf8 and fault[0] == RowCode.INVALID_UTF8:
+                self.fault = self.fault or _not_utf8(f"Row {self._row + self._blanks + 1}")
+                return []
             out.append(Row(self._row, start, end, cells, *fault, lines_until=until, blanks=self._blanks))
         return out
 
@@ -259,11 +267,18 @@ def kind_of(head: bytes) -> str:
     return next((kind for magic, kind in _KINDS if head.startswith(magic)), "")
 
 
+def _not_utf8(what: str) -> FileFault:
+    detail = f"{what} is not valid UTF-8; the file is probably Windows-1252. {_OTHERWISE}"
+    return FileFault(FileCode.INVALID_ENCODING, detail)
+
+
 def _header_cells(raw: bytes, separator: str) -> list[str] | FileFault:
     found = _cells(raw, None, separator)
     if isinstance(found, list):
         return found
     code, detail = found
+    if code is RowCode.INVALID_UTF8:
+        return _not_utf8("The header")
     hint = " It is probably UTF-16: save it as CSV in UTF-8." if code is RowCode.NUL_BYTE else ""
     return FileFault(FileCode.INVALID_HEADER, detail.replace("row", "header") + hint)
 

@@ -25,6 +25,7 @@ class FileCode(StrEnum):
     NO_HEADER = "no_header"
     NO_ROWS = "no_rows"
     INVALID_HEADER = "invalid_header"
+    INVALID_ENCODING = "invalid_encoding"
     EMPTY_COLUMN = "empty_column"
     DUPLICATE_COLUMN = "duplicate_column"
     MISSING_RECIPIENT = "missing_recipient"

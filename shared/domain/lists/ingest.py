@@ -92,6 +92,7 @@ class Ingest:
         marks: Iterable[bytes] = (),
         *,
         skips: Skips | None = None,
+        all_utf8: bool = True,
     ) -> None:
         """Begin a list, or go on where a checkpoint was saved.
 
@@ -101,6 +102,7 @@ class Ingest:
             marks: the steps' marks in order, from the first step on, in pieces of any number of them; those of a step
                 whose checkpoint was not saved do no harm.
             skips: whom to leave out; by default nobody. Its answers change no chunk's bounds.
+            all_utf8: as `RowReader` takes it; the same for all of the list.
 
         Raises:
             ValueError: unknown channel or region, a size out of bounds, other options than the checkpoint's, or fewer
@@ -116,7 +118,8 @@ class Ingest:
         self._read: Read = channel.reader(options.region)
         self._skips = skips or Nobody()
         self._seen = _loaded(marks, self._mark.marks)
-        self._rows = RowReader(self._mark.position, RecipientColumn(options.column, channel.recipient_columns))
+        column = RecipientColumn(options.column, channel.recipient_columns)
+        self._rows = RowReader(self._mark.position, column, all_utf8=all_utf8)
         self._fault: FileFault | None = None
         self._number = self._mark.chunk
         self._accepted = self._mark.counts.accepted

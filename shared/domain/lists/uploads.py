@@ -51,6 +51,7 @@ class ListRules:
         drop_duplicates: as in `Options`, and so are `column` and `strict`.
         sha256: of the file, hex, as its client says; empty if it says nothing. Only finds the same file again.
         sheet: of a workbook, by its name; empty for the first one that a user sees.
+        encoding: of a CSV file (`encodings.ENCODINGS`). Empty: UTF-8, and a row that is not makes the file useless.
     """
 
     region: str = ""
@@ -59,6 +60,7 @@ class ListRules:
     strict: bool = False
     sha256: str = ""
     sheet: str = ""
+    encoding: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,17 @@
 """Uploaded workbooks are made into CSV once, in one invocation, so that reading the list resumes as that of any other.
 
-The workbook is copied to a file, for its parts are read in an order of their own. The CSV goes straight into the
-bucket, in parts; what never ends is removed with the other unfinished files. Source: docs/adr/0155.
+So is a file in another encoding than UTF-8, if its owner has named it. A workbook is copied to a file, for its parts
+are read in an order of their own. The CSV goes straight into the bucket, in parts; what never ends is removed with the
+other unfinished files. Source: docs/adr/0155.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from tempfile import TemporaryFile
-from typing import IO, Final
+from typing import Final
 
 from shared.domain.campaigns.campaign import Upload
+from shared.domain.lists.encodings import TRANSCODED, EncodingError, as_utf8
 from shared.domain.times import Seconds
 from shared.domain.workbooks.bounds import MAGIC, too_large
 from shared.domain.workbooks.table import csv_of, is_workbook
@@ -32,7 +34,7 @@ class MadeCsv:
 
 @dataclass(frozen=True, slots=True)
 class Converter:
-    """Makes CSV of workbooks."""
+    """Makes CSV of workbooks, and UTF-8 of other encodings."""
 
     files: Files
     multipart: Multipart
@@ -55,31 +57,53 @@ class Converter:
         with TemporaryFile() as file:
             for block in self.files.read(upload.blob, etag=upload.etag, start=0):
                 file.write(block)
-            return self._convert(file, upload, f"{upload.blob}.csv/{owner}", stop) if is_workbook(file) else None
+            if not is_workbook(file):
+                return None
+            lines = (text.encode(errors="replace") for text in csv_of(file, upload.sheet))
+            late = too_large("takes too long to read")
+            return self._put(f"{upload.blob}.csv/{owner}", self._parts(lines, late, stop))
 
-    def _convert(self, file: IO[bytes], upload: Upload, name: str, stop: Seconds) -> MadeCsv:
+    def transcode(self, upload: Upload, *, owner: str, stop: Seconds) -> MadeCsv:
+        """Make CSV in UTF-8 of an upload's file in its encoding.
+
+        Args:
+            upload: as held.
+            owner: as `convert` takes it.
+            stop: as `convert` takes it.
+
+        Raises:
+            EncodingError: the file is not in this encoding, or it takes too long.
+            FileChanged: the file was replaced or removed.
+        """
+        blocks = as_utf8(self.files.read(upload.blob, etag=upload.etag, start=0), upload.encoding)
+        late = EncodingError("The file takes too long to be made UTF-8. Save it as CSV in UTF-8.")
+        return self._put(f"{upload.blob}.csv/{owner}", self._parts(blocks, late, stop))
+
+    def _put(self, name: str, parts: Iterator[bytes]) -> MadeCsv:
         made = self.multipart.begin(name)
-        etags = [
-            self.multipart.put(name, made, number, part)
-            for number, part in enumerate(self._parts(file, upload.sheet, stop), 1)
-        ]
+        etags = [self.multipart.put(name, made, number, part) for number, part in enumerate(parts, 1)]
         self.multipart.complete(name, made, etags)
         facts = self.files.facts(name)
         if facts is None:
             raise FileChanged(name)
         return MadeCsv(name, facts.etag, facts.size)
 
-    def _parts(self, file: IO[bytes], sheet: str, stop: Seconds) -> Iterator[bytes]:
-        """Yield the CSV in parts, at least one."""
+    def _parts(self, blocks: Iterable[bytes], late: Exception, stop: Seconds) -> Iterator[bytes]:
+        """Yield a file in parts, at least one; raise `late` if that takes too long."""
         part = bytearray()
-        for lines in csv_of(file, sheet):
-            part += lines.encode(errors="replace")
+        for block in blocks:
+            part += block
             if self.clock.now() > stop:
-                raise too_large("takes too long to read")
+                raise late
             if len(part) >= PART:
                 yield bytes(part)
                 part.clear()
         yield bytes(part or b"\r\n")
+
+
+def in_other_encoding(upload: Upload) -> bool:
+    """Return whether a file is to be made UTF-8, and is not yet."""
+    return upload.checkpoint is None and not upload.csv and upload.encoding in TRANSCODED
 
 
 def may_be_workbook(upload: Upload, block: bytes) -> bool:

@@ -18,6 +18,8 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Policy
+from shared.domain.lists.encodings import EncodingError
+from shared.domain.lists.header import FileCode
 from shared.domain.lists.ingest import Ingest, Skips
 from shared.domain.lists.rows import Position
 from shared.domain.lists.uploads import Options, PackedChunk, UploadStep
@@ -25,7 +27,7 @@ from shared.domain.recipients.hashes import WIDTH
 from shared.domain.recipients.suppressions import reaches
 from shared.domain.times import Millis, Seconds
 from shared.domain.workbooks.bounds import WorkbookError
-from shared.engine.lists.converting import Converter, may_be_workbook
+from shared.engine.lists.converting import Converter, in_other_encoding, may_be_workbook
 from shared.engine.suppression.unwanted import Unwanted
 from shared.ports import Campaigns, Clock, FileChanged, Files, Multipart, Queue, Records, Uploads
 
@@ -167,6 +169,8 @@ class _Lease:
             return self._read(options)
         except WorkbookError as error:
             return self._fail(error.code, f"The workbook {error.reason}.")
+        except EncodingError as error:
+            return self._fail(FileCode.INVALID_ENCODING, str(error))
         except FileChanged:
             facts = self._parts.files.facts(held.blob)
             return self._fail(Code.FILE_CHANGED if facts else Code.FILE_MISSING)
@@ -180,7 +184,7 @@ class _Lease:
     def _read(self, options: Options) -> IngestResult:
         held, mark = self.held, self.held.checkpoint
         marks = self._marks.load(mark.marks) if mark else ()
-        rows = Ingest(options, mark, marks, skips=self._skips)
+        rows = Ingest(options, mark, marks, skips=self._skips, all_utf8=not held.encoding)
         start = mark.position.offset if mark else 0
         name, etag = held.source
         for block in self._parts.files.read(name, etag=etag, start=start):
@@ -196,11 +200,13 @@ class _Lease:
         return self._finish(rows)
 
     def _made_csv(self, block: bytes) -> bool | None:
-        """Have CSV made of a workbook; None if the file is none, False if the lease is lost. `block`: its first one."""
+        """Have CSV in UTF-8 made of a file; None if it is that, False if the lease is lost. `block`: its first one."""
         held, parts = self.held, self._parts
-        if not may_be_workbook(held, block):
-            return None
-        made = Converter(parts.files, parts.multipart, parts.clock).convert(held, owner=held.owner, stop=self._stop)
+        converter, made = Converter(parts.files, parts.multipart, parts.clock), None
+        if may_be_workbook(held, block):
+            made = converter.convert(held, owner=held.owner, stop=self._stop)
+        if made is None and in_other_encoding(held):
+            made = converter.transcode(held, owner=held.owner, stop=self._stop)
         if made is None:
             return None
         saved = held.changed(csv=made.name, csv_etag=made.etag, csv_size=made.size, starts=0)

@@ -259,6 +259,7 @@ class Uploading:
             strict=rules.strict,
             sha256=rules.sha256,
             sheet=rules.sheet,
+            encoding=rules.encoding,
         )
 
     def _now(self) -> int:

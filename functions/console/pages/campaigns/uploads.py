@@ -1,6 +1,7 @@
 """Lists of campaigns: a place in the bucket for a browser's file, word that it is there, and what was found in it."""
 
 import json
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.channels.lookup import channel_of
 from shared.domain.ids import is_id
+from shared.domain.lists.encodings import ENCODINGS, UTF8
 from shared.domain.lists.ingest import MAX_KEPT
 from shared.domain.lists.uploads import DUPLICATE, ListRules
 from shared.engine.lists.uploading import Refusal
@@ -78,7 +80,12 @@ def _rules(look: Look, campaign: Campaign) -> ListRules:
     """Return how a list is read: numbers without a country code are of the account's country."""
     account = look.services.accounts.get(campaign.account) if channel_of(campaign.channel).numbers else None
     drop = look.form.get("duplicates", "") == "drop"
-    return ListRules(region=account.region if account else "", drop_duplicates=drop)
+    encoding = look.form.get("encoding", "")
+    return ListRules(
+        region=account.region if account else "",
+        drop_duplicates=drop,
+        encoding=encoding if encoding in ENCODINGS else "",
+    )
 
 
 def sample(look: Look) -> Answer:
@@ -97,7 +104,7 @@ def paste(look: Look) -> Answer:
 def _taken(look: Look, data: bytes) -> Answer:
     campaign = owned(look)
     uploading, by = look.services.campaigns().campaigns.uploading, look.who.person.user.actor
-    found = uploading.put(campaign, data, _rules(look, campaign), by=by)
+    found = uploading.put(campaign, data, replace(_rules(look, campaign), encoding=UTF8), by=by)
     if isinstance(found, Refusal):
         raise conflict(found.value)
     if found is None:

@@ -101,7 +101,19 @@ def lists_pk(namespace: str) -> str:
     return indices.mine_pk(namespace, "lists")
 
 
-_TEXTS: Final = ("region", "column", "sha256", "sheet", "etag", "csv", "csv_etag", "code", "detail", "owner")
+_TEXTS: Final = (
+    "region",
+    "column",
+    "sha256",
+    "sheet",
+    "encoding",
+    "etag",
+    "csv",
+    "csv_etag",
+    "code",
+    "detail",
+    "owner",
+)
 _NUMBERS: Final = ("size", "csv_size", "problems", "until", "queued_at", "starts", "finished_at")
 
 

@@ -1,0 +1,96 @@
+"""Lists in other encodings: made UTF-8 once, if their owner has named the encoding, and then read like any other."""
+
+from typing import Any
+
+import pytest
+
+from shared.domain.campaigns.campaign import UploadState
+from shared.engine.lists import converting
+from shared.engine.lists.ingest import IngestResult
+from tests.engine.reading import DATA, Result, cut_short, result, small
+from tests.fakes.faults import When
+from tests.fakes.intake import Intake
+
+TEXT = DATA.decode().replace("Name", "Zoë")
+OTHERS = ("windows-1252", "utf-16")
+
+
+def wanted() -> Result:
+    """Return what is stored of the same rows in UTF-8."""
+    intake = small()
+    upload = intake.take(TEXT.encode())
+    assert intake.serve() == [IngestResult.READY]
+    return result(intake, upload)
+
+
+@pytest.mark.parametrize("encoding", OTHERS)
+def test_a_list_in_its_named_encoding_is_the_same_with_the_same_row_numbers(encoding: str) -> None:
+    intake = small()
+    upload = intake.take(TEXT.encode(encoding), encoding=encoding)
+    assert intake.serve() == [IngestResult.READY]
+    assert result(intake, upload) == wanted()
+    end = intake.now(upload)
+    assert intake.files.items[end.csv] == TEXT.encode()
+    assert (end.progress, end.size) == (1.0, len(TEXT.encode(encoding)))
+    problems, _ = intake.uploads.problems(end, after=0, limit=1)
+    assert (problems[0].row, problems[0].sheet_row) == (4, 5)
+
+
+@pytest.mark.parametrize("when", list(When))
+def test_killed_at_any_call_it_makes_the_same(when: When) -> None:
+    expected = wanted()
+    data, options = TEXT.encode("windows-1252"), {"encoding": "windows-1252"}
+    intake = small()
+    upload = intake.take(data, **options)
+    before = len(intake.tap.calls)
+    intake.work(upload)
+    for nth in range(0, len(intake.tap.calls) - before, 3):
+        intake = small()
+        upload = intake.take(data, **options)
+        cut_short(intake, upload, nth, when)
+        assert result(intake, upload) == expected, nth
+
+
+def test_it_is_made_utf8_once_however_often_reading_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(converting, "PART", 100)
+    intake = small()
+    upload = intake.take(TEXT.encode("utf-16"), encoding="utf-16")
+    while intake.now(upload).state is not UploadState.READY:
+        intake.work(upload, seconds=0.001)
+        intake.clock.advance(1000)
+    assert result(intake, upload) == wanted()
+    assert intake.tap.calls.count("multipart.begin") == 1
+    assert intake.tap.calls.count("multipart.put") > 5
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "detail"),
+    [
+        (b"recipient\nann@example.com\n\x81\n", {"encoding": "windows-1252"}, "The file is not windows-1252"),
+        (b"recipient\nann@example.com\n\n", {"encoding": "utf-16"}, "The file is not utf-16"),
+        (TEXT.encode("windows-1252"), {}, "probably Windows-1252"),
+    ],
+)
+def test_a_list_in_another_encoding_sends_none_of_its_rows(data: bytes, options: dict[str, Any], detail: str) -> None:
+    intake = Intake()
+    upload = intake.take(data, **options)
+    assert intake.serve() == [IngestResult.FAILED]
+    end = intake.now(upload)
+    assert (end.state, end.code) == (UploadState.FAILED, "invalid_encoding")
+    assert detail in end.detail
+
+
+def test_what_takes_too_long_is_refused() -> None:
+    intake = small()
+    slow = intake.take(TEXT.encode("utf-16"), encoding="utf-16")
+    assert intake.work(slow, seconds=-1) is IngestResult.FAILED
+    assert "takes too long" in intake.now(slow).detail
+
+
+def test_in_a_list_that_is_said_to_be_utf8_a_damaged_row_is_reported_and_blocks_no_others() -> None:
+    intake = small()
+    upload = intake.take(DATA + b"zoe@example.com,Zo\xeb\n", encoding="utf-8")
+    assert intake.serve() == [IngestResult.READY]
+    problems, _ = intake.uploads.problems(intake.now(upload), after=0, limit=100)
+    assert problems[-1].code == "invalid_utf8"
+    assert "multipart.begin" not in intake.tap.calls
