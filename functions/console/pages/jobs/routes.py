@@ -61,6 +61,10 @@ class JobFilter:
         """Return how many messages of a job have the fate, as the stats count them."""
         return sum(job.counts.get(name, 0) for name in FATES[self.fate])
 
+    def ends_in(self, page: Sequence[Job]) -> bool:
+        """Tell whether jobs that are older than a page's are not in the list."""
+        return bool(page) and page[-1].created_at < self.since
+
     def keeps(self, row: JobRow) -> bool:
         """Tell whether a job that passes is in the list, now that it is known what it waits for."""
         return self.state != WAITING or row.how_far.waiting_for not in {None, "rate"}
@@ -107,10 +111,9 @@ def _some(look: Look, spaces: Sequence[str], kinds: Sequence[str], wanted: JobFi
     found, after = list[JobRow](), lists.place(look)
     for _ in range(TURNS if wanted.narrow else 1):
         page, after = look.services.listing.among(spaces, kinds, after=after, limit=lists.PAGE)
-        shown = rows(look, [job for job in page if wanted.passes(job)], paused=pause.result().paused)
-        found += [row for row in shown if wanted.keeps(row)]
-        if page and page[-1].created_at < wanted.since:
-            after = ""
+        shown = rows(look, [*filter(wanted.passes, page)], paused=pause.result().paused)
+        found += filter(wanted.keeps, shown)
+        after = "" if wanted.ends_in(page) else after
         if not after or len(found) >= lists.PAGE:
             break
     return found, after

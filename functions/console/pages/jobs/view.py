@@ -9,6 +9,7 @@ from shared.domain.jobs.job import MAIL, Job
 from shared.domain.jobs.states import ACTIVE, JobState
 from shared.domain.times import Millis
 from shared.engine.jobs.progress import Headway
+from shared.engine.jobs.stop import can_stop
 
 WAITS: Final = {
     "scheduled": "its time",
@@ -70,7 +71,7 @@ class JobRow:
 def row(job: Job, how_far: Headway) -> JobRow:
     """Return a job as people read it."""
     counts = how_far.live.counts
-    at_rest = job.state is JobState.LOGGED and not job.owned and job.retry is None
+    at_rest = not _moves(job) and not job.owned
     return JobRow(
         job=job,
         how_far=how_far,
@@ -79,8 +80,8 @@ def row(job: Job, how_far: Headway) -> JobRow:
         condition=_condition(job, how_far),
         waits=WAITS.get(how_far.waiting_for or "", ""),
         stopped_by=STOPPED_BY.get(job.stop_reason, job.stop_reason) if _stopped(job) else "",
-        live=job.state is not JobState.LOGGED or job.retry is not None or _awaited(job, how_far.live.as_of),
-        can_stop=not job.owned and (job.state in ACTIVE or job.state is JobState.READY or job.retry is not None),
+        live=_moves(job) or _awaited(job, how_far.live.as_of),
+        can_stop=can_stop(job),
         can_resume=(at_rest or _not_begun(job)) and counts["queued"] > 0,
         stopping=job.state is JobState.STOPPED and not _not_begun(job),
         can_retry=at_rest and _repeatable(job, how_far) > 0,
@@ -92,6 +93,11 @@ def title_of(job: Job) -> str:
     if job.kind == MAIL:
         return job.subject or (f"Mail from {job.sender}" if job.sender else "A notification")
     return job.name or job.subject or f"{job.kind} of {job.total:,}"
+
+
+def _moves(job: Job) -> bool:
+    """Tell whether a job has not ended, or begins again."""
+    return job.state is not JobState.LOGGED or job.retry is not None
 
 
 def _awaited(job: Job, now: Millis) -> bool:

@@ -71,10 +71,7 @@ def overview(look: Look) -> Overview:
     return Overview(
         flow=charts.flow(_every_day({day.day: day.amounts for day in found}, last)),
         accepted=_accepted(found, last),
-        sums={
-            TODAY: _sums([day.amounts for day in found if day.day == last]),
-            DAYS_SPAN: _sums([day.amounts for day in found]),
-        },
+        sums={TODAY: _sums(found, last), DAYS_SPAN: _sums(found)},
         providers=_providers(found),
         credentials=[credential_row(c, states.result()[c.id]) for c in mine],
         jobs=newest,
@@ -105,9 +102,20 @@ def allowed(
     """
     at_work = [job for job in jobs if job.state in ACTIVE and not job.quiet]
     wanted = {c for job in at_work for c in job.route}
-    usable = [c for c in credentials if c.id in wanted and not states[c.id].switches.paused]
-    total = sum(states[c.id].rate(c.rate) for c in usable if states[c.id].breaker.usable(now))
+    total = sum(_rate(c, states[c.id], now) for c in credentials if c.id in wanted)
     return min(total, sum(job.rate or total for job in at_work))
+
+
+def _rate(credential: Credential, state: CredentialState, now: Millis) -> float:
+    """Return the messages per second that a credential may send now.
+
+    Args:
+        credential: as declared.
+        state: what holds it back.
+        now: Unix milliseconds.
+    """
+    sends = not state.switches.paused and state.breaker.usable(now)
+    return state.rate(credential.rate) if sends else 0
 
 
 def _every_day(known: Mapping[date, Mapping[str, int]], last: date) -> list[tuple[str, Mapping[str, int]]]:
@@ -122,7 +130,9 @@ def _accepted(found: Sequence[Day], last: date) -> Flow:
     return charts.flow(_every_day(known, last), sorted({name for numbers in known.values() for name in numbers}))
 
 
-def _sums(amounts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+def _sums(found: Sequence[Day], only: date | None = None) -> dict[str, int]:
+    """Return the messages of each fate on some days. `only`: on this one."""
+    amounts = [day.amounts for day in found if only in {None, day.day}]
     return {fate: sum(some.get(AMOUNTS.get(fate, fate), 0) for some in amounts) for fate in FATES}
 
 
