@@ -38,8 +38,8 @@ def account_of(api: Api, key: str) -> str:
     return found.account
 
 
-def key_of(api: Api, stranger: str, **kind: bool) -> str:
-    return api.services.accounts.create_key(account_of(api, stranger), **kind)[0]
+def key_of(api: Api, stranger: str, *, test: bool = False, team: bool = False) -> str:
+    return api.services.accounts.create_key(account_of(api, stranger), test=test, team=team)[0]
 
 
 def text(api: Api, key: str, **changes: Any) -> Reply:
@@ -89,7 +89,13 @@ def test_a_campaign_sends_neither_its_list_nor_a_test(api: Api, stranger: str) -
 
 
 def test_neither_a_digest_policy_nor_a_notifier_opens_a_way(api: Api, stranger: str) -> None:
-    said = {"channel": "sms", "text": "{{ events }}", "line_text": "{{ name }}", "from_": None, "route": ["texts"]}
+    said: dict[str, Any] = {
+        "channel": "sms",
+        "text": "{{ events }}",
+        "line_text": "{{ name }}",
+        "from_": None,
+        "route": ["texts"],
+    }
     assert put_policy(api, key=stranger, **said).code == "channel_not_open"
     notifier = api.call("POST", "/notifiers", {"name": "eve", "timezone": "Europe/Vilnius"}, key=stranger)
     assert notifier.code == "channel_not_open"

@@ -5,7 +5,6 @@ from typing import Final
 from tests.mutants.mutant import Mutant
 
 HANDLER: Final = "functions/console/handler.py"
-SIGN_IN: Final = "functions/console/pages/sign_in/routes.py"
 OPENID: Final = "shared/adapters/sign_in/openid.py"
 ISSUER: Final = "shared/adapters/sign_in/issuer.py"
 SESSIONS: Final = "shared/web/sessions.py"
@@ -18,8 +17,8 @@ CONSOLES: Final = (
     Mutant(
         "the console lets everybody in",
         9,
-        SIGN_IN,
-        "    if not _allowed(look, identity):\n",
+        "functions/console/pages/sign_in/access.py",
+        "    if not by:\n",
         "    if False:\n",
         f"{_TESTS}/test_sign_in.py::test_only_who_is_allowed_gets_a_session_and_nothing_is_stored_of_others[identity5-False]",
     ),
