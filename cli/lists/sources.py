@@ -5,6 +5,7 @@ and so is that of a workbook.
 """
 
 import codecs
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,10 @@ AROUND: Final = 12
 WINDOWS: Final = "windows-1252"
 UTF8: Final = "utf-8"
 _MARKS: Final = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_DAMAGED: Final = re.compile("[\udc80-\udcff]")
+"""Bytes that UTF-8 does not have, as Python decodes them by `surrogateescape`."""
+_LETTER: Final = re.compile("[^\x00-\x7f\udc80-\udcff]")
+_LINE_END: Final = re.compile("[\r\n]")
 _CONTROLS: Final = bytes(i for i in range(32) if i not in b"\t\n\r\f\v\x1a")
 """Bytes that no text has."""
 
@@ -42,10 +47,14 @@ class Guess:
     Attributes:
         encoding: a codec's name; empty if it is no text that is recognised.
         example: some of its text in this encoding, with a letter that is not ASCII; or empty.
+        damaged: bytes that UTF-8 does not have, of a text that is UTF-8 otherwise.
+        line: the line with the first of them, from 1.
     """
 
     encoding: str
     example: str = ""
+    damaged: int = 0
+    line: int = 0
 
 
 @contextmanager
@@ -119,24 +128,40 @@ def _unmarked(head: bytes) -> str:
 
 
 def _guess_bytes(blocks: Iterator[bytes]) -> Guess:
-    decoder = codecs.getincrementaldecoder(UTF8)()
-    text, windows, example = True, True, ""
+    utf8, windows, example = _Utf8(), True, ""
     for block in chain(blocks, (b"",)):
-        text = text and _decodes(decoder, block)
+        utf8.take(block)
         windows = windows and _is_windows(block)
-        if not (text or windows):
-            return Guess("")
         if windows and not example and not block.isascii():
             example = _example(block.decode(WINDOWS))
-    return Guess(UTF8) if text else Guess(WINDOWS, example)
+    if utf8.letters > utf8.damaged or not utf8.damaged:
+        return Guess(UTF8, damaged=utf8.damaged, line=utf8.line)
+    return Guess(WINDOWS, example) if windows else Guess("")
 
 
-def _decodes(decoder: codecs.IncrementalDecoder, block: bytes) -> bool:
-    try:
-        decoder.decode(block, final=not block)
-    except UnicodeDecodeError:
-        return False
-    return True
+class _Utf8:
+    """Counts what of a text is UTF-8.
+
+    Attributes:
+        letters: characters of several bytes.
+        damaged: bytes that are part of no character.
+        line: the line with the first of them, from 1; that of the end of the text if there is none.
+    """
+
+    def __init__(self) -> None:
+        self.letters = self.damaged = 0
+        self.line = 1
+        self._decoder = codecs.getincrementaldecoder(UTF8)("surrogateescape")
+
+    def take(self, block: bytes) -> None:
+        """Take the next bytes of the text, none at its end."""
+        text = self._decoder.decode(block, final=not block)
+        found = 0 if text.isascii() else len(_DAMAGED.findall(text))
+        if not self.damaged:
+            first = _DAMAGED.search(text) if found else None
+            self.line += text.count("\n", 0, first.start() if first else len(text))
+        self.damaged += found
+        self.letters += len(_LETTER.findall(text)) if not text.isascii() else 0
 
 
 def _is_windows(block: bytes) -> bool:
@@ -154,13 +179,18 @@ def _example(text: str) -> str:
     at = next((i for i, c in enumerate(text) if not c.isascii() and c.isprintable()), -1)
     if at < 0:
         return ""
-    before = text[max(0, at - AROUND) : at].splitlines() or [""]
-    after = text[at : at + AROUND].splitlines()[0]
-    return f"{before[-1]}{after}".strip()
+    before, after = text[max(0, at - AROUND) : at], text[at : at + AROUND]
+    return (_LINE_END.split(before)[-1] + _LINE_END.split(after)[0]).strip()
 
 
 def _asked(file: Path, ask: Ask | None) -> str:
     found = guess(file)
+    if found.damaged:
+        amount = "1 damaged byte" if found.damaged == 1 else f"{found.damaged:,} damaged bytes, the first"
+        raise Misused(
+            f"{file} is UTF-8 with {amount} in line {found.line:,}\n"
+            "repair it, or have damaged rows left out and reported: --encoding utf-8. If it is none: --encoding NAME"
+        )
     if found.encoding == UTF8:
         return UTF8
     if not found.encoding:
@@ -174,11 +204,20 @@ def _asked(file: Path, ask: Ask | None) -> str:
     return found.encoding
 
 
+def names_utf8(encoding: str) -> bool:
+    """Return whether an encoding that was typed is UTF-8.
+
+    Raises:
+        Misused: there is no such encoding.
+    """
+    return bool(encoding) and _codec(encoding) == UTF8
+
+
 def _codec(name: str) -> str:
     try:
         found = codecs.lookup(name).name
         "".encode(found)
-    except LookupError:
+    except (LookupError, UnicodeError):  # UnicodeError: `undefined`, an encoding that encodes nothing
         raise Misused(f"there is no encoding {name!r}; examples: utf-8, utf-16, windows-1252, iso-8859-2") from None
     return found
 

@@ -13,7 +13,7 @@ from cli.files import text_of
 from cli.lists import listing
 from cli.lists.checking import Expected, check_list
 from cli.lists.listing import Duplicates
-from cli.lists.sources import as_csv
+from cli.lists.sources import UTF8, as_csv, names_utf8
 from cli.output import Json, counted, emit, emit_or_say, say, surroundings, tables
 from cli.sending import jobs, managing
 from cli.sending.managing import At, CampaignId, Rate
@@ -86,6 +86,7 @@ def run(
     options |= {"region": region.upper()} if region else {}
     options |= {"recipient_column": column} if column else {}
     options |= {"strict": True} if strict else {}
+    options |= {"encoding": UTF8} if names_utf8(encoding) else {}
     asks = not yes
     with as_csv(file, encoding=encoding, sheet=sheet, ask=_agreed if asks else None) as path:
         check_list(path, Expected(channel, options, body.get("template", {})))

@@ -188,3 +188,15 @@ def test_a_list_that_is_ready_goes_before_its_campaign_if_the_second_one_fails(
     assert "nothing was sent; the campaign is kept" in done.err
     assert f"to delete it:  posthaste campaign delete {CAMPAIGN}" in done.err
     assert "empty" not in done.err
+
+
+def test_damaged_rows_are_left_out_if_a_list_is_said_to_be_utf8(run: Run, api: FakeApi, folder: Path) -> None:
+    damaged = "email,name\nann@example.org,Zoë\n".encode() + b"ben@example.org,\xff\nzoe@example.org,Zo\xc3\xab\n"
+    (folder / "list.csv").write_bytes(damaged)
+    refused = run("campaign", "run", "list.csv", *MAIL, "--yes")
+    assert refused.code == 2
+    assert "list.csv is UTF-8 with 1 damaged byte in line 3" in refused.err
+    uploaded(api)
+    assert run("campaign", "run", "list.csv", *MAIL, "--yes", "--encoding", "UTF-8").code == 0
+    assert api.asked[1].json["encoding"] == "utf-8"
+    assert api.asked[2].body == damaged

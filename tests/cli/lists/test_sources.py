@@ -33,6 +33,11 @@ def read(made: Path, encoding: str = "", *, answer: bool | None = None) -> tuple
         return path.read_bytes().decode("utf-8-sig"), asked
 
 
+def read_bytes(made: Path, encoding: str) -> bytes:
+    with as_utf8(made, encoding, None) as path:
+        return path.read_bytes()
+
+
 @MANY
 @given(text=LATIN)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
@@ -44,6 +49,7 @@ def test_utf8_is_never_asked_about(folder: Path, text: str, encoding: str) -> No
 @MANY
 @given(text=LATIN)
 def test_windows_1252_is_recognised_and_read_as_it_was_written(folder: Path, text: str) -> None:
+    assume("ß«" not in text)  # the bytes of a letter in UTF-8
     data = (HEADER + text).encode("windows-1252")
     try:
         data.decode()
@@ -77,7 +83,7 @@ def test_utf16_is_recognised_with_and_without_its_mark(folder: Path, text: str, 
 def test_any_bytes_are_utf8_or_asked_about_or_refused(folder: Path, data: bytes) -> None:
     made = file(folder, data)
     found = guess(made).encoding
-    if found == "utf-8":
+    if found == "utf-8" and not guess(made).damaged:
         with as_utf8(made, "", None) as path:
             assert path == made, "the very file is uploaded"
     else:
@@ -94,6 +100,20 @@ def test_a_letter_at_the_end_of_a_block_or_far_inside_is_found(folder: Path) -> 
     assert guess(file(folder, "aé".encode()[:-1])).encoding == "windows-1252"
 
 
+def test_utf8_with_a_few_damaged_bytes_is_not_offered_as_another_encoding(folder: Path) -> None:
+    good = "email;city\nann@example.org;Zürich\nben@example.org;Köln\n".encode()
+    for bad, said in (
+        (b"cem@example.org;Z\xfcrich\n", "is UTF-8 with 1 damaged byte in line 4\nrepair it"),
+        (b"a\xff@example.org;\xfe\n" + good * 90_000 + b"\xff\n", "with 3 damaged bytes, the first in line 4\nrepair"),
+    ):
+        made = file(folder, good + bad + good)
+        with pytest.raises(Misused, match=said):
+            read(made, answer=True)
+        assert read_bytes(made, "UTF8") == good + bad + good, "said to be UTF-8, it is uploaded as it is"
+    found = guess(file(folder, good * 40_000 + "ü".encode()[:1]))
+    assert (found.damaged, found.line) == (1, 120_001)
+
+
 def test_a_question_shows_what_would_be_read(folder: Path) -> None:
     made = file(folder, b"email;city\nann@example.org;Z\xfcrich\n")
     with pytest.raises(Misused, match="nothing was uploaded"):
@@ -101,6 +121,11 @@ def test_a_question_shows_what_would_be_read(folder: Path) -> None:
     assert read(made, answer=True)[1] == [
         f"{made} is not UTF-8. It looks like Windows-1252, for example “xample.org;Zürich”. Read it so?"
     ]
+
+
+def test_an_example_is_of_one_line(folder: Path) -> None:
+    for end in (b"\n", b"\r\n", b"\r"):
+        assert guess(file(folder, b"city" + end + b"\xd6rebro" + end + b"Oslo")).example == "Örebro"
 
 
 def test_where_no_one_can_be_asked_the_encoding_must_be_given(folder: Path) -> None:
@@ -120,6 +145,7 @@ def test_where_no_one_can_be_asked_the_encoding_must_be_given(folder: Path) -> N
         (b"email\nZ\n\0", "utf-16", "cannot be read as utf-16"),
         (b"email\n", "klingon", "there is no encoding 'klingon'"),
         (b"email\n", "base64", "there is no encoding 'base64'"),
+        (b"email\n", "undefined", "there is no encoding 'undefined'"),
     ],
 )
 def test_what_cannot_be_read_is_refused(folder: Path, data: bytes, encoding: str, said: str) -> None:
