@@ -19,7 +19,6 @@ def framed(page: str) -> str:
 
 
 def test_each_row_has_its_own_message(console: Console) -> None:
-    console.member(role=Role.VIEWER)
     console.member(role=Role.SENDER)
     campaign = with_list(console)
     assert "Dear Ann" in framed(console.shown(f"/campaigns/{campaign}/preview?row=1"))
