@@ -19,6 +19,7 @@ from shared.adapters.dynamo.notices.logins import Logins
 from shared.adapters.dynamo.recipients.guests import Guests
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.bootstrap import Deployment
+from shared.bootstrap.carrying import message_bounds
 from shared.contracts import Settings
 from shared.engine.intake.accept import Acceptor
 from shared.engine.intake.intake import Intake
@@ -145,6 +146,7 @@ def build(deployment: Deployment) -> ApiServices:
             unwanted=suppressions,
             clock=clock,
             address=deployment.address,
+            bounds=message_bounds,
         ),
         acceptor=Acceptor(
             records=records,

@@ -12,6 +12,7 @@ from shared.adapters.dynamo.accounts.claims import DynamoClaims
 from shared.adapters.dynamo.campaigns.templates import DynamoTemplates
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
+from shared.bootstrap.carrying import message_bounds
 from shared.bootstrap.deployment import Deployment
 from shared.domain.content.unsubscribe import PATH, Unsubscription
 from shared.engine.campaigns.campaigns import CampaignControl
@@ -153,6 +154,7 @@ def desk(deployment: Deployment, control: JobControl, accounts: Accounts) -> Cam
         unwanted=unwanted,
         clock=clock,
         address=deployment.address,
+        bounds=message_bounds,
     )
     campaigns = build(deployment, control, PreviewLinks())
     acceptor = Acceptor(

@@ -84,6 +84,8 @@ class ProviderNeeds:
         has_feedback: it reports later what became of a message.
         unbound: its webhooks' signatures cover no body, so each is remembered with the body that it came with.
         finished_bytes: the most bytes of a finished message that it sends as it is; 0: it takes none.
+        people: the most people that one message may go to, with all copies; 0: no bound is known.
+        shown: the most of them in `To`; 0: no bound but `people`.
         built_in: it has no secret, and puts what it reports into the feedback queue itself.
     """
 
@@ -101,6 +103,8 @@ class ProviderNeeds:
     has_feedback: bool = True
     unbound: bool = False
     finished_bytes: int = 0
+    people: int = 0
+    shown: int = 0
     built_in: bool = False
 
 

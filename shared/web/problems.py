@@ -85,6 +85,10 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     ),
     "too_many_recipients": (422, "A call takes at most 5,000 recipients."),
     "cc_needs_one_recipient": (422, "cc and bcc are possible only with exactly one recipient."),
+    "too_many_in_message": (
+        422,
+        "The message goes to more people, with its copies, than any credential of the route takes.",
+    ),
     "url_not_allowed": (422, "Nothing can be posted to this URL."),
     "invalid_mail": (422, "The mail cannot be sent as it is. See `errors`."),
     "invalid_template": (422, "The template is not valid. `errors` shows where."),
@@ -111,6 +115,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "no_valid_recipient": "to",
     "too_many_recipients": "to",
     "cc_needs_one_recipient": "to",
+    "too_many_in_message": "to",
     "url_not_allowed": "url",
     "invalid_mail": "content",
     "invalid_template": "template",

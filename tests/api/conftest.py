@@ -32,6 +32,7 @@ from shared.adapters.dynamo.notices.programs import DynamoPrograms
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.adapters.dynamo.notices.waiting import DynamoWaiting
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
+from shared.bootstrap.carrying import message_bounds
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
 from shared.engine.digests.add import DigestAdder
@@ -369,7 +370,14 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         answers=IdempotentReplies(client, records, clock),
         credentials=credentials,
         records=world.records,
-        intake=Intake(settings=world.settings, senders=senders, unwanted=suppressions, clock=clock, address=ADDRESS),
+        intake=Intake(
+            settings=world.settings,
+            senders=senders,
+            unwanted=suppressions,
+            clock=clock,
+            address=ADDRESS,
+            bounds=message_bounds,
+        ),
         acceptor=world.acceptor,
         control=world.control,
         schedules=world.schedules,

@@ -17,6 +17,14 @@ DOORS: Final = (
         f"{API}::test_who_is_suppressed_is_left_out_and_seen_in_the_log",
     ),
     Mutant(
+        "a message goes to a provider that can only refuse it",
+        1,
+        "shared/engine/intake/routes.py",
+        "return people <= (self.people or people) and shown <= (self.shown or shown)",
+        "return people > 0",
+        "tests/api/test_crowds.py::test_a_credential_that_cannot_carry_it_is_left_out_also_for_failover[batch]",
+    ),
+    Mutant(
         "people who are suppressed later get copies",
         11,
         "shared/engine/lane/lease.py",
@@ -61,7 +69,7 @@ DOORS: Final = (
         "a repeated key of another service's client sends again",
         1,
         "functions/api/doors/routes.py",
-        "idempotency_key=idempotency_key(call),",
+        "idempotency_key=idempotency_key(acting),",
         'idempotency_key="",',
         f"{API}::test_a_repeated_key_gets_the_first_answer",
     ),

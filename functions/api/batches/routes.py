@@ -121,6 +121,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
             "no_valid_recipient",
             "too_many_recipients",
             "cc_needs_one_recipient",
+            "too_many_in_message",
             "no_route",
         ),
         body_required=True,

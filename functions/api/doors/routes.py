@@ -130,7 +130,7 @@ def _route(door: Door) -> AnyRoute:
         query=Nothing,
         body=door.body,
         answers=dict.fromkeys(door.statuses, Nothing),
-        problems=("account_suspended", "from_not_allowed", "no_valid_recipient", "no_route"),
+        problems=("account_suspended", "from_not_allowed", "no_valid_recipient", "too_many_in_message", "no_route"),
         body_required=True,
         idempotent=True,
         form=_form(door),

@@ -3,7 +3,7 @@
 They read and write nothing of a job. What they return is ready to be stored, or says why it is not accepted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -55,16 +55,25 @@ class Intake:
         unwanted: who is not to be sent to.
         clock: the time.
         address: the API's public one, without a slash at its end, for links to unsubscribe.
+        bounds: provider, as in the settings → how many people it takes in one message.
     """
 
     def __init__(
-        self, *, settings: Settings, senders: Senders, unwanted: SuppressionList, clock: Clock, address: str
+        self,
+        *,
+        settings: Settings,
+        senders: Senders,
+        unwanted: SuppressionList,
+        clock: Clock,
+        address: str,
+        bounds: Callable[[str], routes.MessageBounds],
     ) -> None:
         self._settings = settings
         self._senders = senders
         self._unwanted = unwanted
         self._clock = clock
         self._address = address
+        self._carriers = routes.Carriers(settings, bounds)
 
     @as_value
     def batch(self, asked: SendRequest) -> BatchRequest:
@@ -105,6 +114,9 @@ class Intake:
         messages = posted.read(asked)
         keys = [a.key for m in messages for a in m.all]
         codes = self._codes(by.namespace, EMAIL.name, keys, offered=False)
+        for left in (m.left(codes) for m in messages):
+            if left.to:
+                route = self._carriers.of(route, len(left.all), len(left.to), f"{left.asked.place}.to")
         made = posted.request_of(asked, by, messages, codes, template)
         ordered = self._settings.routing.get(EMAIL.name, "") == Routing.ORDERED
         return replace(made, route=route, ordered=ordered, not_before=not_before)
@@ -117,6 +129,7 @@ class Intake:
         route = routes.route_of(asked, asked.channel, self._settings)
         found = parse_many(entries("to", asked.to, MAX_RECIPIENTS, "too_many_recipients"))
         copies = copies_of((("cc", asked.cc), ("bcc", asked.bcc)), found.recipients)
+        route = self._carriers.of(route, 1 + len(copies), 1, copies[-1][0] if copies else "to")
         addresses = [*found.recipients, *(a for _, a in copies)]
         keys = [r.key for r in addresses if isinstance(r, Address)]
         codes = self._codes(asked.namespace, asked.channel, keys, offered=asked.unsubscribe)

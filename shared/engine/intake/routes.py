@@ -1,6 +1,7 @@
 """Which credentials a request goes through, and when."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from shared.contracts import MAIL_ROUTE, TEST_CREDENTIAL, Credential, Routing, Settings
@@ -68,6 +69,51 @@ def credentials_for(
     if not route:
         raise Decline("no_route", FieldFault("route", "This account may not use any credential of the channel."))
     return route
+
+
+@dataclass(frozen=True, slots=True)
+class MessageBounds:
+    """How many people a provider takes in one message.
+
+    Attributes:
+        people: the most, with all copies; 0: no bound is known.
+        shown: the most of them in `To`; 0: no bound but `people`.
+    """
+
+    people: int = 0
+    shown: int = 0
+
+    def takes(self, people: int, shown: int) -> bool:
+        """Tell whether a message to so many people, so many of them in `To`, is within the bounds."""
+        return people <= (self.people or people) and shown <= (self.shown or shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Carriers:
+    """Leaves out of routes what cannot carry a message.
+
+    Attributes:
+        settings: the deployment's credentials.
+        bounds: provider, as in the settings → how many people it takes.
+    """
+
+    settings: Settings
+    bounds: Callable[[str], MessageBounds]
+
+    def of(self, route: Sequence[str], people: int, shown: int, field: str) -> tuple[str, ...]:
+        """Return the credentials of a route that can carry a message; `Decline` if none can.
+
+        Args:
+            route: ids of credentials.
+            people: all who get the message.
+            shown: how many of them are in `To`.
+            field: of the request, for the refusal.
+        """
+        left = tuple(c for c in route if self.bounds(self.settings.credential(c).provider).takes(people, shown))
+        if not left:
+            said = f"No credential of the route takes a message to {people:,} people. Send several messages."
+            raise Decline("too_many_in_message", FieldFault(field, said))
+        return left
 
 
 def mail_route(account: str, settings: Settings, *, test: bool) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""An HTTP API with webhooks, and nothing else."""
+"""An HTTP API with webhooks. Source of its bound: API reference, Send Email, `to`: "Max 50"."""
 
 from typing import Final
 
 from shared.providers.needs import ProviderNeeds
 
-NEEDS: Final = ProviderNeeds()
+NEEDS: Final = ProviderNeeds(shown=50)

@@ -1,6 +1,7 @@
 """An AWS service: signed by the role, granted in IAM, with events by a topic of the stack.
 
-Source: Service Authorization Reference, "Amazon SES v2".
+Sources: Service Authorization Reference, "Amazon SES v2"; API reference, SendEmail ("To:, CC: and BCC: … cannot exceed
+50").
 """
 
 from collections.abc import Mapping, Sequence
@@ -66,6 +67,7 @@ NEEDS: Final = ProviderNeeds(
     identity_rights=_identity_rights,
     role_signs=True,
     finished_bytes=40_000_000,
+    people=50,
     topic="ses.amazonaws.com",
     topic_name="ses",
     checks=(NeededCheck("ses"), NeededCheck("ses events", deployed=True)),
