@@ -23,13 +23,20 @@ from shared.domain.lists.csv_rows import kind_of
 BLOCK: Final = 1024 * 1024
 HEAD: Final = 4096
 """Bytes of a file that show whether it is UTF-16 without a mark."""
+LONG: Final = 8
+"""Bytes of two characters of UTF-32."""
 MOST: Final = 0.3
 """Share of NUL bytes in every second place by which text is UTF-16."""
 AROUND: Final = 12
 """Characters shown on each side of the first that is not ASCII."""
 WINDOWS: Final = "windows-1252"
 UTF8: Final = "utf-8"
-_MARKS: Final = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_MARKS: Final = (
+    (b"\xff\xfe\0\0", "utf-32"),
+    (b"\0\0\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
 _DAMAGED: Final = re.compile("[\udc80-\udcff]")
 """Bytes that UTF-8 does not have, as Python decodes them by `surrogateescape`."""
 _LETTER: Final = re.compile("[^\x00-\x7f\udc80-\udcff]")
@@ -111,7 +118,7 @@ def guess(file: Path) -> Guess:
         head = source.read(HEAD)
         marked = next((name for mark, name in _MARKS if head.startswith(mark)), "") or _unmarked(head)
         if marked:
-            return Guess(marked, _example(head[: len(head) // 2 * 2].decode(marked, errors="replace")))
+            return Guess(marked, _example(head[: len(head) // 4 * 4].decode(marked, errors="replace")))
         if kind_of(head):
             return Guess(UTF8)  # no text: reading its header says what it is
         source.seek(0)
@@ -119,7 +126,13 @@ def guess(file: Path) -> Guess:
 
 
 def _unmarked(head: bytes) -> str:
-    """Return which UTF-16 text without a mark is: Latin letters have NUL in every second byte."""
+    """Return which UTF-16 or UTF-32 text without a mark is: Latin letters have NUL in one or three of their bytes."""
+    places = [any(head[i::4]) for i in range(4)]
+    if len(head) >= LONG and not all(places):
+        if not any(places[2:]):
+            return "utf-32-le"
+        if not any(places[:2]):
+            return "utf-32-be"
     half = max(1, len(head) // 2)
     first, second = head[::2].count(0), head[1::2].count(0)
     if max(first, second) <= half * MOST:

@@ -82,11 +82,9 @@ def run(
         body["credential_id"] = credential
     body |= _message(channel, template, text, stored, subject=subject, sender=sender, reply_to=reply_to)
     chosen = Duplicates.DROP if drop_duplicates else duplicates
-    options: dict[str, Any] = {"duplicates": (chosen or Duplicates.DROP).value}
-    options |= {"region": region.upper()} if region else {}
-    options |= {"recipient_column": column} if column else {}
-    options |= {"strict": True} if strict else {}
-    options |= {"encoding": UTF8} if names_utf8(encoding) else {}
+    known = {"region": region.upper(), "recipient_column": column, "strict": strict}
+    known["encoding"] = UTF8 if names_utf8(encoding) else ""
+    options = {"duplicates": (chosen or Duplicates.DROP).value, **{name: x for name, x in known.items() if x}}
     asks = not yes
     with as_csv(file, encoding=encoding, sheet=sheet, ask=_agreed if asks else None) as path:
         check_list(path, Expected(channel, options, body.get("template", {})))

@@ -86,13 +86,16 @@ class Runner:
             if not listed:
                 self._withdraw(campaign, lister.kept)
             raise
+        job = self._sent(campaign, plan)
+        return ExitCode.OK if plan.at else self.follow(campaign, job)
+
+    def _sent(self, campaign: str, plan: Plan) -> str:
         try:
-            job = self.send(campaign, plan.rate, plan.at)
+            return self.send(campaign, plan.rate, plan.at)
         except CommandError as error:
-            if error.problem:
+            if error.problem:  # of a refusal: nothing is sent
                 _tell_kept(campaign)
             raise
-        return ExitCode.OK if plan.at else self.follow(campaign, job)
 
     def follow(self, campaign: str, job: str) -> ExitCode:
         """Watch a campaign's job until it is LOGGED; 0 if everything was sent or delivered, 1 if not."""

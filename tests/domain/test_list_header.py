@@ -214,3 +214,43 @@ def test_a_checkpoint_keeps_what_earlier_versions_do_not_know_apart_from_what_th
     assert document["more"] == {"position.separator": ";", "position.blanks": 1, "options.column": "to"}
     plain = Ingest(Options("email")).feed(b"recipient\n").checkpoint
     assert "more" not in plain.document()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("sep=;", ";"), ('"sep=,"', ","), ("SEP=\t", "\t"), ("sep=,", ";")],
+)
+def test_the_line_by_which_excel_names_the_separator_is_no_header(first: str, second: str) -> None:
+    text = f"\ufeff{first}\r\n{second.join(['email', 'name'])}\r\n{second.join(['a@example.org', 'Ann'])}\r\n"
+    for size in (1, 1 << 20):
+        rows, reader = read(text.encode(), size=size)
+        assert (reader.fault, reader.header) == (None, ("email", "name"))
+        assert [(row.cells, row.sheet_row) for row in rows] == [(["a@example.org", "Ann"], 3)]
+
+
+def test_columns_without_a_name_behind_the_last_that_has_one_are_kept_and_not_used() -> None:
+    rows, reader = read(b"email;name;;\na@example.org;Ann;;x\n")
+    assert reader.header == ("email", "name", "column 3", "column 4")
+    assert rows[0].cells == ["a@example.org", "Ann", "", "x"]
+    assert fault(b"email,,name\n") == ("empty_column", "Column 2 has no name.")
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (b"List of 2026-05-12;;", "Its only name is `list of 2026-05-12`. If that is a title, remove it"),
+        (b"name;;city;", "It has `name`, `city`, `column 4`."),
+        (b";;", "None of its columns has a name."),
+        (b"2026 05 12;x", "The first line holds recipients."),
+    ],
+)
+def test_a_title_above_the_header_is_a_missing_column_of_recipients(first: bytes, said: str) -> None:
+    code, detail = fault(first + b"\nemail;name;x\na@example.org;Ann;y\n")
+    assert code == FileCode.MISSING_RECIPIENT
+    assert said in detail
+
+
+@pytest.mark.parametrize("rows", [3, 3_000, 30_000])
+def test_lines_that_end_in_carriage_returns_only_are_named_as_such(rows: int) -> None:
+    code, detail = fault(b"email,name\r" + b"ann@example.org,Ann\r" * rows)
+    assert (code, "carriage returns only" in detail) == (FileCode.INVALID_HEADER, True)

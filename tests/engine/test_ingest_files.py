@@ -21,7 +21,7 @@ from tests.fakes.intake import Intake
         (b"name\nann\n", "missing_recipient"),
         (b"recipient,a,a\nann@example.com,1,2\n", "duplicate_column"),
         (b"Recipient, Name,NAME \nann@example.com,1,2\n", "duplicate_column"),
-        (b"recipient,\nann@example.com,1\n", "empty_column"),
+        (b",recipient\n1,ann@example.com\n", "empty_column"),
         (b"phone;name\r\n+33612345678;Ann\r\n", "missing_recipient"),
         (b"email,to\r\nann@example.com,b@example.com\r\n", "ambiguous_recipient"),
         (b"recipient," + b",".join(b"c%d" % i for i in range(64)) + b"\nann@example.com\n", "too_many_columns"),

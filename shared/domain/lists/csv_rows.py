@@ -36,6 +36,8 @@ FEW: Final = 8
 
 _BOM: Final = b"\xef\xbb\xbf"
 _KINDS: Final = (
+    (b"\xff\xfe\0\0", "UTF-32"),
+    (b"\0\0\xfe\xff", "UTF-32"),
     (b"\xff\xfe", "UTF-16"),
     (b"\xfe\xff", "UTF-16"),
     (b"PK\x03\x04", "a spreadsheet or a ZIP file"),
@@ -44,6 +46,11 @@ _KINDS: Final = (
 )
 """How files that are no CSV begin. Sources: Unicode 23.8, PKWARE APPNOTE 4.3.7, [MS-CFB] 2.2, RFC 1952 2.3.1."""
 _OTHERWISE: Final = "Save it as CSV in UTF-8, or upload it again and name its encoding."
+
+
+_RETURNS: Final = "The lines end in carriage returns only, as on old Macs. Save the file as CSV in UTF-8."
+_SEPARATOR_LINE: Final = re.compile(rb'"?sep=[,;\t]"?', re.IGNORECASE)
+"""The line by which Excel says what separates the cells; the header shows it anyway."""
 
 
 def _record(separator: bytes) -> re.Pattern[bytes]:
@@ -158,7 +165,7 @@ class RowReader:
             elif not final and size - pos <= MAX_LOOK:
                 break
             elif in_lines:
-                out += self._endless(self._offset + pos)
+                out += self._endless(self._offset + pos, data[pos : pos + MAX_LOOK])
                 pos += MAX_LOOK + 1
             else:  # no row ends in sight: a quote that is never closed, or too much of anything
                 self._lines_until = self._offset + pos + MAX_LOOK + 1
@@ -179,10 +186,11 @@ class RowReader:
             return 0 if final else -1
         return len(_BOM)
 
-    def _endless(self, start: int) -> list[Row]:
+    def _endless(self, start: int, head: bytes = b"") -> list[Row]:
         self._skipping = True
         if not self._header:
-            self.fault = FileFault(FileCode.INVALID_HEADER, f"The header is longer than {MAX_ROW} bytes.")
+            detail = _RETURNS if b"\r" in head else f"The header is longer than {MAX_ROW} bytes."
+            self.fault = FileFault(FileCode.INVALID_HEADER, detail)
             return []
         self._row += 1
         detail = f"The row is longer than {MAX_ROW} bytes."
@@ -194,10 +202,10 @@ class RowReader:
             raw = raws[0]
             raws = raws[1:]
             start += len(raw) + 1
-            if raw.strip(b" \t\r") or len(raw) > MAX_LOOK:
-                self._read_header(raw)
-            else:
+            if len(raw) <= MAX_LOOK and (not raw.strip(b" \t\r") or _SEPARATOR_LINE.fullmatch(raw.strip(b" \r"))):
                 self._blanks += 1
+            else:
+                self._read_header(raw)
         if not raws or self.fault:
             return []
         ends = list(accumulate(map(len, raws), lambda end, n: end + n + 1, initial=start))
@@ -279,6 +287,8 @@ def _header_cells(raw: bytes, separator: str) -> list[str] | FileFault:
     code, detail = found
     if code is RowCode.INVALID_UTF8:
         return _not_utf8("The header")
+    if code in (RowCode.STRAY_CARRIAGE_RETURN, RowCode.ROW_TOO_LARGE) and b"\r" in raw.removesuffix(b"\r"):
+        return FileFault(FileCode.INVALID_HEADER, _RETURNS)
     hint = " It is probably UTF-16: save it as CSV in UTF-8." if code is RowCode.NUL_BYTE else ""
     return FileFault(FileCode.INVALID_HEADER, detail.replace("row", "header") + hint)
 

@@ -1,5 +1,6 @@
 """The header of a list: its separator, the names of its columns, and which column holds the recipients."""
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +16,7 @@ MAX_NAMED: Final = 10
 """Columns that an error names."""
 MAX_SHOWN: Final = 40
 """Characters of each of them."""
+_NUMBERED: Final = re.compile("column [0-9]+")
 DIGITS: Final = 7
 """Digits by which a cell looks like a phone number, not like the name of a column."""
 
@@ -103,10 +105,17 @@ def read_header(split: Callable[[str], list[str] | FileFault], wanted: Recipient
 
 
 def _header(names: tuple[str, ...], separator: str, wanted: RecipientColumn) -> Header | FileFault:
+    names = _numbered(names)
     at = recipient_at(names, wanted)
     if isinstance(at, FileFault):
-        return _unfit(names) or at
+        return at if at.code is FileCode.MISSING_RECIPIENT else _unfit(names) or at
     return _unfit(names) or Header(names, at, separator)
+
+
+def _numbered(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names in which columns without one, behind the last that has one, have their number: `column 3`."""
+    named = max((i for i, name in enumerate(names, 1) if name), default=0)
+    return names[:named] + tuple(f"column {i}" for i in range(named + 1, len(names) + 1))
 
 
 def recipient_at(names: Sequence[str], wanted: RecipientColumn) -> int | FileFault:
@@ -131,11 +140,24 @@ def recipient_at(names: Sequence[str], wanted: RecipientColumn) -> int | FileFau
 
 def _hint(names: Sequence[str]) -> str:
     """Return what the header has instead, without showing people who are where the header should be."""
-    if any("@" in name or sum(map(str.isdigit, name)) >= DIGITS for name in names):
+    if any("@" in name or _is_number(name) for name in names):
         return "The first line holds recipients. Put the names of the columns above it."
+    named = [name for name in names if name and not _NUMBERED.fullmatch(name)]
+    if not named:
+        return "None of its columns has a name."
+    if len(named) == 1 < len(names):
+        return f"Its only name is {_listed(named)}. If that is a title, remove it: the header must be the first line."
+    return _found([name for name in names if name])
+
+
+def _found(names: Sequence[str]) -> str:
     other = " They must be separated by commas, semicolons or tabs." if len(names) == 1 and "|" in names[0] else ""
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     return f"It has {_listed(names[:MAX_NAMED])}{more}.{other}"
+
+
+def _is_number(name: str) -> bool:
+    return sum(map(str.isdigit, name)) >= DIGITS and not any(map(str.isalpha, name))
 
 
 def _listed(names: Sequence[str]) -> str:

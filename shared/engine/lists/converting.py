@@ -61,7 +61,7 @@ class Converter:
                 return None
             lines = (text.encode(errors="replace") for text in csv_of(file, upload.sheet))
             late = too_large("takes too long to read")
-            return self._put(f"{upload.blob}.csv/{owner}", self._parts(lines, late, stop))
+            return self._put(upload, owner, self._parts(lines, late, stop))
 
     def transcode(self, upload: Upload, *, owner: str, stop: Seconds) -> MadeCsv:
         """Make CSV in UTF-8 of an upload's file in its encoding.
@@ -77,9 +77,10 @@ class Converter:
         """
         blocks = as_utf8(self.files.read(upload.blob, etag=upload.etag, start=0), upload.encoding)
         late = EncodingError("The file takes too long to be made UTF-8. Save it as CSV in UTF-8.")
-        return self._put(f"{upload.blob}.csv/{owner}", self._parts(blocks, late, stop))
+        return self._put(upload, owner, self._parts(blocks, late, stop))
 
-    def _put(self, name: str, parts: Iterator[bytes]) -> MadeCsv:
+    def _put(self, upload: Upload, owner: str, parts: Iterator[bytes]) -> MadeCsv:
+        name = f"{upload.blob}.csv/{owner}"
         made = self.multipart.begin(name)
         etags = [self.multipart.put(name, made, number, part) for number, part in enumerate(parts, 1)]
         self.multipart.complete(name, made, etags)

@@ -151,3 +151,10 @@ def test_where_no_one_can_be_asked_the_encoding_must_be_given(folder: Path) -> N
 def test_what_cannot_be_read_is_refused(folder: Path, data: bytes, encoding: str, said: str) -> None:
     with pytest.raises(Misused, match=said):
         read(file(folder, data), encoding, answer=True)
+
+
+@pytest.mark.parametrize("encoding", ["utf-32", "utf-32-le", "utf-32-be"])
+def test_utf32_is_not_taken_for_utf16(folder: Path, encoding: str) -> None:
+    made = file(folder, f"{HEADER}a@x.org;Zoë\n".encode(encoding))
+    assert guess(made).encoding == encoding
+    assert read(made, answer=True)[0] == f"{HEADER}a@x.org;Zoë\n"
