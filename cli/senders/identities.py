@@ -180,21 +180,24 @@ def _forget_unused(around: Surroundings, room: IdentityRoom, wanted: _Wanted, *,
     names = ", ".join(f"{x.domain} ({x.region})" for x in found)
     asked = f"Have the providers forget these {len(found)} domains, so that they take no mail from them: {names}?"
     confirm(around, f"{asked} ({room.desk.where})", yes=yes, json=json)
-    stay = []
-    for made in found:
-        if users(room.senders(), made.domain):
-            continue  # an account has claimed it meanwhile
-        try:
-            with _answers(made):
-                room.at(made).remove(made.domain)
-        except _Changed as changed:
-            stay.append(str(changed))
-            continue
-        room.made.forget(made)
-        _print_forgotten(made, json=json)
+    stay = [why for made in found if (why := _forget_one(room, made, json=json))]
     if stay:
         raise Failed("; ".join(stay))
     return None
+
+
+def _forget_one(room: IdentityRoom, made: MadeIdentity, *, json: bool) -> str:
+    """Have a provider forget a domain that no account uses; return why it stays, if it does."""
+    if users(room.senders(), made.domain):
+        return ""  # an account has claimed it meanwhile
+    try:
+        with _answers(made):
+            room.at(made).remove(made.domain)
+    except _Changed as changed:
+        return str(changed)
+    room.made.forget(made)
+    _print_forgotten(made, json=json)
+    return ""
 
 
 def _print_forgotten(made: MadeIdentity, *, json: bool) -> None:

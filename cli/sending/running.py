@@ -66,6 +66,15 @@ class Runner:
         """Do all of it; return how it ended."""
         made = self._created(plan.body)
         campaign = str(made["campaign_id"])
+        if not self._readied(plan, made, ask=ask):
+            _tell_kept(campaign)
+            return ExitCode.FAILED
+        job = self._sent(campaign, plan)
+        return ExitCode.OK if plan.at else self.follow(campaign, job)
+
+    def _readied(self, plan: Plan, made: Mapping[str, Any], *, ask: bool) -> bool:
+        """Have the list read, and ask; return whether to send. A campaign whose list cannot be used goes again."""
+        campaign = str(made["campaign_id"])
         listed = False
         lister = Lister(self._api, self._around, json=self._json, asks=ask)
         try:
@@ -76,9 +85,7 @@ class Runner:
             listed = True
             if not self._json:
                 show_preview(self._api, campaign)
-            if not agreed(question(recipients_of(found), made, self._api.place, plan.at), yes=not ask):
-                _tell_kept(campaign)
-                return ExitCode.FAILED
+            return agreed(question(recipients_of(found), made, self._api.place, plan.at), yes=not ask)
         except (KeyboardInterrupt, typer.Abort):
             _tell_kept(campaign, listed=listed)
             raise
@@ -86,8 +93,6 @@ class Runner:
             if not listed:
                 self._withdraw(campaign, lister.kept)
             raise
-        job = self._sent(campaign, plan)
-        return ExitCode.OK if plan.at else self.follow(campaign, job)
 
     def _sent(self, campaign: str, plan: Plan) -> str:
         try:

@@ -1,7 +1,7 @@
 """The OpenAPI document as the SDKs need it: the operations that a program calls with a key."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -88,6 +88,16 @@ def operations(document: Mapping[str, Any]) -> Iterator[SdkOperation]:
                 yield found
 
 
+def _forgets(method: str, operation: Mapping[str, Any]) -> bool:
+    """Return whether what an operation deletes is not found from then on."""
+    return method == "delete" and "404" in operation["responses"]
+
+
+def _goes_on(query: Iterable[QueryParameter], good: Iterable[Mapping[str, Any]], *, array: bool) -> bool:
+    """Return whether a list has further pages: by a cursor, or by the link of an answer that is an array."""
+    return any(p.name == "cursor" for p in query) or (array and any(LINK in x.get("headers", {}) for x in good))
+
+
 def _operation(
     document: Mapping[str, Any], path: str, method: str, operation: Mapping[str, Any]
 ) -> SdkOperation | None:
@@ -98,7 +108,7 @@ def _operation(
     parameters = operation.get("parameters", [])
     query = tuple(_query(p) for p in parameters if p["in"] == "query")
     (array,) = {document["components"]["schemas"][answer].get("type") == "array" for answer in answers}
-    paged = any(p.name == "cursor" for p in query) or (array and any(LINK in x.get("headers", {}) for x in good))
+    paged = operation["operationId"].startswith("list") and _goes_on(query, good, array=array)
     return SdkOperation(
         name=operation["operationId"],
         method=method.upper(),
@@ -110,8 +120,8 @@ def _operation(
         keyed=any(p["name"] == KEY for p in parameters),
         answers=answers,
         array=array,
-        items=_items(document, answers[0]) if paged and operation["operationId"].startswith("list") else "",
-        gone=_gone(document, path, answers[0]) if method == "delete" and "404" in operation["responses"] else {},
+        items=_items(document, answers[0]) if paged else "",
+        gone=_gone(document, path, answers[0]) if _forgets(method, operation) else {},
     )
 
 

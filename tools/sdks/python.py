@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from tools.sdks.document import PREFIX, QueryParameter, SdkOperation
+from tools.sdks.document import PREFIX, QueryParameter, RequestBody, SdkOperation
 
 HEAD: Final = '''"""The operations of the API. Made by `make sdks` from the OpenAPI document: changes here are lost."""
 
@@ -16,6 +16,7 @@ from typing import Literal
 from posthaste_sdk._calls import AsyncCaller, Caller, Request
 from posthaste_sdk._generated import models
 '''
+_KEYED: Final = {"keyed": "True", "key": "idempotency_key"}
 SCALARS: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 
 
@@ -102,20 +103,35 @@ def _iterator(operation: SdkOperation, *, asynchronous: bool) -> Iterator[str]:
 
 def _request(operation: SdkOperation, but: Iterable[str] = ()) -> str:
     """Return the expression that makes the request."""
-    words = [json.dumps(operation.method), json.dumps(operation.path)]
-    if operation.places:
-        words.append(f"places={{{', '.join(f'{json.dumps(p)}: {snake(p)}' for p in operation.places)}}}")
-    asked = [p for p in operation.query if p.name not in but]
-    if asked:
-        words.append(f"query={{{', '.join(f'{json.dumps(p.name)}: {snake(p.name)}' for p in asked)}}}")
-    if operation.body is not None:
-        words.append("body=body")
-        words += [f"media={json.dumps(operation.body.media)}"] if operation.body.media else []
-    words += ["keyed=True", "key=idempotency_key"] if operation.keyed else []
-    words += ["array=True"] if operation.array else []
-    gone = (f"{json.dumps(name)}: {snake(place) if place else 'True'}" for name, place in operation.gone.items())
-    words += [f"gone={{{', '.join(gone)}}}"] if operation.gone else []
-    return f"Request({', '.join(words)})"
+    named = {
+        "places": _mapping((p, snake(p)) for p in operation.places),
+        "query": _mapping((p.name, snake(p.name)) for p in operation.query if p.name not in but),
+        **_body(operation.body),
+        **(_KEYED if operation.keyed else {}),
+        "array": "True" if operation.array else "",
+        "gone": _mapping(map(_gone, operation.gone.items())),
+    }
+    words = [f"{name}={value}" for name, value in named.items() if value]
+    return f"Request({', '.join([json.dumps(operation.method), json.dumps(operation.path), *words])})"
+
+
+def _body(body: RequestBody | None) -> dict[str, str]:
+    """Return the arguments of a request's body, if it has one."""
+    if body is None:
+        return {}
+    return {"body": "body", "media": json.dumps(body.media) if body.media else ""}
+
+
+def _mapping(values: Iterable[tuple[str, str]]) -> str:
+    """Return the text of a dict of names and expressions; empty if there are none."""
+    found = ", ".join(f"{json.dumps(name)}: {value}" for name, value in values)
+    return f"{{{found}}}" if found else ""
+
+
+def _gone(field: tuple[str, str]) -> tuple[str, str]:
+    """Return a field of the answer about what is gone, with the expression of its value."""
+    name, place = field
+    return name, snake(place) if place else "True"
 
 
 def _sentence(summary: str) -> str:

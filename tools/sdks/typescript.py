@@ -92,6 +92,11 @@ def _request(operation: SdkOperation, but: Iterable[str] = ()) -> str:
         words += [f"media: {json.dumps(operation.body.media)}"] if operation.body.media else []
     words += ["keyed: true"] if operation.keyed else []
     words += ["array: true"] if operation.array else []
-    gone = (f"{name}: {camel(place) if place else 'true'}" for name, place in operation.gone.items())
-    words += [f"gone: {{ {', '.join(gone)} }}"] if operation.gone else []
+    words += [f"gone: {_gone(operation)}"] if operation.gone else []
     return f"{{ {', '.join(words)} }}"
+
+
+def _gone(operation: SdkOperation) -> str:
+    """Return the object that an answer about what is gone would have been."""
+    fields = (f"{name}: {camel(place) if place else 'true'}" for name, place in operation.gone.items())
+    return f"{{ {', '.join(fields)} }}"

@@ -213,18 +213,18 @@ def _filled(content: Content, own: Personal, place: str) -> Content:
         raise invalid(place, "The message is too long with its texts.") from None
 
 
-def _check_tags(asked: Posting) -> None:
-    """Decline tags that are too many or too long to be looked for in each message: a sender serves all accounts.
+def _check_answers(asked: Posting, tags: Iterable[str]) -> None:
+    """Decline tags in the address of answers: all messages of a job have the same one."""
+    to = asked.reply_to
+    if to and any(tag in text for tag in tags for text in (to.address, to.name)):
+        raise invalid(to.field, "Substitutions are not put into reply_to. Send one request for each of them.")
 
-    A tag in the address of answers is declined, too: all messages of a job have the same one.
-    """
+
+def _check_tags(asked: Posting) -> None:
+    """Decline tags that are too many or too long to be looked for in each message: a sender serves all accounts."""
     whole = (asked.subject, asked.html, asked.text)
     tags = {tag for m in asked.messages for tag in m.texts}
-    answers = (asked.reply_to.address, asked.reply_to.name) if asked.reply_to else ()
-    if asked.reply_to and any(tag in text for tag in tags for text in answers):
-        raise invalid(
-            asked.reply_to.field, "Substitutions are not put into reply_to. Send one request for each of them."
-        )
+    _check_answers(asked, tags)
     if len(tags) > MAX_TAGS:
         raise invalid(asked.fields["body"], f"A request has at most {MAX_TAGS} different tags.")
     if sum(text.count(tag) for tag in tags for text in whole) > MAX_PLACES:

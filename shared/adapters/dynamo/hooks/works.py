@@ -183,15 +183,19 @@ class DynamoWorks:
         return _work(self._db.call("update_item", **request)["Attributes"])
 
 
+_SLOW: Final[Item] = {"BOOL": True}
+
+
 def _changes(work: HookWork, *, order: bool) -> tuple[dict[str, Item], list[str], Item]:
     """Return what is set, what is removed, and a place for values; `order`: also of the order to replay."""
-    fields: dict[str, Item | None] = {f"#{x}": n(value) if (value := getattr(work, x)) else None for x in _NUMBERS}
-    fields["#namespace"] = s(work.namespace) if work.namespace else None
-    fields["#slow"] = {"BOOL": True} if work.slow else None
+    fields = {f"#{name}": n(value) for name in _NUMBERS if (value := getattr(work, name))}
+    fields |= {"#namespace": s(work.namespace)} if work.namespace else {}
+    fields |= {"#slow": _SLOW} if work.slow else {}
+    every = [*(f"#{name}" for name in _NUMBERS), "#namespace", "#slow"]
     if order:
-        fields["#replay"] = s(_packed(work.replay)) if work.replay is not None else None
-    sets = {name: value for name, value in fields.items() if value is not None}
-    return sets, [name for name, value in fields.items() if value is None], {}
+        fields |= {"#replay": s(_packed(work.replay))} if work.replay is not None else {}
+        every.append("#replay")
+    return fields, [name for name in every if name not in fields], {}
 
 
 def _expression(sets: Mapping[str, Item], removes: Iterable[str], values: Item) -> str:
