@@ -19,7 +19,7 @@ FOLLOWED: Final = frozenset({"rehearse", "first-deploy", "hooks", "relay", "noti
 """Pages that tests/deployed/test_guides.py follows."""
 FOLLOWED_ELSEWHERE: Final = frozenset({"tutorial", "mails", "digests-guide", "campaigns"})
 """Pages that have a test of their own."""
-LOOKED_UP: Final = frozenset({"adding-a-provider", "operations", "deploying", "cli"})
+LOOKED_UP: Final = frozenset({"adding-a-provider", "operations", "deploying", "cli", "console"})
 """No guides. tests/docs/test_docs.py checks that their commands and options exist."""
 PROGRAMS: Final = 'PATH="$PWD/programs:$PWD/.venv/bin:$PATH"\n'
 """Typed first in a checkout that has programs."""
