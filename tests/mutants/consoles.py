@@ -114,8 +114,8 @@ CONSOLES: Final = (
         "the console lifts live suppressions for test keys",
         9,
         "functions/console/lists.py",
-        "    return namespace(account, test=kind == KeyKind.TEST)\n",
-        "    return account\n",
+        "    return namespace(whose, test=keys == KeyKind.TEST)\n",
+        "    return whose\n",
         f"{_TESTS}/test_suppressions.py::test_each_list_and_each_kind_of_keys_is_apart",
     ),
     Mutant(
