@@ -241,6 +241,6 @@ def release_login(ctx: typer.Context, login: Login, stage: Stage = "", aws: Aws 
     who = _login(login)
     with _people(ctx, stage, aws=aws) as desk:
         if not desk.people.release(desk.provider, who, by=desk.desk.by):
-            raise NotFound(f"the login {who} is nobody's yet: the next person who signs in by it gets it")
+            raise NotFound(f"the login {who} has no owner yet: the next person who signs in by it gets it")
     said = f"{who} becomes the next person's who signs in by it, with all that `console` in cdk.json gives that login"
     emit_or_say({"login": who, "released": True}, json=json, text=said)

@@ -12,7 +12,7 @@ from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
 from shared.domain.namespaces import team_space
 from shared.engine.lane.compose import CannotCompose, Composition
-from tests.api.conftest import SENDER, Api, Reply, event
+from tests.api.conftest import SENDER, Api, Reply
 from tests.api.team import team_key
 from tests.fakes.clock import FakeClock
 
@@ -278,17 +278,6 @@ def test_a_field_that_is_not_there_is_named(api: Api) -> None:
         ("personalizations.0.cC", "This field is unknown here. Did you mean `cc`?"),
     }
     assert set(errors(got)) == named
-
-
-@pytest.mark.parametrize("path", [f"/{PATH}", f"{PATH}/"])
-def test_slashes_around_the_path_change_nothing(api: Api, path: str) -> None:
-    assert errors(api.call("POST", path))
-
-
-def test_below_a_stage_it_is_answered_alike(api: Api) -> None:
-    made = event("POST", f"/prod{PATH}", body="{")
-    made["requestContext"]["stage"] = "prod"
-    assert errors(api.handle(made))
 
 
 EVIL = "x\r\nBcc: evil@example.org"

@@ -46,7 +46,7 @@ class DynamoPeople:
         return True
 
     def release(self, provider: str, login: str, *, by: str) -> bool:
-        """Let a login of the settings become the next person's who signs in by it; False if it is nobody's.
+        """Give a login of the settings to the next person who signs in by it; False if it has no owner.
 
         Args:
             provider: its name in the settings.
@@ -288,7 +288,7 @@ class DynamoPeople:
                 self._without_entry(used)
 
     def _without_entry(self, actions: list[Item]) -> None:
-        """Write changes that nobody has to know; nothing if another has made them."""
+        """Write changes without an audit entry; nothing if another process has made them."""
         try:
             self._db.call("transact_write_items", TransactItems=actions)
         except Cancelled as lost:
