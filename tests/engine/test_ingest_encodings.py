@@ -39,14 +39,14 @@ def test_a_list_in_its_named_encoding_is_the_same_with_the_same_row_numbers(enco
 @pytest.mark.parametrize("when", list(When))
 def test_killed_at_any_call_it_makes_the_same(when: When) -> None:
     expected = wanted()
-    data, options = TEXT.encode("windows-1252"), {"encoding": "windows-1252"}
+    data = TEXT.encode("windows-1252")
     intake = small()
-    upload = intake.take(data, **options)
+    upload = intake.take(data, encoding="windows-1252")
     before = len(intake.tap.calls)
     intake.work(upload)
     for nth in range(0, len(intake.tap.calls) - before, 3):
         intake = small()
-        upload = intake.take(data, **options)
+        upload = intake.take(data, encoding="windows-1252")
         cut_short(intake, upload, nth, when)
         assert result(intake, upload) == expected, nth
 
@@ -73,7 +73,7 @@ def test_it_is_made_utf8_once_however_often_reading_is_interrupted(monkeypatch: 
 )
 def test_a_list_in_another_encoding_sends_none_of_its_rows(data: bytes, options: dict[str, Any], detail: str) -> None:
     intake = Intake()
-    upload = intake.take(data, **options)
+    upload = intake.take(data, encoding="windows-1252")
     assert intake.serve() == [IngestResult.FAILED]
     end = intake.now(upload)
     assert (end.state, end.code) == (UploadState.FAILED, "invalid_encoding")

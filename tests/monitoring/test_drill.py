@@ -197,7 +197,7 @@ def _failing_hooks(functions: Functions) -> dict[str, Any]:
     def fails() -> int:
         raise RuntimeError("the store is away")
 
-    services.hooking().calls.wake = fails  # type: ignore[method-assign]
+    services.hooking().calls.wake = fails  # type: ignore[method-assign,assignment]
     with pytest.raises(RuntimeError):
         functions.hooks()
     return {"told": lambda d: d["service"] != "hooks"}
