@@ -50,6 +50,7 @@ from shared.providers.instructing import INSTRUCTING
 from tests.api.hooks import HookRoom, build_hooks
 from tests.api.lists import Lists, as_body, build_lists
 from tests.api.senders import account_parts, proven
+from tests.api.watched import Watched
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.digests.windows import FakeDigestHints
 from tests.fakes.mails.files import FakeMailFiles
@@ -143,27 +144,6 @@ def event(
     if text is not None:
         out["body"] = base64.b64encode(text.encode()).decode() if encoded else text
     return out
-
-
-class Watched:
-    """A low-level DynamoDB client that notes what is written; request buckets and keys' last use are nobody's data."""
-
-    UNNOTED = ({"S": "BUCKET"}, {"S": "KEY"}, {"S": "SEEN"})
-    READS = ("get_item", "batch_get_item", "query", "scan", "create_table")
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self.writes: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        operation = getattr(self._client, name)
-
-        def noted(**kwargs: Any) -> Any:
-            if name not in self.READS and kwargs.get("Key", {}).get("sk") not in self.UNNOTED:
-                self.writes.append(name)
-            return operation(**kwargs)
-
-        return noted
 
 
 @dataclass

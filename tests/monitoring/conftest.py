@@ -213,7 +213,7 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         feedback=FakeQueue(world.clock),
     )
     hooking = SimpleNamespace(
-        calls=SimpleNamespace(wake=lambda: 0, work=lambda *_, **__: HookRun(delivered=2, refused=1))
+        calls=SimpleNamespace(wake=lambda *_, **__: 0, work=lambda *_, **__: HookRun(delivered=2, refused=1))
     )
     lane = SimpleNamespace(
         sender=lambda _timeout: world.senders["acme-one"], credential=world.settings.credential("acme-one")

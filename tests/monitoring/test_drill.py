@@ -194,10 +194,10 @@ def _failing_digests(functions: Functions) -> dict[str, Any]:
 
 
 def _failing_hooks(functions: Functions) -> dict[str, Any]:
-    def fails() -> int:
-        raise RuntimeError("the store is away")
+    def fails(*, stop_at: float) -> int:
+        raise RuntimeError(f"the store is away, until {stop_at}")
 
-    services.hooking().calls.wake = fails  # type: ignore[method-assign,assignment]
+    services.hooking().calls.wake = fails  # type: ignore[method-assign]
     with pytest.raises(RuntimeError):
         functions.hooks()
     return {"told": lambda d: d["service"] != "hooks"}

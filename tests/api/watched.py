@@ -1,0 +1,24 @@
+"""Notes what a call of the API writes."""
+
+from typing import Any
+
+
+class Watched:
+    """A low-level DynamoDB client that notes what is written; request buckets and keys' last use are nobody's data."""
+
+    UNNOTED = ({"S": "BUCKET"}, {"S": "KEY"}, {"S": "SEEN"})
+    READS = ("get_item", "batch_get_item", "query", "scan", "create_table")
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.writes: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        operation = getattr(self._client, name)
+
+        def noted(**kwargs: Any) -> Any:
+            if name not in self.READS and kwargs.get("Key", {}).get("sk") not in self.UNNOTED:
+                self.writes.append(name)
+            return operation(**kwargs)
+
+        return noted
