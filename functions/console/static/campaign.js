@@ -63,6 +63,59 @@ function put(place, file, meter, signal) {
   });
 }
 
+// What a file is, as far as its begin shows: LOOKED bytes of it.
+const LOOKED = 64 * 1024 * 1024;
+const PIECE = 1024 * 1024;
+const NO_TEXT = ["504b0304", "d0cf11e0", "fffe0000", "0000feff"];
+const hex = (bytes) => Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+async function hashOf(file) {
+  if (file.size > LOOKED || !(crypto && crypto.subtle)) return "";
+  return hex(await crypto.subtle.digest("SHA-256", await file.arrayBuffer()));
+}
+
+function lettersOf(text, count) {
+  count.bad += (text.match(/\ufffd/g) || []).length;
+  count.good += (text.match(/[^\x00-\x7f\ufffd]/g) || []).length;
+}
+
+// Return the encoding of a CSV file that is not UTF-8, and what to ask about it.
+async function oddities(file) {
+  const none = { encoding: "", question: "" };
+  if (!file.name.toLowerCase().endsWith(".csv")) return none;
+  const start = hex(await file.slice(0, 4).arrayBuffer());
+  if (NO_TEXT.includes(start)) return none;
+  if (start.startsWith("fffe") || start.startsWith("feff")) return { encoding: "utf-16", question: "This file is UTF-16, not UTF-8. Read it so?" };
+  const decoder = new TextDecoder();
+  const count = { good: 0, bad: 0 };
+  let example = "";
+  for (let at = 0; at < Math.min(file.size, LOOKED); at += PIECE) {
+    const piece = await file.slice(at, at + PIECE).arrayBuffer();
+    const before = count.bad;
+    lettersOf(decoder.decode(piece, { stream: true }), count);
+    if (count.bad > before && !example) [example] = /[^\r\n]{0,12}[^\x00-\x7f][^\r\n]{0,11}/.exec(new TextDecoder("windows-1252").decode(piece)) || [""];
+  }
+  if (file.size <= LOOKED) lettersOf(decoder.decode(), count);
+  if (!count.bad) return none;
+  if (count.good > count.bad) return { encoding: "utf-8", question: `This file is UTF-8 with damaged letters (${count.bad}). Leave out the rows that have them?` };
+  return { encoding: "windows-1252", question: `This file is not UTF-8. It looks like Windows-1252${example && `, for example “${example}”`}. Read it so?` };
+}
+
+class Declined extends Error {}
+
+// Ask beside the place for files; a no ends the upload.
+function agreed(text, signal) {
+  const part = (name) => document.getElementById(name);
+  part("upload-asked").textContent = text;
+  part("upload-question").hidden = false;
+  part("upload-yes").focus();
+  return new Promise((resolve, reject) => {
+    part("upload-yes").onclick = resolve;
+    part("upload-no").onclick = () => reject(new Declined());
+    signal.addEventListener("abort", () => reject(new Failure(CANCELLED)));
+  }).finally(() => { part("upload-question").hidden = true; });
+}
+
 function uploader(zone) {
   const part = (name) => document.getElementById(name);
   const input = part("file");
@@ -89,7 +142,11 @@ function uploader(zone) {
     const csrf = zone.dataset.csrf;
     try {
       const duplicates = part("drop").checked ? "drop" : "keep";
-      const place = await ask(zone.dataset.begin, { csrf, file: file.name, duplicates }, signal);
+      const { encoding, question } = await oddities(file);
+      if (question) await agreed(question, signal);
+      const sha256 = await hashOf(file);
+      const place = await ask(zone.dataset.begin, { csrf, file: file.name, duplicates, encoding, sha256 }, signal);
+      if (place.before) await agreed(place.before, signal);
       const etag = await put(place, file, meter, signal);
       part("upload-stop").hidden = true; // from here on the list is taken
       await ask(`${zone.dataset.begin}/${place.upload}/complete`, { csrf, etag });
@@ -97,6 +154,12 @@ function uploader(zone) {
     } catch (fault) {
       underWay = null;
       part("upload-progress").hidden = true;
+      if (fault instanceof Declined) {
+        part("upload-note").textContent = "Nothing was uploaded. Choose another file.";
+        input.value = "";
+        input.focus();
+        return;
+      }
       part("upload-fault").hidden = false;
       part("upload-reason").textContent = fault instanceof Failure ? fault.message : "Something went wrong.";
       part("upload-again").focus();

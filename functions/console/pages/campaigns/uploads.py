@@ -1,7 +1,9 @@
 """Lists of campaigns: a place in the bucket for a browser's file, word that it is there, and what was found in it."""
 
 import json
+import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -32,6 +34,7 @@ PLACED: Final = "connect-src 'self'"
 DOWNLOADED: Final = 20_000
 """Bad rows in a download: an answer takes 6 MB."""
 CODE: Final = "application/json"
+_SHA256: Final = re.compile("[0-9a-f]{64}")
 
 
 def policy(look: Look) -> dict[str, str]:
@@ -48,10 +51,22 @@ def begin(look: Look) -> Answer:
     kind = KINDS.get(_ending(look.form.get("file", "")))
     if kind is None:
         raise Denial(422, "This is no list", "Choose a file that ends in .csv, .xlsx or .ods.")
-    place = look.services.campaigns().campaigns.uploading.start(campaign, _rules(look, campaign), kind)
+    uploading, rules = look.services.campaigns().campaigns.uploading, _rules(look, campaign)
+    place = uploading.start(campaign, rules, kind)
     if isinstance(place, Refusal):
         raise conflict(place.value)
-    return _script({"upload": place.upload.id, "url": place.url, "headers": dict(place.headers)})
+    before = _before(look, uploading.sent_before(campaign, rules.sha256))
+    return _script({"upload": place.upload.id, "url": place.url, "headers": dict(place.headers), "before": before})
+
+
+def _before(look: Look, upload: Upload | None) -> str:
+    """Return what to ask about a file that was sent before; empty if it was not."""
+    if upload is None:
+        return ""
+    found = look.services.campaigns().campaigns.campaigns.get(upload.campaign)
+    by = f" by the campaign “{found.name}”" if found is not None else ""
+    day = datetime.fromtimestamp(upload.created_at / 1000, UTC).date()
+    return f"This file was sent before{by}: it was uploaded on {day}. Send it again?"
 
 
 def _ending(name: str) -> str:
@@ -80,11 +95,12 @@ def _rules(look: Look, campaign: Campaign) -> ListRules:
     """Return how a list is read: numbers without a country code are of the account's country."""
     account = look.services.accounts.get(campaign.account) if channel_of(campaign.channel).numbers else None
     drop = look.form.get("duplicates", "") == "drop"
-    encoding = look.form.get("encoding", "")
+    encoding, sha256 = look.form.get("encoding", ""), look.form.get("sha256", "")
     return ListRules(
         region=account.region if account else "",
         drop_duplicates=drop,
         encoding=encoding if encoding in ENCODINGS else "",
+        sha256=sha256 if _SHA256.fullmatch(sha256) else "",
     )
 
 
