@@ -32,13 +32,11 @@ from shared.adapters.dynamo.notices.programs import DynamoPrograms
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.adapters.dynamo.notices.waiting import DynamoWaiting
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
-from shared.bootstrap.carrying import message_bounds
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
 from shared.engine.digests.add import DigestAdder
 from shared.engine.digests.desk import WindowDesk
 from shared.engine.digests.policies import PolicyDesk
-from shared.engine.intake.intake import Intake
 from shared.engine.mails.desk import MailDesk, RawRules
 from shared.engine.mails.moves import MailMoves
 from shared.engine.mails.queueing import MailQueuer
@@ -49,7 +47,7 @@ from shared.engine.notices.updates import UpdateReader
 from shared.providers.instructing import INSTRUCTING
 from tests.api.hooks import HookRoom, build_hooks
 from tests.api.lists import Lists, as_body, build_lists
-from tests.api.senders import account_parts, proven
+from tests.api.senders import account_parts, build_intake, proven
 from tests.api.watched import Watched
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.digests.windows import FakeDigestHints
@@ -350,14 +348,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         answers=IdempotentReplies(client, records, clock),
         credentials=credentials,
         records=world.records,
-        intake=Intake(
-            settings=world.settings,
-            senders=senders,
-            unwanted=suppressions,
-            clock=clock,
-            address=ADDRESS,
-            bounds=message_bounds,
-        ),
+        intake=build_intake(world.settings, senders, suppressions, clock, ADDRESS),
         acceptor=world.acceptor,
         control=world.control,
         schedules=world.schedules,

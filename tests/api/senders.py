@@ -1,5 +1,6 @@
 """What the API under test has of senders, recipients and DNS."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +11,13 @@ from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.recipients.guests import Guests
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
+from shared.bootstrap.carrying import message_bounds
+from shared.contracts import Settings
 from shared.domain.identities import MadeIdentity
+from shared.engine.intake.intake import Intake
 from shared.engine.intake.proven import Proofs, ProvenSenders
-from shared.ports import Clock, Senders
+from shared.engine.intake.routes import MessageBounds
+from shared.ports import Clock, Senders, SuppressionList
 from tests.fakes.dns import FakeDns
 from tests.fakes.identities import FakeIdentities, signing_desk
 from tests.fakes.links import FakeLinks
@@ -38,6 +43,18 @@ def proven(granted: Senders, parts: dict[str, Any], clock: Clock) -> Senders:
     return ProvenSenders(
         granted=granted, proofs=Proofs(claims=parts["claims"], dns=parts["dns"], clock=clock), clock=clock
     )
+
+
+def build_intake(
+    settings: Settings,
+    senders: Senders,
+    unwanted: SuppressionList,
+    clock: Clock,
+    address: str,
+    bounds: Callable[[str], MessageBounds] = message_bounds,
+) -> Intake:
+    """Return what decides about requests. `bounds`: how many people each provider takes."""
+    return Intake(settings=settings, senders=senders, unwanted=unwanted, clock=clock, address=address, bounds=bounds)
 
 
 def signs(api: Any) -> FakeIdentities:

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from shared.bootstrap.carrying import message_bounds
-from shared.engine.intake.intake import Intake
 from shared.engine.intake.routes import MessageBounds
 from simulator.vendors import postmark, resend
 from simulator.vendors.aws import ses
 from simulator.vendors.mailgun import messages as mailgun
 from simulator.vendors.sendgrid import mail as sendgrid
 from tests.api.conftest import ADDRESS, Api
+from tests.api.senders import build_intake
 from tests.api.test_doors import errors, mail, post, taken
 
 NARROW = MessageBounds(people=50)
@@ -20,15 +20,10 @@ NARROW = MessageBounds(people=50)
 
 def bounded(api: Api, **bounds: MessageBounds) -> None:
     """Give the API's providers other bounds."""
-    intake = Intake(
-        settings=api.world.settings,
-        senders=api.services.intake._senders,
-        unwanted=api.services.suppressions,
-        clock=api.world.clock,
-        address=ADDRESS,
-        bounds=lambda provider: bounds.get(provider, MessageBounds()),
-    )
-    api.services = replace(api.services, intake=intake)
+    services = api.services
+    parts = (api.world.settings, services.intake._senders, services.suppressions, api.world.clock, ADDRESS)
+    intake = build_intake(*parts, bounds=lambda provider: bounds.get(provider, MessageBounds()))
+    api.services = replace(services, intake=intake)
 
 
 def people(n: int, first: int = 0) -> list[str]:
