@@ -66,6 +66,12 @@ def test_a_rehearsal_of_a_team_key_is_seen_by_team_keys_alone(api: Api, team: st
 
 
 @pytest.mark.promise(13)
+def test_a_team_key_lists_what_it_rehearsed_and_what_it_sent_once_each(api: Api, team: str) -> None:
+    made = [request(api, team, rehearsed=x).headers["x-message-id"] for x in (True, False)]
+    assert sorted(x["batch_id"] for x in api.call("GET", "/batches", key=team).json["items"]) == sorted(made)
+
+
+@pytest.mark.promise(13)
 def test_a_rehearsal_of_a_team_key_leaves_strangers_out_as_the_real_request_does(api: Api, team: str) -> None:
     said = []
     for rehearsed in (True, False):

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from shared.domain.namespaces import is_team
+
 INGEST_SLOT: Final = "ingest"
 """Partition of the index `open` with the uploads that are to be read."""
 
@@ -57,9 +59,9 @@ def jobs_pk(account_id: str, kind: str, *, test: bool) -> str:
     Args:
         account_id: the account's id.
         kind: the jobs' kind.
-        test: whether jobs of test keys are meant; they are apart.
+        test: whether jobs of test keys are meant; they are apart, but for those that team keys rehearse.
     """
-    return mine_pk(account_id, f"test{kind}" if test else kind)
+    return mine_pk(account_id, f"test{kind}" if test and not is_team(account_id) else kind)
 
 
 def mine_pk(account_id: str, kind: str) -> str:

@@ -44,7 +44,8 @@ class Listing:
             limit: at least 1.
         """
         tests = namespace(account, test=True)
-        return self.among((tests,) if tests_only else (account, tests), kinds, after=after, limit=limit)
+        spaces = (tests,) if tests_only else tuple(dict.fromkeys((account, tests)))  # a team space has no other
+        return self.among(spaces, kinds, after=after, limit=limit)
 
     def among(
         self, spaces: Sequence[str], kinds: Sequence[str], *, after: str = "", limit: int
