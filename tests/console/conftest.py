@@ -21,6 +21,7 @@ from shared.adapters.dynamo.credentials.switchboard import Switchboard
 from shared.adapters.dynamo.people.people import DynamoPeople
 from shared.bootstrap.campaigning import CampaignDesk, known_senders
 from shared.contracts.console import ConsoleSettings
+from shared.domain.audit import SYSTEM
 from shared.domain.people import Identity, Role
 from shared.domain.sealing import Keys
 from shared.engine.campaigns.trials import Trials
@@ -115,8 +116,13 @@ class Console:
         return self.get(f"/signed-in?{urlencode({'code': 'good', 'state': self.begin(back)})}")
 
     def member(self, identity: Identity = ANN, role: Role = Role.ADMIN) -> Reply:
-        """Sign in as a member of the account."""
-        self.services.people.invite("github", identity.login, self.account, role)
+        """Sign in as a member of the account, with this role from now on."""
+        people = self.services.people
+        known = {user.id: mine.role for user, mine in people.members(self.account) if user.subject == identity.subject}
+        for user in (user for user, had in known.items() if had is not role):
+            people.change(user, self.account, role, by=SYSTEM)
+        if not known:
+            people.invite("github", identity.login, self.account, role)
         return self.sign_in(identity)
 
 

@@ -157,8 +157,7 @@ def test_a_delivery_is_tried_again_and_a_time_replayed_after_its_number_was_show
 def test_what_a_role_may_not_it_is_not_shown_and_refused(console: Console) -> None:
     console.member()
     name = made(console)
-    console.services.people.invite("github", "ann", console.account, Role.VIEWER)
-    console.sign_in()
+    console.member(role=Role.VIEWER)
     page = console.shown(f"/hooks/{name}") + console.shown("/hooks")
     for word in ("Pause …", "Replay …", "Delete …", "Post a test event", "Create an endpoint", "hook rotate"):
         assert word not in page

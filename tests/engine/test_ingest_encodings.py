@@ -73,7 +73,7 @@ def test_it_is_made_utf8_once_however_often_reading_is_interrupted(monkeypatch: 
 )
 def test_a_list_in_another_encoding_sends_none_of_its_rows(data: bytes, options: dict[str, Any], detail: str) -> None:
     intake = Intake()
-    upload = intake.take(data, encoding="windows-1252")
+    upload = intake.take(data, **options)
     assert intake.serve() == [IngestResult.FAILED]
     end = intake.now(upload)
     assert (end.state, end.code) == (UploadState.FAILED, "invalid_encoding")

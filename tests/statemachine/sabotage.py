@@ -21,7 +21,7 @@ from shared.engine.jobs.plan import Planner
 from shared.engine.lane import send
 from shared.engine.lane.admission import Admission
 from shared.engine.outcome import resolve
-from shared.engine.suppression.suppressed import Suppressed
+from shared.engine.suppression.suppressed import Suppressed, Unwelcome
 from shared.engine.walks.jobs import OpenJobs
 from shared.ports import Changed
 from tests.fakes.holders import Holders
@@ -179,7 +179,7 @@ def proof_of_any_attempt() -> Iterator[None]:
 @contextmanager
 def suppressed_unseen() -> Iterator[None]:
     """Who was suppressed after acceptance is sent to."""
-    with patch.object(Suppressed, "among", lambda *_args: frozenset()):
+    with patch.object(Suppressed, "among", lambda *_args: Unwelcome({})):
         yield
 
 
