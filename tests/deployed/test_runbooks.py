@@ -73,6 +73,7 @@ def shift(
     values = {
         "CREDENTIAL": LANE,
         "RATE": "5",
+        "ACCOUNT": "demo",
         "BATCH": batch,
         "JOB": batch,
         "CAMPAIGN": campaign,
