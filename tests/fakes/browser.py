@@ -17,7 +17,10 @@ ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 """The key of an element's id: https://www.w3.org/TR/webdriver2/#elements"""
 PATIENCE = 20.0
 """Seconds that a page may take to show what is expected of it."""
-MOVING = frozenset({"stale element reference", "element click intercepted", "element not interactable"})
+STALE = "stale element reference"
+GONE = "does not belong to the document"
+"""What chromedriver says, as an unknown error, of an element that is replaced while it reads it."""
+MOVING = frozenset({STALE, "element click intercepted", "element not interactable"})
 """What the browser answers while a page replaces or moves an element: https://www.w3.org/TR/webdriver2/#errors"""
 
 
@@ -26,7 +29,7 @@ class BrowserError(AssertionError):
 
     def __init__(self, value: dict[str, Any]) -> None:
         super().__init__(value)
-        self.kind: str = value["error"]
+        self.kind: str = STALE if GONE in value.get("message", "") else value["error"]
 
 
 class Browser:
