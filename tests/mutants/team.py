@@ -45,11 +45,11 @@ TEAM: Final = (
         "tests/engine/test_identities.py::test_what_somebody_else_made_known_is_not_noted_as_ours",
     ),
     Mutant(
-        "a domain that somebody changed at a provider is removed there",
+        "a domain that somebody changed at a provider counts as removed",
         9,
         "shared/providers/ses/identities.py",
-        "if changes:",
-        "if changes == []:",
+        'raise IdentityChanged(", ".join(changes))',
+        "return",
         "tests/providers/test_ses_identities.py::test_an_identity_that_somebody_changed_is_never_removed[tags]",
     ),
     Mutant(
