@@ -4,7 +4,7 @@ from typing import Any
 
 
 class Watched:
-    """A low-level DynamoDB client that notes what is written; request buckets and keys' last use are nobody's data."""
+    """A low-level DynamoDB client that notes writes, except those of request buckets and of the last use of keys."""
 
     UNNOTED = ({"S": "BUCKET"}, {"S": "KEY"}, {"S": "SEEN"})
     READS = ("get_item", "batch_get_item", "query", "scan", "create_table")
