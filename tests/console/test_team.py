@@ -33,6 +33,17 @@ def test_jobs_of_every_kind_of_keys_are_listed_and_filtered(console: Console, th
     assert jobs_of(console.shown("/jobs?keys=nonsense")) == jobs_of(console.shown("/jobs"))
 
 
+def test_the_overview_and_the_question_about_a_pause_count_their_jobs(console: Console, things: TeamThings) -> None:
+    job = console.api.accepted((GUEST,), key=console.api.keys["team"])
+    console.api.world.plan()
+    console.sign_in(OLGA)
+    page = console.shown()
+    assert job in jobs_of(page)
+    assert "· team</small>" in page
+    assert "Open jobs may send at most" in page
+    assert "<b>2</b> messages of all its open jobs wait" in console.shown("/pause"), "the mail's and the batch's"
+
+
 def test_a_page_of_jobs_keeps_its_kind_of_keys(console: Console, things: TeamThings) -> None:
     for _ in range(51):
         console.api.accepted((GUEST,), key=console.api.keys["team"])

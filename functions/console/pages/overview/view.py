@@ -19,6 +19,7 @@ from shared.contracts import Credential
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.state import CredentialState
+from shared.domain.namespaces import namespaces_of
 from shared.domain.stats import Day
 from shared.domain.times import Millis
 
@@ -82,9 +83,9 @@ def overview(look: Look) -> Overview:
 
 
 def _newest(look: Look) -> tuple[Sequence[Job], list[JobRow], bool, bool]:
-    """Return the newest jobs, the first of them as rows, whether the account is paused, and whether it has more."""
+    """Return the newest jobs of all its keys, the first as rows, whether the account is paused, and has more."""
     pause = pause_of(look)
-    jobs, after = look.services.listing.page(look.account, KINDS, limit=LOOKED_AT)
+    jobs, after = look.services.listing.among(namespaces_of(look.account), KINDS, limit=LOOKED_AT)
     paused = pause.result().paused
     return jobs, rows(look, jobs[:RECENT], paused=paused), paused, bool(after)
 
