@@ -31,6 +31,7 @@ DONE: Final[Mapping[str, tuple[str, str]]] = {
     "suppressions hashed": ("suppressions", "address replaced by its hash; still respected"),
     "unsubscriptions hashed": ("unsubscriptions", "address replaced by its hash; still respected"),
     "stops hashed": ("stops of a channel", "number replaced by its hash; still respected"),
+    "guests removed": ("guests of an account", "removed from its list"),
     "texts removed": ("texts that this person wrote", "deleted"),
     "notices blanked": ("notices", "emptied; those that waited are cancelled"),
     "records of notifiers blanked": ("uploaded records of notices", "emptied"),

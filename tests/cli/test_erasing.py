@@ -3,7 +3,9 @@ import pytest
 
 from cli.operating.erasing import DONE
 from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.erasure.report import Erased
+from shared.adapters.dynamo.recipients.guests import Guests
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from tests.cli.conftest import TABLE, everything_stored
 from tests.cli.fakes import FakeClock, Run
@@ -53,6 +55,16 @@ def test_erasure_reports_findings_and_leftovers_and_records_the_actor(run: Run, 
     assert {x["action"] for x in run("audit", "--json").lines} == {"person.erasing", "person.erased"}
     again = run("erase", PERSON, "--yes")
     assert (again.code, again.err.count("nothing was found")) == (0, 1)
+
+
+def test_an_erased_guest_is_named_in_the_report(run: Run, clock: FakeClock) -> None:
+    client = boto3.client("dynamodb", region_name="us-east-1")
+    account = Accounts(client, TABLE, clock).create_account("Ann & Co")
+    Guests(Dynamo(client), TABLE, clock).add(account, PERSON.lower())
+    done = run("erase", PERSON, "--yes")
+    lines = [" ".join(line.split()) for line in done.out.splitlines()]
+    assert (done.code, lines[3]) == (0, "1 guests of an account removed from its list"), done.err
+    assert PERSON.lower() not in everything_stored().lower()
 
 
 @pytest.mark.parametrize(

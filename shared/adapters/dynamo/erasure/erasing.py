@@ -89,7 +89,7 @@ class Eraser:
         """Replace the address by its hash in suppressions and unsubscriptions, which go on working."""
         owners = {name: account for account in accounts for name in namespaces_of(account)}
         invited = list(guests.erase(self._db, self._table, accounts, self._key, dry=self._dry))
-        self.report.erased.update(["guests removed"] * len(invited))
+        self.report.erased.update([Erased.GUESTS] * len(invited))
         self.report.accounts.update(invited)
         places = {keys.suppression(name, "", reach)["pk"]["S"]: name for name in owners for reach in Reach}
         digest = address_hash(self._key)

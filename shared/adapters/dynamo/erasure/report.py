@@ -15,6 +15,7 @@ class Erased(StrEnum):
     UNSUBSCRIPTIONS = "unsubscriptions hashed"
     STOPS = "stops hashed"
     TEXTS = "texts removed"
+    GUESTS = "guests removed"
     NOTICES = "notices blanked"
     RECORDS = "records of notifiers blanked"
     REFUSED = "refused rows blanked"
