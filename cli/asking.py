@@ -1,15 +1,16 @@
 """One rule for questions: what cannot be taken back is asked about on a terminal, and needs --yes elsewhere.
 
 A question names how much it is about, and where. Without a terminal, or with --json, a command that lacks --yes ends
-before it does anything.
+before it does anything. Ctrl-C is a no: the command says what did not change, and ends as interrupted.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 import typer
 
 from cli.errors import ExitCode, Misused
-from cli.output import Surroundings, tell
+from cli.output import Surroundings, clean, tell
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. Needed where there is no terminal, and by --json.")]
 NOTHING: Final = "nothing was changed"
@@ -31,23 +32,40 @@ def check_can_ask(around: Surroundings, *, yes: bool, json: bool = False) -> Non
 
 
 def agreed(question: str, *, yes: bool) -> bool:
-    """Return the answer to a question; `yes`: it was given beforehand."""
-    return yes or typer.confirm(question, err=True)
+    """Return the answer to a question; `yes`: it was given beforehand.
+
+    Raises:
+        Abort: Ctrl-C, or the end of the input. The line of the question is ended.
+    """
+    try:
+        return yes or typer.confirm(clean(question), err=True)
+    except typer.Abort:
+        typer.echo(err=True)
+        raise
 
 
-def confirm(around: Surroundings, question: str, *, yes: bool, json: bool = False) -> None:
-    """Ask; end the command with exit code 1 if the answer is no.
+def confirm(
+    around: Surroundings, question: str, *, yes: bool, json: bool = False, otherwise: Sequence[str] = (NOTHING,)
+) -> None:
+    """Ask; end the command with exit code 1 if the answer is no, as interrupted at Ctrl-C.
 
     Args:
         around: whether there is a terminal.
         question: with the amount, and the stage or address.
         yes: whether the answer was given beforehand.
         json: whether a program reads the output.
+        otherwise: what is told unless the answer is yes: that nothing was changed, and what goes on.
 
     Raises:
         Misused: there is no terminal, or a program reads the output.
+        Abort: Ctrl-C, or the end of the input.
     """
     check_can_ask(around, yes=yes, json=json)
-    if not agreed(question, yes=yes):
-        tell(NOTHING)
+    agrees = False
+    try:
+        agrees = agreed(question, yes=yes)
+    finally:
+        for line in () if agrees else otherwise:
+            tell(line)
+    if not agrees:
         raise typer.Exit(ExitCode.FAILED)

@@ -4,9 +4,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cli.asking import NOTHING, Yes, check_can_ask, confirm
 from cli.client import connect, path_of
 from cli.digests import policies
-from cli.output import Json, counted, emit, say, tables
+from cli.output import Json, counted, emit, say, surroundings, tables
 from cli.sending import jobs
 from shared.domain.digests.window import WindowState
 
@@ -37,9 +38,18 @@ def show(ctx: typer.Context, window: WindowId, json: Json = False) -> None:
 
 
 @app.command()
-def close(ctx: typer.Context, window: WindowId, json: Json = False) -> None:
-    """Close a window now, so that its digest is sent. One that has closed stays as it is."""
-    _tell(connect(ctx).post(path_of("digests", window, "/close"), again=True), json=json)
+def close(ctx: typer.Context, window: WindowId, yes: Yes = False, json: Json = False) -> None:
+    """Close a window now, so that its digest is sent. One that has closed stays as it is. It asks first."""
+    around = surroundings(ctx)
+    check_can_ask(around, yes=yes, json=json)
+    api = connect(ctx)
+    if not yes:
+        found = api.get(path_of("digests", window))
+        events = counted(int(found.get("events") or 0), "event")
+        asked = f"Send the digest of {events} of {found.get('batch_key')} now, through {api.place}?"
+        rest = f"{NOTHING}; the window is {found.get('state')}"
+        confirm(around, asked, yes=yes, json=json, otherwise=(rest,))
+    _tell(api.post(path_of("digests", window, "/close"), again=True), json=json)
 
 
 @app.command()

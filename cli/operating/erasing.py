@@ -86,14 +86,15 @@ def erase(
     found = deployment(stage, aws=aws)
     with aws_errors(found.where), _going_on() as place:
         eraser = _eraser(found, around.clock, key, address.strip(), dry=dry_run)
-        size = eraser.size()
+        size, items = eraser.size()
         if not json:
-            tell(_estimate(size))
-        asked = f"Erase this person in all accounts of stage {found.stage}, {found.where}, for good?"
-        confirm(around, asked, yes=yes or dry_run, json=json)
+            tell(_estimate(size, items))
+        accounts = [x.id for x in found.accounts(around.clock).list_accounts()]
+        if not (yes or dry_run):
+            looks = _eraser(found, around.clock, key, address.strip(), dry=True)
+            confirm(around, _question(looks, found, accounts, around.clock), yes=yes, json=json)
         note = _notes(found, around.clock, key, dry=dry_run)
         note(Act.ERASING, [EVERYONE])
-        accounts = [x.id for x in found.accounts(around.clock).list_accounts()]
         eraser.lists(accounts)
         eraser.notices(accounts, int(around.clock.now() * 1000))
         with meter("reading", terminal=around.terminal, quiet=json) as shown:
@@ -132,14 +133,31 @@ def _key(address: str) -> str:
     raise Misused("this is neither an e-mail address nor a phone number with its country code (+14155550100)")
 
 
-def _estimate(size: int) -> str:
+def _question(eraser: "Eraser", found: OperatedDeployment, accounts: list[str], clock: Clock) -> str:
+    """Return the question, with how much is found without reading the table: a few reads of each account.
+
+    Args:
+        eraser: looks, and writes nothing.
+        found: the deployment.
+        accounts: all there are.
+        clock: the time.
+    """
+    eraser.lists(accounts)
+    eraser.notices(accounts, int(clock.now() * 1000))
+    counts = [f"{DONE[kind][0]}: {count:,}" for kind, count in sorted(eraser.report.erased.items())]
+    known = ", ".join(counts) or "no entries by address"
+    asked = f"Erase this person ({known}; and what messages and lists have of them)"
+    return f"{asked} in all accounts of stage {found.stage}, {found.where}, for good?"
+
+
+def _estimate(size: int, items: int) -> str:
     from shared.adapters.dynamo.erasure.erasing import RATE_BYTES, UNIT_BYTES  # noqa: PLC0415 - loads botocore
 
     units, minutes = size // UNIT_BYTES + 1, size // RATE_BYTES // 60
     lasts = counted(minutes + 1, "minute") if minutes else "less than a minute"
     return (
-        f"lists of recipients are found by reading the table: {size / 1e6:,.0f} MB, about "
-        f"{counted(units, 'read unit')} and {lasts}"
+        f"messages and lists are found by reading the table: {counted(items, 'item')}, {size / 1e6:,.0f} MB, about "
+        f"{counted(units, 'read unit')} and {lasts}; --dry-run counts them first"
     )
 
 

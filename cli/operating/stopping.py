@@ -31,6 +31,8 @@ job_app = typer.Typer(help="Jobs of all accounts: find and stop them, without an
 COLUMNS: Final = ("job_id", "account_id", "kind", "state", "created_at", "scheduled_at", "total", "key", "from")
 KINDS: Final = ("batch", "campaign", DIGEST)
 PAGE: Final = 100
+COUNTED: Final = 1_000
+"""Open jobs that a question counts: ten reads of a hundred."""
 SETTLED_S: Final = 40.0
 """Seconds after a revocation from which no process takes the key any more (30), and the index shows what it made."""
 
@@ -69,6 +71,25 @@ def working(desk: Desk, clock: Clock) -> Iterator[Work]:
     stopper = Stopper(records=records, clock=clock)
     jobs = OpenWork(records=records, slots=slots, stopper=stopper, pool=ThreadPool())
     yield Work(desk, records, Listing(found.client("dynamodb"), found.table(), clock), jobs, stopper)
+
+
+def left_words(desk: Desk, clock: Clock) -> str:
+    """Return how many messages of a deployment's jobs are not sent, for a question: of at most `COUNTED` jobs.
+
+    A deployment whose functions cannot be asked still has its kill switch: then the number is not known.
+    """
+    messages = jobs = seen = 0
+    try:
+        with working(desk, clock) as work:
+            for page in work.jobs.pages(lambda _job: True):
+                left = [left_of(job.counts) for job in page]
+                messages, jobs, seen = messages + sum(left), jobs + sum(map(bool, left)), seen + len(page)
+                if seen >= COUNTED:
+                    break
+    except NotFound:
+        return "an unknown number of messages"
+    more = "at least " if seen >= COUNTED else ""
+    return f"{more}{counted(messages, 'message')} of {counted(jobs, 'job')}"
 
 
 @job_app.command("list")

@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cli.asking import Yes, check_can_ask, confirm
+from cli.asking import NOTHING, Yes, check_can_ask, confirm
 from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Misused, NotFound
-from cli.operating.accounts import reason_of, resolve
+from cli.operating.accounts import Desk, reason_of, resolve
+from cli.operating.stopping import left_words
 from cli.output import Json, emit, emit_all, moment, say, surroundings, table, tell
 from shared.domain.audit import operator
 from shared.domain.lanes.switches import EVERYTHING, Switch
+from shared.ports import Clock
 
 if TYPE_CHECKING:
     from shared.adapters.dynamo.credentials.switchboard import Setting, Switchboard
 
 rate_app = typer.Typer(help="Rates of credentials, up to what cdk.json declares.", no_args_is_help=True)
 
+STILL_SENDING: Final = f"{NOTHING}; what is not paused is still being sent"
 COLUMNS: Final = ("credential_id", "channel", "declared", "rate", "paused_since", "reason")
 
 OneCredential = Annotated[str, typer.Option("--credential", metavar="ID", help="One credential, as in cdk.json.")]
@@ -44,6 +47,10 @@ class Board:
     def by(self) -> str:
         """The operator, as the audit log names them; asks AWS."""
         return operator(self.found.who())
+
+    def waiting(self, clock: Clock) -> str:
+        """Return how many messages wait, for a question."""
+        return left_words(Desk(self.found.accounts(clock), self.where, self.found), clock)
 
     def declared(self, credential: str) -> float:
         """Return a credential's declared rate; NotFound if there is no such credential."""
@@ -141,7 +148,9 @@ def pause(
     around = surroundings(ctx)
     check_can_ask(around, yes=yes or not everything, json=json)
     with _turning(ctx, stage, credential, account, everything=everything, aws=aws) as (board, switch):
-        confirm(around, f"Pause all sending of {board.where}?", yes=yes or not everything, json=json)
+        if everything and not yes:
+            asked = f"Pause all sending of {board.where}, with {board.waiting(around.clock)} not sent yet?"
+            confirm(around, asked, yes=yes, json=json, otherwise=(STILL_SENDING,))
         changed = board.switches.pause(switch, by=board.by, reason=why)
         stands = board.switches.read(switch)[switch]
     if json:
@@ -175,7 +184,9 @@ def resume(
     around = surroundings(ctx)
     check_can_ask(around, yes=yes or not everything, json=json)
     with _turning(ctx, stage, credential, account, everything=everything, aws=aws) as (board, switch):
-        confirm(around, f"Resume all sending of {board.where}?", yes=yes or not everything, json=json)
+        if everything and not yes:
+            asked = f"Resume all sending of {board.where}, with {board.waiting(around.clock)} not sent yet?"
+            confirm(around, asked, yes=yes, json=json)
         changed = board.switches.resume(switch, by=board.by, reason=why)
         above = board.switches.read(EVERYTHING)[EVERYTHING]
     if json:

@@ -1,20 +1,21 @@
 """What batches and campaigns can both be told: a job's log, its export, stop, resume and retry."""
 
 import json as codec
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
-from cli.asking import Yes, confirm
+from cli.asking import NOTHING, Yes, check_can_ask, confirm
 from cli.client import connect, path_of
 from cli.errors import Failed, Misused
 from cli.output import Json, counted, emit, emit_or_say, say, surroundings, tables, tell
 from cli.progress.polling import asked
 from cli.sending import exports
 from cli.sending.running import how_to_send
-from cli.sending.words import left_of, state_words
+from cli.sending.words import UNSENT, left_of, state_words
 from shared.domain.jobs.states import JobState, MessageState, Status
 from shared.ports import Clock
 
@@ -23,6 +24,13 @@ PATIENCE: Final = 300.0
 """Seconds that a command waits for a stop: a lease ends within two minutes, and the sweeper looks every minute."""
 STOPPING: Final = "stopping"
 """The problem of a resume or retry that comes while its job is being stopped."""
+INCLUDED: Final[Mapping[str, Sequence[MessageState]]] = {
+    "unsent": UNSENT,
+    "failed": (MessageState.FAILED,),
+    "unknown": (MessageState.UNKNOWN,),
+}
+"""What a retry can send again: the word of `--include`, and the states of messages."""
+DEFAULT: Final = ("unsent", "failed")
 LOG: Final = ("id", "state", "attempts", "recipient", "providers", "error")
 
 Name = Annotated[str, typer.Argument(metavar="ID", help="Its id.")]
@@ -37,6 +45,62 @@ Include = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class _Jobs:
+    """A kind of job in the API.
+
+    Attributes:
+        kind: `batch` or `campaign`.
+        root: its collection.
+        stats: what follows the path of one to its counts.
+    """
+
+    kind: str
+    root: str
+    stats: str
+
+    def ask(
+        self, ctx: typer.Context, name: str, wording: str, states: Sequence[MessageState], *, yes: bool, json: bool
+    ) -> None:
+        """Ask before messages are sent; the question names how many, and the API.
+
+        Args:
+            ctx: the command's context.
+            name: the job's id.
+            wording: of the question, with `{amount}` and `{what}`.
+            states: of the messages that it is about.
+            yes: whether the answer was given beforehand.
+            json: whether a program reads the output.
+        """
+        around = surroundings(ctx)
+        check_can_ask(around, yes=yes, json=json)
+        if yes:
+            return
+        api = connect(ctx)
+        found = api.get(path_of(self.root, name, self.stats))
+        counts, what = found.get("counts") or {}, f"{self.kind} {name}"
+        amount = counted(sum(int(counts.get(state) or 0) for state in states), "message")
+        asked = f"{wording.format(amount=amount, what=what)} through {api.place}?"
+        rest = f"{NOTHING}; {what} is {state_words(found.get('state'), left_of(counts))}"
+        confirm(around, asked, yes=yes, json=json, otherwise=(rest,))
+
+    def again(self, ctx: typer.Context, name: str, rest: str, body: bytes = b"{}", *, json: bool) -> None:
+        """Resume or retry, once what is being stopped has stopped.
+
+        Not repeated when the answer is lost: the first request may have been heard, and the second would be refused.
+
+        Args:
+            ctx: the command's context.
+            name: the job's id.
+            rest: `/resume` or `/retry`.
+            body: of the request.
+            json: whether a program reads the output.
+        """
+        api, path = connect(ctx), path_of(self.root, name, rest)
+        answer = _once_stopped(lambda: api.post(path, body, again=False), surroundings(ctx).clock)
+        emit_or_say(answer, json=json, text=_queued_again(self.kind, name, answer))
+
+
 def add_to(app: typer.Typer, kind: str, root: str, *, log: str, stats: str = "") -> None:
     """Add these commands to those of a kind of job.
 
@@ -47,15 +111,7 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str, stats: str = "")
         log: what follows the path of one to its messages.
         stats: what follows the path of one to its counts.
     """
-
-    def again(ctx: typer.Context, name: str, rest: str, body: bytes = b"{}", *, json: bool) -> None:
-        """Resume or retry, once what is being stopped has stopped.
-
-        Not repeated when the answer is lost: the first request may have been heard, and the second would be refused.
-        """
-        api = connect(ctx)
-        answer = _once_stopped(lambda: api.post(path_of(root, name, rest), body, again=False), surroundings(ctx).clock)
-        emit_or_say(answer, json=json, text=_queued_again(kind, name, answer))
+    jobs = _Jobs(kind, root, stats)
 
     @app.command()
     def logs(
@@ -102,21 +158,23 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str, stats: str = "")
         rest = f"; to send the rest:  posthaste {kind} resume {name}" if left else ""
         say(f"{kind} {name} is {words}{rest}")
 
-    @app.command(help=f"Send what a stopped {kind} has not sent.")
-    def resume(ctx: typer.Context, name: Name, json: Json = False) -> None:
-        again(ctx, name, "/resume", json=json)
+    @app.command(help=f"Send what a stopped {kind} has not sent. It asks first.")
+    def resume(ctx: typer.Context, name: Name, yes: Yes = False, json: Json = False) -> None:
+        jobs.ask(ctx, name, "Send {amount} that are left of {what}", UNSENT, yes=yes, json=json)
+        jobs.again(ctx, name, "/resume", json=json)
 
     @app.command()
     def retry(ctx: typer.Context, name: Name, include: Include = None, yes: Yes = False, json: Json = False) -> None:
-        """Send again messages that were not sent or failed temporarily. Permanent bounces are never sent again.
+        """Send again messages that were not sent or failed temporarily. It asks first.
 
-        Use --include unknown to also send messages with an unknown outcome: some people can get them twice. It asks
-        first.
+        Permanent bounces are never sent again. Use --include unknown to also send messages with an unknown outcome:
+        some people can get them twice.
         """
-        known = yes or "unknown" not in (include or ())
-        asked = f"Also send again what may have been sent already? Some people can get {kind} {name} twice."
-        confirm(surroundings(ctx), asked, yes=known, json=json)
-        again(ctx, name, "/retry", _to_include(include), json=json)
+        body = _to_include(include)
+        wanted = [state for word in dict.fromkeys(include or DEFAULT) for state in INCLUDED[word]]
+        twice = "Some people can get {what} twice. " if MessageState.UNKNOWN in wanted else ""
+        jobs.ask(ctx, name, twice + "Send up to {amount} of {what} again", wanted, yes=yes, json=json)
+        jobs.again(ctx, name, "/retry", body, json=json)
 
 
 def _queued_again(kind: str, name: str, answer: Mapping[str, Any]) -> str:
@@ -184,6 +242,6 @@ def _fault(line: Mapping[str, Any]) -> str:
 def _to_include(include: list[str] | None) -> bytes:
     """Return the body of a retry; Misused if a word is unknown."""
     wanted = include or []
-    if set(wanted) - {"unsent", "failed", "unknown"}:
+    if set(wanted) - set(INCLUDED):
         raise Misused("--include takes unsent, failed or unknown")
     return codec.dumps({"include": wanted} if wanted else {}).encode()

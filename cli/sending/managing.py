@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.asking import Yes, agreed, check_can_ask
+from cli.asking import Yes, check_can_ask, confirm
 from cli.client import ApiClient, connect, path_of
 from cli.errors import ExitCode, Failed
 from cli.lists.listing import recipients_of
@@ -199,10 +199,8 @@ def send(
         raise Failed(f"the campaign has no list to send\n{advice}\ncode: no_list", problem="no_list")
     place = _path(campaign, path_of("uploads", str(found["upload_id"])))
     amount = recipients_of(api.get(place, {"limit": "1"}))
-    if not agreed(question(amount, found, api.place, at), yes=yes):
-        tell("nothing was sent")
-        tell(how_to_send(campaign))
-        raise typer.Exit(ExitCode.FAILED)
+    asked = question(amount, found, api.place, at)
+    confirm(around, asked, yes=yes, json=json, otherwise=("nothing was sent", how_to_send(campaign)))
     runner = Runner(api, around, json=json)
     job = runner.send(campaign, rate, at)
     code = runner.follow(campaign, job) if watch and not at else ExitCode.OK

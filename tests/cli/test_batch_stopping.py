@@ -1,3 +1,5 @@
+import pytest
+
 from tests.cli.fakes import Answer, FakeApi, FakeClock, Run, problem
 
 
@@ -7,10 +9,10 @@ def test_stop_resume_and_retry_are_posted(run: Run, api: FakeApi) -> None:
     api.answers(Answer({"job_id": "b1", "state": "LOGGED"}))
     assert "b1 is done" in run("batch", "stop", "b1").out
     api.answers(Answer({"job_id": "b1", "state": "READY", "messages": 1200}))
-    assert "1,200 messages" in run("batch", "resume", "b1").out
+    assert "1,200 messages" in run("batch", "resume", "b1", "--yes").out
     assert run("batch", "retry", "b1", "--include", "unknown", "--include", "failed", "--yes", "--json").code == 0
     api.answers(Answer({"job_id": "b1", "state": "LOGGED", "messages": 0}))
-    assert "nothing to send" in run("batch", "retry", "b1").out
+    assert "nothing to send" in run("batch", "retry", "b1", "--yes").out
     assert [(a.method, a.path, a.json) for a in api.asked] == [
         ("POST", "/batches/b1/stop", {}),
         ("POST", "/batches/b1/stop", {}),
@@ -25,7 +27,7 @@ def test_stop_is_repeated_when_the_answer_is_lost_but_retry_is_not(run: Run, api
     api.answers(Answer(drop=True), Answer({"state": "LOGGED"}))
     assert run("batch", "stop", "b1").code == 0
     api.answers(Answer(drop=True), Answer({"messages": 1}))
-    done = run("batch", "retry", "b1")
+    done = run("batch", "retry", "b1", "--yes")
     assert done.code == 5
     assert "may or may not have taken effect" in done.err
     assert len(api.asked) == 3
@@ -51,14 +53,50 @@ def test_stop_waits_until_the_batch_has_stopped(run: Run, api: FakeApi, clock: F
 def test_resume_waits_until_the_batch_has_stopped(run: Run, api: FakeApi, clock: FakeClock) -> None:
     stopping = problem(409, "stopping", "The job is stopping", headers={"Retry-After": "4"})
     api.answers(stopping, stopping, Answer({"state": "READY", "messages": 7}))
-    done = run("batch", "resume", "b1")
+    done = run("batch", "resume", "b1", "--yes")
     assert (done.code, len(api.asked)) == (0, 3)
     assert done.err == "the job is being stopped. Waiting until it has stopped\n"
     api.answers(stopping)
     begun = clock.now()
-    done = run("batch", "resume", "b1")
+    done = run("batch", "resume", "b1", "--yes")
     assert done.code == 1
     assert "try again in 4 s" in done.err
     assert 300 < clock.now() - begun < 310
     api.answers(problem(409, "expired", "Too late"))
-    assert run("batch", "resume", "b1").code == 1
+    assert run("batch", "resume", "b1", "--yes").code == 1
+
+
+def test_a_resume_asks_with_the_number_of_messages_that_are_left(run: Run, api: FakeApi) -> None:
+    api.answers(Answer({"state": "LOGGED", "counts": {"queued": 1200, "sending": 1, "sent": 8, "failed": 4}}))
+    no = run("batch", "resume", "b1", terminal=True, input="n\n")
+    asked = "Send 1,201 messages that are left of batch b1 through the local cloud? [y/N]:"
+    assert (no.code, no.err) == (1, f"{asked}nothing was changed; batch b1 is stopped (1,201 left)\n")
+    assert [(a.method, a.path) for a in api.asked] == [("GET", "/batches/b1")]
+    api.answers(Answer({"state": "LOGGED", "counts": {"queued": 1}}), Answer({"state": "READY", "messages": 1}))
+    assert run("batch", "resume", "b1", terminal=True, input="y\n").code == 0
+
+
+@pytest.mark.parametrize(
+    ("include", "asked"),
+    [
+        ((), "Send up to 1,204 messages of batch b1 again"),
+        (("failed",), "Send up to 4 messages of batch b1 again"),
+        (("unknown", "unknown"), "Some people can get batch b1 twice. Send up to 2 messages of batch b1 again"),
+    ],
+)
+def test_a_retry_asks_with_the_most_that_it_can_send(
+    run: Run, api: FakeApi, include: tuple[str, ...], asked: str
+) -> None:
+    counts = {"queued": 1200, "sent": 8, "failed": 4, "unknown": 2}
+    api.answers(Answer({"state": "SENDING", "counts": counts}))
+    words = [word for name in include for word in ("--include", name)]
+    no = run("batch", "retry", "b1", *words, terminal=True, input="n\n")
+    rest = "nothing was changed; batch b1 is sending\n"
+    assert (no.code, no.err) == (1, f"{asked} through the local cloud? [y/N]:{rest}")
+    assert [(a.method, a.path) for a in api.asked] == [("GET", "/batches/b1")]
+
+
+def test_ctrl_c_at_a_question_says_what_goes_on(run: Run, api: FakeApi) -> None:
+    api.answers(Answer({"state": "SENDING", "counts": {"queued": 1200}}))
+    done = run("batch", "retry", "b1", terminal=True, input="")
+    assert (done.code, done.err.splitlines()[1:]) == (130, ["nothing was changed; batch b1 is sending"])

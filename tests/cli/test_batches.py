@@ -293,9 +293,11 @@ def test_a_batch_is_sent_only_after_yes(run: Run, api: FakeApi, file: str) -> No
 def test_messages_of_unknown_outcome_are_sent_again_only_after_yes(run: Run, api: FakeApi) -> None:
     done = run("batch", "retry", "b1", "--include", "unknown")
     assert (done.code, "add --yes" in done.err) == (2, True)
+    assert api.asked == []
+    api.answers(Answer({"state": "LOGGED", "counts": {"unknown": 1}}))
     no = run("batch", "retry", "b1", "--include", "unknown", terminal=True, input="n\n")
     assert (no.code, "Some people can get batch b1 twice" in no.err) == (1, True)
-    assert api.asked == []
+    assert [x.method for x in api.asked] == ["GET"]
 
 
 def test_sending_and_watching_in_one(run: Run, api: FakeApi, file: str) -> None:

@@ -338,11 +338,11 @@ def test_stop_resume_and_retry_are_the_campaigns(run: Run, api: FakeApi) -> None
         f"campaign {CAMPAIGN} is stopped (1,200 left); to send the rest:  posthaste campaign resume {CAMPAIGN}\n"
     )
     api.answers(Answer(again))
-    assert "1,200 messages" in run("campaign", "resume", CAMPAIGN).out
-    assert run("campaign", "retry", CAMPAIGN, "--include", "failed", "--json").json == again
+    assert "1,200 messages" in run("campaign", "resume", CAMPAIGN, "--yes").out
+    assert run("campaign", "retry", CAMPAIGN, "--include", "failed", "--yes", "--json").json == again
     assert run("campaign", "retry", CAMPAIGN, "--include", "all").code == 2
     api.answers(problem(409, "job_in_progress", "Busy"))
-    assert run("campaign", "resume", CAMPAIGN).code == 1
+    assert run("campaign", "resume", CAMPAIGN, "--yes").code == 1
     assert [(a.path, a.json if a.method == "POST" else None) for a in api.asked] == [
         (f"/campaigns/{CAMPAIGN}/stop", {}),
         (f"/campaigns/{CAMPAIGN}/stats", None),
@@ -350,6 +350,13 @@ def test_stop_resume_and_retry_are_the_campaigns(run: Run, api: FakeApi) -> None
         (f"/campaigns/{CAMPAIGN}/retry", {"include": ["failed"]}),
         (f"/campaigns/{CAMPAIGN}/resume", {}),
     ]
+
+
+def test_a_resume_asks_with_the_number_of_messages_of_the_campaign(run: Run, api: FakeApi) -> None:
+    api.answers(stats("LOGGED", queued=1200))
+    no = run("campaign", "resume", CAMPAIGN, terminal=True, input="n\n")
+    assert (no.code, f"Send 1,200 messages that are left of campaign {CAMPAIGN} through" in no.err) == (1, True)
+    assert [(a.method, a.path) for a in api.asked] == [("GET", f"/campaigns/{CAMPAIGN}/stats")]
 
 
 def test_a_preview_is_what_a_recipient_would_get(run: Run, api: FakeApi) -> None:

@@ -124,13 +124,23 @@ def test_windows_are_listed_shown_closed_and_cancelled(run: Run, api: FakeApi) -
     assert "2 events, 1 left out as repeats, 1 group" in shown
     assert f"job {job}" in shown
     assert "not made at the last try: x" in shown
-    assert "is closed" in run("digest", "close", WINDOW).out
+    assert "is closed" in run("digest", "close", WINDOW, "--yes").out
     assert run("digest", "cancel", WINDOW, "--json").json["state"] == "cancelled"
     assert [(a.method, a.path) for a in api.asked[1:]] == [
         ("GET", f"/digests/{WINDOW}"),
         ("POST", f"/digests/{WINDOW}/close"),
         ("DELETE", f"/digests/{WINDOW}"),
     ]
+
+
+def test_a_close_asks_with_the_number_of_events(run: Run, api: FakeApi) -> None:
+    api.answers(Answer(window()))
+    no = run("digest", "close", WINDOW, terminal=True, input="n\n")
+    asked = "Send the digest of 2 events of acme/production now, through the local cloud? [y/N]:"
+    assert (no.code, no.err) == (1, f"{asked}nothing was changed; the window is open\n")
+    assert [x.method for x in api.asked] == ["GET"]
+    api.answers(Answer(window()), Answer(window(state="closed")))
+    assert "is closed" in run("digest", "close", WINDOW, terminal=True, input="y\n").out
 
 
 def test_a_policy_is_set_from_options_or_a_file(run: Run, api: FakeApi, folder: Path) -> None:

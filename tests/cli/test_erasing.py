@@ -33,8 +33,9 @@ def test_erasure_reports_findings_and_leftovers_and_records_the_actor(run: Run, 
     assert run("erase", PERSON).code == 2
     asked = run("erase", PERSON, input="n\n", terminal=True)
     assert asked.code == 1
+    assert "Erase this person (suppressions: 1; and what messages and lists have of them) in all" in asked.err
     assert "of stage dev, AWS" in asked.err
-    assert "0 MB, about 1 read unit and less than a minute\n" in asked.err
+    assert " items, 0 MB, about 1 read unit and less than a minute; --dry-run counts them first\n" in asked.err
     assert PERSON.lower() in everything_stored()
     looked = run("erase", PERSON, "--dry-run", "--json").json
     assert (looked["dry_run"], looked["erased"]) == (True, {"suppressions hashed": 1})

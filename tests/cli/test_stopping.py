@@ -7,6 +7,7 @@ from typing import Any
 import boto3
 import pytest
 
+from cli.operating import stopping
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.contracts import (
@@ -99,6 +100,30 @@ def test_open_jobs_are_listed_by_account_key_sender_and_state(deployed: Deployed
     assert (shown.code, len(shown.out.splitlines())) == (0, 2)
     assert "more than 1" in shown.err
     assert run("job", "list", "--status", "LOGGED").code == 2
+
+
+def test_everything_is_paused_and_resumed_after_a_question_with_what_is_left(deployed: Deployed, run: Run) -> None:
+    jobs = [deployed.store(), deployed.store(state=JobState.SENDING)]
+    deployed.store(state=JobState.SENT, counts={**jobs[0].counts, "queued": 0, "sent": jobs[0].total})
+    left = sum(job.counts["queued"] for job in jobs)
+    no = run("pause", "--all", terminal=True, input="n\n")
+    asked = f"Pause all sending of stage test, AWS us-east-1, with {left} messages of 2 jobs not sent yet? [y/N]:"
+    still = "nothing was changed; what is not paused is still being sent"
+    assert (no.code, no.err) == (1, f"{asked}{still}\n")
+    ended = run("pause", "--all", terminal=True, input="")
+    assert (ended.code, ended.err.splitlines()) == (130, [asked, still])
+    assert run("audit").out == ""
+    assert run("pause", "--all", terminal=True, input="y\n").code == 0
+    resumed = run("resume", "--all", terminal=True, input="y\n")
+    assert (resumed.code, f"with {left} messages of 2 jobs not sent" in resumed.err) == (0, True)
+
+
+def test_a_question_counts_some_of_the_jobs_alone(
+    deployed: Deployed, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = deployed.store().counts["queued"]
+    monkeypatch.setattr(stopping, "COUNTED", 1)
+    assert f"with at least {left} messages of 1 job not" in run("pause", "--all", terminal=True, input="n\n").err
 
 
 def test_people_read_states_in_words(deployed: Deployed, run: Run) -> None:

@@ -114,6 +114,7 @@ def test_everything_is_paused_even_where_no_function_can_be_asked(run: Run, monk
 
     monkeypatch.setattr(OperatedDeployment, "settings", refuse)
     assert run("pause", "--all", "--yes").code == 0
+    assert "an unknown number of messages" in run("resume", "--all", terminal=True, input="n\n").err
     assert run("pause", "--credential", "mail").code == 3
     assert [kind for kind, _, _ in told()] == ["deployment.paused"]
 

@@ -90,10 +90,9 @@ def test_an_id_that_there_is_not(run: Run, api: FakeApi, command: tuple[str, ...
     api.answers(problem(404, "not_found", f"No such thing {ID} in this account. Check the ID."))
     words = {
         ("message",): (f"{ID}/0.0",),
-        ("campaign", "send"): (ID, "--yes"),
         ("campaign", "update"): (ID, "--name", "x"),
     }.get(command, (ID,))
-    words = (*words, "--yes") if command[-1] == "override-bounce-guard" else words
+    words = (*words, "--yes") if any(x.name == "yes" for x in parameters_of(command)) else words
     done = run(*command, *words)
     assert (done.code, done.out) == (3, "")
     assert done.err == f"error: No such thing {ID} in this account. Check the ID.\n  code: not_found\n"
@@ -107,8 +106,8 @@ def test_an_id_that_there_is_not(run: Run, api: FakeApi, command: tuple[str, ...
         ("campaign", "send", ID),
         ("mail", "send", "mail.html", "--from", "a@example.com", "--to", "b@example.org"),
         ("campaign", "override-bounce-guard", ID),
-        ("batch", "retry", ID, "--include", "unknown"),
-        ("campaign", "retry", ID, "--include", "unknown"),
+        *((kind, verb, ID) for kind in ("batch", "campaign") for verb in ("resume", "retry")),
+        ("digest", "close", ID),
         ("erase", "ann@example.org"),
         ("redrive", "log"),
         ("sender", "forget", "example.com"),

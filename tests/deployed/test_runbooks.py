@@ -25,7 +25,7 @@ RUNBOOKS: Final = sorted(file.stem for file in (guides.DOCS / "runbooks").glob("
 LANE: Final = "rate-10"
 SHELL: Final = "export STAGE=dev"
 """How the block of operations.md begins that defines the helpers of the runbooks."""
-QUESTIONS: Final = re.compile(r"^posthaste (?:redrive|batch retry|campaign retry)\b(?!.*--dry-run)")
+QUESTIONS: Final = re.compile(r"^posthaste (?:redrive|(?:batch|campaign) (?:resume|retry))\b(?!.*--dry-run)")
 """What asks on a terminal. The test has none."""
 CHANGED: Final = re.compile(r"\bposthaste (?:pause|stop|rate set)\b")
 """What other pages would notice of a page that was typed."""

@@ -79,9 +79,10 @@ class Eraser:
         self._lists: set[str] = set()
         self.report = ErasureReport()
 
-    def size(self) -> int:
-        """Return the bytes of the table, as DynamoDB last counted them (every six hours)."""
-        return int(self._db.call("describe_table", TableName=self._table)["Table"]["TableSizeBytes"])
+    def size(self) -> tuple[int, int]:
+        """Return the bytes and the items of the table, as DynamoDB last counted them (every six hours)."""
+        found = self._db.call("describe_table", TableName=self._table)["Table"]
+        return int(found["TableSizeBytes"]), int(found["ItemCount"])
 
     # What is kept by address
 
@@ -383,8 +384,7 @@ class Eraser:
             self._db.call("delete_item", TableName=self._table, Key=keys.export(name))
 
     def _remove(self, prefix: str, kind: Erased | None, wanted: Callable[[str], bool]) -> None:
-        act = versions.names if self._dry else versions.erase
-        found = act(self._s3(), self._bucket, prefix, wanted)
+        found = (versions.names if self._dry else versions.erase)(self._s3(), self._bucket, prefix, wanted)
         if found and kind is not None:
             self.report.erased[kind] += len(found)
 
