@@ -32,6 +32,12 @@ Object.defineProperty(document, "hidden", {get: () => away});
 addEventListener("htmx:beforeRequest", () => { asked += 1; });
 """
 """Has the test be the clock and the window's manager of a page, and counts what the page asks for by itself."""
+TICK = "ticks[0]();"
+"""Has such a page's clock strike."""
+OLD = "window.old = document.querySelector('#live');"
+"""Remembers the figures that are shown."""
+WIDE = "document.styleSheets[0].insertRule('#live table { min-width: 200rem; }');"
+"""Makes their table one that scrolls."""
 SPOKEN = """
 window.region = document.getElementById("said");
 window.spoken = [];
@@ -74,19 +80,33 @@ def test_a_renewal_leaves_focus_pointer_and_times_as_they_are(console: Console, 
     job = console.api.accepted(tuple(f"p{i}@example.org" for i in range(60)), subject="Waits")
     with browsing(scripts=True) as browser:
 
-        def renew_twice() -> None:
-            wanted = browser.script(RENEWALS) + 2
+        def renew() -> None:
+            wanted = browser.script(RENEWALS) + 1
+            browser.script(TICK)
             browser.until(lambda: browser.script(RENEWALS) >= wanted, "the figures do not renew themselves")
 
+        def replaced() -> bool:
+            return bool(browser.script("return !old.isConnected"))
+
         enter(console, browser, address)
-        browser.devtools("Page.addScriptToEvaluateOnNewDocument", source=FLASHES)
+        for script in (FLASHES, BY_HAND):
+            browser.devtools("Page.addScriptToEvaluateOnNewDocument", source=script)
         browser.do("POST", "/url", {"url": f"{address}/{console.account}/jobs/{job}"})
-        browser.script("document.querySelector('#live a.danger').focus()")
-        renew_twice()
-        assert browser.script("return document.activeElement.textContent") == "Stop …", "WCAG 2.2, 2.4.3"
+        for css in ("#live a.danger", "#live dd a[href$='state=queued']", "#live .scroll"):
+            browser.script(f"{OLD} document.querySelector({css!r}).focus()")
+            renew()
+            browser.until(replaced, "the figures are not replaced")
+            assert browser.script(f"return document.activeElement === document.querySelector({css!r})"), css
+        browser.script(f"{OLD} {WIDE} document.activeElement.scrollLeft = 40;")
+        renew()
+        browser.until(replaced, "the figures are not replaced")
+        assert browser.script("return document.activeElement.scrollLeft") == 40
         assert browser.script("return flashes") == 0, "no frame shows a time of another zone"
         browser.hold("#live a.danger")
-        renew_twice()
+        browser.script(OLD)
+        renew()
+        renew()
+        assert not replaced(), "nothing is taken from under a pointer"
         browser.release()
         browser.shows("Stop this job?")
 
@@ -99,7 +119,7 @@ def test_a_page_that_is_not_looked_at_asks_for_nothing(console: Console, address
         browser.devtools("Page.addScriptToEvaluateOnNewDocument", source=BY_HAND)
         browser.do("POST", "/url", {"url": f"{address}/{console.account}/jobs/{job}"})
         browser.until(lambda: browser.script("return ticks.length") == 1, "the page has no clock")
-        browser.script("ticks[0]()")
+        browser.script(TICK)
         browser.until(lambda: browser.script(RENEWALS) == 1, "the figures do not renew themselves")
         browser.script("away = true; document.dispatchEvent(new Event('visibilitychange')); ticks[0](); ticks[0]();")
         assert browser.script("return asked") == 1

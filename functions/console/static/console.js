@@ -119,17 +119,29 @@ document.addEventListener("visibilitychange", tick);
 
 // A renewal takes no link from under a finger or a pointer, and leaves the keyboard's focus where it is.
 let pressed = false;
-let focused = null;
+let focused = "";
+let scrolled = 0;
 for (const name of ["pointerdown", "pointermove", "pointerup", "pointercancel"])
   document.addEventListener(name, (event) => { pressed = event.buttons > 0; });
+
+// What an element is found by in the part that replaces it; empty: by nothing.
+function mark(element) {
+  const name = ["id", "href", "aria-label", "name"].find((x) => element.getAttribute(x));
+  return name ? `${element.localName}[${name}="${CSS.escape(element.getAttribute(name))}"]` : "";
+}
+
 document.addEventListener("htmx:beforeSwap", (event) => {
   if (pressed || event.detail.xhr.status >= 400) event.detail.shouldSwap = false;
-  focused = event.detail.target.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+  const held = document.activeElement;
+  focused = event.detail.target.contains(held) ? mark(held) : "";
+  scrolled = held.scrollLeft;
 });
 document.addEventListener("htmx:afterSwap", (event) => {
   localize(event.target);
   label(event.target);
   say(false);
-  const same = Array.from(event.target.querySelectorAll("a[href]")).find((a) => a.getAttribute("href") === focused);
-  if (same) same.focus({ preventScroll: true });
+  const same = focused && event.target.querySelector(focused);
+  if (!same) return;
+  same.focus({ preventScroll: true });
+  same.scrollLeft = scrolled;
 });
