@@ -12,6 +12,9 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.core.parameters import ParameterLocation
+from schemathesis.core.result import Ok
+from schemathesis.generation.feedback import FeedbackSources
+from schemathesis.pytest._test_builder import build_operation_test
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     negative_data_rejection,
@@ -135,6 +138,7 @@ schema = schemathesis.openapi.from_dict(json.loads(FILE.read_text(encoding="utf-
 schema.app = gateway
 ours = schema.exclude(path=WEBHOOK_PATH)
 """Webhooks are another function's, fuzzed in tests/webhooks."""
+OPERATIONS = {x.ok().label: x.ok() for x in ours.get_all_operations() if isinstance(x, Ok)}
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +152,6 @@ def things(calm: Api) -> Iterator[Things]:
     gateway.api = None
 
 
-@pytest.mark.promise(10)
-@ours.parametrize()
 @settings(
     max_examples=EXAMPLES,
     deadline=None,
@@ -158,7 +160,8 @@ def things(calm: Api) -> Iterator[Things]:
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-def test_what_the_document_allows_and_what_it_does_not(case: schemathesis.Case[Any], things: Things) -> None:
+def _tried(case: schemathesis.Case[Any], things: Things) -> None:
+    """What is asked of each case of an operation."""
     api = things.api
     if case.meta is not None and not case.meta.is_negative_at(ParameterLocation.PATH):
         names = things.name(case.path)
@@ -170,3 +173,13 @@ def test_what_the_document_allows_and_what_it_does_not(case: schemathesis.Case[A
     if response.status_code >= 400:
         assert api.client.writes[before:] == []
     things.settle(case.method, response.status_code)
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize("label", OPERATIONS)
+def test_what_the_document_allows_and_what_it_does_not(label: str, things: Things) -> None:
+    # `ours.parametrize()` makes the cases of all operations when tests are collected, in each process of a run.
+    tried = build_operation_test(
+        config=ours.config, operation=OPERATIONS[label], test_func=_tried, given_kwargs={}, feedback=FeedbackSources()
+    )
+    tried(things=things)
