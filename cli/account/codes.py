@@ -28,8 +28,10 @@ MAIL: Final[Mapping[str, str]] = {
 """Subject and detail of an enhanced status code → its meaning."""
 OURS: Final[Mapping[str, str]] = {
     "invalid_address": "not an address",
+    "invalid_number": "not a phone number",
     "suppressed": "the address is suppressed: see posthaste suppression show",
     "unsubscribed": "the recipient has unsubscribed",
+    "stopped": "the recipient wants no more messages by this channel",
     "not_a_guest": "team keys send only to guests of the account: see posthaste guest add",
     "erased": "the person's data were erased while the message waited",
     "attempts_exhausted": "no attempt is left",
@@ -39,10 +41,15 @@ OURS: Final[Mapping[str, str]] = {
     "subject_too_long": "with this row's values, the subject is over 998 characters",
     "empty_message": "with this row's values, the body is empty",
     "sms_too_long": "with this row's values, the text is over 1,600 characters",
+    "speech_too_long": "with this row's values, the text is too long to be said",
+    "whatsapp_too_long": "with this row's values, the text is too long for WhatsApp",
     "message_too_large": "with this row's values, the message is over 10 MB",
+    "invalid_template": "the template is not valid",
     "control_character": "a value of the row has a control character",
     "no_recipient": "the row has no recipient",
     "invalid_recipient": "the recipient cannot be sent to",
+    "withdrawn": "it was taken back",
+    "expired": "it expired before it was sent",
 }
 _ENHANCED: Final = re.compile(r"[245]\.(\d{1,3}\.\d{1,3})")
 

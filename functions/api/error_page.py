@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from functions.api.detail_codes import DETAIL_CODES
 from shared.web.problems import CODES
 
 FILE: Final = Path(__file__).parents[2] / "docs" / "errors.md"
@@ -26,7 +27,8 @@ TABLES: Final[Mapping[str, tuple[str, Mapping[str, tuple[int, str]]]]] = {
 }
 """Heading → the beginning of its anchors, and its codes."""
 _HEAD: Final = "| status | code | meaning |\n|---|---|---|\n"
-_TABLE: Final = re.compile(r"^\| status \| code \| meaning \|\n(?:\|.*\n)+", re.MULTILINE)
+_DETAIL_HEAD: Final = "| code | meaning |\n|---|---|\n"
+_TABLE: Final = re.compile(r"^\| (?:status \| )?code \| meaning \|\n(?:\|.*\n)+", re.MULTILINE)
 _STYLE: Final = (
     ":root{color-scheme:light dark}"
     "body{margin:0 auto;padding:1.5rem;max-width:60rem;font:16px/1.5 system-ui,sans-serif}"
@@ -37,13 +39,23 @@ _STYLE: Final = (
 
 def markdown(page: str) -> str:
     """Return the page of `docs/` with its tables as the codes are now."""
-    tables = iter([_markdown(prefix, codes) for prefix, codes in TABLES.values()])
+    tables = iter(
+        [
+            *(_markdown(prefix, codes) for prefix, codes in TABLES.values()),
+            *(_detail_markdown(prefix, codes) for prefix, codes in DETAIL_CODES.values()),
+        ]
+    )
     return _TABLE.sub(lambda old: next(tables, old[0]), page)
 
 
 def _markdown(prefix: str, codes: Mapping[str, tuple[int, str]]) -> str:
     rows = (f'| {status} | <a id="{prefix}{code}"></a>`{code}` | {text} |\n' for code, (status, text) in codes.items())
     return _HEAD + "".join(rows)
+
+
+def _detail_markdown(prefix: str, codes: Mapping[str, str]) -> str:
+    rows = (f'| <a id="{prefix}{code}"></a>`{code}` | {text} |\n' for code, text in codes.items())
+    return _DETAIL_HEAD + "".join(rows)
 
 
 @cache
@@ -65,12 +77,22 @@ def _tables() -> Iterator[str]:
         yield f"<h2>{heading}</h2><table><tr><th>status<th>code<th>meaning</tr>"
         yield from _rows(prefix, codes.items())
         yield "</table>"
+    for heading, (prefix, details) in DETAIL_CODES.items():
+        yield f"<h2>{heading}</h2><table><tr><th>code<th>meaning</tr>"
+        yield from (
+            f'<tr id="{prefix}{code}"><td><code>{code}</code><td>{_text(x)}</tr>' for code, x in details.items()
+        )
+        yield "</table>"
 
 
 def _rows(prefix: str, codes: Iterable[tuple[str, tuple[int, str]]]) -> Iterator[str]:
     for code, (status, text) in codes:
-        meaning = re.sub("`(.+?)`", r"<code>\1</code>", html.escape(text, quote=False))
-        yield f'<tr id="{prefix}{code}"><td>{status}<td><code>{code}</code><td>{meaning}</tr>'
+        yield f'<tr id="{prefix}{code}"><td>{status}<td><code>{code}</code><td>{_text(text)}</tr>'
+
+
+def _text(meaning: str) -> str:
+    """Return a sentence as HTML."""
+    return re.sub("`(.+?)`", r"<code>\1</code>", html.escape(meaning, quote=False))
 
 
 def main() -> int:

@@ -19,7 +19,6 @@ from functions.api.error_page import OF_WEBHOOKS, WEBHOOK_CODES, markdown
 from shared.adapters.dynamo.accounts.accounts import TEST_SHARE
 from shared.adapters.dynamo.accounts.buckets import BURST, RATE
 from shared.domain.accounts import Scope
-from shared.domain.notices.codes import SAYS
 from shared.providers.test.send import FATES, NUMBERS
 from shared.web.problems import CODES
 from tests.mutants.catalogue import MUTANTS
@@ -223,8 +222,3 @@ def test_the_page_of_errors_has_every_code_with_its_status_and_meaning() -> None
         assert found == dict(codes)
         assert [anchor for _, anchor, _, _ in row.findall(part)] == [f"{prefix}{code}" for code in codes]
     assert page == markdown(page), "run: python -m functions.api.error_page"
-
-
-def test_the_page_of_notices_has_every_code_of_their_updates_with_its_message() -> None:
-    row = re.compile(r"^\| `([A-Z_]+)` \| (.+) \|$", re.MULTILINE)
-    assert dict(row.findall(read(ROOT / "docs" / "notices.md"))) == {str(code): said for code, said in SAYS.items()}

@@ -38,7 +38,9 @@ class LogLineView(View):
     providers: dict[str, bool] = Field(description="A key per provider of the route; true: tried.")
     attempts: list[AttemptView]
     updated_at: Time
-    error: str | None = Field(description="Why it is in this state: a provider's code, or one of ours.")
+    error: str | None = Field(
+        description="Why it is in this state: a provider's code, or one of ours: `/errors#message_suppressed`."
+    )
     may_duplicate: bool = Field(description="There was another attempt after one with an unknown outcome.")
     unacknowledged: bool = Field(description="Sent, and the event of its provider is overdue.")
 

@@ -64,7 +64,9 @@ class UploadView(View):
     duplicates: int
     skipped: dict[str, int] = Field(description="Of those accepted, how many are not sent to, by code.")
     columns: list[str]
-    code: str | None = Field(description="Of a file that cannot be used: why.")
+    code: str | None = Field(
+        description="Of a file that cannot be used: why. Its row on the page of errors: `/errors#list_no_header`."
+    )
     detail: str | None
     missing: list[str] = Field(description="Variables of the campaign's template for which there is no column.")
     errors: list[RowProblem] = Field(description="A page of them; at most 1,000 invalid rows and as many duplicates.")
