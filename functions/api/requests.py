@@ -32,6 +32,7 @@ from shared.domain.jobs.states import MessageState, Status
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
 from shared.domain.times import is_rfc_3339
 from shared.engine.intake.addresses import MAX_RECIPIENTS
+from shared.engine.reports.attempts import AttemptFate
 from shared.providers.instructing import INSTRUCTING
 
 """Addresses in cc or bcc: one message with more is a list, and a list is what `to` is for."""
@@ -372,6 +373,8 @@ class LogQuery(Paging):
         None, description="Narrow words, separated by commas."
     )
     recipient: str | None = Field(None, min_length=1, max_length=998, description="One recipient's address.")
+    credential: str | None = Field(None, min_length=1, max_length=100, description="The credential of an attempt.")
+    attempt: AttemptFate | None = Field(None, description="The result of an attempt, by this credential or any.")
 
 
 def _plain_date(value: Any) -> Any:

@@ -67,6 +67,8 @@ def test_messages_go_list_after_list(api: Api) -> None:
             break
         asked |= {"cursor": page["next_cursor"]}
     assert [x["recipient"] for x in one] == ["r1.1@example.org"]
+    by_none = get(api, name, "/messages", query={"credential": "three", "limit": 100})
+    assert by_none["items"] == []
     assert get(api, name, "/stats")["total"] == 6
 
 

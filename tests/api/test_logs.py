@@ -98,12 +98,25 @@ def test_pages_and_filters(api: Api) -> None:
     assert found(recipient="Somebody <r4@example.org>") == ["r4"]
     assert found(recipient="nonsense") == ["nonsense"]
     assert found(recipient="else@example.org") == []
+    assert found(attempt="failed") == ["r3"]
+    assert found(attempt="accepted", limit=2) == ["r0", "r1", "r2", "r4", "r5"]
+    assert sorted(found(credential="one") + found(credential="two")) == [f"r{i}" for i in range(6)]
+    assert found(credential="three") == []
     repeated = api.call("GET", f"/batches/{job}/logs", query="state=failed&state=skipped").json["items"]
     assert [x["recipient"] for x in repeated] == ["r3@example.org", "nonsense"]
 
 
 @pytest.mark.parametrize(
-    "query", [{"state": "lost"}, {"state": ""}, {"status": "sent"}, {"recipient": ""}, {"to": "x"}]
+    "query",
+    [
+        {"state": "lost"},
+        {"state": ""},
+        {"status": "sent"},
+        {"recipient": ""},
+        {"attempt": "lost"},
+        {"credential": ""},
+        {"to": "x"},
+    ],
 )
 def test_a_filter_that_means_nothing_is_refused(api: Api, query: dict[str, str]) -> None:
     got = api.call("GET", f"/batches/{api.accepted()}/logs", query=query)

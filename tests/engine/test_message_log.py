@@ -1,8 +1,11 @@
 import pytest
 
+from shared.domain.jobs.details import Detail, FeedbackDetail
+from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.outcomes import Accepted, Rejected, Unknown
 from shared.domain.jobs.states import MessageState, Status
 from shared.engine.reports import message_log
+from shared.engine.reports.attempts import AttemptFate
 from shared.engine.reports.message_log import Filter, LogLine
 from tests.fakes.faults import Crash
 from tests.fakes.world import World, credential, recipients
@@ -86,6 +89,58 @@ def test_filters(world: World) -> None:
     assert lines(world, job, Filter(recipient="nobody@example.com")) == []
     wanted = Filter(states=frozenset({MessageState.SENT}))
     assert lines(world, job, wanted, limit=1) == lines(world, job, wanted)
+
+
+def test_lines_are_found_by_their_attempts(world: World) -> None:
+    job = varied(world)
+    first = world.ledgers.read_all(job)[0].first_lane
+    other = "two" if first == "one" else "one"
+    by = world.logs.counts(world.job(job)).by
+
+    def found(credential: str = "", fate: AttemptFate | None = None) -> list[str]:
+        return [x.message for x in lines(world, job, Filter(credential=credential, fate=fate))]
+
+    assert found(first) == ["0.0", "0.1", "0.2", "0.3", "0.4"]
+    assert found(other) == ["0.3", *(f"1.{i}" for i in range(6))]
+    assert found(first, AttemptFate.DELIVERED) == ["0.0"]
+    assert found(first, AttemptFate.FAILED) == ["0.1", "0.4"]
+    assert found(fate=AttemptFate.DELIVERED) == ["0.0"]
+    assert found("three") == []
+    for name in (first, other):
+        assert by[name] == {"tried": len(found(name)), **{x.value: len(found(name, x)) for x in AttemptFate}}
+    both = Filter(states=frozenset({MessageState.SENT}), credential=other)
+    assert [x.message for x in lines(world, job, both)] == found(other)
+    assert lines(world, job, both, limit=2) == lines(world, job, both)
+
+
+def test_a_message_that_a_credential_has_in_hand_is_found_by_it(world: World) -> None:
+    job = world.accept(2)
+    lane = world.ledgers.read_all(job.id)[0].lane
+    now = job.created_at
+    held = world.ledgers.send_start(job.id, 0, lane=lane, owner="us", now=now, until=now + 60_000)
+    assert isinstance(held, Ledger)
+    assert world.ledgers.claim(held, [], 1, route=job.route) is not None
+    assert [x.message for x in lines(world, job.id, Filter(credential=lane))] == ["0.0"]
+    assert lines(world, job.id, Filter(credential=lane, fate=AttemptFate.ACCEPTED)) == []
+
+
+def test_a_credential_costs_details_only_of_chunks_that_it_tried(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = world.accept(12)
+    world.run()
+    asked: list[int] = []
+    details = world.records.details
+
+    def counted(name: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
+        asked.append(chunk)
+        return details(name, chunk)
+
+    monkeypatch.setattr(world.records, "details", counted)
+    used = {found.lane: found.chunk for found in world.ledgers.read_all(job.id)}
+    assert len(used) == 2
+    for name, chunk in used.items():
+        asked.clear()
+        assert lines(world, job.id, Filter(credential=name, fate=AttemptFate.FAILED)) == []
+        assert asked == [chunk]
 
 
 def test_a_page_without_a_filter_ends_where_the_job_ends(world: World) -> None:

@@ -19,6 +19,7 @@ from functions.api.campaigns.sending_views import (
 from functions.api.campaigns.views import CampaignView, campaign_view
 from functions.api.declined import accepted
 from functions.api.jobs.log_views import LogLineView, log_line
+from functions.api.jobs.logs import wanted_by
 from functions.api.jobs.routes import not_now, seen
 from functions.api.requests import LogQuery, Retry
 from functions.api.views import JobView, Restarted
@@ -163,7 +164,7 @@ def messages(call: Call[LogQuery, Nothing]) -> Answer:
 
 def _wanted(campaign: Campaign, query: LogQuery) -> Filter:
     """Return which messages a query asks for."""
-    return Filter(frozenset(query.state or ()), frozenset(query.status or ()), _key(campaign, query.recipient))
+    return wanted_by(query, _key(campaign, query.recipient))
 
 
 def _page(items: list[MessageView], after: tuple[int, int, int] | None) -> Answer:

@@ -22,14 +22,23 @@ def lines(kind: str | None) -> Handler:
     def answer(call: Call[LogQuery, Nothing]) -> Answer:
         job, _ = owned(call, kind)
         query = call.query
-        wanted = Filter(
-            states=frozenset(query.state or ()), statuses=frozenset(query.status or ()), recipient=_key(query.recipient)
-        )
+        wanted = wanted_by(query, _key(query.recipient))
         start = cursors.lines(query.cursor)
         found, after = call.services.logs.lines(job, wanted, start=start, limit=query.limit)
         return LogPage(items=[log_line(x) for x in found], next_cursor=cursors.write_line(after)).answer()
 
     return answer
+
+
+def wanted_by(query: LogQuery, recipient: str) -> Filter:
+    """Return which messages a query asks for. `recipient`: the normalised key; empty: all."""
+    return Filter(
+        frozenset(query.state or ()),
+        frozenset(query.status or ()),
+        recipient,
+        credential=query.credential or "",
+        fate=query.attempt,
+    )
 
 
 def _key(recipient: str | None) -> str:

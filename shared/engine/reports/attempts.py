@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Final
 
 from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
@@ -11,6 +12,15 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST, Entry, Kind
 from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
 from shared.domain.recipients.suppressions import CODES
+
+
+class AttemptFate(StrEnum):
+    """The result of an attempt, as the figures of its credential count it."""
+
+    ACCEPTED = "accepted"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+
 
 LOST: Final = "worker_lost"
 """The code of an attempt whose worker was lost, so that nobody knows what came of it."""
@@ -46,6 +56,18 @@ class Attempt:
     code: str = ""
     provider_message_id: str = ""
     words: tuple[FeedbackEntry, ...] = ()
+
+    @property
+    def fates(self) -> frozenset[AttemptFate]:
+        """Its results. A provider that reports on it later has accepted it."""
+        words = {WordKind(w.word) for w in self.words if not w.secondary}
+        told = words & (HARD | SOFT)
+        found = {
+            AttemptFate.ACCEPTED: self.outcome == "accepted" or words & {WordKind.ACCEPTED, WordKind.DELIVERED} or told,
+            AttemptFate.DELIVERED: WordKind.DELIVERED in words,
+            AttemptFate.FAILED: self.outcome == "refused" or told,
+        }
+        return frozenset(fate for fate, holds in found.items() if holds)
 
 
 def skipped_early(entry: Entry) -> bool:

@@ -13,7 +13,7 @@ from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.retries import repeatable
 from shared.domain.jobs.states import COUNT_KEYS, Cell, MessageState, Status, message_state, status
 from shared.domain.times import Millis
-from shared.engine.reports.attempts import Attempt, attempts_of, doubtful, error_of, skipped_early
+from shared.engine.reports.attempts import Attempt, AttemptFate, attempts_of, doubtful, error_of, skipped_early
 from shared.ports import Clock, LedgerStore, Records
 
 LIVE_CHUNKS: Final = 100
@@ -67,11 +67,21 @@ class LiveCounts:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which lines are wanted; None and empty want all. `recipient` is a normalised key."""
+    """Which lines are wanted; None and empty want all.
+
+    Attributes:
+        states: of the message.
+        statuses: of the message.
+        recipient: a normalised key.
+        credential: one of its attempts was by this one.
+        fate: that attempt came to this, or any attempt if no credential is named.
+    """
 
     states: frozenset[MessageState] = field(default_factory=frozenset)
     statuses: frozenset[Status] = field(default_factory=frozenset)
     recipient: str = ""
+    credential: str = ""
+    fate: AttemptFate | None = None
 
     def wants(self, cell: Cell) -> bool:
         """Tell whether a cell's line is wanted, as far as its state goes."""
@@ -82,7 +92,16 @@ class Filter:
     @property
     def narrow(self) -> bool:
         """True if not every line is wanted."""
-        return bool(self.states or self.statuses or self.recipient)
+        return bool(self.states or self.statuses or self.recipient or self.of_attempts)
+
+    @property
+    def of_attempts(self) -> bool:
+        """True if a line depends on its attempts, which are in details: a chunk with candidates costs their read."""
+        return bool(self.credential or self.fate)
+
+    def admits(self, attempt: Attempt) -> bool:
+        """Tell whether a message is wanted for this attempt."""
+        return self.credential in ("", attempt.credential_id) and (self.fate is None or self.fate in attempt.fates)
 
 
 Position = tuple[int, int]
@@ -146,6 +165,8 @@ class MessageLog:
             if ledger is None or chunk is None:
                 return out, None
             picked = _pick(chunk, ledger, wanted, index)
+            if wanted.of_attempts:
+                picked = self._tried(job, ledger, wanted, [*picked])
             hits = [i for _, i in zip(range(limit - len(out)), picked, strict=False)]
             if hits:
                 out += self._some(job, chunk, ledger, hits)
@@ -188,6 +209,20 @@ class MessageLog:
         lines = self._some(job, chunk, ledger, range(len(chunk.recipients)))
         return list(zip(chunk.recipients, lines, strict=True))
 
+    def _tried(self, job: Job, ledger: Ledger, wanted: Filter, indices: Sequence[int]) -> Iterator[int]:
+        """Give those of some messages that are wanted for one of their attempts; one under way is not in the details.
+
+        What the ledger already excludes costs no read.
+        """
+        if not _may_have(job, ledger, wanted, indices):
+            return
+        attempts = attempts_of(*self._records.details(job.id, ledger.chunk), frozenset(indices))
+        here = wanted.fate is None and wanted.credential == ledger.lane
+        for i in indices:
+            under_way = here and ledger.cell(i)[0] is Cell.CLAIMED
+            if under_way or any(wanted.admits(a) for a in attempts.get(i, {}).values()):
+                yield i
+
     def _some(self, job: Job, chunk: Chunk, ledger: Ledger, indices: Sequence[int]) -> list[LogLine]:
         begun = any(ledger.cells[i] for i in indices)  # of the others there is nothing to be read
         windows, words = self._records.details(job.id, chunk.number) if begun else ([], [])
@@ -212,6 +247,16 @@ def _pick(chunk: Chunk, ledger: Ledger, wanted: Filter, start: int) -> Iterator[
     for i in range(start, len(chunk.recipients)):
         if wanted.wants(ledger.cell(i)[0]) and wanted.recipient in ("", chunk.recipients[i].key):
             yield i
+
+
+def _may_have(job: Job, ledger: Ledger, wanted: Filter, indices: Sequence[int]) -> bool:
+    """Tell whether some messages of a chunk can have such an attempt, as far as its ledger shows."""
+    if not any(ledger.cells[i] for i in indices):
+        return False
+    if not wanted.credential:
+        return True
+    tried = {c for c, numbers in _by_credential(job, rules.figures(ledger)).items() if numbers[0]}
+    return wanted.credential in tried
 
 
 def _by_credential(job: Job, totals: Sequence[int]) -> dict[str, tuple[int, ...]]:
