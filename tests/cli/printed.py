@@ -14,6 +14,8 @@ from tests.cli.fakes import Done
 
 FOLDER: Final = Path(__file__).parent / "printed"
 PROMPT: Final = "$ posthaste "
+HEAD: Final = 3
+"""Lines above the rows of a table: the exit code, the stream, the names of the columns."""
 MASKS: Final[Mapping[str, str]] = {
     r"ph_(?:live|test|pass)_[\w-]+": "KEY",
     r"acc_[0-9a-z]{12}": "ACCOUNT",
@@ -27,16 +29,18 @@ MASKS: Final[Mapping[str, str]] = {
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00| UTC)?": "TIME",
     r"(?<!\d)\d\d:\d\d:\d\d(?!\d)": "CLOCK",
     r"127\.0\.0\.1:\d+": "HOST",
+    r"\d+ s off AWS's": "SKEW off AWS's",
 }
 
 
-def masked(done: Done, *, stage: str = "", folder: Path | None = None) -> str:
+def masked(done: Done, *, stage: str = "", folder: Path | None = None, ordered: bool = True) -> str:
     """Return what a command printed, on both streams, without what differs from run to run.
 
     Args:
         done: the command's end.
         stage: the deployment's stage, if it has a random name.
         folder: the current folder.
+        ordered: whether the rows of the table have one order; if not, they are sorted.
     """
     text = f"exit code {done.code}\n"
     for name, stream in (("stdout", done.out), ("stderr", done.err)):
@@ -45,8 +49,8 @@ def masked(done: Done, *, stage: str = "", folder: Path | None = None) -> str:
         text = text.replace(what, mask) if what else text
     for pattern, mask in MASKS.items():
         text = re.sub(pattern, mask, text)
-    lines = (re.sub(r" {2,}", "  ", line).rstrip() for line in text.splitlines())
-    return "\n".join(lines) + "\n"
+    lines = [re.sub(r" {2,}", "  ", line).rstrip() for line in text.splitlines()]
+    return "\n".join(lines if ordered else [*lines[:HEAD], *sorted(lines[HEAD:])]) + "\n"
 
 
 def check(kind: str, command: tuple[str, ...], text: str) -> None:
