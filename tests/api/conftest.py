@@ -51,6 +51,7 @@ from tests.api.senders import account_parts, build_intake, proven
 from tests.api.watched import Watched
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.digests.windows import FakeDigestHints
+from tests.fakes.held import items_of
 from tests.fakes.mails.files import FakeMailFiles
 from tests.fakes.progress import reader as progress_reader
 from tests.fakes.queues import FakeQueue
@@ -264,13 +265,11 @@ class Api:
 
     def stored(self) -> list[dict[str, Any]]:
         """Return every item of all tables but what every call may move: request buckets, and when keys were used."""
-        found = []
         homes = self.tables.homes
-        for table in (self.tables.records, self.tables.ops, homes.identities, homes.audit):
-            found += self.client.scan(TableName=table)["Items"]
+        found = items_of((self.tables.records, self.tables.ops, homes.identities, homes.audit))
         unnoted = ({"S": "BUCKET"}, {"S": "SEEN"})
         kept = [x for x in found if x["sk"] not in unnoted and not x["pk"]["S"].startswith("USE#")]
-        return sorted(kept, key=str)
+        return sorted(kept, key=lambda x: (x["pk"]["S"], x["sk"]["S"]))
 
 
 def build_api(client: Any, clock: FakeClock) -> Api:

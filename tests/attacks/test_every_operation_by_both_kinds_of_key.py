@@ -150,11 +150,11 @@ class Both:
     tests: Things
     team: Things
 
-    def of(self, things: Things) -> dict[str, Any]:
-        """Return the stored items of a kind by their keys; the live ones are all that are of no other kind."""
-        items = {f"{x['pk']} {x['sk']}": x for x in self.api.stored()}
-        tests = {place: x for place, x in items.items() if TEST in str(x) or self.tests.in_text(str(x))}
-        team = {place: x for place, x in items.items() if TEAM in str(x) or self.team.in_text(str(x))}
+    def of(self, things: Things) -> dict[str, str]:
+        """Return the stored items of a kind as text, by their keys; the live ones are those of no other kind."""
+        items = {f"{x['pk']} {x['sk']}": str(x) for x in self.api.stored()}
+        tests = {place: x for place, x in items.items() if TEST in x or self.tests.in_text(x)}
+        team = {place: x for place, x in items.items() if TEAM in x or self.team.in_text(x)}
         if things is self.live:
             return {k: x for k, x in items.items() if k not in tests and k not in team}
         return tests if things is self.tests else team
