@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
 from typing import Final, TypeVar
 from urllib.parse import urlencode
 
@@ -10,6 +11,7 @@ from functions.console.call import Look
 from functions.console.screen import Denial
 from shared.domain.jobs.job import DIGEST, MAIL, NOTICE
 from shared.domain.namespaces import KeyKind, namespace, namespaces_of, team_space
+from shared.domain.times import Millis
 
 T = TypeVar("T")
 KINDS: Final = ("batch", "campaign", DIGEST, NOTICE, MAIL)
@@ -22,6 +24,8 @@ ROW_DIGITS: Final = 9
 """Of the number of a row."""
 TIME_DIGITS: Final = 13
 """Of Unix milliseconds, up to the year 2286."""
+YEARS: Final = range(1970, 9999)
+"""Of days that can be counted in milliseconds, and have a next one."""
 BAD_PLACE: Final = Denial(400, "This page of the list is gone", "Begin at the first page.")
 
 
@@ -62,6 +66,25 @@ def typed(look: Look, name: str, most: int = 400) -> str:
         most: characters.
     """
     return look.request.query.get(name, "").strip()[:most]
+
+
+def day(look: Look, name: str) -> date | None:
+    """Return the day in a filter, as a browser's field for one gives it; None: none, or none that a list could have.
+
+    Args:
+        look: the visit.
+        name: of the filter.
+    """
+    try:
+        found = date.fromisoformat(typed(look, name))
+    except ValueError:
+        return None
+    return found if found.year in YEARS else None
+
+
+def midnight(of: date) -> Millis:
+    """Return when a day begins in UTC, Unix milliseconds. `of`: the day."""
+    return int(datetime.combine(of, time(), UTC).timestamp() * 1000)
 
 
 def kind_of_keys(look: Look) -> str:

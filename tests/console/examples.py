@@ -274,6 +274,9 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "campaigns": lambda x: (f"{x.account}/campaigns", f"{x.account}/campaigns?state=sent"),
     "write a campaign": lambda x: tuple(f"{x.account}/campaigns/new?{q}" for q in ("sample=1", "channel=sms")),
     "campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}", f"{x.account}/campaigns/{x.draft}"),
+    "recipients": lambda x: tuple(
+        f"{x.account}/campaigns/{x.campaign}/recipients{q}" for q in ("", "?shown=will+be+sent")
+    ),
     "change a campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}/edit",),
     "ask to delete a campaign": lambda x: (f"{x.account}/campaigns/{x.draft}/delete",),
     "ask to withdraw a list": lambda x: (f"{x.account}/campaigns/{x.campaign}/withdraw",),

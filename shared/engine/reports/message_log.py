@@ -74,7 +74,8 @@ class Filter:
         statuses: of the message.
         recipient: a normalised key.
         credential: one of its attempts was by this one.
-        fate: that attempt came to this, or any attempt if no credential is named.
+        fate: that attempt has this result, or any attempt if no credential is named.
+        skip: the code for which its list never sends to the recipient.
     """
 
     states: frozenset[MessageState] = field(default_factory=frozenset)
@@ -82,6 +83,7 @@ class Filter:
     recipient: str = ""
     credential: str = ""
     fate: AttemptFate | None = None
+    skip: str = ""
 
     def wants(self, cell: Cell) -> bool:
         """Tell whether a cell's line is wanted, as far as its state goes."""
@@ -92,7 +94,7 @@ class Filter:
     @property
     def narrow(self) -> bool:
         """True if not every line is wanted."""
-        return bool(self.states or self.statuses or self.recipient or self.of_attempts)
+        return bool(self.states or self.statuses or self.recipient or self.skip or self.of_attempts)
 
     @property
     def of_attempts(self) -> bool:
@@ -245,7 +247,8 @@ def _after(job: Job, chunk: Chunk, index: int) -> Position | None:
 
 def _pick(chunk: Chunk, ledger: Ledger, wanted: Filter, start: int) -> Iterator[int]:
     for i in range(start, len(chunk.recipients)):
-        if wanted.wants(ledger.cell(i)[0]) and wanted.recipient in ("", chunk.recipients[i].key):
+        one = chunk.recipients[i]
+        if wanted.wants(ledger.cell(i)[0]) and wanted.recipient in ("", one.key) and wanted.skip in ("", one.skip):
             yield i
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Final
 
 from functions.console import lists
@@ -14,8 +14,6 @@ from shared.domain.audit import Act, Event
 from shared.domain.ids import is_id
 from shared.web.http import Answer
 
-YEARS: Final = range(1970, 9999)
-"""Of days that can be counted in milliseconds, and have a next one."""
 ACTIONS: Final = tuple(act.value for act in Act)
 
 
@@ -40,13 +38,13 @@ class AuditRow:
 def audit(look: Look) -> Answer:
     """Show a page of the log."""
     action, actor = lists.chosen(look, "action", ACTIONS), lists.typed(look, "actor", 200)
-    since, until = _day(lists.typed(look, "since")), _day(lists.typed(look, "until"))
+    since, until = lists.day(look, "since"), lists.day(look, "until")
     keys = lists.kind_of_keys(look)
-    begin = lists.place(look) or (f"{_ms(until + timedelta(days=1)):015d}" if until else "")
+    begin = lists.place(look) or (f"{lists.midnight(until + timedelta(days=1)):015d}" if until else "")
     journal = look.services.desks.journal
     found, after = journal.page(lists.space(look), kind=action, actor=actor, after=begin, limit=lists.PAGE)
-    if since is not None and found and found[-1].at < _ms(since):
-        found, after = [x for x in found if x.at >= _ms(since)], ""
+    if since is not None and found and found[-1].at < lists.midnight(since):
+        found, after = [x for x in found if x.at >= lists.midnight(since)], ""
     filters = {"action": action, "actor": actor, "since": _text(since), "until": _text(until)}
     context = {
         "rows": [AuditRow(x, _link(x, look.account)) for x in found],
@@ -70,20 +68,6 @@ def _link(event: Event, account: str) -> str:
     thing, _, act = event.kind.partition(".")
     shown = thing == "job" or (thing in ("campaign", "template") and act != "deleted" and event.account == account)
     return f"{thing}s/{event.id}" if shown and is_id(event.id) else ""
-
-
-def _day(text: str) -> date | None:
-    """Return a day, as a browser's field for one gives it; None: none was chosen, or none that a log could have."""
-    try:
-        found = date.fromisoformat(text)
-    except ValueError:
-        return None
-    return found if found.year in YEARS else None
-
-
-def _ms(day: date) -> int:
-    """Return the beginning of a day in UTC, Unix milliseconds."""
-    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
 
 
 def _text(day: date | None) -> str:

@@ -5,7 +5,7 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
-from functions.console.pages.campaigns import samples, sending, uploads
+from functions.console.pages.campaigns import recipients, samples, sending, uploads
 from functions.console.pages.campaigns.drafting import (
     CHANNEL_NAMES,
     Written,
@@ -243,6 +243,7 @@ ROUTES: Final = (
     PageRoute("POST", f"{_ONE}/edit", "store a campaign", save, Scope.SEND),
     PageRoute("GET", f"{_ONE}/delete", "ask to delete a campaign", ask, Scope.SEND),
     PageRoute("POST", f"{_ONE}/delete", "delete a campaign", delete, Scope.SEND),
+    *recipients.ROUTES,
     *uploads.ROUTES,
     *sending.ROUTES,
 )

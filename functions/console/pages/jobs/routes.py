@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Final
 
 from functions.console import lists
@@ -12,6 +13,7 @@ from functions.console.pages.jobs.view import JobRow, row
 from functions.console.screen import PageRoute, absent
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import accounts_of
 from shared.domain.times import Millis
@@ -38,28 +40,49 @@ class JobFilter:
         state: a name in STATES.
         fate: a name in FATES.
         since: when it was taken at the earliest, Unix milliseconds; 0: at any time.
+        until: when it was taken before, the same.
+        provider: one that did something with its messages.
+        did: a name in BY_KEYS, which is also what is counted; without a provider it narrows nothing.
     """
 
     state: str
     fate: str
     since: Millis = 0
+    until: Millis = 0
+    provider: str = ""
+    did: str = ""
 
     @property
     def narrow(self) -> bool:
         """Tell whether some jobs may not be in the list."""
-        return bool(self.state or self.fate or self.since)
+        return bool(self.state or self.fate or self.since or self.provider)
+
+    @property
+    def counts(self) -> bool:
+        """Tell whether messages are counted that others than the failed ones are."""
+        return bool(self.fate or self.provider)
 
     def passes(self, job: Job) -> bool:
         """Tell whether a job is in the list."""
+        taken = self.since <= job.created_at and (not self.until or job.created_at < self.until)
+        return taken and self._is_in_state(job) and (not self.counts or self.count(job) > 0)
+
+    def _is_in_state(self, job: Job) -> bool:
         if self.state and (job.state not in STATES[self.state] or (self.state == "stopped" and not job.stopped)):
             return False
-        if self.state == WAITING and job.state is JobState.LOGGED and job.retry is None:
-            return False
-        return job.created_at >= self.since and (not self.fate or self.count(job) > 0)
+        return not (self.state == WAITING and job.state is JobState.LOGGED and job.retry is None)
 
     def count(self, job: Job) -> int:
-        """Return how many messages of a job have the fate, as the stats count them."""
-        return sum(job.counts.get(name, 0) for name in FATES[self.fate])
+        """Return how many messages of a job have the fate, or had that from the provider, as the stats count them."""
+        if not self.provider:
+            return sum(job.counts.get(name, 0) for name in FATES[self.fate])
+        theirs = [c for c, provider in zip(job.route, job.providers, strict=True) if provider == self.provider]
+        return sum(job.by[c][BY_KEYS.index(self.did)] for c in theirs)
+
+    @property
+    def begin(self) -> str:
+        """Where the list begins: jobs that were taken later are not in it."""
+        return f"{self.until:015d}" if self.until else ""
 
     def ends_in(self, page: Sequence[Job]) -> bool:
         """Tell whether jobs that are older than a page's are not in the list."""
@@ -73,29 +96,63 @@ class JobFilter:
 def jobs(look: Look) -> Answer:
     """Show a page of the account's jobs, newest first."""
     kind = lists.chosen(look, "kind", lists.KINDS)
-    state = lists.chosen(look, "state", tuple(STATES))
-    fate = lists.chosen(look, "with", tuple(FATES))
     keys, spaces = lists.spaces(look)
-    span = lists.chosen(look, "span", tuple(SPANS))
-    wanted = JobFilter(state, fate, since(span, look.services.now) if span else 0)
+    span, day = lists.chosen(look, "span", tuple(SPANS)), lists.day(look, "day")
+    wanted = _wanted(look, span, day)
     found, after = _some(look, spaces, (kind,) if kind else lists.KINDS, wanted)
-    context = {
-        "counts": {row.job.id: wanted.count(row.job) for row in found} if fate else {},
-        "filtered": bool(kind or keys) or wanted.narrow,
+    filters = {
+        "kind": kind,
+        "state": wanted.state,
+        "with": wanted.fate,
+        "keys": keys,
         "span": span,
+        "day": day.isoformat() if day else "",
+        "provider": wanted.provider,
+        "did": wanted.did,
+    }
+    known = {c.provider for c in look.services.settings.credentials if c.open_to(look.account)}
+    context = {
+        "filters": filters,
+        "counts": {row.job.id: wanted.count(row.job) for row in found} if wanted.counts else {},
+        "filtered": bool(kind or keys) or wanted.narrow,
         "spans": tuple(SPANS),
         "rows": found,
         "kinds": lists.KINDS,
         "states": tuple(STATES),
-        "kind": kind,
-        "state": state,
         "fates": tuple(FATES),
-        "fate": fate,
-        "keys": keys,
+        "providers": sorted(known | {wanted.provider} - {""}),
+        "deeds": BY_KEYS,
         "kinds_of_keys": lists.KEYS,
-        "paging": lists.paging(look, after, kind=kind, state=state, keys=keys, span=span, **{"with": fate}),
+        "paging": lists.paging(look, after, **filters),
     }
     return look.services.pages.page(look, "jobs/jobs.html", context)
+
+
+def _wanted(look: Look, span: str, day: date | None) -> JobFilter:
+    """Return what the list is narrowed to; a provider goes before a fate.
+
+    Args:
+        look: the visit.
+        span: a name in SPANS, or empty.
+        day: of UTC.
+    """
+    state, provider = lists.chosen(look, "state", tuple(STATES)), lists.typed(look, "provider")
+    fate = "" if provider else lists.chosen(look, "with", tuple(FATES))
+    did = (lists.chosen(look, "did", BY_KEYS) or BY_KEYS[0]) if provider else ""
+    return JobFilter(state, fate, *_times(look, span, day), provider, did)
+
+
+def _times(look: Look, span: str, day: date | None) -> tuple[Millis, Millis]:
+    """Return from when on and before when a job was taken, Unix milliseconds; 0: not narrowed by it.
+
+    Args:
+        look: the visit.
+        span: a name in SPANS, or empty.
+        day: of UTC, which goes before a span.
+    """
+    if day is not None:
+        return lists.midnight(day), lists.midnight(day + timedelta(days=1))
+    return since(span, look.services.now) if span else 0, 0
 
 
 def _some(look: Look, spaces: Sequence[str], kinds: Sequence[str], wanted: JobFilter) -> tuple[list[JobRow], str]:
@@ -108,7 +165,7 @@ def _some(look: Look, spaces: Sequence[str], kinds: Sequence[str], wanted: JobFi
         wanted: the filter.
     """
     pause = pause_of(look)
-    found, after = list[JobRow](), lists.place(look)
+    found, after = list[JobRow](), lists.place(look) or wanted.begin
     for _ in range(TURNS if wanted.narrow else 1):
         page, after = look.services.listing.among(spaces, kinds, after=after, limit=lists.PAGE)
         shown = rows(look, [*filter(wanted.passes, page)], paused=pause.result().paused)

@@ -1,8 +1,9 @@
 """The days that figures are of, and the fates that they tell apart: those of the first page and of the list of jobs."""
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
+from functions.console.lists import midnight
 from shared.domain.times import Millis
 
 DAYS: Final = 14
@@ -26,5 +27,4 @@ def today(now: Millis) -> date:
 
 def since(span: str, now: Millis) -> Millis:
     """Return when a span of SPANS began, in Unix milliseconds. `now`: the same."""
-    first = today(now) - timedelta(days=SPANS[span] - 1)
-    return int(datetime.combine(first, time(), UTC).timestamp() * 1000)
+    return midnight(today(now) - timedelta(days=SPANS[span] - 1))

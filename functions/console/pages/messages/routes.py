@@ -1,5 +1,6 @@
 """Messages: those of a job, those to one recipient over all jobs, and one with its timeline."""
 
+from dataclasses import replace
 from typing import Final
 
 from functions.console import lists
@@ -10,13 +11,23 @@ from functions.console.pages.jobs.view import title_of
 from functions.console.pages.messages.view import moments
 from functions.console.screen import PageRoute, absent
 from shared.domain.ids import parse_message_id
-from shared.domain.jobs.states import MessageState
+from shared.domain.jobs.states import MessageState, Status
 from shared.domain.recipients import addresses
+from shared.engine.reports.attempts import AttemptFate
 from shared.engine.reports.message_log import Filter, Position
 from shared.engine.reports.search import Hit, MessageSearch, SearchPlace
 from shared.web.http import Answer
 
-STATES: Final = tuple(state.value for state in MessageState)
+FATES: Final = {
+    "success": Filter(statuses=frozenset({Status.SUCCESS})),
+    "without an end": Filter(
+        states=frozenset({MessageState.QUEUED, MessageState.SENDING, MessageState.SENT, MessageState.UNKNOWN}),
+        statuses=frozenset(Status) - {Status.SUCCESS},
+    ),
+}
+"""Filters that stand for several states, as the daily figures sum them up."""
+STATES: Final = {**{state.value: Filter(states=frozenset({state})) for state in MessageState}, **FATES}
+ATTEMPTS: Final = tuple(fate.value for fate in AttemptFate)
 MAX_RECIPIENT: Final = 400
 """Characters."""
 
@@ -24,17 +35,30 @@ MAX_RECIPIENT: Final = 400
 def of_job(look: Look) -> Answer:
     """Show a page of a job's messages, in the order of its list."""
     row = owned(look)
-    state = lists.chosen(look, "state", STATES)
+    state = lists.chosen(look, "state", tuple(STATES))
+    credential = lists.chosen(look, "credential", row.job.route)
+    attempt = lists.chosen(look, "attempt", ATTEMPTS)
     typed, key = _recipient(look)
-    wanted = Filter(states=frozenset({MessageState(state)} if state else ()), recipient=key)
+    fate = AttemptFate(attempt) if attempt else None
+    wanted = replace(STATES.get(state, Filter()), recipient=key, credential=credential, fate=fate)
     found, after = look.services.logs.lines(row.job, wanted, start=_start(look), limit=lists.PAGE)
     context = {
         "row": row,
         "lines": found,
-        "states": STATES,
+        "states": tuple(STATES),
         "state": state,
+        "credential": credential,
+        "attempts": ATTEMPTS,
+        "attempt": attempt,
         "recipient": typed,
-        "paging": lists.paging(look, f"{after[0]}.{after[1]}" if after else "", state=state, recipient=typed),
+        "paging": lists.paging(
+            look,
+            f"{after[0]}.{after[1]}" if after else "",
+            state=state,
+            credential=credential,
+            attempt=attempt,
+            recipient=typed,
+        ),
     }
     return look.services.pages.page(look, "messages/of_job.html", context)
 

@@ -17,6 +17,7 @@ from functions.console.pages.jobs.spans import DAYS, DAYS_SPAN, FATES, TODAY, to
 from functions.console.pages.jobs.view import JobRow
 from shared.contracts import Credential
 from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.state import CredentialState
 from shared.domain.namespaces import namespaces_of
@@ -36,10 +37,8 @@ class ProviderRow:
     """What one provider did in the days shown."""
 
     name: str
-    tried: int
-    accepted: int
-    delivered: int
-    failed: int
+    numbers: Mapping[str, int]
+    """By BY_KEYS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +138,7 @@ def _sums(found: Sequence[Day], only: date | None = None) -> dict[str, int]:
 
 def _providers(found: Sequence[Day]) -> list[ProviderRow]:
     names = sorted({name for day in found for name in day.providers})
-    rows = []
-    for name in names:
-        numbers = [day.providers.get(name, {}) for day in found]
-        tried, accepted, delivered, failed = (
-            sum(n.get(what, 0) for n in numbers) for what in ("tried", "accepted", "delivered", "failed")
-        )
-        rows.append(ProviderRow(name, tried, accepted, delivered, failed))
-    return rows
+    return [
+        ProviderRow(name, {did: sum(day.providers.get(name, {}).get(did, 0) for day in found) for did in BY_KEYS})
+        for name in names
+    ]
