@@ -17,6 +17,8 @@ ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 """The key of an element's id: https://www.w3.org/TR/webdriver2/#elements"""
 PATIENCE = 20.0
 """Seconds that a page may take to show what is expected of it."""
+STARTS = 3
+"""Tries to start what drives browsers."""
 STALE = "stale element reference"
 GONE = "does not belong to the document"
 """What chromedriver says, as an unknown error, of an element that is replaced while it reads it."""
@@ -180,19 +182,29 @@ def browsing(*, scripts: bool) -> Iterator[Browser]:
     program = shutil.which("chromedriver")
     if program is None:
         pytest.fail("there is no browser to drive: install one by `make browser`")
-    driver = subprocess.Popen([program, "--port=0"], stdout=subprocess.PIPE, text=True)
-    try:
-        assert driver.stdout is not None
-        said = next((line for line in driver.stdout if "successfully on port" in line), "")
-        port = int(said.rstrip(".\n").rpartition(" ")[2])
+    with _driver(program) as port:
         opened = Browser(port, scripts=scripts)
         yield opened
         opened.close()
-    finally:
-        driver.terminate()
-        driver.wait(10)
-        if driver.stdout is not None:
-            driver.stdout.close()
+
+
+@contextmanager
+def _driver(program: str) -> Iterator[int]:
+    """Start what drives browsers, and end it; yields its port. If that is taken, start again."""
+    for _ in range(STARTS):
+        driver = subprocess.Popen([program, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            assert driver.stdout is not None
+            said = next((line for line in driver.stdout if "successfully on port" in line), "")
+            if said:
+                yield int(said.rstrip(".\n").rpartition(" ")[2])
+                return
+        finally:
+            driver.terminate()
+            driver.wait(10)
+            if driver.stdout is not None:
+                driver.stdout.close()
+    pytest.fail("no driver of browsers starts")
 
 
 def contrast(one: str, other: str) -> float:

@@ -104,16 +104,28 @@ async function oddities(file) {
 class Declined extends Error {}
 
 // Ask beside the place for files; a no ends the upload.
-function agreed(text, signal) {
+function agreed(text, signal, focus = "upload-yes") {
   const part = (name) => document.getElementById(name);
   part("upload-asked").textContent = text;
   part("upload-question").hidden = false;
-  part("upload-yes").focus();
+  part(focus).focus();
   return new Promise((resolve, reject) => {
     part("upload-yes").onclick = resolve;
     part("upload-no").onclick = () => reject(new Declined());
     signal.addEventListener("abort", () => reject(new Failure(CANCELLED)));
   }).finally(() => { part("upload-question").hidden = true; });
+}
+
+// Ask which sheet of a workbook has the list; of a single one nothing is asked.
+async function sheetOf(file, signal) {
+  const names = await sheetsOf(file);
+  if (names.length < 2) return "";
+  const part = (name) => document.getElementById(name);
+  part("sheet").replaceChildren(...names.map((name) => new Option(name, name)));
+  part("sheet-choice").hidden = false;
+  await agreed(`This workbook has ${names.length} sheets. Choose the one with the list.`, signal, "sheet")
+    .finally(() => { part("sheet-choice").hidden = true; });
+  return part("sheet").value;
 }
 
 function uploader(zone) {
@@ -144,8 +156,9 @@ function uploader(zone) {
       const duplicates = part("drop").checked ? "drop" : "keep";
       const { encoding, question } = await oddities(file);
       if (question) await agreed(question, signal);
+      const sheet = await sheetOf(file, signal);
       const sha256 = await hashOf(file);
-      const place = await ask(zone.dataset.begin, { csrf, file: file.name, duplicates, encoding, sha256 }, signal);
+      const place = await ask(zone.dataset.begin, { csrf, file: file.name, duplicates, encoding, sheet, sha256 }, signal);
       if (place.before) await agreed(place.before, signal);
       const etag = await put(place, file, meter, signal);
       part("upload-stop").hidden = true; // from here on the list is taken

@@ -34,6 +34,8 @@ PLACED: Final = "connect-src 'self'"
 DOWNLOADED: Final = 20_000
 """Bad rows in a download: an answer takes 6 MB."""
 CODE: Final = "application/json"
+MAX_SHEET: Final = 255
+"""Characters of the name of a sheet, as in the API."""
 _SHA256: Final = re.compile("[0-9a-f]{64}")
 
 
@@ -99,6 +101,7 @@ def _rules(look: Look, campaign: Campaign) -> ListRules:
     return ListRules(
         region=account.region if account else "",
         drop_duplicates=drop,
+        sheet=look.form.get("sheet", "")[:MAX_SHEET],
         encoding=encoding if encoding in ENCODINGS else "",
         sha256=sha256 if _SHA256.fullmatch(sha256) else "",
     )
