@@ -221,7 +221,8 @@ class ApiClient:
         Its text has a line for the problem, one for each invalid field, one for the remedy, and one for the code.
         """
         code = str(problem.get("code") or "")
-        lines = [_title(problem, answer.status), *_fields(problem.get("errors"))]
+        title = _title(problem, answer.status)
+        lines = [title, *_fields(problem.get("errors"), title)]
         wait = retry_after(answer, self._clock.now())
 
         def text(advice: str) -> str:
@@ -242,8 +243,6 @@ class ApiClient:
                 return Failed(text("try again; if this continues, inform its operator"))
             case _:
                 advice = f"try again in {wait:.0f} s" if wait else ""
-                if code == "from_not_allowed":
-                    advice = "allow it with `posthaste sender add ACCOUNT VALUE`"
                 return Failed(text(advice), problem=code)
 
     def _other_key(self) -> str:
@@ -276,9 +275,9 @@ def _title(problem: Mapping[str, Any], status: int) -> str:
     return str(problem.get("detail") or problem.get("title") or problem.get("message") or f"HTTP {status}")
 
 
-def _fields(faults: object) -> list[str]:
-    """Return a line for each of the first invalid fields."""
-    if not isinstance(faults, list):
+def _fields(faults: object, title: str) -> list[str]:
+    """Return a line for each of the first invalid fields; none for one that only repeats the `title`."""
+    if not isinstance(faults, list) or [x.get("message") for x in faults if isinstance(x, dict)] == [title]:
         return []
     shown = [_field(f) for f in faults[:MAX_SHOWN] if isinstance(f, dict)]
     return shown + ([f"and {len(faults) - MAX_SHOWN} more"] if len(faults) > MAX_SHOWN else [])

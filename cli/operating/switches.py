@@ -59,7 +59,7 @@ class Board:
             return settings.credential(credential).rate
         except KeyError:
             known = ", ".join(c.id for c in settings.credentials)
-            raise NotFound(f"no such credential ({self.where}); there are: {known or 'none'}") from None
+            raise NotFound(f"no credential {credential} ({self.where}); there are: {known or 'none'}") from None
 
 
 @contextmanager

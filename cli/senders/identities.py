@@ -225,7 +225,7 @@ def _chosen(room: IdentityRoom, text: str, region: str) -> MadeIdentity:
         raise Misused("this is no domain") from None
     found = [x for x in room.made.list() if x.domain == domain and region in ("", x.region)]
     if not found:
-        raise NotFound(f"Posthaste made no such domain known: see `posthaste sender identities` ({room.desk.where})")
+        raise NotFound(f"Posthaste has not made {domain} known: see `posthaste sender identities` ({room.desk.where})")
     if len(found) > 1:
         raise Misused(f"{domain} is known in {', '.join(x.region for x in found)}: add --region")
     return found[0]

@@ -1,11 +1,13 @@
 """What the intake declines, as problems of the API."""
 
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from shared.engine.intake.declined import Declined, FieldFault
 from shared.web.problems import FieldError, Problem
 
 T = TypeVar("T")
+SAID_ONCE: Final = frozenset({"credential_not_found", "from_not_allowed"})
+"""Codes whose field says all that the code means, and names what was looked for."""
 
 
 def accepted(found: T | Declined, *, absent: Problem | None = None) -> T:
@@ -13,8 +15,14 @@ def accepted(found: T | Declined, *, absent: Problem | None = None) -> T:
     if isinstance(found, Declined):
         if found.code == "not_found" and absent is not None:
             raise absent
-        raise Problem(found.code, errors=[_error(fault) for fault in found.faults])
+        raise Problem(found.code, _detail(found), [_error(fault) for fault in found.faults])
     return found
+
+
+def _detail(found: Declined) -> str:
+    """Return the sentence of the one field that is wrong; empty where fields add to what the code means."""
+    faults = found.faults
+    return faults[0].text if len(faults) == 1 and found.code in SAID_ONCE else ""
 
 
 def _error(fault: FieldFault) -> FieldError:

@@ -216,8 +216,13 @@ def missing(what: str, name: str) -> Problem:
         what: its kind, as in `campaign`.
         name: the id that the client gave.
     """
-    told = f"{what} {name}" if 0 < len(name) <= MAX_SHOWN and name.isprintable() else f"such {what}"
-    return Problem("not_found", f"No {told} in this account. Check the ID, and whether the API key is of its account.")
+    shown = named(what, name)
+    return Problem("not_found", f"No {shown} in this account. Check the ID, and whether the API key is of its account.")
+
+
+def named(what: str, name: str) -> str:
+    """Return what was looked for: a kind of thing with its name, unless the name is long or not printable."""
+    return f"{what} {name}" if 0 < len(name) <= MAX_SHOWN and name.isprintable() else f"such {what}"
 
 
 def _field_error(error: tuple[str, str] | FieldError) -> FieldError:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from shared.domain.accounts import ApiKey, Scope
 from shared.domain.notices.notifier import Notifier
 from shared.web.http import Answer, Request
-from shared.web.problems import Problem, of_validation
+from shared.web.problems import Problem, named, of_validation
 
 
 class Scheme(StrEnum):
@@ -305,7 +305,8 @@ def find(routes: Sequence[R], request: Request) -> tuple[R, dict[str, str]]:
             allowed.add(route.method)
     if allowed:
         raise Problem("method_not_allowed", headers={"Allow": ", ".join(sorted(allowed))})
-    raise Problem("not_found", "This API has no such path. /docs shows all paths.")
+    shown = named("path", f"/{'/'.join(request.segments)}")
+    raise Problem("not_found", f"This API has no {shown}. /docs shows all paths.")
 
 
 def _match(template: str, segments: Sequence[str]) -> dict[str, str] | None:

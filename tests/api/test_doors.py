@@ -238,7 +238,7 @@ def test_who_may_not_send_is_answered_in_the_vendors_form(api: Api) -> None:
     got = post(api, mail(), key=api.scoped(Scope.READ))
     assert (got.status, errors(got)[0][0]) == (403, None)
     got = post(api, mail(from_={"email": "ceo@bank.example"}))
-    said = "The account may not send from it. Prove its domain, or ask an operator."
+    said = "This account may not send from ceo@bank.example. Prove its domain, or ask an operator."
     assert (got.status, errors(got)) == (403, [("from.email", said)])
     got = api.call("GET", PATH)
     assert (got.status, got.headers["allow"]) == (405, "POST")

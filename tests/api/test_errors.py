@@ -2,8 +2,9 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin
 
 import pytest
 from pydantic_core._pydantic_core import list_all_errors
@@ -13,21 +14,17 @@ from infra.local.paths import ROOT
 from shared.contracts.faults import ANYTHING_ELSE, OWN, PATTERNS, fault
 from shared.web.problems import CODES
 from tests.api.conftest import SENDER, Api
+from tests.api.test_apart import BODIES, OPERATIONS
 
 NAME: Final = "0" * 26
-LISTED: Final = {
-    "/campaigns/{}": "campaign",
-    "/campaigns/{}/stats": "campaign",
-    "/batches/{}": "batch",
-    "/jobs/{}": "job",
-    "/templates/{}": "template",
-    "/mails/{}": "mail",
-    "/digests/{}": "window",
-    "/digest-policies/{}": "digest policy",
-    "/notifiers/{}": "notifier",
-    "/programs/{}": "program",
-}
-"""A path with an id → what it names."""
+ABSENT: Final = {"address": "nobody@example.org", "domain": "gone.example", "message": "0.0", "prefix": "gone/"}
+"""A parameter of a path that is no id → a name that nothing has."""
+NAMED: Final = [
+    (method, path)
+    for method, path, operation in OPERATIONS
+    if "404" in operation["responses"] and "{" in path and (method, path) != ("PUT", "/digest-policies/{prefix}")
+]
+"""Operations that name something; the one that is left out makes what it names."""
 
 
 def message(api: Api, path: str, body: Any) -> str:
@@ -38,21 +35,78 @@ def message(api: Api, path: str, body: Any) -> str:
     return str(error["message"])
 
 
-@pytest.mark.parametrize("path", sorted(LISTED))
-def test_a_404_says_what_was_looked_for(calm: Api, path: str) -> None:
-    got = calm.call("GET", path.format(NAME))
-    assert got.status == 404
-    assert got.json["detail"].startswith(f"No {LISTED[path]} {NAME} in this account.")
+@pytest.mark.parametrize(("method", "path"), NAMED, ids=lambda x: x)
+def test_a_404_says_what_was_looked_for(calm: Api, method: str, path: str) -> None:
+    first, *_ = re.findall(r"{(\w+)}", path)
+    name = ABSENT.get(first, NAME)
+    url = re.sub(r"{(\w+)}", lambda found: quote(ABSENT.get(found[1], NAME), safe=""), path)
+    got = calm.call(method, url, BODIES.get((method, path)))
+    assert got.status == 404, got.text
+    assert f" {name} " in f" {got.json['detail']} ", got.text
+
+
+def test_each_404_is_asked_for() -> None:
+    assert {"/campaigns/{id}", "/mails/{mail_id}/destinations/{address}", "/guests/{address}"} <= {x for _, x in NAMED}
+    assert len(NAMED) > 60
+
+
+def test_what_is_not_there_of_a_thing_is_named(calm: Api) -> None:
+    job = calm.logged()
+    found = calm.call("GET", f"/batches/{job}/logs/9.9").json["detail"]
+    assert f"The batch {job} has no message 9.9." in found
+    mail = calm.call("POST", "/mails", BODIES["POST", "/mails"]).json["mail_id"]
+    for address in ("nobody@example.org", "nobody"):
+        found = calm.call("DELETE", f"/mails/{mail}/destinations/{address}").json["detail"]
+        assert f"no destination {address}." in found
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "field"),
+    [
+        ("POST", "/batches", {"from": SENDER, "to": "a@example.org", "subject": "x", "text": "x"}, "route"),
+        ("POST", "/campaigns", BODIES["POST", "/campaigns"], "credential_id"),
+        ("PUT", "/digest-policies/{prefix}", {"from": SENDER}, "route"),
+        ("POST", "/notifiers", {"name": "ward", "timezone": "UTC"}, "route.sms"),
+    ],
+)
+def test_a_credential_that_is_not_there_is_named_once(
+    calm: Api, method: str, path: str, body: dict[str, Any], field: str
+) -> None:
+    wanted = {"route": ["gone"], "credential_id": "gone", "route.sms": {"sms": ["gone"]}}[field]
+    got = calm.call(method, path.replace("{prefix}", "acme"), {**body, field.partition(".")[0]: wanted})
+    assert (got.status, got.code) == (404, "credential_not_found")
+    said = "No credential gone is open to this account. GET /credentials lists those that are."
+    assert (got.json["detail"], got.json["errors"]) == (said, [{"field": field, "message": said}])
+
+
+def test_a_credential_that_a_campaign_has_lost_is_named(calm: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = calm.campaign()
+    calm.listed(campaign)
+    credential = calm.call("GET", f"/campaigns/{campaign}").json["credential_id"]
+    left = tuple(x for x in calm.services.settings.credentials if x.id != credential)
+    monkeypatch.setattr(calm.services.intake, "_settings", replace(calm.services.settings, credentials=left))
+    got = calm.call("POST", f"/campaigns/{campaign}/send", {})
+    assert (got.code, got.json["detail"].startswith(f"No credential {credential} is ")) == (
+        "credential_not_found",
+        True,
+    )
+
+
+def test_a_sender_that_is_not_allowed_is_named_once_with_what_to_do(calm: Api) -> None:
+    got = calm.call("POST", "/batches", {**calm.body(), "from": "Me <me@elsewhere.example>"})
+    said = "This account may not send from me@elsewhere.example. Prove its domain, or ask an operator."
+    assert (got.code, got.json["detail"]) == ("from_not_allowed", said)
+    assert got.json["errors"] == [{"field": "from", "message": said}]
 
 
 def test_a_404_repeats_no_long_or_strange_name(calm: Api) -> None:
     for strange in ("x" * 65, "a\x1b[2J"):
         assert "No such campaign in this account." in calm.call("GET", f"/campaigns/{strange}").json["detail"]
-    assert "no such path" in calm.call("GET", "/campain").json["detail"]
+    assert "no path /campain" in calm.call("GET", "/campain").json["detail"]
     campaign = calm.campaign()
     assert f"No upload {NAME} in" in calm.call("GET", f"/campaigns/{campaign}/uploads/{NAME}").json["detail"]
     assert (
-        "not suppressed in the scope `sms`"
+        "+12025550123 is not suppressed in the scope `sms`"
         in calm.call("GET", "/suppressions/+12025550123", query={"scope": "sms"}).json["detail"]
     )
 

@@ -163,7 +163,7 @@ def test_429_is_not_waited_for_without_end(run: Run, api: FakeApi, clock: FakeCl
         (problem(403, "forbidden", "The key lacks the scope"), 4, "scope"),
         (problem(404, "not_found", "No batch b1."), 3, "No batch b1.\n  code: not_found\n"),
         (problem(409, "conflict", "Busy"), 1, "code: conflict"),
-        (problem(422, "from_not_allowed", "Not allowed"), 1, "posthaste sender add ACCOUNT VALUE"),
+        (problem(422, "from_not_allowed", "No.", errors=[{"message": "No."}]), 1, "No.\n  code: from_not_allowed\n"),
         (Answer({"message": "Request Too Long"}, 413), 1, "Request Too Long"),
         (Answer(raw=b"<html>", status=404), 3, "HTTP 404\n  check POSTHASTE_URL"),
         (Answer(raw=b"<html>welcome"), 1, "check POSTHASTE_URL"),

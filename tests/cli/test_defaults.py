@@ -322,7 +322,6 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
 """Command → what it is given: its required arguments, and what names the one thing that it is about."""
 FINDS_FAULTS: Final = {("doctor",)}
 """Commands that end with 1 because they look at a world that is no complete stack."""
-
 UNORDERED: Final = {("audit",)}
 """Commands that print what was done in one millisecond in any order."""
 
@@ -356,8 +355,7 @@ def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
         monkeypatch.setenv(name, "testing")
     monkeypatch.setenv("AWS_REGION", REGION)
     monkeypatch.delenv("POSTHASTE_DEBUG", raising=False)
-    made = Case(api, folder, real)
-    stage = made.stage
+    made, stage = Case(api, folder, real), api.tables.records.removeprefix("records-")
     monkeypatch.setenv("POSTHASTE_STAGE", stage)
     monkeypatch.setattr(dead_letters, "WAIT_SECONDS", 0)
     credentials = (Credential("one", "sendgrid", "email", 100), Credential(TEST_CREDENTIAL, "test", "email", 100))

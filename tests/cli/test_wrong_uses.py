@@ -8,25 +8,28 @@ import typer
 
 from cli.main import app
 from tests.cli import printed
-from tests.cli.fakes import FakeApi, Run, problem
+from tests.cli.fakes import FakeApi, Run
 from tests.cli.test_defaults import COMMANDS, ELSEWHERE
 
 ALL: Final = sorted(set(COMMANDS) | ELSEWHERE)
 STARTS: Final = ELSEWHERE
 """Commands that would start or stop processes."""
-WITH_ID: Final = (
-    *((kind, verb) for kind in ("batch", "campaign") for verb in ("show", "watch", "logs", "stop", "resume", "retry")),
-    *(("campaign", verb) for verb in ("stats", "send", "delete", "preview", "override-bounce-guard")),
-    *(("template", verb) for verb in ("show", "versions", "diff", "preview", "delete")),
-    *(("program", verb) for verb in ("show", "delete")),
-    ("campaign", "update"),
-    ("mail", "show"),
-    ("schedule", "cancel"),
-    ("suppression", "show"),
-    ("digest", "show"),
-    ("message",),
-)
 ID: Final = "0123456789abcdefghijklmnop"
+ASKING: Final[tuple[tuple[str, ...], ...]] = (
+    ("batch", "send", "batch.json"),
+    ("campaign", "run", "list.csv", "--template", "mail.html", "--subject", "S", "--from", "a@example.com"),
+    ("campaign", "send", ID),
+    ("mail", "send", "mail.html", "--from", "a@example.com", "--to", "b@example.org"),
+    ("campaign", "override-bounce-guard", ID),
+    *((kind, verb, ID) for kind in ("batch", "campaign") for verb in ("resume", "retry")),
+    ("digest", "close", ID),
+    ("erase", "ann@example.org"),
+    ("redrive", "log"),
+    ("sender", "forget", "example.com"),
+    ("pause", "--all"),
+    ("resume", "--all"),
+)
+"""Every command that asks, with words by which it would."""
 NO_VALUES: Final = ("zz!", "-1")
 """What no number from 0, no choice, no day and no id is."""
 LIBRARIES: Final = ("Input should", "Value error", "unable to parse", "String should", "pydantic")
@@ -85,37 +88,7 @@ def test_a_wrong_value_is_named_with_what_is_right(run: Run, words: tuple[str, .
     assert done.err.startswith(f"error: {said}")
 
 
-@pytest.mark.parametrize("command", WITH_ID, ids=" ".join)
-def test_an_id_that_there_is_not(run: Run, api: FakeApi, command: tuple[str, ...]) -> None:
-    api.answers(problem(404, "not_found", f"No such thing {ID} in this account. Check the ID."))
-    words = {
-        ("message",): (f"{ID}/0.0",),
-        ("campaign", "update"): (ID, "--name", "x"),
-    }.get(command, (ID,))
-    words = (*words, "--yes") if any(x.name == "yes" for x in parameters_of(command)) else words
-    done = run(*command, *words)
-    assert (done.code, done.out) == (3, "")
-    assert done.err == f"error: No such thing {ID} in this account. Check the ID.\n  code: not_found\n"
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("batch", "send", "batch.json"),
-        ("campaign", "run", "list.csv", "--template", "mail.html", "--subject", "S", "--from", "a@example.com"),
-        ("campaign", "send", ID),
-        ("mail", "send", "mail.html", "--from", "a@example.com", "--to", "b@example.org"),
-        ("campaign", "override-bounce-guard", ID),
-        *((kind, verb, ID) for kind in ("batch", "campaign") for verb in ("resume", "retry")),
-        ("digest", "close", ID),
-        ("erase", "ann@example.org"),
-        ("redrive", "log"),
-        ("sender", "forget", "example.com"),
-        ("pause", "--all"),
-        ("resume", "--all"),
-    ],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("words", ASKING, ids=" ".join)
 @pytest.mark.parametrize("mode", ["piped", "json", "json on a terminal"])
 def test_what_cannot_be_taken_back_needs_yes_without_a_terminal(
     run: Run, api: FakeApi, folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], mode: str
@@ -128,3 +101,8 @@ def test_what_cannot_be_taken_back_needs_yes_without_a_terminal(
     assert (done.code, done.out) == (2, "")
     assert done.err == "error: not a terminal: add --yes to go on without a question\n"
     assert api.asked == []
+
+
+def test_no_command_that_asks_is_left_out() -> None:
+    asking = {x for x in ALL if any(option.name == "yes" for option in parameters_of(x))}
+    assert {command for command in asking for words in ASKING if words[: len(command)] == command} == asking

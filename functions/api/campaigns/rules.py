@@ -71,7 +71,8 @@ def refused(found: Refused | Refusal) -> Problem:
         return Problem(found.value)
     if found.reason is Reason.TOO_LATE:
         return invalid("scheduled_at", "Choose a time within 30 days of the upload.")
-    return Problem(found.reason.value, errors=found.errors)
+    detail = found.errors[0][1] if found.reason is Reason.CREDENTIAL_NOT_FOUND else ""
+    return Problem(found.reason.value, detail, found.errors)
 
 
 def message_of(call: Call[Any, Any], channel: str, given: Saying, prefix: str = "") -> Message:

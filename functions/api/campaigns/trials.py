@@ -11,6 +11,7 @@ from functions.api.declined import accepted
 from functions.api.views import AcceptedBatch
 from shared.domain.accounts import Scope
 from shared.engine.campaigns.trials import TrialOrder, Trials
+from shared.engine.intake.declined import credential_words
 from shared.ports import Mismatch, Replay
 from shared.web.http import Answer, answerable
 from shared.web.idempotency import earlier, fingerprint_of, idempotency_key, repeated
@@ -25,7 +26,7 @@ def preview(call: Call[PreviewQuery, Nothing]) -> Answer:
     try:
         found = services.previews.of(campaign, services.control.content(campaign), call.query.row)
     except KeyError:
-        raise Problem("credential_not_found") from None
+        raise Problem("credential_not_found", credential_words(campaign.credential)) from None
     if found is None:
         raise invalid("row", "The campaign's list has no such recipient.")
     view = preview_view(found, campaign.channel)

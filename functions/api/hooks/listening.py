@@ -55,7 +55,7 @@ def done(call: Call[Nothing, Received]) -> Answer:
 def _listening(call: Call[Any, Any]) -> Endpoint:
     found = owned(call)
     if not found.listening:
-        raise missing("endpoint that is listened to", "")
+        raise missing("endpoint that is listened to,", call.path["hook_id"])
     return found
 
 

@@ -12,7 +12,7 @@ from shared.domain.recipients import addresses
 from shared.engine.reports.message_log import Filter
 from shared.web import cursors
 from shared.web.http import Answer
-from shared.web.problems import Problem
+from shared.web.problems import Problem, named
 from shared.web.routing import AnyRoute, Nothing, Route
 
 
@@ -57,7 +57,8 @@ def line(kind: str | None) -> Handler:
         place = parse_message_id(call.path["message"])
         found = call.services.logs.line(job, *place) if place else None
         if found is None:
-            raise Problem("not_found", f"The {job.kind} has no such message. Its log shows the ids that there are.")
+            shown = named("message", call.path["message"])
+            raise Problem("not_found", f"The {job.kind} {job.id} has no {shown}. Its log shows the ids that there are.")
         return log_line(found).answer()
 
     return answer

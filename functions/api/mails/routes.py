@@ -39,10 +39,9 @@ from shared.ports import Idempotency, Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
-from shared.web.problems import Problem, invalid, missing, of_validation
+from shared.web.problems import Problem, invalid, missing, named, of_validation
 from shared.web.routing import AnyRoute, Nothing, Route, media_type
 
-NO_DESTINATION: Final = "The mail has no such destination."
 MOST_SHOWN: Final = 100
 """Destinations of a page: each takes two reads."""
 
@@ -145,7 +144,7 @@ def pages(call: Call[MailsQuery, Nothing]) -> Answer:
 def drop(call: Call[Nothing, Nothing]) -> Answer:
     """Take a destination out that waits."""
     mail = _committed(call)
-    return _moved(call.services.mails().moves.drop(mail, _key(call), by=call.key.id))
+    return _moved(call.services.mails().moves.drop(mail, _key(call), by=call.key.id), call)
 
 
 def reschedule(call: Call[Nothing, NewSchedule]) -> Answer:
@@ -154,12 +153,12 @@ def reschedule(call: Call[Nothing, NewSchedule]) -> Answer:
     now, at = now_of(call), int(call.body.at.timestamp() * 1000)
     if at >= mail.expires_at:
         raise invalid("at", "The mail expires before.")
-    return _moved(call.services.mails().moves.reschedule(mail, _key(call), max(at, now), by=call.key.id))
+    return _moved(call.services.mails().moves.reschedule(mail, _key(call), max(at, now), by=call.key.id), call)
 
 
-def _moved(found: MailDestination | InFlight | None) -> Answer:
+def _moved(found: MailDestination | InFlight | None, call: Call[Any, Any]) -> Answer:
     if found is None:
-        raise Problem("not_found", NO_DESTINATION)
+        raise _no_destination(call)
     if isinstance(found, InFlight):
         raise Problem("in_flight")
     return destination_view(found).answer()
@@ -169,14 +168,22 @@ def _key(call: Call[Any, Any]) -> str:
     """Return the normalised address of the path."""
     found = parse(call.path["address"])
     if not isinstance(found, Address):
-        raise Problem("not_found", NO_DESTINATION)
+        raise _no_destination(call)
     return found.key
+
+
+def _no_destination(call: Call[Any, Any]) -> Problem:
+    return Problem(
+        "not_found", f"The mail has no {named('destination', call.path['address'])}. GET /mails/{{mail_id}} lists them."
+    )
 
 
 def _committed(call: Call[Any, Any]) -> StoredMail:
     mail = _owned(call)
     if mail.state is MailState.OPEN:
-        raise Problem("not_found", "The mail is not committed.")
+        raise Problem(
+            "not_found", f"The mail {call.path['mail_id']} is not committed. Upload its content, then commit it."
+        )
     return mail
 
 

@@ -10,7 +10,7 @@ from shared.domain.notices.notifier import Notifier
 from shared.domain.notices.updates import BadRange, link_range
 from shared.engine.reports.message_log import LogLine
 from shared.web.http import Answer
-from shared.web.problems import Problem
+from shared.web.problems import Problem, named
 from shared.web.routing import AnyRoute, Nothing, Route, Scheme
 
 
@@ -31,7 +31,7 @@ def read(call: Call[Nothing, Nothing]) -> Answer:
     uuid = who.notice_id(call.path["message_id"])
     found = services.notices().notices.read([uuid]).get(uuid)
     if found is None or found.notifier != who.name or found.gone(int(services.clock.now() * 1000)):
-        raise Problem("not_found", "This notifier has no such message, or no longer.")
+        raise Problem("not_found", f"This notifier has no {named('message', call.path['message_id'])}, or no longer.")
     runs: list[tuple[NoticeRun, LogLine | None]] = []
     for run in found.runs:
         job = services.records.job(run.job)

@@ -58,7 +58,7 @@ def read(call: Call[Nothing, Nothing]) -> Answer:
     account, address = _account(call, KeyKind.LIVE, KeyKind.TEAM), address_of(call)
     found = next((x for x in call.services.guests.list(account) if x.address == address), None)
     if found is None:
-        raise Problem("not_found", "The address is not a guest.")
+        raise Problem("not_found", f"{address} is not a guest. GET /guests lists those who are.")
     return _view(found).answer()
 
 

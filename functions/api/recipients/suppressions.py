@@ -24,9 +24,10 @@ def pages(call: Call[SuppressionQuery, Nothing]) -> Answer:
 def read(call: Call[EntryQuery, Nothing]) -> Answer:
     """Return one suppression."""
     reach = call.query.reach
-    found = call.services.suppressions.get(call.key.namespace, address_of(call), reach=reach)
+    address = address_of(call)
+    found = call.services.suppressions.get(call.key.namespace, address, reach=reach)
     if found is None:
-        raise Problem("not_found", f"The address is not suppressed in the scope `{call.query.scope.value}`.")
+        raise Problem("not_found", f"{address} is not suppressed in the scope `{call.query.scope.value}`.")
     return suppression_view(found, reach).answer()
 
 

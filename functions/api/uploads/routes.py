@@ -104,7 +104,7 @@ def put(call: Call[ListOptions, Recipients]) -> Answer:
     if before is not None:
         # The one who asked first may have stopped before the list began to be read.
         again_of: str = json.loads(before.body)["upload_id"]
-        _told(uploading.complete(campaign, again_of, by=call.key.id), but=Refusal.ALREADY_SENT)
+        _told(uploading.complete(campaign, again_of, by=call.key.id), campaign.id, but=Refusal.ALREADY_SENT)
         return before
     rules = _rules(call, campaign, call.query)
     file = media_type(call.request) in (CSV, *WORKBOOKS)
@@ -122,14 +122,14 @@ def put(call: Call[ListOptions, Recipients]) -> Answer:
         return name
 
     found = uploading.put(campaign, data, rules, claim=claim, by=call.key.id)
-    upload = _told(found)
+    upload = _told(found, campaign.id)
     return repeated(again[0], 202) if again else Answer(202, _taken(campaign, upload))
 
 
-def _told(found: Any, *, but: Refusal | None = None) -> str:
-    """Return the id of an upload that is taken, or raise why it is not."""
+def _told(found: Any, campaign: str, *, but: Refusal | None = None) -> str:
+    """Return the id of an upload that is taken, or raise why it is not; `campaign`: the id of its campaign."""
     if found is None:
-        raise missing("campaign", "")
+        raise missing("campaign", campaign)
     if isinstance(found, Refusal):
         if found is but:
             return ""

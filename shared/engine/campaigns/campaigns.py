@@ -19,6 +19,7 @@ from shared.domain.content.content import Content
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.domain.times import DAY_MS, KEY_LIFE_MS
+from shared.engine.intake.declined import credential_words
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import RETRY_AFTER, JobControl, NotNow, Resumed
 from shared.engine.jobs.plan import Planner
@@ -255,12 +256,13 @@ class CampaignControl:
 
     def _beyond(self, campaign: Campaign, rate: float | None) -> Refused | None:
         """Return why a campaign's credential does not carry it, or not as fast."""
+        gone = Refused(Reason.CREDENTIAL_NOT_FOUND, (("credential_id", credential_words(campaign.credential)),))
         try:
             credential = self._settings.credential(campaign.credential)
         except KeyError:
-            return Refused(Reason.CREDENTIAL_NOT_FOUND)
+            return gone
         if not credential.open_to(campaign.account):
-            return Refused(Reason.CREDENTIAL_NOT_FOUND)
+            return gone
         if rate is not None and rate > credential.rate:
             sentence = f"At most {credential.rate:g} messages per second, the credential's rate."
             return Refused(Reason.RATE_TOO_HIGH, (("rate", sentence),))

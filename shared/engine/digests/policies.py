@@ -17,7 +17,7 @@ from shared.domain.namespaces import namespace
 from shared.domain.notices.notifier import is_zone
 from shared.engine.intake import routes
 from shared.engine.intake.addresses import address_of, mailbox
-from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
+from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid, no_sender
 from shared.engine.intake.opened import check_open
 from shared.ports import Clock, Idempotency, Mismatch, Replay, Retriable, Senders
 from shared.ports.digests import DigestPolicies
@@ -157,7 +157,7 @@ class PolicyDesk:
             raise invalid("from", f"{by.noun} needs a sender.")
         sender = address_of("from", draft.sender)
         if not self._senders.check_sender(namespace(draft.account, test=draft.test), sender.key).allowed:
-            raise Decline("from_not_allowed", FieldFault("from", "This sender is not on the account's list."))
+            raise no_sender("from", sender.key)
         return mailbox(sender)
 
     def _now(self) -> int:

@@ -9,6 +9,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 INVALID = "validation_failed"
+MAX_SHOWN = 64
+"""Characters of a client's name that are repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,23 @@ class Decline(Exception):
 def invalid(field: str, text: str) -> Decline:
     """Return the refusal of one field."""
     return Decline(INVALID, FieldFault(field, text))
+
+
+def no_credential(field: str, name: str) -> Decline:
+    """Return the refusal of a credential that is not there, or not for this account."""
+    return Decline("credential_not_found", FieldFault(field, credential_words(name)))
+
+
+def credential_words(name: str) -> str:
+    """Return that a credential is not there, as a sentence that names it."""
+    told = f"credential {name}" if 0 < len(name) <= MAX_SHOWN and name.isprintable() else "such credential"
+    return f"No {told} is open to this account. GET /credentials lists those that are."
+
+
+def no_sender(field: str, sender: str) -> Decline:
+    """Return the refusal of a sender that is not the account's; `sender`: its normalised address."""
+    text = f"This account may not send from {sender}. Prove its domain, or ask an operator."
+    return Decline("from_not_allowed", FieldFault(field, text))
 
 
 def as_value(rule: Callable[P, T]) -> Callable[P, T | Declined]:

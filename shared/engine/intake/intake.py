@@ -24,7 +24,7 @@ from shared.domain.recipients.suppressions import reaches
 from shared.engine.intake import posted, routes
 from shared.engine.intake.accept import BatchRequest
 from shared.engine.intake.addresses import MAX_RECIPIENTS, address_of, copies_of, entries, mailbox
-from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
+from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid, no_credential, no_sender
 from shared.engine.intake.message import Draft, check_mail, check_subject, check_variants, message_of, sender_in
 from shared.engine.intake.numbers import numbers_of, short_content
 from shared.engine.intake.opened import check_open
@@ -214,7 +214,7 @@ class Intake:
         if not campaign.test:
             mine = [c.id for c in self._settings.credentials if c.open_to(campaign.account)]
             if campaign.credential not in mine:
-                raise Decline("credential_not_found")
+                raise no_credential("credential_id", campaign.credential)
         self._check_active(campaign.account)
         check_open(self._senders, campaign.account, campaign.channel, test=campaign.test)
         if channel_of(campaign.channel).names_sender:
@@ -240,8 +240,7 @@ class Intake:
         if check.suspended:
             raise Decline("account_suspended")
         if not check.allowed:
-            fault = FieldFault(field, "The account may not send from it. Prove its domain, or ask an operator.")
-            raise Decline("from_not_allowed", fault)
+            raise no_sender(field, sender.key)
 
     def _codes(self, namespace: str, channel: str, keys: Sequence[str], *, offered: bool) -> dict[str, str]:
         """Return who is not to be sent to, by normalised key, and the code of each; the weightiest of several.

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from shared.contracts import MAIL_ROUTE, TEST_CREDENTIAL, Credential, Routing, Settings
 from shared.domain.channels.email import EMAIL
 from shared.domain.times import Seconds, may_begin
-from shared.engine.intake.declined import Decline, FieldFault, invalid
+from shared.engine.intake.declined import Decline, FieldFault, invalid, no_credential
 from shared.engine.intake.request import SendRequest
 
 
@@ -30,7 +30,7 @@ def _check_route(route: Sequence[str], channel: str, declared: Mapping[str, Cred
     """Decline a route with a credential that is not open to the account, or of another channel."""
     for name in route:
         if name not in declared:
-            raise Decline("credential_not_found", FieldFault("route", "This account may not use the credential."))
+            raise no_credential("route", name)
         if declared[name].channel != channel:
             raise invalid("route", "A credential is of another channel.")
 
@@ -146,7 +146,7 @@ def ordered(asked: SendRequest, channel: str, settings: Settings) -> bool:
 def _check_credential(wanted: str, channel: str, usable: Mapping[str, Credential]) -> None:
     """Decline a credential that is not open to the account, or of another channel."""
     if wanted not in usable:
-        raise Decline("credential_not_found", FieldFault("credential_id", "This account may not use the credential."))
+        raise no_credential("credential_id", wanted)
     if usable[wanted].channel != channel:
         raise invalid("credential_id", f"The credential does not send {channel}.")
 

@@ -18,7 +18,7 @@ from shared.domain.namespaces import namespace
 from shared.domain.recipients.suppressions import reaches
 from shared.domain.times import PAST, Millis
 from shared.engine.intake.addresses import address_of
-from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
+from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid, no_sender
 from shared.engine.intake.routes import mail_route
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
 from shared.ports import (
@@ -328,7 +328,7 @@ class MailDesk:
         if allowed.suspended:
             raise Decline("account_suspended")
         if not allowed.allowed:
-            raise Decline("from_not_allowed", FieldFault(field, "This sender is not on the account's list."))
+            raise no_sender(field, key)
 
     def _route(self, mail: StoredMail, size: int) -> tuple[str, ...]:
         """Return the credentials that take a mail of a size, in their order."""

@@ -20,7 +20,7 @@ from shared.domain.notices.notifier import (
     with_password,
 )
 from shared.domain.recipients.phones import PhoneReader
-from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
+from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid, no_credential
 from shared.engine.intake.opened import Opened, check_open
 from shared.ports import Clock, Notifiers, Retriable, WaitingNotices
 
@@ -203,8 +203,7 @@ class NotifierDesk:
                 raise invalid(f"route.{channel}", f"A channel is one of {', '.join(CHANNELS)}.")
             for credential in route:
                 if credential not in mine:
-                    fault = FieldFault(f"route.{channel}", "This account may not use the credential.")
-                    raise Decline("credential_not_found", fault)
+                    raise no_credential(f"route.{channel}", credential)
                 if mine[credential] != channel:
                     raise invalid(f"route.{channel}", "A credential is one of another channel.")
         return {channel: tuple(dict.fromkeys(route)) for channel, route in wanted.items() if route}
