@@ -27,9 +27,11 @@ def add(ctx: typer.Context, domain: Domain, json: Json = False) -> None:
     """Claim a domain. Shows the DNS record to publish."""
     body = codec.dumps({"domain": domain}).encode()
     found = connect(ctx).post("/senders", body, key=secrets.token_urlsafe(24))
-    name = found.get("sender")
-    text = f"publish this record, then run `posthaste domain verify {name}`:\n{_record(found)}"
-    emit_or_say(found, json=json, text=text)
+    if json:
+        emit(found)
+        return
+    say(f"publish this record, then run `posthaste domain verify {found.get('sender')}`:")
+    say(_record(found))
 
 
 @app.command()

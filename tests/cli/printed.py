@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from cli.output import REPLACEMENT
 from tests.cli.fakes import Done
 
 FOLDER: Final = Path(__file__).parent / "printed"
@@ -55,6 +56,7 @@ def masked(done: Done, *, stage: str = "", folder: Path | None = None, ordered: 
 
 def check(kind: str, command: tuple[str, ...], text: str) -> None:
     """Assert that a command prints what it did. `kind`: the file, such as `defaults`."""
+    assert REPLACEMENT not in text, "a line break in the middle of a line"
     file, name = FOLDER / f"{kind}.txt", " ".join(command)
     if os.environ.get("PRINTED") == "write":
         _write(file, name, text)
