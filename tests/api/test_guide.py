@@ -2,13 +2,13 @@
 
 import re
 import shlex
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from tests.api.conftest import Api, Reply
+from tests.deployed import guides
 
-GUIDE = Path(__file__).parents[2] / "docs" / "campaigns.md"
+GUIDE = guides.page("campaigns")
 LIST = b"recipient,first_name\nada@example.com,Ada\ngrace@example.org,Grace\nnobody,x\n"
 NAMES = {"campaign_id": "CAMPAIGN", "upload_id": "UPLOAD", "job_id": "JOB", "url": "URL"}
 """Fields of answers that the guide has in variables."""
@@ -75,10 +75,9 @@ class Reader:
 
 def commands() -> list[str]:
     """Return the calls of the guide."""
-    blocks = re.findall(r"^```sh\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     return [
         x.strip()
-        for block in blocks
+        for block in guides.local(GUIDE)
         for x in re.split(r"^(?=curl )", block, flags=re.MULTILINE)
         if x.startswith("curl ")
     ]
@@ -106,7 +105,7 @@ def test_the_guide_leads_from_the_template_to_the_export(api: Api) -> None:
 def test_the_guide_names_every_operation_and_every_refusal_of_campaigns() -> None:
     from functions.api.operations import ROUTES  # noqa: PLC0415 - what is documented, not what is under test
 
-    text = GUIDE.read_text(encoding="utf-8")
+    text = GUIDE
     made = " ".join(commands())
     for route in ROUTES:
         if route.path.startswith("/campaigns/{id}/"):

@@ -18,7 +18,7 @@ PROMPT: Final = "$ posthaste "
 HEAD: Final = 3
 """Lines above the rows of a table: the exit code, the stream, the names of the columns."""
 MASKS: Final[Mapping[str, str]] = {
-    r"ph_(?:live|test|pass)_[\w-]+": "KEY",
+    r"ph_(?:live|team|test|pass)_[\w-]+": "KEY",
     r"acc_[0-9a-z]{12}": "ACCOUNT",
     r"whsec_[\w+/=]+": "SECRET",
     r"hook_[0-9a-z]{26}": "HOOK",

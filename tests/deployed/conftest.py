@@ -2,7 +2,8 @@
 
 import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +16,7 @@ from infra.local.console import LocalCloudError
 from infra.local.paths import ENV_CLOUDS, ENV_LOCAL, Paths, paths, read_env
 from simulator.client import ControlClient
 from tests.deployed.api import Api
+from tests.deployed.following import Reader, reader
 from tests.deployed.inside import Inside, clients, port_of
 from tests.deployed.mail_door import MailDoor
 from tests.fakes.browser import Browser, browsing
@@ -108,6 +110,17 @@ def in_role(aws: Callable[[str], Any], cloud_port: int) -> Callable[[str, str], 
         )
 
     return client
+
+
+@pytest.fixture
+def opened(cloud: local_cloud.Cloud, tmp_path: Path) -> Iterator[Callable[..., Reader]]:
+    """Readers of pages: `opened({a word of the page: what is written in its place})`."""
+    with ExitStack() as stack:
+
+        def one(own: Mapping[str, str] | None = None, **more: str) -> Reader:
+            return stack.enter_context(reader(cloud, tmp_path, own or {}, **more))
+
+        yield one
 
 
 @pytest.fixture

@@ -1,42 +1,46 @@
 """The pages that show commands, typed as their reader types them, on the local cloud.
 
-The tutorial, the README, mails and digests have tests of their own beside this one; docs/campaigns.md is followed by
-tests/api/test_guide.py.
+Each block's answer is compared with the one on the page. The tutorial, mails and digests have tests of their own
+beside this one.
 """
 
 import os
-import re
 import signal
 import smtplib
 import socket
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import httpx
 import pytest
 
 from infra.local.cloud import Cloud
 from infra.local.processes import wait_for
 from simulator.client import ControlClient
 from tests.deployed import guides
+from tests.deployed.answers import Answers
 from tests.deployed.api import Api
-from tests.deployed.shell import checkout, typed
+from tests.deployed.following import Reader
+from tests.deployed.shell import checkout, plain, typed
 
 pytestmark = pytest.mark.deployed
 
 SOON: Final = 60
 AGAIN: Final = 150
 """Seconds until a provider that has failed in every way sends again."""
-LOAD: Final = f". ./.local/env\n{guides.PROGRAMS}"
-"""Loads the address and the key, as the pages say."""
+Opened = Callable[..., Reader]
 
 
 @pytest.fixture
 def folder(cloud: Cloud, tmp_path: Path) -> Path:
-    guides.add_programs(tmp_path)
-    return checkout(cloud, tmp_path)
+    place = tmp_path / "other"
+    place.mkdir()
+    guides.add_programs(checkout(cloud, place))
+    return place
 
 
 @pytest.fixture
@@ -55,43 +59,48 @@ def works_again(control: ControlClient, folder: Path, api: Api) -> Iterator[None
 
 
 @pytest.mark.usefixtures("works_again")
-def test_an_operator_rehearses_an_incident(folder: Path) -> None:
-    start, *steps, end = guides.local(guides.page("rehearse"))
-    assert (start, end) == ("make up\n", "make down\n")
-    said = typed("\n".join(steps), folder)
-    assert re.search(r"sendgrid-main .* open +unavailable", said), "the breaker and its reason"
-    assert "credential.breaker_closed" in said
-    assert "drill is over" in said
-    assert said.count("gave no answer: it may or may not have the message") >= 1
-    assert "delivered it" in said, "the provider's report settles it"
+def test_an_operator_rehearses_an_incident(opened: Opened) -> None:
+    opened().follow(guides.steps(guides.page("rehearse")))
 
 
-def test_a_newcomer_follows_the_first_deploy(folder: Path) -> None:
+def test_a_newcomer_follows_the_first_deploy(opened: Opened) -> None:
     page = guides.page("first-deploy")
-    marked = [block for block in guides.blocks(page) if block.reason]
-    assert any("cdk deploy" in block.text for block in marked)
-    said = typed(LOAD + "\n".join(guides.local(page)), folder)
-    (batch,) = re.findall(r'"batch_id": ?"(\w+)"', said)
-    assert batch in said.partition('"batch_id"')[2], "the list has it"
+    assert any("cdk deploy" in block.text for block in guides.blocks(page) if block.reason)
+    opened().follow(guides.steps(page))
 
 
-@pytest.fixture
-def receiver() -> str:
-    """An address at which nothing answers."""
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as free:
-        return f"http://127.0.0.1:{free.getsockname()[1]}/"
+        return int(free.getsockname()[1])
 
 
-def test_a_developer_follows_hooks(folder: Path, api: Api, receiver: str) -> None:
-    create, look = guides.local(guides.page("hooks"))
-    said = typed(LOAD + create.replace("https://shop.example.com/posthaste", receiver), folder)
-    (hook,) = re.findall(r'"id": ?"(\w+)"', said)
-    assert "whsec_" in said
+def test_a_developer_follows_hooks(opened: Opened, api: Api) -> None:
+    *_, create, look, repeat, operate = guides.steps(guides.page("hooks"))
+    reader = opened({"https://shop.example.com/posthaste": f"http://127.0.0.1:{free_port()}/"})
+    reader.follow([create])
+    (hook, *_) = reader.answers.meant.values()
     try:
-        delivery = api.call("POST", f"/hooks/{hook}/test").body["id"]
-        typed(guides.filled(look, {"ID": hook, "DELIVERY": delivery}), folder)
+        assert wait_for(lambda: api.get(f"/hooks/{hook}/deliveries")["items"], SOON)
+        reader.follow([look, repeat])
     finally:
-        api.call("DELETE", f"/hooks/{hook}")
+        assert api.call("DELETE", f"/hooks/{hook}").status < 300
+    reader.follow([operate])
+    (theirs,) = [x for x in reader.answers.meant.values() if x.startswith("hook_") and x != hook]
+    reader.follow([guides.Step(f"posthaste hook delete {theirs} --deployment >/dev/null 2>&1\n")])
+
+
+def test_a_developer_sees_events_on_their_own_machine(opened: Opened, tmp_path: Path) -> None:
+    listen, receive, send, *_ = guides.steps(guides.page("hooks"))
+    port, kept = free_port(), tmp_path / "kept"
+    reader = opened({"localhost:8000": f"localhost:{port}", "receiver.py 8000": f"receiver.py {port}"})
+    with background(listen.commands.replace("8000", str(port)), reader.folder, kept):
+        assert wait_for(lambda: "ready" in kept.read_text("utf-8"), SOON)
+        reader.answers.check(listen.kind, listen.answer, kept.read_text("utf-8"))
+        received = tmp_path / "received"
+        with background(reader.answers.filled(receive.commands.replace("8000", str(port))), reader.folder, received):
+            assert wait_for(lambda: listens(port), SOON)
+            reader.follow([send])
+            assert wait_for(lambda: all("message.delivered" in x.read_text("utf-8") for x in (kept, received)), SOON)
 
 
 def listens(port: int) -> bool:
@@ -99,63 +108,126 @@ def listens(port: int) -> bool:
         return one.connect_ex(("127.0.0.1", port)) == 0
 
 
-def test_a_program_hands_its_mail_to_the_relay(cloud: Cloud, folder: Path, api: Api, tag: str) -> None:
-    (start,) = guides.local(guides.page("relay"))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+class background:  # noqa: N801 - used like a function
+    """A command in another terminal, until the end of the block. Ctrl-C ends it."""
+
+    def __init__(self, command: str, folder: Path, printed: Path) -> None:
+        self._printed = printed.open("w", encoding="utf-8")
+        words = ["sh", "-c", f"{guides.PROGRAMS}{command}"]
+        self._process = subprocess.Popen(
+            words,
+            cwd=folder,
+            env=plain() | {"PYTHONUNBUFFERED": "1"},
+            stdout=self._printed,
+            stderr=self._printed,
+            start_new_session=True,
+        )
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, *_: object) -> None:
+        """Press Ctrl-C."""
+        os.killpg(self._process.pid, signal.SIGINT)
+        self._process.wait(30)
+        self._printed.close()
+
+
+def test_a_program_hands_its_mail_to_the_relay(cloud: Cloud, folder: Path, api: Api, tag: str, tmp_path: Path) -> None:
+    (step,) = guides.steps(guides.page("relay"))
+    port, printed = free_port(), tmp_path / "printed"
     own = {
         "https://api.example.com": cloud.api,
         "ph_live_…": cloud.env["POSTHASTE_API_KEY"],
         "127.0.0.1:2525": f"127.0.0.1:{port}",
         "/var/spool/posthaste": str(folder / "spool"),
     }
+    start = step.commands
     for literal, value in own.items():
         assert literal in start
         start = start.replace(literal, value)
-    plain = {name: value for name, value in os.environ.items() if not name.startswith(("POSTHASTE_", "AWS_"))}
-    relay = subprocess.Popen(
-        ["sh", "-c", guides.PROGRAMS + start.replace("posthaste relay", "exec posthaste relay")], cwd=folder, env=plain
-    )
-    try:
+    with background(start, folder, printed):
         assert wait_for(lambda: listens(port), SOON)
+        said = printed.read_text("utf-8")
+        for literal, value in own.items():
+            said = said.replace(value, literal)
+        Answers().check(step.kind, step.answer, said)
         with smtplib.SMTP("127.0.0.1", port) as door:
             text = f"From: Acme <news@example.com>\r\nSubject: {tag}\r\n\r\nHello\r\n"
             door.sendmail("bounces@example.com", [f"ann+{tag}@example.org"], text)
         mails = api.get("/mails?limit=20")["items"]
         shown = [api.get(f"/mails/{mail['mail_id']}")["destinations"] for mail in mails]
         assert f"ann+{tag}@example.org" in {x["address"] for destinations in shown for x in destinations}
-    finally:
-        relay.send_signal(signal.SIGTERM)
-        relay.wait(30)
 
 
-def account(folder: Path) -> str:
-    """Return the id of the account that the local cloud's key is of."""
-    listed = typed(f"{LOAD}posthaste account list --json", folder)
-    return str(re.findall(r'"account_id": ?"(acc_\w+)"', listed)[0])
-
-
-def test_a_clinic_follows_the_page_of_the_spool(cloud: Cloud, folder: Path, tag: str) -> None:
-    create, settings, use = guides.local(guides.page("notifier-spool"))
-    create = create.replace("create clinic", f"create clinic-{tag}").replace("Acme", account(folder))
-    (password,) = re.findall(r"ph_pass_[\w-]+", typed(LOAD + create, folder))
-    settings = settings.replace("https://api.example.com", cloud.api).replace("ph_pass_…", password)
-    settings = settings.replace("POSTHASTE_NOTIFIER=clinic", f"POSTHASTE_NOTIFIER=clinic-{tag}")
-    spool = f"export POSTHASTE_SPOOL={folder / 'notifier.db'}\n"
-    assert "A-17" in typed(f"{guides.PROGRAMS}{settings}{spool}{use}", folder)
-
-
-def test_a_developer_follows_notices(folder: Path, api: Api, tag: str) -> None:
-    body = {"name": "Reminder", "channel": "sms", "body": "Hello {{ first_name }}."}
+def test_a_clinic_follows_the_page_of_the_spool(opened: Opened, cloud: Cloud, tag: str, tmp_path: Path) -> None:
     own = {
-        "ACCOUNT": account(folder),
+        "https://api.example.com": cloud.api,
+        "=clinic\n": f"=clinic-{tag}\n",
+        "create clinic ": f"create clinic-{tag} ",
+        "notifier clinic ": f"notifier clinic-{tag} ",
+        "Acme": "demo",
+    }
+    opened(own, POSTHASTE_SPOOL=str(tmp_path / "notifier.db")).follow(guides.steps(guides.page("notifier-spool")))
+
+
+def test_a_developer_follows_notices(opened: Opened, tag: str) -> None:
+    own = {
         "clinic-1": f"clinic-{tag}",
-        "01m3250v00n197k5j0fjpyam13": api.call("POST", "/templates", body).body["template_id"],
         '"A-1"': f'"A-{tag}"',
+        "/A-1": f"/A-{tag}",
         "2026-12-01": f"{datetime.now(UTC) + timedelta(days=5):%Y-%m-%d}",
     }
-    typing = "\n".join(guides.local(guides.page("notices")))
-    for literal, value in own.items():
-        assert literal in typing
-        typing = typing.replace(literal, value)
-    assert '"received":2' in typed(LOAD + typing, folder).replace(" ", "")
+    opened(own).follow(guides.steps(guides.page("notices")))
+
+
+def test_the_programs_of_the_page_of_notices_upload_and_read(
+    cloud: Cloud, tag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    upload, poll = [x.text for x in guides.fences(guides.page("notices")) if x.kind == "python"]
+    names: dict[str, Any] = {"time": time}
+    for program in (poll, upload):
+        exec(program, names)  # noqa: S102 - what the page shows
+    login = (cloud.env["POSTHASTE_NOTIFIER"], cloud.env["POSTHASTE_NOTIFIER_PASSWORD"])
+    since = datetime.now(UTC)
+    with httpx.Client(base_url=f"{cloud.api}/", auth=login) as client:
+        names["upload"](client, [{"id": tag, "action": "MESSAGE_CANCEL"}])
+
+        def read() -> bool:
+            nonlocal since
+            since = names["poll"](client, since)
+            return f"{tag} PERM_FAIL MESSAGE_NOT_FOUND" in capsys.readouterr().out
+
+        assert wait_for(read, SOON, pause=1)
+
+
+def test_an_account_claims_a_domain(opened: Opened, api: Api, tag: str) -> None:
+    domain = f"{tag}.example.com"
+    opened({"news.example.com": domain}).follow(guides.steps(guides.page("senders")))
+    assert api.call("DELETE", f"/senders/{domain}").status < 300
+
+
+def test_a_staging_environment_is_set_up(opened: Opened, api: Api) -> None:
+    opened({"Acme": "demo"}).follow(guides.steps(guides.page("staging")))
+    for guest in ("ann@example.org", "%2B14155550100"):
+        assert api.call("DELETE", f"/guests/{guest}").status < 300
+
+
+def test_a_recipient_writes_a_text(opened: Opened) -> None:
+    opened().follow(guides.steps(guides.page("providers/twilio")))
+
+
+def test_a_client_logs_in_and_out(opened: Opened, cloud: Cloud, tmp_path: Path) -> None:
+    (login,) = guides.steps(guides.page("cli"))
+    reader = opened(
+        {"https://api.example.com": cloud.api}, HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / "config")
+    )
+    reader.follow([guides.Step("unset POSTHASTE_URL POSTHASTE_API_KEY PYTHON_KEYRING_BACKEND; rm .local; cd ..\n")])
+    reader.type(login, f"{cloud.env['POSTHASTE_API_KEY']}\n")
+
+
+def test_a_reader_types_the_readme(opened: Opened, tag: str) -> None:
+    send, campaign, digest = guides.steps(guides.page("README"))
+    reader = opened({"acme": f"acme-{tag}", "@example.com,Reader": f"@{tag[:7]}.com,Reader"})
+    reader.follow([send, digest])
+    reader.type(campaign, "y\n", terminal=True)

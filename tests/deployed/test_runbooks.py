@@ -88,6 +88,25 @@ def shift(
     return Shift(folder, values, found)
 
 
+def test_the_commands_of_the_page_of_operations_run(shift: Shift) -> None:
+    helpers, *blocks = guides.local(guides.page("operations"))
+    assert helpers.startswith(SHELL)
+    try:
+        for block in blocks:
+            shift.types("\n".join(in_a_test(line) for line in block.splitlines()))
+    finally:
+        shift.types("posthaste resume --all --yes || true\nposthaste resume --account demo || true\n")
+        shift.types(f"{RESTORED}posthaste resume --credential sendgrid-main || true\n")
+
+
+def in_a_test(line: str) -> str:
+    """Return a command with the answer to its question, with an account, and with an end."""
+    words = agreed(line.partition("  #")[0].rstrip()).replace("acc_…", "demo")
+    if words.startswith("posthaste pause --all"):
+        words += " --yes"
+    return f"timeout 5 {words} || test $? = 124" if "--follow" in words else words
+
+
 @pytest.mark.parametrize("name", RUNBOOKS)
 def test_the_commands_of_a_runbook_run(shift: Shift, name: str) -> None:
     text = guides.page(f"runbooks/{name}")

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.deployed import guides
 from tests.deployed.inside import Inside
 from tools.sdks import __main__ as sdks
 
 pytestmark = pytest.mark.deployed
 SENDER = "billing@example.com"
+PROGRAMS = [x for x in guides.fences(guides.page("sdks")) if x.kind in ("python", "ts")]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -57,3 +59,25 @@ def test_the_typescript_client_sends_a_batch_once_and_reads_it_to_its_end(inside
     found = run(inside, ["node", "examples/send.ts"], sdks.TYPESCRIPT, tag)
     assert ends(found["lines"]) == ["ann", "ben"]
     assert found["same"] is True
+
+
+@pytest.mark.parametrize("kind", ["python", "ts"])
+def test_the_program_of_the_page_sends_waits_and_reads(inside: Inside, tag: str, kind: str, tmp_path: Path) -> None:
+    program = next(x.text for x in PROGRAMS if x.kind == kind).replace("invoice-17", f"invoice-{tag}-{kind}")
+    beside = Path(sys.executable).parent
+    env = {
+        **os.environ,
+        "PATH": f"{beside}:{os.environ['PATH']}",
+        "POSTHASTE_URL": inside.cloud.api,
+        "POSTHASTE_API_KEY": inside.cloud.env["POSTHASTE_API_KEY"],
+    }
+    if kind == "python":
+        words, env["PYTHONPATH"] = ["python", "program.py"], str(sdks.PYTHON / "src")
+    else:
+        words = ["node", "program.ts"]
+        program = program.replace('"posthaste-sdk"', f'"{sdks.TYPESCRIPT / "src" / "index.ts"}"')
+        (tmp_path / "package.json").write_text('{"type": "module"}', "utf-8")
+    (tmp_path / words[1]).write_text(program, "utf-8")
+    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() in (["ann@example.org", "sent"], ["ann@example.org", "delivered"])

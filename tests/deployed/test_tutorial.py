@@ -3,45 +3,36 @@
 import csv
 import io
 import re
-from pathlib import Path
+from collections.abc import Callable
 from typing import Final
 
 import pytest
 
-from infra.local.cloud import Cloud
-from infra.local.paths import ROOT
 from infra.local.processes import wait_for
+from tests.deployed import guides
 from tests.deployed.api import Api
-from tests.deployed.shell import checkout, typed
+from tests.deployed.following import Reader
 
 pytestmark = pytest.mark.deployed
 
-BLOCKS: Final[list[str]] = re.findall(
-    r"^```sh\n(.*?)^```$", (ROOT / "docs" / "tutorial.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
-)
 BOUNCED: Final = "/suppressions/bounce@example.net"
+ENDS: Final = {"delivered", "failed", "skipped"}
 
 
-@pytest.fixture
-def folder(cloud: Cloud, tmp_path: Path) -> Path:
-    return checkout(cloud, tmp_path)
-
-
-def test_a_newcomer_types_the_tutorial(cloud: Cloud, api: Api, folder: Path) -> None:
-    start, *steps, end = BLOCKS
-    assert (start, end) == ("make up\n", "make down\n")
-    first = typed(steps[0], folder)
-    assert "3 recipients" in first
-    assert "done" in first
+def test_a_newcomer_types_the_tutorial(api: Api, opened: Callable[[], Reader]) -> None:
+    first, *steps = guides.steps(guides.page("tutorial"))
+    reader = opened()
+    (batch,) = re.findall(r"^batch (\w+) accepted", reader.follow([first]), re.MULTILINE)
     assert wait_for(lambda: api.call("GET", BOUNCED).status == 200, 60)
+    assert wait_for(lambda: {line["state"] for line in api.lines(batch)} <= ENDS, 60)
+    *campaign, export = steps
+    reader.follow(campaign)
+    (newest,) = api.get("/campaigns?limit=1")["items"]
+    where = f"/campaigns/{newest['campaign_id']}/messages"
+    assert wait_for(lambda: {line["state"] for line in api.items(where)} <= ENDS, 60)
+    reader.follow([export])
 
-    said = typed("\n".join(steps), folder)
-    (batch,) = re.findall(r"^batch (\w+) accepted", first, re.MULTILINE)
-    assert f"batch {batch} accepted" in said, "the same key gives the same batch"
-    assert re.search(r"failed .*bounce@example\.net", said)
-    assert '"reason"' in said
-    assert "invalid_address" in said
-    rows = csv.DictReader(io.StringIO((folder / ".local" / "tutorial-result.csv").read_text("utf-8-sig")))
+    rows = csv.DictReader(io.StringIO((reader.folder / ".local" / "tutorial-result.csv").read_text("utf-8-sig")))
     assert {row["recipient"]: row["state"] == "skipped" for row in rows if "@" in row["recipient"]} == {
         "ada@example.com": False,
         "grace@example.org": False,

@@ -1,56 +1,104 @@
-"""Each call of a guide is followed by its answer, on the page."""
+"""Each block of the pages has a language; what is typed into a shell is typed by a test, or has a reason why not."""
 
-import re
 from pathlib import Path
 
 import pytest
 
 from tests.deployed import guides
+from tests.deployed.answers import Answers
 
 DOCS = Path(__file__).parents[2] / "docs"
-GUIDES = ("tutorial", "campaigns", "mails", "hooks", "digests-guide", "notices", "first-deploy")
-PARTS = re.compile(r"^(?:## [^\n]*|```(\w*)\n(.*?)^```)$", re.MULTILINE | re.DOTALL)
-CALL = re.compile(r"^curl .*\$POSTHASTE_URL", re.MULTILINE)
-WORDS = (
-    re.compile(r"304 without a body"),
-    re.compile(r"The answer is (?:202 with the upload, )?as below"),
-    re.compile(r'returns the campaign with `"bounce_guard": false`'),
+PAGES = ["README", *sorted(file.relative_to(DOCS).with_suffix("").as_posix() for file in DOCS.rglob("*.md"))]
+TESTS = Path(guides.__file__).parent
+PROGRAMS = {"python", "js", "ts"}
+DRAWN = {"mermaid"}
+
+
+def read(name: str) -> list[guides.Fence]:
+    return guides.fences(guides.page(name))
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if not name.startswith("adr/")])
+def test_each_block_of_a_page_has_a_language_and_a_test(name: str) -> None:
+    kinds = {fence.kind for fence in read(name)}
+    assert kinds <= {guides.SHELL, *guides.OUTPUT, *PROGRAMS, *DRAWN}
+    assert not kinds & PROGRAMS or name in guides.RUN
+    if guides.steps(guides.page(name)):
+        test = "test_runbooks" if name.startswith("runbooks/") else guides.TYPED[name]
+        named = "runbooks/{name}" if name.startswith("runbooks/") else name
+        assert f'guides.page({"f" if named != name else ""}"{named}")' in (TESTS / f"{test}.py").read_text("utf-8")
+
+
+def test_each_exception_is_of_a_block_that_exists() -> None:
+    found = [fence for name in PAGES for fence in read(name)]
+    begun = {begin for begin in guides.UNTYPED for x in found if x.kind == guides.SHELL and x.text.startswith(begin)}
+    assert begun == set(guides.UNTYPED)
+    assert {name for name in PAGES if {x.kind for x in read(name)} & PROGRAMS and name[:4] != "adr/"} == set(guides.RUN)
+    assert all(guides.steps(guides.page(name)) for name in guides.TYPED)
+
+
+def test_an_indented_block_is_found_and_one_without_an_end_is_an_error() -> None:
+    text = "1. Do it:\n\n    ```sh\n    ls\n      a\n    ```\n\n   ```\n   x\n   ```\n"
+    assert [(x.kind, x.text) for x in guides.fences(text)] == [("sh", "ls\n  a\n"), ("", "x\n")]
+    assert guides.fences("~~~sh\nls\n~~~\n")[0].text == "ls\n"
+    with pytest.raises(ValueError, match="line 2: the block has no end"):
+        guides.fences("a\n```sh\nls\n")
+
+
+def test_a_block_has_the_answer_that_follows_before_the_next_heading() -> None:
+    call, answer = "```sh\nls\n```\n", "```text\nx\n```\n"
+    assert guides.steps(f"{call}\nIt prints:\n\n{answer}") == [guides.Step("ls\n", "text", "x\n")]
+    assert guides.steps(f"{call}\n## Next\n\n{answer}") == [guides.Step("ls\n")]
+    assert guides.steps(f"{call}\n{call}\n{answer}") == [guides.Step("ls\n"), guides.Step("ls\n", "text", "x\n")]
+    assert guides.steps("```sh\nmake up\n```\n") == []
+
+
+ID, OTHER = "01m3250v00n197k5j0fjpyam13", "01m8czaczf59qzbwv1tazt4gg9"
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown", "said"),
+    [
+        ("", "", ""),
+        ("text", f"batch {ID} at 09:00:00\n…\ndone  1\n", f"batch {OTHER} at 10:30:00\na\nb\ndone      1\n"),
+        ("text", "bar ━━━ 100%\n", "bar ━━━━━╺━━ 100%  \n"),
+        ("json", f'{{"id": "{ID}", "n": 1, "more": "…"}}', f'{{"n":1,"more":[2],"id":"{OTHER}"}}'),
+        ("json", '[{"a": 1}, "…"]', '[{"a":1},{"b":2}]'),
+        ("json", '{"a": "x…z", "…": "…"}', '{"a":"xyz","b":null}'),
+        ("json", "{} {}", "{}{}"),
+    ],
 )
-"""Sentences that take the place of an answer which the page already shows, or which is empty."""
+def test_an_answer_of_the_same_form_is_the_pages(kind: str, shown: str, said: str) -> None:
+    Answers().check(kind, shown, said)
 
 
-def unanswered(text: str) -> list[str]:
-    """Return the blocks with a call after which neither an answer nor a sentence about it comes."""
-    parts = list(PARTS.finditer(text))
-    found = []
-    for i, part in enumerate(parts):
-        if part[1] != "sh" or not CALL.search(part[2]) or "| python3" in part[2]:
-            continue
-        following = parts[i + 1] if i + 1 < len(parts) else None
-        between = text[part.end() : following.start() if following else len(text)]
-        answered = following is not None and following[1] in ("", "json") and following[2] is not None
-        if not answered and not any(words.search(between) for words in WORDS):
-            found.append(part[2])
-    return found
+@pytest.mark.parametrize(
+    ("kind", "shown", "said"),
+    [
+        ("", "", "x\n"),
+        ("text", "done\n", "done\nmore\n"),
+        ("text", f"{ID} {ID}\n", f"{ID} {OTHER}\n"),
+        ("json", '{"a": 1}', '{"a":1,"b":2}'),
+        ("json", '{"a": 1, "b": 2}', '{"a":1}'),
+        ("json", '{"a": 1}', '{"a":true}'),
+        ("json", '["a"]', '["a","b"]'),
+        ("json", '["a", "b", "…"]', '["a"]'),
+        ("json", "{}", "{}{}"),
+        ("json", '{"a": {"b": "x"}}', '{"a":{"b":"y"}}'),
+    ],
+)
+def test_an_answer_of_another_form_is_not(kind: str, shown: str, said: str) -> None:
+    with pytest.raises(AssertionError):
+        Answers().check(kind, shown, said)
 
 
-@pytest.mark.parametrize("name", GUIDES)
-def test_each_call_of_a_guide_is_followed_by_its_answer(name: str) -> None:
-    text = (DOCS / f"{name}.md").read_text("utf-8")
-    assert CALL.search(text)
-    assert unanswered(text) == []
-
-
-def test_a_call_without_an_answer_is_found() -> None:
-    call = '```sh\ncurl -s "$POSTHASTE_URL/health"\n```\n'
-    assert unanswered(f"{call}\n## Next\n") != []
-    assert unanswered(f"{call}\n{call}\n```json\n{{}}\n```\n") == ['curl -s "$POSTHASTE_URL/health"\n']
-    assert unanswered(f"{call}\n```json\n{{}}\n```\n") == []
-
-
-def test_each_page_with_commands_is_followed_or_looked_up() -> None:
-    pages = {file.stem for file in DOCS.glob("*.md") if guides.blocks(file.read_text("utf-8"))}
-    assert pages == guides.FOLLOWED | guides.FOLLOWED_ELSEWHERE | guides.LOOKED_UP
+def test_an_id_of_a_page_stays_what_it_meant() -> None:
+    answers = Answers()
+    answers.check("json", f'{{"id": "{ID}"}}', f'{{"id": "{OTHER}"}}')
+    assert answers.filled(f"show {ID}") == f"show {OTHER}"
+    answers.check("text", f"{ID}\n", f"{OTHER}\n")
+    with pytest.raises(AssertionError):
+        answers.check("text", f"{ID}\n", f"{ID}\n")
 
 
 def test_what_runs_on_aws_only_says_why() -> None:
