@@ -1,5 +1,6 @@
 """Every call that docs/campaigns.md shows is made, in the order in which its reader makes it."""
 
+import json
 import re
 import shlex
 from typing import Any
@@ -7,9 +8,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 from tests.api.conftest import Api, Reply
 from tests.deployed import guides
+from tests.deployed.answers import Answers
 
 GUIDE = guides.page("campaigns")
 LIST = b"recipient,first_name\nada@example.com,Ada\ngrace@example.org,Grace\nnobody,x\n"
+CREDENTIAL = "one"
 NAMES = {"campaign_id": "CAMPAIGN", "upload_id": "UPLOAD", "job_id": "JOB", "url": "URL"}
 """Fields of answers that the guide has in variables."""
 
@@ -73,20 +76,20 @@ class Reader:
             self.api.world.settle()
 
 
-def commands() -> list[str]:
-    """Return the calls of the guide."""
-    return [
-        x.strip()
-        for block in guides.local(GUIDE)
-        for x in re.split(r"^(?=curl )", block, flags=re.MULTILINE)
-        if x.startswith("curl ")
-    ]
+def calls(block: str) -> list[str]:
+    """Return the calls of a block of the guide."""
+    return [x.strip() for x in re.split(r"^(?=curl )", block, flags=re.MULTILINE) if x.startswith("curl ")]
 
 
 def test_the_guide_leads_from_the_template_to_the_export(api: Api) -> None:
     reader = Reader(api)
-    for command in commands():
-        reader.run(command)
+    answers = Answers()
+    for step in guides.steps(GUIDE):
+        before = len(reader.answers)
+        for command in calls(step.commands):
+            reader.run(command)
+        said = [json.dumps(got.json) for _, got in reader.answers[before:]]
+        answers.check(step.kind, step.answer, "\n".join(said).replace(f'"{CREDENTIAL}"', '"sendgrid-main"'))
     found: dict[str, Any] = {name: got.json for name, got in reader.answers}
     assert found["GET /campaigns/{id}/uploads/{upload_id}"]["accepted"] == 2
     assert found["GET /campaigns/{id}/preview"]["subject"] == "News for Grace"
@@ -106,7 +109,7 @@ def test_the_guide_names_every_operation_and_every_refusal_of_campaigns() -> Non
     from functions.api.operations import ROUTES  # noqa: PLC0415 - what is documented, not what is under test
 
     text = GUIDE
-    made = " ".join(commands())
+    made = " ".join(call for block in guides.local(GUIDE) for call in calls(block))
     for route in ROUTES:
         if route.path.startswith("/campaigns/{id}/"):
             last = route.path.replace("{id}", "$CAMPAIGN").replace("{upload_id}", "$UPLOAD")
