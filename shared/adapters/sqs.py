@@ -4,6 +4,7 @@ import logging
 import math
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError, HTTPClientError
@@ -45,6 +46,19 @@ def is_transient(error: ClientError) -> bool:
     return answer.get("Error", {}).get("Code", "").rpartition(".")[2] in TRANSIENT or status >= _SERVER_FAULT
 
 
+@contextmanager
+def _retriable() -> Iterator[None]:
+    """Turn what is about the moment into `Retriable`: a lost connection, or an answer that another try may change."""
+    try:
+        yield
+    except ClientError as error:
+        if is_transient(error):
+            raise Retriable("sqs") from error
+        raise
+    except (BotoConnectionError, HTTPClientError) as error:
+        raise Retriable("sqs") from error
+
+
 class SqsQueue:
     """One queue. Implements `ports.Queue`; safe for threads, as boto3 clients are.
 
@@ -74,18 +88,12 @@ class SqsQueue:
         common: dict[str, Any] = {"DelaySeconds": min(MAX_DELAY, math.ceil(delay))} if delay > 0 else {}
         if group:
             common["MessageGroupId"] = group
-        try:
+        with _retriable():
             for batch in _batches(bodies):
                 if len(batch) == 1:
                     self._client.send_message(QueueUrl=self._url, MessageBody=batch[0], **common)
                 else:
                     self._send_batch([{"MessageBody": body, **common} for body in batch])
-        except ClientError as error:
-            if is_transient(error):
-                raise Retriable("sqs") from error
-            raise
-        except (BotoConnectionError, HTTPClientError) as error:
-            raise Retriable("sqs") from error
 
     def send_each(self, messages: Sequence[tuple[str, str]]) -> None:
         """Send short messages of several groups, in tens.
@@ -98,15 +106,9 @@ class SqsQueue:
             botocore.exceptions.ClientError: the queue or the right to it is missing, or a body is not allowed.
         """
         entries = [{"MessageBody": body, "MessageGroupId": group} for body, group in messages]
-        try:
+        with _retriable():
             for start in range(0, len(entries), MAX_ENTRIES):
                 self._send_batch(entries[start : start + MAX_ENTRIES])
-        except ClientError as error:
-            if is_transient(error):
-                raise Retriable("sqs") from error
-            raise
-        except (BotoConnectionError, HTTPClientError) as error:
-            raise Retriable("sqs") from error
 
     def put_off(self, receipt: str, seconds: float) -> None:
         """Let a message that was received, and not deleted, come again after some seconds.
@@ -115,16 +117,10 @@ class SqsQueue:
             Retriable: it may come when its visibility ends.
             botocore.exceptions.ClientError: it is not in flight any more, or the right is missing.
         """
-        try:
+        with _retriable():
             self._client.change_message_visibility(
                 QueueUrl=self._url, ReceiptHandle=receipt, VisibilityTimeout=math.ceil(seconds)
             )
-        except ClientError as error:
-            if is_transient(error):
-                raise Retriable("sqs") from error
-            raise
-        except (BotoConnectionError, HTTPClientError) as error:
-            raise Retriable("sqs") from error
 
     def is_empty(self) -> bool:
         """Tell whether nothing waits, is delayed or is in flight; approximate, as SQS's figures are."""
@@ -132,14 +128,8 @@ class SqsQueue:
 
     def count(self) -> int:
         """Return about how many messages wait, are delayed or are in flight."""
-        try:
+        with _retriable():
             found = self._client.get_queue_attributes(QueueUrl=self._url, AttributeNames=_COUNTS)["Attributes"]
-        except ClientError as error:
-            if is_transient(error):
-                raise Retriable("sqs") from error
-            raise
-        except (BotoConnectionError, HTTPClientError) as error:
-            raise Retriable("sqs") from error
         return sum(int(found.get(name, 0)) for name in _COUNTS)
 
     def _send_batch(self, batch: Sequence[Mapping[str, Any]]) -> None:
