@@ -64,6 +64,13 @@ def opened(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Desk]:
             raise _no_account(str(unknown)) from None
 
 
+@contextmanager
+def opened_at(ctx: typer.Context, stage: str, account: str, *, aws: bool) -> Iterator[tuple[Desk, str]]:
+    """Yield the deployment's accounts, and the id of one that is given by its id or name; see `opened`."""
+    with opened(ctx, stage, aws=aws) as desk:
+        yield desk, resolve(desk.accounts, account)
+
+
 def _no_account(text: str) -> NotFound:
     return NotFound(f"no account {text}: see `posthaste account list`")
 
@@ -173,8 +180,7 @@ def suspend_account(
 ) -> None:
     """Suspend an account. It sends nothing, its keys can only read, and accepted messages wait."""
     told = reason_of(reason)
-    with opened(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.accounts, account)
+    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
         changed = desk.accounts.suspend(owner, told, by=desk.by)
     if json:
         emit({"account_id": owner, "suspended": True, "changed": changed})
@@ -190,8 +196,7 @@ def unsuspend_account(
     ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws = False, json: Json = False
 ) -> None:
     """End an account's suspension. Waiting messages continue within seconds."""
-    with opened(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.accounts, account)
+    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
         changed = desk.accounts.unsuspend(owner, by=desk.by)
     if json:
         emit({"account_id": owner, "suspended": False, "changed": changed})
@@ -234,15 +239,14 @@ def set_region(
         number_reader(wanted)
     except ValueError:
         raise Misused("unknown country: use two letters of ISO 3166, such as DE, or none") from None
-    with opened(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.accounts, account)
+    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
         desk.accounts.set_region(owner, wanted, by=desk.by)
     if json:
         emit({"account_id": owner, "region": wanted or None})
     elif wanted:
         say(f"phone numbers of {owner} without a country code are read as numbers of {wanted}")
     else:
-        say(f"phone phone numbers of {owner} need their country code")
+        say(f"phone numbers of {owner} need their country code")
 
 
 @account_app.command("open")
@@ -251,8 +255,7 @@ def open_channel(
 ) -> None:
     """Let an account that a person made at the console send by a channel without senders, such as sms."""
     wanted = _channel(channel)
-    with opened(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.accounts, account)
+    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
         desk.accounts.open_channel(owner, wanted, by=desk.by)
     emit_or_say({"account_id": owner, "channel": wanted, "open": True}, json=json, text=f"{owner} may send by {wanted}")
 
@@ -263,8 +266,7 @@ def close_channel(
 ) -> None:
     """Undo `account open`. Accepted messages are still sent, unless you suspend the account."""
     wanted = _channel(channel)
-    with opened(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.accounts, account)
+    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
         desk.accounts.close_channel(owner, wanted, by=desk.by)
         found = desk.accounts.get(owner)
     still = found is not None and found.opens(wanted)
@@ -299,8 +301,7 @@ def add_sender(
     json: Json = False,
 ) -> None:
     """Allow an account to send from an address or a domain (not its subdomains)."""
-    with opened(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.accounts, account)
+    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
         try:
             stored = desk.accounts.add_sender(owner, value, by=desk.by)
         except ValueError:
@@ -311,8 +312,7 @@ def add_sender(
 @sender_app.command("list")
 def list_senders(ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
     """List what an account may send from."""
-    with opened(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.accounts, account)
+    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
         rows = [{"sender": value} for value in desk.accounts.list_senders(owner)]
     if json:
         emit_all(rows)
@@ -330,8 +330,7 @@ def remove_sender(
     json: Json = False,
 ) -> None:
     """Remove a sender. Within 30 seconds its mail is refused, and its scheduled jobs do not start."""
-    with opened(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.accounts, account)
+    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
         try:
             removed = desk.accounts.remove_sender(owner, value, by=desk.by)
         except ValueError:

@@ -9,7 +9,7 @@ import typer
 
 from cli.deployment import Aws, Stage
 from cli.errors import Misused, NotFound
-from cli.operating.accounts import Account, kind_wanted, name_of, opened, resolve
+from cli.operating.accounts import Account, kind_wanted, name_of, opened, opened_at, resolve
 from cli.operating.stopping import stop_of_key, working
 from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table, tell
 from shared.domain.accounts import ApiKey, Scope, is_key_id
@@ -52,8 +52,7 @@ def create_key(
     until = _expiry(expires, clock.now())
     title = name_of(name)
     kind_wanted(test=test, team=team)
-    with opened(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.accounts, account)
+    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
         secret, key = desk.accounts.create_key(
             owner, test=test, team=team, scopes=scope or None, name=title, expires=until, by=desk.by
         )
@@ -93,8 +92,7 @@ def expire_key(
     """Set when an API key ends."""
     _check(key_id)
     until = 0 if when == NEVER else _moment(when, surroundings(ctx).clock.now())
-    with opened(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.accounts, account)
+    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
         key = desk.accounts.expire_key(owner, key_id, until, by=desk.by)
         if key is None:
             raise _no_key(owner, key_id)
@@ -119,8 +117,7 @@ def rotate_key(
     """Create a replacement key. The old key expires after the overlap. The new key is shown once, here."""
     _check(key_id)
     until = _moment(overlap, surroundings(ctx).clock.now())
-    with opened(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.accounts, account)
+    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
         made = desk.accounts.rotate_key(owner, key_id, until, by=desk.by)
         if made is None:
             raise NotFound(f"{owner} has no valid key {key_id}, or it was just changed: `posthaste key list {owner}`")
@@ -147,8 +144,7 @@ def revoke_key(
     """Revoke an API key. It stops working within 30 seconds."""
     _check(key_id)
     clock = surroundings(ctx).clock
-    with opened(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.accounts, account)
+    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
         revoked = desk.accounts.revoke_key(owner, key_id, by=desk.by)
         if not revoked and not stop_jobs:
             raise _no_key(owner, key_id)
