@@ -213,8 +213,8 @@ def _in_utf8(request: Request) -> None:
     if charset not in UTF_8:
         raise Problem(
             "unsupported_media_type",
-            "The body has to be UTF-8. A list in another encoding can be uploaded as a file: POST "
-            "/campaigns/{campaign_id}/uploads takes its `encoding`, and says where to put it.",
+            "The body has to be UTF-8. Send a list in another encoding as application/octet-stream, and name its "
+            "`encoding`: PUT /campaigns/{campaign_id}/recipients?encoding=windows-1252.",
         )
     try:
         request.body.decode()

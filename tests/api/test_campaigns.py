@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from functions.api.uploads.routes import CSV, WORKBOOKS
+from functions.api.uploads.routes import CSV, FILE, WORKBOOKS
 from tests.api.conftest import SENDER, Api
 from tests.fakes.clock import FakeClock
 
@@ -243,7 +243,7 @@ def test_a_list_that_is_none_is_refused(api: Api, body: str, kind: str, code: st
     before = api.stored()
     got = api.call("PUT", f"/campaigns/{name}/recipients", body, headers={"Content-Type": kind})
     assert got.code == code
-    kinds = " or ".join(("application/json", CSV, *WORKBOOKS))
+    kinds = " or ".join(("application/json", CSV, FILE, *WORKBOOKS))
     assert code != "unsupported_media_type" or got.json["detail"] == f"Send the body as {kinds}."
     assert api.stored() == before
 

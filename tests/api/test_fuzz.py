@@ -23,6 +23,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from functions.api.openapi import FILE
+from functions.api.uploads.routes import FILE as LIST_FILE
 from functions.api.uploads.routes import WORKBOOKS
 from shared.contracts import WEBHOOK_PATH
 from tests.api import refused_patterns
@@ -40,7 +41,7 @@ CHECKS = [
 ]
 
 
-@schemathesis.serializer("message/rfc822", *WORKBOOKS)
+@schemathesis.serializer("message/rfc822", LIST_FILE, *WORKBOOKS)
 def as_it_is(_context: Any, value: Any) -> bytes:
     """Return a message or a file as a body."""
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")

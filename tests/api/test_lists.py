@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from openpyxl import Workbook
 
-from functions.api.uploads.routes import WORKBOOKS
+from functions.api.uploads.routes import FILE, WORKBOOKS
 from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.erasure.erasing import Eraser
@@ -181,3 +181,35 @@ def test_a_list_in_another_encoding_is_read_in_the_one_that_is_named(api: Api) -
     damaged = uploaded(encoding="utf-8")
     assert (damaged["state"], damaged["errors"][0]["code"]) == ("failed", "invalid_utf8")
     assert api.call("POST", f"/campaigns/{name}/uploads", {"encoding": "klingon"}).status == 422
+
+
+def test_a_list_in_a_request_is_read_in_the_encoding_that_is_named(api: Api) -> None:
+    name = api.campaign()
+    path = f"/campaigns/{name}/recipients"
+    data = "Name;E-Mail\nZoë;a@example.org\n".encode("windows-1252")
+
+    def put(query: str) -> Any:
+        got = as_gateway(api, data, path=path, query=query, kind=FILE, base64=True)
+        assert got.status == 202, got.text
+        api.lists.read()
+        return api.call("GET", f"/campaigns/{name}/uploads/{got.json['upload_id']}").json
+
+    refused = put("")
+    assert (refused["state"], refused["code"]) == ("failed", "invalid_encoding")
+    damaged = put("encoding=utf-8")
+    assert (damaged["state"], damaged["errors"][0]["code"]) == ("failed", "invalid_utf8")
+    taken = put("encoding=windows-1252")
+    assert (taken["state"], taken["accepted"]) == ("ready", 1)
+    assert api.call("GET", f"/campaigns/{name}/preview").json["subject"] == "Hello Zoë"
+    got = as_gateway(api, workbook(), path=path, query="sheet=People", kind=FILE, base64=True)
+    assert got.status == 202, got.text
+
+
+@pytest.mark.parametrize("kind", ["text/csv", "application/json", WORKBOOKS[0]])
+def test_another_encoding_is_only_of_bytes(api: Api, kind: str) -> None:
+    path = f"/campaigns/{api.campaign()}/recipients"
+    body = '{"recipients": [{"recipient": "a@example.org"}]}'
+    got = api.call("PUT", path, body, headers={"Content-Type": kind}, query={"encoding": "windows-1252"})
+    assert (got.status, got.fields) == (422, ["encoding"])
+    assert "as application/octet-stream" in got.json["errors"][0]["message"]
+    assert api.call("PUT", path, body, headers={"Content-Type": kind}, query={"encoding": "utf-8"}).status == 202

@@ -181,6 +181,11 @@ class ReadingOptions(BaseModel):
     sheet: Annotated[str, Field(min_length=1, max_length=255)] | None = Field(
         None, description="Of a workbook: the name of the sheet. Default: the first one that is not hidden."
     )
+    encoding: Literal["utf-8", "utf-16", "windows-1252"] | None = Field(
+        None,
+        description="Of a CSV file. Default: UTF-8, and a row that is not valid UTF-8 makes the list `failed`. "
+        "`utf-8`: such rows are reported as invalid, and the others are read.",
+    )
 
 
 class ListOptions(ReadingOptions, Query):
@@ -195,11 +200,6 @@ class NewUpload(ReadingOptions, Input):
         "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
         "application/vnd.oasis.opendocument.spreadsheet",
     ] = Field("text/csv", description="The media type that the file is put with: CSV, .xlsx or .ods.")
-    encoding: Literal["utf-8", "utf-16", "windows-1252"] | None = Field(
-        None,
-        description="Of a CSV file. Default: UTF-8, and a row that is not valid UTF-8 makes the list `failed`. "
-        "`utf-8`: such rows are reported as invalid, and the others are read.",
-    )
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
         None, description="The file's SHA-256 in hex. The answer then says whether the same file was sent before."
     )

@@ -15,6 +15,7 @@ from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign, UploadState
 from shared.domain.channels.lookup import channel_of
 from shared.domain.ids import is_id
+from shared.domain.lists.encodings import UTF8
 from shared.domain.lists.uploads import ListRules
 from shared.domain.recipients.reader import number_reader
 from shared.engine.lists.uploading import Refusal, as_csv
@@ -31,6 +32,8 @@ WORKBOOKS: Final = (
     "application/vnd.oasis.opendocument.spreadsheet",
 )
 """Media types of .xlsx and .ods."""
+FILE: Final = "application/octet-stream"
+"""The media type of a CSV file or a workbook as it is: API Gateway hands over its bytes, and does not decode them."""
 
 
 def start(call: Call[Nothing, NewUpload]) -> Answer:
@@ -39,7 +42,7 @@ def start(call: Call[Nothing, NewUpload]) -> Answer:
     before = earlier(call, 201)
     if before is not None:
         return before
-    rules = replace(_rules(call, campaign, call.body), sha256=call.body.sha256 or "", encoding=call.body.encoding or "")
+    rules = replace(_rules(call, campaign, call.body), sha256=call.body.sha256 or "")
     uploading = call.services.campaigns().uploading
     place = uploading.start(campaign, rules, call.body.content_type)
     if isinstance(place, Refusal):
@@ -107,7 +110,10 @@ def put(call: Call[ListOptions, Recipients]) -> Answer:
         _told(uploading.complete(campaign, again_of, by=call.key.id), campaign.id, but=Refusal.ALREADY_SENT)
         return before
     rules = _rules(call, campaign, call.query)
-    file = media_type(call.request) in (CSV, *WORKBOOKS)
+    kind = media_type(call.request)
+    file = kind in (CSV, FILE, *WORKBOOKS)
+    if kind != FILE and rules.encoding not in ("", UTF8):
+        raise invalid("encoding", f"Send the file's bytes as {FILE}. Any other body is UTF-8.")
     data = call.request.body if file else as_csv([_row(i, row) for i, row in enumerate(call.body.recipients)])
     again: list[Replay] = []
 
@@ -168,6 +174,7 @@ def _rules(call: Call[Any, Any], campaign: Campaign, asked: ReadingOptions) -> L
         column=asked.recipient_column or "",
         strict=asked.strict,
         sheet=asked.sheet or "",
+        encoding=asked.encoding or "",
     )
 
 
@@ -251,7 +258,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         tag="Campaigns",
         summary="A small list at once",
         description="As JSON, as CSV with `Content-Type: text/csv`, or as a workbook (.xlsx, .ods) with its media "
-        "type; up to 5 MB. It is read like an uploaded one.",
+        "type; up to 5 MB. It is read like an uploaded one. A CSV file that is not UTF-8 has the type "
+        "`application/octet-stream`, and its `encoding` is named.",
         scope=Scope.SEND,
         handler=put,
         query=ListOptions,
@@ -260,7 +268,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         problems=(*_CLOSED, "empty_file", "already_sent"),
         body_required=True,
         idempotent=True,
-        media=(CSV, *WORKBOOKS),
-        bytes_media=WORKBOOKS,
+        media=(CSV, FILE, *WORKBOOKS),
+        bytes_media=(FILE, *WORKBOOKS),
     ),
 )
