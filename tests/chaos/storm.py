@@ -254,7 +254,7 @@ class Storm:
 
     def _one(self, job: str, chunk: int, index: int, state: Cell, attempt: int) -> None:
         world, report = self._world, self._report
-        taken = [t for t in world.oracle.taken if (t.ref.job, t.ref.chunk, t.ref.index) == (job, chunk, index)]
+        taken = [t for t in world.oracle.of(job) if (t.ref.chunk, t.ref.index) == (chunk, index)]
         standing = sum(str(t.ref) not in world.failed for t in taken)
         risky = self._policies[job].on_ambiguous is OnAmbiguous.FAIL_OVER
         line = world.logs.line(world.job(job), chunk, index)

@@ -6,6 +6,8 @@ further operand of `and` or `or`, comprehension and condition in it. A nested fu
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from infra.settings import ROOT
@@ -23,11 +25,35 @@ def modules(places: tuple[str, ...]) -> Iterator[Path]:
         yield from sorted(root.rglob("*.py")) if root.is_dir() else [root]
 
 
-def functions(path: Path) -> Iterator[tuple[str, Function]]:
-    """Walk the functions of a module, nested ones too, each with its place in the tree."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, Function):
-            yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", node
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A function.
+
+    Attributes:
+        place: in the tree.
+        name: what it is called.
+        paths: its complexity.
+        parameters: how many may be given by position or by name.
+    """
+
+    place: str
+    name: str
+    paths: int
+    parameters: int
+
+
+@cache
+def functions(path: Path) -> tuple[Measured, ...]:
+    """Return the functions of a module, nested ones too."""
+    return tuple(
+        Measured(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", node.name, complexity(node), _parameters(node))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, Function)
+    )
+
+
+def _parameters(function: Function) -> int:
+    return sum(len(some) for some in (function.args.posonlyargs, function.args.args, function.args.kwonlyargs))
 
 
 def complexity(function: Function) -> int:

@@ -31,13 +31,10 @@ def pass_days(world: World, days: int, then: Callable[[], object] = lambda: None
         world.sweep()
         then()
         now = world.clock.now()
-        records.jobs = {k: x for k, x in records.jobs.items() if x.ttl >= now}
         records.chunks = {k: x for k, x in records.chunks.items() if x.ttl >= now}
-        world.ledgers.items = {  # type: ignore[attr-defined]
-            k: x
-            for k, x in world.ledgers.items.items()  # type: ignore[attr-defined]
-            if x.ttl >= now
-        }
+        for held in (records.jobs, world.ledgers.items):  # type: ignore[attr-defined]
+            for place in [k for k, x in held.items() if x.ttl < now]:
+                del held[place]
 
 
 @pytest.mark.promise(3)

@@ -8,6 +8,7 @@ from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.queue import LedgerQueue
 from tests.fakes.faults import Tap
+from tests.fakes.grouped import Grouped
 
 
 class FakeLedgers(LedgerQueue):
@@ -20,7 +21,7 @@ class FakeLedgers(LedgerQueue):
     """
 
     def __init__(self, tap: Tap | None = None) -> None:
-        self.items: dict[tuple[str, int], Ledger] = {}
+        self.items: Grouped[tuple[str, int], Ledger] = Grouped(1)
         self.lock = threading.RLock()
         self.listener: Callable[[Ledger], None] = lambda _ledger: None
         self._tap = tap or Tap()
@@ -43,15 +44,14 @@ class FakeLedgers(LedgerQueue):
     def _list(self, job: str) -> list[Ledger]:
         def found() -> list[Ledger]:
             with self.lock:
-                return [self.items[k] for k in sorted(self.items) if k[0] == job]
+                return [self.items[k] for k in self.items.of(job)]
 
         return self._tap("ledgers.list", found)
 
     def _list_some(self, job: str, first: int, count: int) -> list[Ledger]:
         def found() -> list[Ledger]:
             with self.lock:
-                wanted = [k for k in sorted(self.items) if k[0] == job and first <= k[1] < first + count]
-                return [self.items[k] for k in wanted]
+                return [self.items[k] for k in self.items.of(job) if first <= k[1] < first + count]
 
         return self._tap("ledgers.list_some", found)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from typing import Any
 
 from shared.adapters.dynamo import indices
 from shared.adapters.dynamo.jobs.transitions import FIRST_LOOK_MS
@@ -16,6 +17,37 @@ from tests.fakes.suppressions import FakeSuppressions
 from tests.fakes.transitions import slot_of
 
 
+class Jobs(dict[str, Job]):
+    """Jobs by id that know which are in each partition of the index, as it does, without asking all of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._slots: dict[str, dict[str, Job]] = {}
+
+    def open(self, slot: str) -> list[Job]:
+        """Return the jobs of a partition, oldest first."""
+        return sorted(self._slots.get(slot, {}).values(), key=lambda j: (j.created_at, j.id))
+
+    def __setitem__(self, name: str, job: Job) -> None:
+        self._leave(name)
+        super().__setitem__(name, job)
+        if job.retry or job.state is not JobState.LOGGED:
+            self._slots.setdefault(slot_of(job), {})[name] = job
+
+    def __delitem__(self, name: str) -> None:
+        self._leave(name)
+        super().__delitem__(name)
+
+    def _leave(self, name: str) -> None:
+        if name in self:
+            self._slots.get(slot_of(self[name]), {}).pop(name, None)
+
+    def _no(self, *_args: Any, **_more: Any) -> Any:
+        raise NotImplementedError("this way of changing it does not keep its partitions")
+
+    pop = popitem = update = setdefault = clear = __ior__ = _no
+
+
 class FakeOpenIndex(FakeSuppressions):
     """The part of `ports.Records` that reads and writes the index `open`.
 
@@ -28,7 +60,7 @@ class FakeOpenIndex(FakeSuppressions):
 
     def __init__(self, lock: AbstractContextManager[object], tap: Tap) -> None:
         super().__init__(lock, tap)
-        self.jobs: dict[str, Job] = {}
+        self.jobs = Jobs()
         self.looks: dict[str, int] = {}
         self.runs: dict[str, int] = {}
         self.archive: int | None = None
@@ -41,7 +73,6 @@ class FakeOpenIndex(FakeSuppressions):
             yield from (x for x in there if x.key > after)
 
     def _open(self, slot: str) -> list[OpenJob]:
-        there = [j for j in self.jobs.values() if (j.retry or j.state is not JobState.LOGGED) and slot_of(j) == slot]
         return [
             OpenJob(
                 j.id,
@@ -51,7 +82,7 @@ class FakeOpenIndex(FakeSuppressions):
                 j.campaign,
                 j.route[0] if j.exclusive else "",
             )
-            for j in sorted(there, key=lambda j: (j.created_at, j.id))
+            for j in self.jobs.open(slot)
         ]
 
     def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:

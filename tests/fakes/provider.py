@@ -39,17 +39,33 @@ class Oracle:
 
     def __init__(self) -> None:
         self.taken: list[Taken] = []
+        self._of_jobs: dict[str, list[Taken]] = {}
+        self._refs: set[str] = set()
         self.calls: list[tuple[float, str, int]] = []
         """(Unix seconds, provider, recipients) of every call that reached a provider."""
 
     def times(self, job: str, *, but: Collection[str] = ()) -> dict[tuple[int, int], int]:
         """Return (chunk, index) → how often that message was taken. `but`: refs of attempts that do not count."""
         out: dict[tuple[int, int], int] = {}
-        for t in self.taken:
-            if t.ref.job == job and str(t.ref) not in but:
+        for t in self.of(job):
+            if str(t.ref) not in but:
                 place = (t.ref.chunk, t.ref.index)
                 out[place] = out.get(place, 0) + 1
         return out
+
+    def take(self, taken: Taken) -> None:
+        """Note that a provider took a message."""
+        self.taken.append(taken)
+        self._of_jobs.setdefault(taken.ref.job, []).append(taken)
+        self._refs.add(str(taken.ref))
+
+    def of(self, job: str) -> Sequence[Taken]:
+        """Return what was taken of a job, in order."""
+        return self._of_jobs.get(job, ())
+
+    def has(self, ref: str) -> bool:
+        """Say whether a provider took the message of a ref."""
+        return ref in self._refs
 
     def refs(self) -> list[str]:
         """Return the refs of all messages taken, in order."""
@@ -116,7 +132,7 @@ class FakeProvider:
         ref = Ref.parse(target.ref)
         if ref is None:
             raise ValueError("not a ref")
-        self._oracle.taken.append(Taken(ref, self.name, target.recipient.address, at))
+        self._oracle.take(Taken(ref, self.name, target.recipient.address, at))
         if isinstance(said, Swallowed):
             return said.said
         return said or Accepted(f"{self.name}-{target.ref}")
@@ -177,7 +193,7 @@ class ResolvingProvider(FakeProvider):
         return self._tap(f"provider.{self.name}.resolve", lambda: self._find(target, at))
 
     def _find(self, target: Target, at: float) -> Finding:
-        if target.ref in self._oracle.refs():
+        if self._oracle.has(target.ref):
             return Accepted(f"{self.name}-{target.ref}")
         sure = self.sure_after is not None and self._clock.now() - at >= self.sure_after
         return Absent() if sure else Unknown("too_early")
@@ -190,7 +206,7 @@ class ResendingProvider(ResolvingProvider):
 
     def _find(self, target: Target, at: float) -> Finding:
         self.before([target])
-        if target.ref not in self._oracle.refs():
+        if not self._oracle.has(target.ref):
             (said,) = self._take([target], self._clock.now())
             return said if isinstance(said, Accepted) else Unknown("timeout")
         return Accepted(f"{self.name}-{target.ref}")

@@ -18,6 +18,7 @@ from shared.domain.namespaces import namespace, owner
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, Replay, Stored
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.faults import Tap
+from tests.fakes.grouped import Grouped
 from tests.fakes.journal import FakeJournal
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.open_index import FakeOpenIndex
@@ -38,8 +39,8 @@ class FakeRecords(FakeOpenIndex):
         super().__init__(ledgers.lock, tap)
         self.chunks: dict[tuple[str, int], Chunk] = {}
         self.contents: dict[str, Content] = {}
-        self.windows: dict[tuple[str, int, int, int], Detail] = {}
-        self.feedback: dict[tuple[str, int, str], FeedbackDetail] = {}
+        self.windows: Grouped[tuple[str, int, int, int], Detail] = Grouped(2)
+        self.feedback: Grouped[tuple[str, int, str], FeedbackDetail] = Grouped(2)
         self.keys: dict[tuple[str, str], Idempotency] = {}
         self.stats: dict[tuple[str, str, str, int], Counter[str]] = {}
         self.paused: set[str] = set()
@@ -191,8 +192,8 @@ class FakeRecords(FakeOpenIndex):
 
     def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
         def found() -> tuple[list[Detail], list[FeedbackDetail]]:
-            windows = [self.windows[k] for k in sorted(self.windows) if k[:2] == (job, chunk)]
-            return windows, [self.feedback[k] for k in sorted(self.feedback) if k[:2] == (job, chunk)]
+            windows = [self.windows[k] for k in self.windows.of(job, chunk)]
+            return windows, [self.feedback[k] for k in self.feedback.of(job, chunk)]
 
         return self._atomic("details", found)
 

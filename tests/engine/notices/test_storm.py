@@ -77,7 +77,7 @@ class Storm:
         word = self.rng.choice(WORDS)
         attempt = self.hub.world.cells(run.job)[run.index][1]
         ref = f"{run.job}-0-{run.index}-{attempt}"
-        if ref not in self.hub.world.oracle.refs():
+        if not self.hub.world.oracle.has(ref):
             return
         if word in ("failed_temporarily", "bounced"):
             self.failed.add(ref)
