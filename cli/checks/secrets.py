@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, NoReturn
 
@@ -24,6 +24,8 @@ KEYLESS: Final = frozenset({"no_key", "no_topic"})
 PAIR: Final = ("access_key_id", "secret_access_key")
 """With both of them a secret signs instead of the sender's role, where a role may sign."""
 
+MAX_NAMED: Final = 5
+"""Accounts that a finding names."""
 DOOMED: Final = "InvalidRequestException"
 """What Secrets Manager says to who reads a secret that is to be deleted."""
 
@@ -189,3 +191,22 @@ def _deaf(credential: Credential, fields: Mapping[str, str], clock: Clock) -> st
     except Retriable:
         return ""
     return ""
+
+
+def first_accounts(unmarked: Sequence[str], *, whole: bool) -> Finding:
+    """Judge the accounts that people made before such accounts were marked: they use every channel.
+
+    Args:
+        unmarked: their ids.
+        whole: whether all accounts were looked at.
+    """
+    name = "first accounts"
+    if unmarked:
+        says = (
+            f"{len(unmarked)} that people made may send texts and calls that no operator opened: they are older than "
+            f"this rule: {', '.join(unmarked[:MAX_NAMED])}"
+        )
+        return Finding(name, Level.WARNING, says, f"posthaste account suspend {unmarked[0]}, if it is not trusted")
+    if not whole:
+        return Finding(name, Level.SKIPPED, "there are too many accounts to look at all")
+    return Finding(name, Level.OK, "none may send texts and calls that no operator opened")

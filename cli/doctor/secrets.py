@@ -2,10 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import Final
 
 from cli.checks import Finding, Level, secrets
 from cli.doctor.context import Patient
 from shared.contracts import Credential, secret_name, unsubscribe_secret_name, webhook_secret_name
+
+IDENTITIES_MB: Final = 50
+"""Megabytes of the table of identities that are read at most: some 200,000 accounts, for a cent."""
 
 
 def look(patient: Patient) -> Iterator[Finding]:
@@ -58,3 +62,16 @@ def identities(patient: Patient) -> list[Finding]:
         return [Finding("identities", Level.OK, "no account exists yet")]
     says = "accounts, keys and senders of an older version are still read from the table that functions write"
     return [Finding("identities", Level.WARNING, says, "posthaste account move")]
+
+
+def first_accounts(patient: Patient) -> list[Finding]:
+    """Judge whether accounts that people made use channels that no operator has opened for them."""
+    from shared.adapters.dynamo.accounts.first_accounts import made_by_people  # noqa: PLC0415 - loads botocore
+    from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415
+
+    homes = patient.found.homes()
+    if not homes.identities:
+        return []
+    made, whole = made_by_people(Dynamo(patient.found.client("dynamodb"), homes=homes), IDENTITIES_MB)
+    unmarked = [x.id for x in patient.found.accounts(patient.clock).list_accounts() if x.id in made and not x.own]
+    return [secrets.first_accounts(unmarked, whole=whole)]

@@ -310,3 +310,12 @@ def test_alarms_must_reach_somebody() -> None:
         assert of(alarm, {**someone, "SubscriptionArn": word}, someone) == [OK]
     assert of({**alarm, "ActionsEnabled": False}, someone) == of({**alarm, "AlarmActions": []}, someone) == [ERROR]
     assert of({**alarm, "StateValue": "ALARM", "StateReason": "too many"}, someone) == [WARNING]
+
+
+def test_accounts_that_are_older_than_their_mark_are_a_warning_with_some_of_their_ids() -> None:
+    assert levels(secrets.first_accounts([], whole=True)) == [OK]
+    assert levels(secrets.first_accounts([], whole=False)) == [Level.SKIPPED]
+    told = secrets.first_accounts([f"acc_{n}" for n in range(7)], whole=False)
+    assert (told.level, told.says.startswith("7 that people made"), told.says.endswith("acc_3, acc_4")) == (
+        *(WARNING, True, True),
+    )

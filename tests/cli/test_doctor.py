@@ -28,7 +28,7 @@ SES = Credential("ses-main", "ses", "email", 14, configuration_set="posthaste-bl
 SETTINGS = Settings("blue", (SES,), {"email": ("ses-main",)}, public_url="https://mail.example.com")
 TOPIC = f"arn:aws:sns:{REGION}:123456789012:posthaste-blue-ses"
 QUEUE = f"arn:aws:sqs:{REGION}:123456789012:posthaste-blue-feedback"
-OWN = ("names", "stack", "address", "dead letters", "breakers", "switches")
+OWN = ("names", "first accounts", "stack", "address", "dead letters", "breakers", "switches")
 """Asked elsewhere: by the deployed test, on stores, over HTTP."""
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo.accounts.accounts import Accounts
-from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
+from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts, made_by_people
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.domain.accounts import ALL_SCOPES, key_digest, new_key_text
@@ -163,3 +163,26 @@ def test_operators_change_what_a_newcomer_has_made(
     assert accounts.find_by_key(text) is None
     left = moto_dynamo.scan(TableName=tables.records)["Items"]
     assert not [x for x in left if x["sk"]["S"] == "PROFILE"], "the old place has no part of what was never there"
+
+
+def test_accounts_that_people_made_are_found_within_some_pages(
+    moto_dynamo: Any, tables: Tables, first: DynamoFirstAccounts
+) -> None:
+    Accounts(moto_dynamo, tables.records, FakeClock(), homes=tables.alone).create_account("An operator's")
+    made = {first.make(newcomer()[0]).account for _ in range(2)}
+    db = Dynamo(moto_dynamo, homes=tables.alone)
+    assert made_by_people(db, 1) == (made, True)
+    asked: list[dict[str, Any]] = []
+
+    class Small(Dynamo):
+        """Reads one item a page."""
+
+        def call(self, method: str, **kwargs: Any) -> Any:
+            asked.append(kwargs)
+            return super().call(method, **kwargs, Limit=1)
+
+    small = Small(moto_dynamo, homes=tables.alone)
+    assert made_by_people(small, 100) == (made, True)
+    asked.clear()
+    assert made_by_people(small, 2)[1] is False
+    assert len(asked) == 2

@@ -5,6 +5,8 @@ there is none: so one person has one account and one key, whatever is repeated, 
 Nothing that is stored is ever changed here, and no key is read.
 """
 
+from typing import Final
+
 from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.accounts.api_keys import key_fields
 from shared.adapters.dynamo.accounts.profiles import OWN
@@ -15,10 +17,35 @@ from shared.domain.audit import Act, audited
 from shared.domain.people import FirstAccount, Newcomer, first_key_name
 from shared.ports import Clock, Retriable
 
+NOTE: Final = "N#"
+"""What the partition of a note begins with."""
+
 
 def _note(user: str) -> keys.Key:
     """Return the key of the note of what a person has made: `N#user / FIRST`."""
-    return keys.key(f"N#{user}", "FIRST")
+    return keys.key(f"{NOTE}{user}", "FIRST")
+
+
+def made_by_people(dynamo: Dynamo, pages: int) -> tuple[set[str], bool]:
+    """Return the accounts that people made themselves, and whether all of the table was read: for operators.
+
+    Args:
+        dynamo: knows the table of identities.
+        pages: how many megabytes of it are read at most.
+    """
+    request: Item = {
+        "FilterExpression": "begins_with(pk, :note)",
+        "ExpressionAttributeValues": {":note": s(NOTE)},
+        "ProjectionExpression": "account",
+    }
+    found: set[str] = set()
+    for _ in range(pages):
+        page = dynamo.call("scan", TableName=dynamo.homes.identities, **request)
+        found |= {text(item, "account") for item in page["Items"]}
+        if "LastEvaluatedKey" not in page:
+            return found, True
+        request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+    return found, False
 
 
 class DynamoFirstAccounts:
