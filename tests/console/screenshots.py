@@ -19,7 +19,7 @@ from infra.local.console import say
 from infra.local.paths import ROOT
 from tests.console.examples import EXAMPLES, Example, build_example, pages, repeatable
 from tests.console.site import session_cookie, site
-from tests.fakes.browser import Browser, browsing
+from tests.fakes.browser import Browser, BrowserError, browsing
 from tests.fakes.pictures import packed, size_of
 from tests.fakes.tables import mock_aws
 
@@ -36,6 +36,11 @@ README: Final = {
 README_SIZE: Final = (1280, 800)
 LARGEST: Final = 200_000
 DRAWN: Final = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));"
+PREVIEWED: Final = """
+const frame = document.getElementById("preview"), form = document.querySelector("form[data-preview]");
+return Boolean(frame && (frame.hasAttribute("src") || (form && form.elements.body.value)));
+"""
+"""Whether the page shows a message in a frame, as soon as that is loaded."""
 STILL: Final = {"name": "prefers-reduced-motion", "value": "reduce"}
 MOST: Final = 3_000
 """Pixels that a picture is high."""
@@ -46,6 +51,31 @@ def sized(browser: Browser, width: int, height: int) -> None:
     browser.devtools(
         "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
     )
+
+
+def await_preview(browser: Browser) -> None:
+    """Wait until the message is there that a page shows in a frame, if it shows one."""
+    if not browser.script(PREVIEWED):
+        return
+
+    def there() -> bool:
+        browser.do("POST", "/frame", {"id": None})
+        try:
+            browser.enter("#preview")
+            shown = browser.find(".framed :is(.mail, .bubble, .problem)")
+            if browser.do("GET", f"{shown}/name") == "iframe":
+                browser.enter(".mail")
+                browser.find("body > *")
+        except BrowserError as error:
+            if error.kind == "no such frame":
+                return False
+            raise
+        return True
+
+    try:
+        browser.until(there, "the preview does not come")
+    finally:
+        browser.do("POST", "/frame", {"id": None})
 
 
 def shoot(browser: Browser, file: Path) -> bytes:
@@ -76,6 +106,7 @@ def take(browser: Browser, example: Example, address: str) -> int:
                 )
                 sized(browser, width, 900)
                 browser.do("POST", "/url", {"url": f"{address}/{path}".rstrip("/")})
+                await_preview(browser)
                 high = int(browser.script("return document.documentElement.scrollHeight"))
                 sized(browser, width, min(high, MOST))
                 shoot(browser, FOLDER / f"{re.sub('[^a-z]+', '-', page)}{f'-{n + 1}' if n else ''}-{way}.png")

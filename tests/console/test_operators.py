@@ -197,6 +197,14 @@ def test_the_questions_about_a_pause_count_the_messages_that_wait(
     assert "<b>120</b> messages of all open jobs wait" in shown(console, "/credentials/all/pause")
     assert "<b>118</b> messages of all open jobs that may be" in shown(console, "/credentials/one/pause")
     assert "<b>0</b> messages of all open jobs that may be" in shown(console, "/credentials/texts/pause")
+    for page, count, what in (
+        (f"/{console.account}/resume", 120, "all its open jobs go on"),
+        (f"/{other}/resume", 0, "all its open jobs go on"),
+        ("/credentials/all/resume", 120, "all open jobs go on"),
+        ("/credentials/one/resume", 118, "all open jobs may be sent through it again"),
+        ("/credentials/texts/close", 0, "all open jobs may be sent through it at once"),
+    ):
+        assert f"<b>{count}</b> messages of {what}" in shown(console, page)
     monkeypatch.setattr(waiting, "MOST", 10)
     assert "<b>20</b> messages of the oldest 10 open jobs" in shown(console, "/credentials/all/pause")
     assert "<b>20</b> messages of its open jobs, among the" in shown(console, f"/{console.account}/pause")

@@ -22,9 +22,10 @@ from tests.api.conftest import event
 from tests.console.conftest import Console, build_console
 from tests.console.examples import EXAMPLES, Example, build_example, pages, repeatable
 from tests.console.fitting import assert_fits, resize
+from tests.console.screenshots import PREVIEWED, await_preview
 from tests.console.site import session_cookie, site, unpacked
 from tests.fakes.axe import ENTER, TAB, assert_keyboard_reaches_all, press_keys
-from tests.fakes.browser import Browser, browsing
+from tests.fakes.browser import PATIENCE, Browser, browsing
 from tests.fakes.clock import FakeClock
 
 BYTES = 100 * 1024
@@ -157,6 +158,24 @@ def test_the_first_key_leads_past_the_menu(example: Example, address: str, brows
     press_keys(browser, ENTER, TAB)
     inside = "return document.querySelector('main').contains(document.activeElement)"
     assert browser.script(inside), "the next key is in the content"
+
+
+@pytest.mark.browser
+def test_a_picture_of_a_campaign_waits_for_its_message(example: Example, address: str, browser: Browser) -> None:
+    for page in ("write a campaign", "campaign", "template"):
+        for path in EXAMPLES[page](example):
+            browser.do("POST", "/url", {"url": f"{address}/{path}"})
+            shows = browser.script(PREVIEWED)
+            assert shows is ("channel=sms" not in path)
+            await_preview(browser)
+            browser.do("POST", "/timeouts", {"implicit": 0})
+            try:
+                if shows:
+                    browser.enter("#preview")
+                    browser.find(".framed main")
+            finally:
+                browser.do("POST", "/frame", {"id": None})
+                browser.do("POST", "/timeouts", {"implicit": int(PATIENCE * 1000)})
 
 
 MENU_ENDS = """

@@ -51,6 +51,16 @@ def ask_to_pause(look: Look) -> Answer:
     return ask(look, question)
 
 
+def ask_to_resume(look: Look) -> Answer:
+    """Ask an operator whether an account is to send again."""
+    found = waiting(look, look.services.desks.slots, lambda job: owner(job.account) == look.account)
+    jobs = "all its open jobs" if found.all else f"its open jobs, among {found.jobs},"
+    what = f"messages of {jobs} go on, within the rates of their credentials."
+    return ask(
+        look, Question("Overview", "Resume this account?", found.messages, what, "Resume", look.account, danger=False)
+    )
+
+
 def pause(look: Look) -> Answer:
     """Pause an account."""
     switch = Switch(account=look.account)
@@ -108,5 +118,6 @@ ROUTES: Final = (
     PageRoute("POST", "/console/join", "make an account", join),
     PageRoute("GET", "/console/{account}/pause", "ask to pause an account", ask_to_pause, operators=True),
     PageRoute("POST", "/console/{account}/pause", "pause an account", pause, operators=True),
+    PageRoute("GET", "/console/{account}/resume", "ask to resume an account", ask_to_resume, operators=True),
     PageRoute("POST", "/console/{account}/resume", "resume an account", resume, operators=True),
 )

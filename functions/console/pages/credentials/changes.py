@@ -35,6 +35,42 @@ def ask_to_pause_all(look: Look) -> Answer:
     return ask(look, Question(SECTION, title, found.messages, what, "Pause all", "credentials", reason=True))
 
 
+def ask_to_resume(look: Look) -> Answer:
+    """Ask whether a credential is to send again."""
+    return _ask_about(look, "Resume {}?", "may be sent through it again, at its rate", "Resume")
+
+
+def ask_to_close(look: Look) -> Answer:
+    """Ask whether a credential that is avoided is to be called again."""
+    return _ask_about(
+        look, "Call {} again?", "may be sent through it at once, before its provider is tried", "Call again"
+    )
+
+
+def _ask_about(look: Look, title: str, what: str, label: str) -> Answer:
+    """Ask whether a credential is to send, with the messages that may go through it.
+
+    Args:
+        look: the visit.
+        title: the question, with a place for the credential.
+        what: becomes of these messages.
+        label: of the button.
+    """
+    name = named_lane(look).declared.id
+    found = waiting(look, look.services.desks.slots.serving(name), lambda job: name in job.route)
+    said = f"messages of {found.jobs} {what}."
+    question = Question(SECTION, title.format(name), found.messages, said, label, "credentials", danger=False)
+    return ask(look, question)
+
+
+def ask_to_resume_all(look: Look) -> Answer:
+    """Ask whether the deployment is to send again."""
+    found = waiting(look, look.services.desks.slots, lambda _: True)
+    what = f"messages of {found.jobs} go on, but for what is paused by itself."
+    title = "Resume the whole deployment?"
+    return ask(look, Question(SECTION, title, found.messages, what, "Resume all", "credentials", danger=False))
+
+
 def ask_for_rate(look: Look) -> Answer:
     """Ask for a credential's present rate."""
     return look.services.pages.page(look, "credentials/rate.html", {"row": named_lane(look)})
@@ -90,12 +126,15 @@ ROUTES: Final = tuple(
     for method, path, name, handler in (
         ("GET", "/console/credentials/all/pause", "ask to pause all", ask_to_pause_all),
         ("POST", "/console/credentials/all/pause", "pause all", pause_all),
+        ("GET", "/console/credentials/all/resume", "ask to resume all", ask_to_resume_all),
         ("POST", "/console/credentials/all/resume", "resume all", resume_all),
         ("GET", f"{_ONE}/pause", "ask to pause a credential", ask_to_pause),
         ("POST", f"{_ONE}/pause", "pause a credential", pause),
+        ("GET", f"{_ONE}/resume", "ask to resume a credential", ask_to_resume),
         ("POST", f"{_ONE}/resume", "resume a credential", resume),
         ("GET", f"{_ONE}/rate", "ask for a rate", ask_for_rate),
         ("POST", f"{_ONE}/rate", "set a rate", set_rate),
+        ("GET", f"{_ONE}/close", "ask to close a breaker", ask_to_close),
         ("POST", f"{_ONE}/close", "close a breaker", close_breaker),
     )
 )
