@@ -66,7 +66,14 @@ def opened(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Desk]:
 
 @contextmanager
 def opened_at(ctx: typer.Context, stage: str, account: str, *, aws: bool) -> Iterator[tuple[Desk, str]]:
-    """Yield the deployment's accounts, and the id of one that is given by its id or name; see `opened`."""
+    """Yield the deployment's accounts, and the id of one of them; NotFound if it is not there.
+
+    Args:
+        ctx: the command's context, with its clock and terminal.
+        stage: the stage's name; empty for the default one.
+        account: its id or its name.
+        aws: whether AWS is meant even if a local cloud is up.
+    """
     with opened(ctx, stage, aws=aws) as desk:
         yield desk, resolve(desk.accounts, account)
 
