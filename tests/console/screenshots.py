@@ -17,8 +17,8 @@ import boto3
 
 from infra.local.console import say
 from infra.local.paths import ROOT
+from tests.console import site
 from tests.console.examples import EXAMPLES, Example, build_example, pages, repeatable
-from tests.console.site import session_cookie, site
 from tests.fakes.browser import Browser, BrowserError, browsing
 from tests.fakes.pictures import packed, size_of
 from tests.fakes.tables import mock_aws
@@ -87,11 +87,10 @@ def shoot(browser: Browser, file: Path) -> bytes:
 
 
 def enter(browser: Browser, example: Example, address: str) -> None:
-    """Let the browser have the session."""
+    """Let the browser have the session, and look the same everywhere."""
     browser.devtools("Emulation.setScrollbarsHidden", hidden=True)
     browser.devtools("Emulation.setTimezoneOverride", timezoneId="Europe/Berlin")
-    browser.do("POST", "/url", {"url": f"{address}/style"})
-    browser.do("POST", "/cookie", session_cookie(example.console))
+    site.enter(browser, example.console, address)
 
 
 def take(browser: Browser, example: Example, address: str) -> int:
@@ -130,7 +129,7 @@ def main() -> int:
     with patch.dict(os.environ, keys), mock_aws():
         with repeatable():
             example = build_example(boto3.client("dynamodb", region_name="us-east-1"))
-        with site(example.console) as address, browsing(scripts=True) as browser:
+        with site.site(example.console) as address, browsing(scripts=True) as browser:
             enter(browser, example, address)
             taken = take(browser, example, address)
     say(f"{taken} pictures in {FOLDER.relative_to(ROOT)}, {len(README)} of them in {IMAGES.relative_to(ROOT)}")

@@ -13,6 +13,7 @@ from shared.web.sessions import COOKIE
 from tests.api.conftest import event
 from tests.api.site import PREFIX, Quiet, Threaded
 from tests.console.conftest import Console
+from tests.fakes.browser import Browser
 
 
 @contextmanager
@@ -42,6 +43,17 @@ def site(console: Console) -> Iterator[str]:
 def session_cookie(console: Console) -> dict[str, Any]:
     """Return the session of a console as a browser is given it by WebDriver."""
     return {"cookie": {"name": COOKIE, "value": console.cookies[COOKIE], "path": "/", "secure": True}}
+
+
+def go(browser: Browser, url: str) -> None:
+    """Open a page."""
+    browser.do("POST", "/url", {"url": url})
+
+
+def enter(browser: Browser, console: Console, address: str) -> None:
+    """Let a browser have the session of a console. `address`: the console's."""
+    go(browser, f"{address}/style")
+    browser.do("POST", "/cookie", session_cookie(console))
 
 
 def unpacked(got: dict[str, Any]) -> tuple[int, str]:

@@ -7,8 +7,8 @@ import pytest
 from shared.domain.jobs.outcomes import Rejected
 from tests.console.conftest import Console
 from tests.console.examples import heard
-from tests.console.site import session_cookie, site
-from tests.fakes.browser import Browser, browsing
+from tests.console.site import enter, site
+from tests.fakes.browser import browsing
 
 RENEWALS = "return performance.getEntriesByType('resource').filter((x) => x.name.includes('part=live')).length"
 """How many renewals the page got."""
@@ -52,18 +52,12 @@ def address(console: Console) -> Iterator[str]:
         yield found
 
 
-def enter(console: Console, browser: Browser, address: str) -> None:
-    """Let the browser have a session."""
-    console.member()
-    browser.do("POST", "/url", {"url": f"{address}/style"})
-    browser.do("POST", "/cookie", session_cookie(console))
-
-
 @pytest.mark.browser
 def test_figures_renew_themselves_and_times_are_the_viewers(console: Console, address: str) -> None:
     job = console.api.accepted(("a@example.org",), subject="Waits")
     with browsing(scripts=True) as browser:
-        enter(console, browser, address)
+        console.member()
+        enter(browser, console, address)
         browser.devtools("Emulation.setTimezoneOverride", timezoneId="Australia/Sydney")
         browser.do("POST", "/url", {"url": f"{address}/{console.account}/jobs/{job}"})
         assert "UTC" not in browser.text(".facts time")
@@ -88,7 +82,8 @@ def test_a_renewal_leaves_focus_pointer_and_times_as_they_are(console: Console, 
         def replaced() -> bool:
             return bool(browser.script("return !old.isConnected"))
 
-        enter(console, browser, address)
+        console.member()
+        enter(browser, console, address)
         for script in (FLASHES, BY_HAND):
             browser.devtools("Page.addScriptToEvaluateOnNewDocument", source=script)
         browser.do("POST", "/url", {"url": f"{address}/{console.account}/jobs/{job}"})
@@ -115,7 +110,8 @@ def test_a_renewal_leaves_focus_pointer_and_times_as_they_are(console: Console, 
 def test_a_page_that_is_not_looked_at_asks_for_nothing(console: Console, address: str) -> None:
     job = console.api.accepted(("a@example.org",), subject="Waits")
     with browsing(scripts=True) as browser:
-        enter(console, browser, address)
+        console.member()
+        enter(browser, console, address)
         browser.devtools("Page.addScriptToEvaluateOnNewDocument", source=BY_HAND)
         browser.do("POST", "/url", {"url": f"{address}/{console.account}/jobs/{job}"})
         browser.until(lambda: browser.script("return ticks.length") == 1, "the page has no clock")
@@ -131,7 +127,8 @@ def test_a_page_that_is_not_looked_at_asks_for_nothing(console: Console, address
 def test_a_new_state_is_read_out_and_new_figures_are_not(console: Console, address: str) -> None:
     job = console.api.accepted(tuple(f"p{i}@example.org" for i in range(3)), subject="Waits")
     with browsing(scripts=True) as browser:
-        enter(console, browser, address)
+        console.member()
+        enter(browser, console, address)
         browser.do("POST", "/url", {"url": f"{address}/{console.account}/jobs/{job}"})
         browser.script(SPOKEN)
         assert browser.attribute("#said", "role") == "status"
@@ -157,7 +154,8 @@ def test_what_providers_and_recipients_are_called_runs_nothing(console: Console,
     world.track(attempt.credential_id, world.word(job, 0, "bounced", code=evil))
     world.settle()
     with browsing(scripts=True) as browser:
-        enter(console, browser, address)
+        console.member()
+        enter(browser, console, address)
         for path in (f"jobs/{job}/messages/0.0", f"jobs/{job}/messages", f"jobs/{job}"):
             browser.do("POST", "/url", {"url": f"{address}/{console.account}/{path}"})
             assert evil in browser.text("main"), path
@@ -172,10 +170,11 @@ def test_what_providers_and_recipients_are_called_runs_nothing(console: Console,
 def test_reading_and_stopping_work_without_scripts(console: Console, address: str) -> None:
     job = console.api.accepted(tuple(f"p{i}@example.org" for i in range(60)), subject="Waits")
     with browsing(scripts=False) as browser:
-        enter(console, browser, address)
+        console.member()
+        enter(browser, console, address)
         browser.do("POST", "/url", {"url": f"{address}/{console.account}"})
         browser.shows("Overview")
-        browser.click("table a")
+        browser.click("tbody th a")
         browser.shows("Waits")
         browser.click("a.danger")
         browser.shows("Stop this job?")

@@ -19,11 +19,11 @@ from shared.web import http
 from shared.web.routing import find
 from shared.web.sessions import COOKIE
 from tests.api.conftest import event
-from tests.console.conftest import Console, build_console
+from tests.console.conftest import build_console
 from tests.console.examples import EXAMPLES, Example, build_example, pages, repeatable
 from tests.console.fitting import assert_fits, resize
 from tests.console.screenshots import PREVIEWED, await_preview
-from tests.console.site import session_cookie, site, unpacked
+from tests.console.site import enter, site, unpacked
 from tests.fakes.axe import ENTER, TAB, assert_keyboard_reaches_all, press_keys
 from tests.fakes.browser import PATIENCE, Browser, browsing
 from tests.fakes.clock import FakeClock
@@ -53,12 +53,6 @@ def browser(example: Example, address: str) -> Iterator[Browser]:
     with browsing(scripts=True) as opened:
         enter(opened, example.console, address)
         yield opened
-
-
-def enter(browser: Browser, console: Console, address: str) -> None:
-    """Let a browser have the session of a console."""
-    browser.do("POST", "/url", {"url": f"{address}/style"})
-    browser.do("POST", "/cookie", session_cookie(console))
 
 
 def paths(example: Example, page: str) -> tuple[str, ...]:

@@ -19,10 +19,9 @@ from shared.domain.accounts import Scope
 from shared.domain.people import Identity, Role
 from tests.api.senders import signs
 from tests.console.campaigns import SAID, made, sent, with_list
-from tests.console.conftest import Console
 from tests.console.examples import EXAMPLES, LONG, Example, build_example, repeatable
 from tests.console.fitting import PHONE, WINDOW, assert_fits
-from tests.console.site import session_cookie, site
+from tests.console.site import enter, go, site
 from tests.console.test_alarms import PREFIX, FakeCloudWatch, raised
 from tests.fakes.browser import Browser, browsing
 
@@ -58,16 +57,6 @@ def browser(example: Example, address: str) -> Iterator[Browser]:
     with browsing(scripts=True) as opened:
         enter(opened, example.console, address)
         yield opened
-
-
-def enter(browser: Browser, console: Console, address: str) -> None:
-    """Let a browser have the session of a console."""
-    go(browser, f"{address}/style")
-    browser.do("POST", "/cookie", session_cookie(console))
-
-
-def go(browser: Browser, url: str) -> None:
-    browser.do("POST", "/url", {"url": url})
 
 
 def submit(browser: Browser, css: str, values: Mapping[str, str]) -> None:
