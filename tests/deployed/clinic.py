@@ -47,7 +47,7 @@ from tests.deployed.link import LossyLink
 PAYLOAD_BYTES: Final = 1_024
 """Of the first payloads: small, so that many have to pass the link."""
 KILLS: Final = 2
-"""Of each function, in the middle of its work. A new worker takes the local cloud seconds."""
+"""Of each function, in the long form."""
 REDELIVER_SECONDS: Final = 5
 """A hint whose worker was killed comes back so soon, instead of after some minutes."""
 PATIENCE: Final = 240.0
@@ -97,9 +97,10 @@ class Drill:
         inside: the running cloud.
         report: is filled in.
         folder: for the spool's file.
+        kills: of each function, in the middle of its work. A new worker takes the local cloud seconds.
     """
 
-    def __init__(self, inside: Inside, report: ClinicReport, folder: Path) -> None:
+    def __init__(self, inside: Inside, report: ClinicReport, folder: Path, kills: int) -> None:
         self._inside = inside
         self._report = report
         self._rng = random.Random(report.seed)  # noqa: S311 - of a drill
@@ -108,7 +109,7 @@ class Drill:
         self._spool = SpoolFile(self._file)
         self._link = LossyLink(inside.cloud.api, self._rng, self._during)
         self._child: subprocess.Popen[bytes] | None = None
-        self._left = {"take": KILLS, "notices": KILLS}
+        self._left = {"take": kills, "notices": kills}
         self._aimed = {"take": threading.Event(), "notices": threading.Event()}
         self._ended = threading.Event()
         self._started = time.time()
@@ -279,11 +280,11 @@ class Drill:
         return int(time.time() * 1000)
 
 
-def run(inside: Inside, *, count: int, seed: int) -> ClinicReport:
+def run(inside: Inside, *, count: int, seed: int, kills: int = KILLS) -> ClinicReport:
     """Let a clinic sync so many notices, and account for each."""
     report = ClinicReport(seed, count)
     with TemporaryDirectory() as folder:
-        Drill(inside, report, Path(folder)).run()
+        Drill(inside, report, Path(folder), kills).run()
     return report
 
 

@@ -8,8 +8,8 @@ from tests.deployed.api import Api
 from tests.deployed.inside import Inside
 
 pytestmark = pytest.mark.deployed
-MESSAGES = 80
-KILLS = 3
+MESSAGES = 40
+KILLS = 2
 
 
 @pytest.mark.timeout(900)  # a busy machine needs minutes to start what was killed
