@@ -9,6 +9,7 @@ import signal
 import smtplib
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -32,6 +33,11 @@ pytestmark = pytest.mark.deployed
 SOON: Final = 60
 AGAIN: Final = 150
 """Seconds until a provider that has failed in every way sends again."""
+HEARS_CTRL_C: Final = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # which a program in the background of a script ignores
+os.execvp("sh", ["sh", "-c", sys.argv[1]])
+"""
 Opened = Callable[..., Reader]
 
 
@@ -113,7 +119,7 @@ class background:  # noqa: N801 - used like a function
 
     def __init__(self, command: str, folder: Path, printed: Path) -> None:
         self._printed = printed.open("w", encoding="utf-8")
-        words = ["sh", "-c", f"{guides.PROGRAMS}{command}"]
+        words = [sys.executable, "-c", HEARS_CTRL_C, f"{guides.PROGRAMS}{command}"]
         self._process = subprocess.Popen(
             words,
             cwd=folder,
