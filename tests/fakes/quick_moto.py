@@ -19,7 +19,7 @@ from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 from moto.sqs import models as sqs
 
-from tests.fakes import quick_calls, quick_path, quick_tables
+from tests.fakes import quick_calls, quick_path, quick_sessions, quick_tables
 
 _ORIGINAL = DynamoDBBackend.transact_write_items
 _PICK = AttributePicker.__call__
@@ -36,6 +36,7 @@ def install() -> None:
     quick_calls.install()
     quick_tables.install()
     quick_path.install()
+    quick_sessions.install()
 
 
 def _picked(self: AttributePicker, context: AttributePickerContext) -> Any:
