@@ -67,11 +67,9 @@ def identities(patient: Patient) -> list[Finding]:
 def first_accounts(patient: Patient) -> list[Finding]:
     """Judge whether accounts that people made use channels that no operator has opened for them."""
     from shared.adapters.dynamo.accounts.first_accounts import made_by_people  # noqa: PLC0415 - loads botocore
-    from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415
 
-    homes = patient.found.homes()
-    if not homes.identities:
+    if not patient.found.homes().identities:
         return []
-    made, whole = made_by_people(Dynamo(patient.found.client("dynamodb"), homes=homes), IDENTITIES_MB)
+    made, whole = made_by_people(patient.found.dynamo(patient.clock), IDENTITIES_MB)
     unmarked = [x.id for x in patient.found.accounts(patient.clock).list_accounts() if x.id in made and not x.own]
     return [secrets.first_accounts(unmarked, whole=whole)]
