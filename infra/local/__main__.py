@@ -112,8 +112,8 @@ def _run(where: Paths) -> None:
         with step(f"{newsletter.OUTAGE[1]} is used again"):
             newsletter.recovered(running)
         _show(running)
-        say("\nCtrl-C stops the local cloud.")
         with contextlib.suppress(KeyboardInterrupt):
+            say("\nCtrl-C stops the local cloud.")  # within: it may be pressed at once
             while cloud.runs(where):
                 time.sleep(1)
             raise LocalCloudError("the local cloud has ended; see its logs")
