@@ -17,7 +17,7 @@ from tests.deployed.owner import Owner, mail_to
 
 pytestmark = pytest.mark.deployed
 
-ROWS: Final = 2_500
+ROWS: Final = 5_000
 KILLS: Final = (0.1,)
 SMS_LANE: Final = "campaign-sms"
 SOON_SECONDS: Final = 2
