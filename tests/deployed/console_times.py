@@ -34,13 +34,17 @@ RARE: Final = frozenset(
         "style",
         "ask to retry",
         "ask to resume",
+        "ask to resume all",
+        "ask to resume an account",
+        "ask to resume a credential",
+        "ask to close a breaker",
         "delivery",
         "notice",
         "ask to remove a member",
         "ask to withdraw an invitation",
     }
 )
-"""Pages that no link may lead to: public ones, those of a failure or of others, and what waits for the sweeper.
+"""Pages that no link may lead to: public ones, those of a failure, a pause or others, and what waits for the sweeper.
 
 Notices are searched for.
 """
