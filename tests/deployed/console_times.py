@@ -40,6 +40,7 @@ RARE: Final = frozenset(
         "ask to close a breaker",
         "delivery",
         "notice",
+        "ask to change a member's role",
         "ask to remove a member",
         "ask to withdraw an invitation",
     }
