@@ -54,7 +54,7 @@ def confirm(
         question: with the amount, and the stage or address.
         yes: whether the answer was given beforehand.
         json: whether a program reads the output.
-        otherwise: what is told unless the answer is yes: that nothing was changed, and what goes on.
+        otherwise: what to say unless the answer is yes: that nothing was changed, and what goes on.
 
     Raises:
         Misused: there is no terminal, or a program reads the output.

@@ -39,6 +39,6 @@ class Grouped(dict[K, V]):
         self._groups.clear()
 
     def _no(self, *_args: Any, **_more: Any) -> Any:
-        raise NotImplementedError("this way of changing it does not keep its groups")
+        raise TypeError("this way of changing it does not keep its groups")
 
     pop = popitem = update = __ior__ = _no

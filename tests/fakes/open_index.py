@@ -43,7 +43,7 @@ class Jobs(dict[str, Job]):
             self._slots.get(slot_of(self[name]), {}).pop(name, None)
 
     def _no(self, *_args: Any, **_more: Any) -> Any:
-        raise NotImplementedError("this way of changing it does not keep its partitions")
+        raise TypeError("this way of changing it does not keep its partitions")
 
     pop = popitem = update = setdefault = clear = __ior__ = _no
 
