@@ -63,7 +63,7 @@ class Reader:
 
 @contextmanager
 def reader(cloud: Cloud, folder: Path, own: Mapping[str, str], **more: str) -> Iterator[Reader]:
-    """Open a reader in a new checkout who has `posthaste` in the path and the local cloud's address and key.
+    """Open a reader in a new checkout, with `posthaste` in the path and the local cloud's address and key.
 
     Args:
         cloud: the one that is up.
