@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cli.deployment import Aws, Stage
-from cli.errors import Misused, NotFound
+from cli.deployment import Aws, Stage, aws_errors
+from cli.errors import CommandError, Misused, NotFound
 from cli.operating.accounts import Desk, opened, reason_of, resolve
 from cli.output import Json, counted, emit_all, moment, say, surroundings, table, tell
 from cli.sending.words import left_of, state_words
@@ -76,17 +76,17 @@ def working(desk: Desk, clock: Clock) -> Iterator[Work]:
 def left_words(desk: Desk, clock: Clock) -> str:
     """Return how many messages of a deployment's jobs are not sent, for a question: of at most `COUNTED` jobs.
 
-    A deployment whose functions cannot be asked still has its kill switch: then the number is not known.
+    A deployment whose functions or jobs cannot be read still has its kill switch: then the number is not known.
     """
     messages = jobs = seen = 0
     try:
-        with working(desk, clock) as work:
+        with aws_errors(desk.where), working(desk, clock) as work:
             for page in work.jobs.pages(lambda _job: True):
                 left = [left_of(job.counts) for job in page]
                 messages, jobs, seen = messages + sum(left), jobs + sum(map(bool, left)), seen + len(page)
                 if seen >= COUNTED:
                     break
-    except NotFound:
+    except CommandError:
         return "an unknown number of messages"
     more = "at least " if seen >= COUNTED else ""
     return f"{more}{counted(messages, 'message')} of {counted(jobs, 'job')}"

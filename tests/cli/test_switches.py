@@ -5,6 +5,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
 
 from cli.deployment import OperatedDeployment
 from cli.doctor import doctor
@@ -13,12 +14,14 @@ from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.breakers import DynamoBreakers
 from shared.adapters.dynamo.credentials.pacer import DynamoPacer
+from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.contracts import ENV_SETTINGS, Credential, Settings
 from shared.domain.audit import EVERYONE, Log
 from shared.domain.lanes import breaker as rules
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lanes.pacing import pace
 from shared.domain.lanes.switches import Switches
+from shared.ports import OpenJob, Retriable
 from tests.cli.conftest import table
 from tests.cli.fakes import FakeClock, Run
 
@@ -116,6 +119,23 @@ def test_everything_is_paused_even_where_no_function_can_be_asked(run: Run, monk
     assert run("pause", "--all", "--yes").code == 0
     assert "an unknown number of messages" in run("resume", "--all", terminal=True, input="n\n").err
     assert run("pause", "--credential", "mail").code == 3
+    assert [kind for kind, _, _ in told()] == ["deployment.paused"]
+
+
+def test_everything_is_paused_even_where_no_job_can_be_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    faults: list[Exception] = [
+        Retriable("dynamodb"),
+        ClientError({"Error": {"Code": "AccessDeniedException"}}, "Query"),
+        EndpointConnectionError(endpoint_url="https://dynamodb"),
+    ]
+
+    def refuse(*_: object) -> list[OpenJob]:
+        raise faults.pop()
+
+    monkeypatch.setattr(DynamoRecords, "open_jobs", refuse)
+    while faults:
+        done = run("pause", "--all", terminal=True, input="y\n")
+        assert (done.code, "with an unknown number of messages not sent yet?" in done.err) == (0, True)
     assert [kind for kind, _, _ in told()] == ["deployment.paused"]
 
 
