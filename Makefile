@@ -18,7 +18,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 	--no-emit-index-url --no-emit-find-links
 
 .PHONY: help setup run demo demo-page up down status test test-unit test-browser test-deployed lint lint-infra english check bench mutants crash chaos kill recovery \
-	campaign-proof link-proof digest-proof mail-proof hooks-proof ingest-proof pace model soak browser screenshots docs openapi samples release wheel sdks lock clean
+	campaign-proof link-proof digest-proof mail-proof hooks-proof hook-rate ingest-proof pace model soak browser screenshots docs openapi samples release wheel sdks lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -138,6 +138,9 @@ mail-proof: setup ## MAILS (default 300) by SMTP through the relay to a local cl
 hooks-proof: setup ## MESSAGES (default 400) whose changes are posted to a receiver on this machine; functions of webhooks killed KILLS times (default 10; with 0 the p95 must be within 2 s); prints figures
 	POSTHASTE_LOCAL=.local/hooks $(PY) -m infra.local with -- $(PY) -m tests.deployed.hook_kills \
 		--messages $(or $(MESSAGES),400) --kills $(or $(KILLS),10)
+
+hook-rate: setup ## post 10,000 deliveries to 100 endpoints of a receiver on this machine, by plain HTTP and by TLS, without a cloud; prints how many a second
+	$(PY) -m tests.deployed.hook_rate
 
 ingest-proof: setup ## a list of ROWS (default 1000000) whose reader is stopped every two seconds, by kill -9 or its time; prints figures
 	$(PY) -m tests.lists --rows $(or $(ROWS),1000000)

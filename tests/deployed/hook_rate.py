@@ -1,6 +1,6 @@
 """How many deliveries workers post: real connections to a receiver in a process of its own, stores in memory.
 
-`python -m tests.deployed.hook_rate` prints figures, by plain HTTP and by TLS. It needs no cloud. On AWS each worker is
+`make hook-rate` prints figures, by plain HTTP and by TLS. It needs no cloud. On AWS each worker is
 a process of its own. Here each has a client of its own, and all share one processor.
 """
 
