@@ -45,7 +45,8 @@ def _until(context: Any) -> float:
 def _gather(records: Sequence[Mapping[str, Any]], until: float) -> list[str]:
     """Serve hints, those of a namespace and pace together; return the ids of the messages that failed.
 
-    Chunks for which there is no time are hinted at again: one moment ends all groups.
+    Endpoints without batches come first: the others' changes have waited for seconds already. Chunks for which there is
+    no time are hinted at again: one moment ends all groups.
     """
     failures = []
     groups: Group = {}
@@ -57,7 +58,7 @@ def _gather(records: Sequence[Mapping[str, Any]], until: float) -> list[str]:
             logger.exception("no hint", message_id=record["messageId"])
             failures.append(record["messageId"])
     events = deliveries = 0
-    for (namespace, pace), some in groups.items():
+    for (namespace, pace), some in sorted(groups.items(), key=_is_later):
         places = [(job, n) for changes, _ in some for job, chunks in changes.places.items() for n in chunks]
         try:
             gathered = services.hooking().gatherer.gather(namespace, places, pace, until=until)
@@ -70,6 +71,11 @@ def _gather(records: Sequence[Mapping[str, Any]], until: float) -> list[str]:
         events, deliveries = events + gathered.events, deliveries + gathered.deliveries
     logger.info("gathered", hints=len(records), events=events, deliveries=deliveries, failed=len(failures))
     return failures
+
+
+def _is_later(group: tuple[tuple[str, HookPace], object]) -> bool:
+    """Tell whether a group is for endpoints with batches."""
+    return group[0][1] is HookPace.LATER
 
 
 def _by_job(places: Iterable[tuple[str, int]]) -> dict[str, list[int]]:

@@ -105,6 +105,17 @@ def test_hints_become_deliveries(world: HookWorld) -> None:
     assert len(world.ids(single)) == len(world.ids(batched)) == 3
 
 
+def test_endpoints_without_batches_do_not_wait_for_those_with(world: HookWorld) -> None:
+    single, batched = world.endpoint("message.sent"), world.endpoint("message.sent", batch=True)
+    world.accept(1)
+    world.settle()
+    event = hints(world)
+    event["Records"].sort(key=lambda x: json.loads(x["body"])["hooks"]["pace"])
+    assert [json.loads(x["body"])["hooks"]["pace"] for x in event["Records"]] == ["later", "now"]
+    gather_hooks.handler(event, Context())
+    assert [x.endpoint for x in world.hook_hints.calls] == [single.id, batched.id]
+
+
 @pytest.mark.promise(3)
 def test_hints_that_fail_are_delivered_again_and_others_are_served(world: HookWorld) -> None:
     endpoint, other = world.endpoint("message.sent"), world.endpoint("message.sent", namespace=f"{ACCOUNT}#TEST")
