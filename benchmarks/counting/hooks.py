@@ -76,7 +76,7 @@ def spent(*, hooked: bool) -> tuple[Tally, Receiver]:
     Args:
         hooked: whether the account has an endpoint.
     """
-    with world(rate=rate_of(200)) as w, patch("shared.adapters.hooks.LATER", 0):  # moto delays by the real clock
+    with world(rate=rate_of(200)) as w, patch("shared.adapters.hooks.LATER_S", 0):  # moto delays by the real clock
         warm(w)
         hooks = _Hooks(w)
         if hooked:
@@ -100,7 +100,7 @@ def scattered(*, hooked: bool) -> tuple[Tally, Receiver]:
     Args:
         hooked: whether the account has an endpoint.
     """
-    with world(rate=rate_of(200)) as w, patch("shared.adapters.hooks.LATER", 0):  # moto delays by the real clock
+    with world(rate=rate_of(200)) as w, patch("shared.adapters.hooks.LATER_S", 0):  # moto delays by the real clock
         warm(w)
         hooks = _Hooks(w)
         if hooked:

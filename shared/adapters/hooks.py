@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from shared.adapters.sqs import SqsQueue
 from shared.contracts import HookCall, HookChanges, calls_queue_url, hooks_queue_url
-from shared.domain.hooks.kinds import HookPace
+from shared.domain.hooks.kinds import LATER_S, HookPace
 from shared.domain.hooks.work import HookWork
 from shared.domain.times import Seconds
 from shared.ports import Clock, MalformedSecret
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from shared.adapters.secrets import Secrets
 
-LATER: Final[Seconds] = 4
-"""Changes for endpoints with batches are gathered for so long."""
 MIN_KEY: Final = 32
 """Characters."""
 
@@ -43,7 +41,7 @@ class SqsHookHints:
             pace: for which endpoints.
         """
         changes = HookChanges(namespace, {job: tuple(chunks) for job, chunks in places.items()}, pace.value)
-        delay = LATER if pace is HookPace.LATER else 0
+        delay = LATER_S if pace is HookPace.LATER else 0
         self._changes.send([x.dumps() for x in changes.cut()], delay=delay, group=namespace)
 
     def call(self, endpoint: str, namespace: str, *, delay: Seconds = 0, apart: bool = False) -> None:

@@ -266,7 +266,8 @@ class Deployment(Core):
         from shared.engine.outcome.announcer import Announcer  # noqa: PLC0415
 
         listeners = DynamoListeners(self.dynamo, records=self.records_table, clock=self.clock)
-        return Announcer(listeners, SqsHookHints(self.sqs, self.env[contracts.ENV_LANE_URL_PREFIX], self.clock))
+        hints = SqsHookHints(self.sqs, self.env[contracts.ENV_LANE_URL_PREFIX], self.clock)
+        return Announcer(listeners, hints, self.clock)
 
     @property
     def _reports(self) -> "StreamReports":

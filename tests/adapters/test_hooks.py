@@ -8,7 +8,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from shared.adapters.hooks import LATER, SqsHookHints, StoredHookSecrets
+from shared.adapters.hooks import SqsHookHints, StoredHookSecrets
 from shared.adapters.secrets import Secrets
 from shared.bootstrap import Deployment
 from shared.bootstrap.hooking import Hooking
@@ -26,7 +26,7 @@ from shared.contracts import (
     hooks_secret_name,
     lane_queue_name,
 )
-from shared.domain.hooks.kinds import HookPace
+from shared.domain.hooks.kinds import LATER_S, HookPace
 from shared.domain.hooks.work import HookWork
 from shared.ports import MalformedSecret
 from tests.fakes.clock import FakeClock
@@ -91,8 +91,12 @@ def test_endpoints_are_woken_in_tens_those_that_fail_apart(sqs: Any, urls: dict[
 
 def test_changes_are_gathered_at_once_or_in_some_seconds(sqs: Any, urls: dict[str, str]) -> None:
     hints, url = SqsHookHints(sqs, urls["lanes"], FakeClock()), urls[hooks_queue_name("dev")]
+    delays: list[int] = []
+    sqs.meta.events.register(
+        "before-parameter-build.sqs.SendMessage", lambda params, **_: delays.append(params["DelaySeconds"])
+    )
     hints.gather("acc_1", {"job": [1, 2]}, HookPace.LATER)
-    assert LATER > 0
+    assert delays == [LATER_S], "no sooner, since until then it spares others"
     assert bodies(sqs, url) == []
     hints.gather("acc_1", {"job": range(MAX_HINTED + 1)}, HookPace.NOW)
     found = [HookChanges.loads(x) for x in bodies(sqs, url)]

@@ -5,10 +5,12 @@ from typing import Final
 from tests.mutants.mutant import Mutant
 
 _FOLD: Final = "shared/engine/outcome/fold.py"
+_ANNOUNCER: Final = "shared/engine/outcome/announcer.py"
 _GATHER: Final = "shared/engine/hooks/gather.py"
 _TOLD: Final = "shared/domain/hooks/told.py"
 _TESTS: Final = "tests/engine/hooks/test_gather.py"
 _RULES: Final = "tests/domain/hooks/test_told.py"
+_TWICE: Final = "tests/engine/hooks/test_gather_twice.py"
 _STORE: Final = "shared/adapters/dynamo/hooks/told.py"
 _HANDLER: Final = "tests/dispatch/test_gather_hooks.py"
 
@@ -36,6 +38,22 @@ GATHERING: Final = (
         "_unannounced if name in silent else partial(",
         "partial(",
         f"{_TESTS}::test_changes_that_cannot_be_announced_are_not_folded",
+    ),
+    Mutant(
+        "a hint for batches that was delivered spares the next one",
+        3,
+        _ANNOUNCER,
+        "-inf) < SPARES_S",
+        "-inf) < 60",
+        f"{_TWICE}::test_a_hint_that_may_be_delivered_spares_no_other[4]",
+    ),
+    Mutant(
+        "changes of a chunk within moments are handed on twice in batches",
+        7,
+        _ANNOUNCER,
+        "-inf) < SPARES_S",
+        "-inf) < 0",
+        f"{_TWICE}::test_changes_of_a_chunk_within_moments_are_handed_on_once_in_batches",
     ),
     Mutant(
         "changes count as handed on before their deliveries are stored",

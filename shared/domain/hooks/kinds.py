@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from shared.domain.jobs.states import Cell
-from shared.domain.times import Millis
+from shared.domain.times import Millis, Seconds
 
 
 class HookKind(StrEnum):
@@ -47,6 +47,9 @@ class HookPace(StrEnum):
     LATER = "later"
     """An endpoint with batches: changes are gathered for some seconds."""
 
+
+LATER_S: Final[Seconds] = 4
+"""For so long changes are gathered: a hint about them is delivered no sooner."""
 
 _OF_OPERATORS: Final = frozenset({HookKind.BREAKER_OPENED, HookKind.BREAKER_CLOSED, HookKind.ALARM_CHANGED})
 ACCOUNT_KINDS: Final = frozenset(HookKind) - _OF_OPERATORS - {HookKind.TEST}

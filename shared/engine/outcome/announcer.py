@@ -2,16 +2,28 @@
 
 A change marks its ledger as dirty, and only a fold takes the mark away. So every change is announced at least once,
 also one that the stream of ledgers has lost: the sweeper folds it, then. An account without webhooks costs nothing.
+
+For endpoints with batches a hint waits for some seconds. Until it is delivered it announces later changes of its
+chunks, too: a second one would go to a second gatherer, and both would hand on the same.
 """
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from math import inf
+from typing import Final, Protocol
 
-from shared.domain.hooks.kinds import HookPace
+from shared.domain.hooks.kinds import LATER_S, HookPace
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
-from shared.ports import HookHints, Listeners, Retriable
+from shared.domain.times import Seconds
+from shared.ports import Clock, HookHints, Listeners, Retriable
+
+SPARES_S: Final[Seconds] = LATER_S - 1
+"""So long a hint that waits spares another: a second before it may be delivered."""
+KNOWN: Final = 2_000
+"""Chunks whose hints a process remembers."""
+Places = dict[str, tuple[int, ...]]
+"""Job's id → numbers of chunks."""
 
 
 class Announcing(Protocol):
@@ -45,11 +57,14 @@ class Announcer:
     Attributes:
         listeners: which namespaces these are.
         hints: where hints go.
+        clock: the time.
+        waiting: when this process has last hinted at a chunk for endpoints with batches, Unix seconds.
     """
 
     listeners: Listeners
     hints: HookHints
-    paces: tuple[HookPace, ...] = field(default=tuple(HookPace))
+    clock: Clock
+    waiting: dict[tuple[str, int], Seconds] = field(default_factory=dict)
 
     def announce(self, jobs: Mapping[str, Job], ledgers: Iterable[Ledger]) -> Collection[str]:
         """Have webhooks hear of changes that are not folded yet; return the jobs for which that failed.
@@ -66,8 +81,28 @@ class Announcer:
         failed: set[str] = set()
         for namespace, of_jobs in places.items():
             try:
-                for pace in self.paces:
-                    self.hints.gather(namespace, {job: tuple(chunks) for job, chunks in of_jobs.items()}, pace)
+                self._hint(namespace, {job: tuple(chunks) for job, chunks in of_jobs.items()})
             except Retriable:
                 failed |= of_jobs.keys()
         return failed
+
+    def _hint(self, namespace: str, places: Places) -> None:
+        """Send the hints of a namespace: what was changed was written before."""
+        self.hints.gather(namespace, places, HookPace.NOW)
+        now = self.clock.now()
+        if later := self._unspared(places, now):
+            self.hints.gather(namespace, later, HookPace.LATER)
+            self._remember(later, now)
+
+    def _unspared(self, places: Places, now: Seconds) -> Places:
+        """Return those chunks of which no hint waits, as far as this process knows."""
+        left = {job: tuple(n for n in chunks if not self._spared((job, n), now)) for job, chunks in places.items()}
+        return {job: chunks for job, chunks in left.items() if chunks}
+
+    def _spared(self, place: tuple[str, int], now: Seconds) -> bool:
+        return 0 <= now - self.waiting.get(place, -inf) < SPARES_S
+
+    def _remember(self, places: Places, now: Seconds) -> None:
+        if len(self.waiting) >= KNOWN:
+            self.waiting.clear()
+        self.waiting.update({(job, n): now for job, chunks in places.items() for n in chunks})

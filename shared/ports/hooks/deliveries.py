@@ -205,7 +205,7 @@ class HookHints(Protocol):
         Args:
             namespace: whose jobs they are.
             places: job's id → numbers of its changed chunks.
-            pace: for endpoints without batches, at once; or for those with batches, in some seconds.
+            pace: for endpoints without batches, at once; or for those with batches, after `LATER_S` and no sooner.
 
         Raises:
             Retriable: the hint may not be queued.

@@ -6,7 +6,7 @@ from typing import Any
 from shared.contracts import Credential
 from shared.domain.hooks.delivery import HookDelivery
 from shared.domain.hooks.endpoint import Endpoint, new_endpoint_id
-from shared.domain.hooks.kinds import HookKind, HookPace, kind_of, message_event_id
+from shared.domain.hooks.kinds import LATER_S, HookKind, HookPace, kind_of, message_event_id
 from shared.domain.jobs.states import Cell
 from shared.engine.hooks.adding import HookAdder
 from shared.engine.hooks.gather import Gatherer
@@ -28,6 +28,8 @@ EVERYTHING = ("*",)
 class HookWorld(World):
     """A world with endpoints. Everything in it is public."""
 
+    announcer: Announcer
+
     def __init__(self, *credentials: Credential, provider_limit: int = 50) -> None:
         clock = FakeClock()
         stores = FakeStores(clock)
@@ -35,7 +37,7 @@ class HookWorld(World):
         self.queue = FakeHookQueue(stores.tap)
         self.endpoints = FakeEndpoints(tap=stores.tap, queue=self.queue)
         self.hook_hints = FakeHookHints(stores.tap)
-        self.announcer = Announcer(self.endpoints, self.hook_hints)
+        self.announcer = Announcer(self.endpoints, self.hook_hints, clock)
         super().__init__(*credentials, stores=lambda _: stores, clock=clock, provider_limit=provider_limit)
 
     def reboot(self) -> None:
@@ -63,6 +65,8 @@ class HookWorld(World):
     def gather(self) -> int:
         """Serve the hints that are queued; one that fails is served again. Return how many deliveries were made."""
         made = 0
+        if any(x.pace is HookPace.LATER for x in self.hook_hints.gathers):
+            self.clock.sleep(LATER_S)
         while self.hook_hints.gathers:
             hint = self.hook_hints.gathers[0]
             places = [(job, n) for job, chunks in hint.places.items() for n in chunks]

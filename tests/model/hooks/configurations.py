@@ -23,6 +23,7 @@ HOOKS: Final[dict[str, HookWorld]] = {
 
 LEFT_OUT: Final[dict[str, HookWorld]] = {
     "the_hint_is_before_the_fold": Telling(changes=2, crash=1),  # H1.2
+    "only_a_hint_that_waits_spares_another": Telling(changes=2, crash=1),  # H1.6
     "an_endpoint_is_enabled_when_its_listing_is_known": Enabling(),  # H1.5
     "an_endpoint_is_enabled_when_its_proof_is_known": Enabling(),  # H2.9
     "a_fold_is_of_the_ledger_as_read": Telling(changes=2, crash=1),  # J2

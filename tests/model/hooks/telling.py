@@ -3,8 +3,9 @@
 A change makes the ledger dirty. A folder hints at it before it folds. Hints come twice, late, or to two gatherers at
 once; a gatherer stores deliveries first and notes what it has told after that. Processes die anywhere.
 
-For batches that is all. Of single events, a gatherer first notes what it begins to hand on, and gives that a time.
-Others that meet such a beginning hand on the same, with the same time: an event has one body.
+For batches, a folder sends none while another hint waits. Of single events, a gatherer first notes what it begins to
+hand on, and gives that a time. Others that meet such a beginning hand on the same, with the same time: an event has one
+body.
 """
 
 from collections.abc import Iterator
@@ -128,6 +129,10 @@ class Telling:
         if s.crash:
             yield Step(False, f"folder {n} dies", idle._replace(crash=s.crash - 1))
         late = "the_hint_is_before_the_fold" in self.without
+        waits = s.hints or "only_a_hint_that_waits_spares_another" in self.without
+        if waits and not (folder.hinted or late or self.single):
+            spared = s._replace(folders=_alike(put(s.folders, n, folder._replace(hinted=True))))
+            yield Step(True, f"folder {n} leaves it to a hint that waits", spared)
         if not folder.hinted and not late:
             hinted = s._replace(hints=s.hints + 1, folders=_alike(put(s.folders, n, folder._replace(hinted=True))))
             yield Step(True, f"folder {n} hints", hinted)
