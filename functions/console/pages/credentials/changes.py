@@ -17,14 +17,10 @@ NO_RATE: Final = Denial(422, "This is no rate", "Type messages per second, as in
 
 def ask_to_pause(look: Look) -> Answer:
     """Ask whether nothing is to be sent through a credential."""
-    name = named_lane(look).declared.id
-    found = waiting(look, look.services.desks.slots.serving(name), lambda job: name in job.route)
     what = (
-        f"messages of {found.jobs} that may be sent through it wait, or take another credential of their route. "
-        "What is in flight still goes out."
+        "that may be sent through it wait, or take another credential of their route. What is in flight still goes out"
     )
-    question = Question(SECTION, f"Pause {name}?", found.messages, what, "Pause", "credentials", reason=True)
-    return ask(look, question)
+    return _ask_about(look, "Pause {}?", what, "Pause", danger=True)
 
 
 def ask_to_pause_all(look: Look) -> Answer:
@@ -47,7 +43,7 @@ def ask_to_close(look: Look) -> Answer:
     )
 
 
-def _ask_about(look: Look, title: str, what: str, label: str) -> Answer:
+def _ask_about(look: Look, title: str, what: str, label: str, *, danger: bool = False) -> Answer:
     """Ask whether a credential is to send, with the messages that may go through it.
 
     Args:
@@ -55,12 +51,13 @@ def _ask_about(look: Look, title: str, what: str, label: str) -> Answer:
         title: the question, with a place for the credential.
         what: becomes of these messages.
         label: of the button.
+        danger: it takes something away, so the form also asks why.
     """
     name = named_lane(look).declared.id
     found = waiting(look, look.services.desks.slots.serving(name), lambda job: name in job.route)
     said = f"messages of {found.jobs} {what}."
-    question = Question(SECTION, title.format(name), found.messages, said, label, "credentials", danger=False)
-    return ask(look, question)
+    title = title.format(name)
+    return ask(look, Question(SECTION, title, found.messages, said, label, "credentials", danger=danger, reason=danger))
 
 
 def ask_to_resume_all(look: Look) -> Answer:
