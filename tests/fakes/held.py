@@ -11,13 +11,14 @@ from moto.dynamodb.models.dynamo_type import DynamoType
 REGION = "us-east-1"
 
 
-def items_of(tables: Iterable[str]) -> list[dict[str, Any]]:
-    """Return all items of tables as a client of DynamoDB gives them, in no order that counts."""
+def items_of(tables: Iterable[str], pk: str = "") -> list[dict[str, Any]]:
+    """Return items of tables as a client of DynamoDB gives them, in no order that counts. `pk`: of one partition."""
     held = dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables
     return [
         {name: _plain(value) for name, value in item.attrs.items()}
         for table in tables
-        for partition in held[table].items.values()
+        for key, partition in held[table].items.items()
+        if not pk or key.value == pk
         for item in partition.values()
     ]
 

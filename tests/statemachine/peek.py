@@ -1,19 +1,13 @@
 """What is stored, read past the engine's own reads: by the watch, which looks after every write."""
 
-import base64
-from collections.abc import Iterator
-from typing import Any, Final, Protocol
-
-from moto.core.models import DEFAULT_ACCOUNT_ID
-from moto.dynamodb.models import dynamodb_backends
+from typing import Any, Protocol
 
 from shared.adapters.dynamo import codec, keys
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
+from tests.fakes.held import items_of
 from tests.fakes.stores import FakeStores, Stores
 from tests.fakes.tables import MotoStores
-
-REGION: Final = "us-east-1"
 
 
 class Peek(Protocol):
@@ -86,16 +80,5 @@ class _Moto:
                     out[name] = out.get(name, 0) + int(value["N"])
         return out
 
-    def _items(self, table: str, pk: str) -> Iterator[dict[str, Any]]:
-        for item in dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables[table].all_items():
-            attributes = item.to_json()["Attributes"]
-            if attributes["pk"] == {"S": pk}:
-                yield {name: _plain(value) for name, value in attributes.items()}
-
-
-def _plain(value: dict[str, Any]) -> dict[str, Any]:
-    """Return an attribute as a client does: binary as bytes."""
-    if "B" in value:
-        data = value["B"]
-        return {"B": base64.b64decode(data) if isinstance(data, str) else bytes(data)}
-    return value
+    def _items(self, table: str, pk: str) -> list[dict[str, Any]]:
+        return items_of((table,), pk)
