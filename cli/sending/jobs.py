@@ -25,11 +25,11 @@ PATIENCE: Final = 300.0
 STOPPING: Final = "stopping"
 """The problem of a resume or retry that comes while its job is being stopped."""
 INCLUDED: Final[Mapping[str, Sequence[MessageState]]] = {
-    "unsent": UNSENT,
+    "unsent": (),
     "failed": (MessageState.FAILED,),
     "unknown": (MessageState.UNKNOWN,),
 }
-"""What a retry can send again: the word of `--include`, and the states of messages."""
+"""What a retry sends besides the unsent messages, which every retry sends: the word of `--include`, and states."""
 DEFAULT: Final = ("unsent", "failed")
 LOG: Final = ("id", "state", "attempts", "recipient", "providers", "error")
 
@@ -41,7 +41,10 @@ Out = Annotated[Path | None, typer.Option(metavar="FILE", help="The file to writ
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 Include = Annotated[
     list[str] | None,
-    typer.Option(metavar="unsent|failed|unknown", help="What to send again. Repeatable; default: unsent and failed."),
+    typer.Option(
+        metavar="unsent|failed|unknown",
+        help="What to send again. Repeatable; default: unsent and failed. Unsent messages are always sent.",
+    ),
 ]
 
 
@@ -171,7 +174,7 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str, stats: str = "")
         some people can get them twice.
         """
         body = _to_include(include)
-        wanted = [state for word in dict.fromkeys(include or DEFAULT) for state in INCLUDED[word]]
+        wanted = [*UNSENT, *(state for word in dict.fromkeys(include or DEFAULT) for state in INCLUDED[word])]
         twice = "Some people can get {what} twice. " if MessageState.UNKNOWN in wanted else ""
         jobs.ask(ctx, name, twice + "Send up to {amount} of {what} again", wanted, yes=yes, json=json)
         jobs.again(ctx, name, "/retry", body, json=json)

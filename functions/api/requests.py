@@ -282,8 +282,8 @@ class Retry(Input):
         ["unsent", "failed"],
         min_length=1,
         max_length=3,
-        description="`failed`: failures that may be retried, never hard bounces or complaints. `unknown` may send a "
-        "message twice; its log then says `may_duplicate`.",
+        description="Unsent messages are always sent. `failed`: also failures that may be retried, never hard bounces "
+        "or complaints. `unknown` may send a message twice; its log then says `may_duplicate`.",
     )
 
 

@@ -80,8 +80,9 @@ def test_a_resume_asks_with_the_number_of_messages_that_are_left(run: Run, api: 
     ("include", "asked"),
     [
         ((), "Send up to 1,204 messages of batch b1 again"),
-        (("failed",), "Send up to 4 messages of batch b1 again"),
-        (("unknown", "unknown"), "Some people can get batch b1 twice. Send up to 2 messages of batch b1 again"),
+        (("unsent",), "Send up to 1,200 messages of batch b1 again"),
+        (("failed",), "Send up to 1,204 messages of batch b1 again"),
+        (("unknown", "unknown"), "Some people can get batch b1 twice. Send up to 1,202 messages of batch b1 again"),
     ],
 )
 def test_a_retry_asks_with_the_most_that_it_can_send(
