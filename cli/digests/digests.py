@@ -39,12 +39,12 @@ def show(ctx: typer.Context, window: WindowId, json: Json = False) -> None:
 
 @app.command()
 def close(ctx: typer.Context, window: WindowId, yes: Yes = False, json: Json = False) -> None:
-    """Close a window now, so that its digest is sent. One that has closed stays as it is. It asks first."""
+    """Close a window now, so that its digest is sent. It asks first. One that has closed stays as it is."""
     around = surroundings(ctx)
     check_can_ask(around, yes=yes, json=json)
     api = connect(ctx)
-    if not yes:
-        found = api.get(path_of("digests", window))
+    found = {} if yes else api.get(path_of("digests", window))
+    if found.get("state") == WindowState.OPEN:
         events = counted(int(found.get("events") or 0), "event")
         asked = f"Send the digest of {events} of {found.get('batch_key')} now, through {api.place}?"
         rest = f"{NOTHING}; the window is {found.get('state')}"

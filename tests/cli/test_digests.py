@@ -143,6 +143,14 @@ def test_a_close_asks_with_the_number_of_events(run: Run, api: FakeApi) -> None:
     assert "is closed" in run("digest", "close", WINDOW, terminal=True, input="y\n").out
 
 
+@pytest.mark.parametrize("state", ["closed", "processed"])
+def test_a_close_asks_nothing_about_a_window_that_has_closed(run: Run, api: FakeApi, state: str) -> None:
+    api.answers(Answer(window(state=state)))
+    done = run("digest", "close", WINDOW, terminal=True)
+    assert (done.code, done.err, f"is {state}" in done.out) == (0, "", True)
+    assert [x.method for x in api.asked] == ["GET", "POST"]
+
+
 def test_a_policy_is_set_from_options_or_a_file(run: Run, api: FakeApi, folder: Path) -> None:
     (folder / "line.html").write_text("<li>{{ task }}</li>", encoding="utf-8")
     api.answers(Answer(policy()), Answer(policy(version=2)), Answer(policy()))
