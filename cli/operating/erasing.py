@@ -18,6 +18,7 @@ from shared.domain.audit import EVERYONE, Act, audited, operator, person
 from shared.domain.channels.lookup import CHANNELS
 from shared.domain.namespaces import owner
 from shared.domain.recipients.reader import RecipientFault
+from shared.domain.times import Millis
 from shared.ports import Clock
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ DONE: Final[Mapping[str, tuple[str, str]]] = {
     "exports deleted": ("exported files", "deleted; export again without this person"),
 }
 """What an erasure counts, for people: what it was, and what was done to it."""
+LOOKED_AT: Final = 500
+"""Accounts whose entries the question counts: some seconds of reads."""
 LEFT: Final = ("stays_for_now", "how_long", "what_you_do")
 STAYS: Final = (
     ("counts, states, times, message ids", "as long as their jobs", "nothing: they name no one"),
@@ -92,7 +95,8 @@ def erase(
         accounts = [x.id for x in found.accounts(around.clock).list_accounts()]
         if not (yes or dry_run):
             looks = _eraser(found, around.clock, key, address.strip(), dry=True)
-            confirm(around, _question(looks, found, accounts, around.clock), yes=yes, json=json)
+            asked = _question(looks, found, accounts, int(around.clock.now() * 1000))
+            confirm(around, asked, yes=yes, json=json)
         note = _notes(found, around.clock, key, dry=dry_run)
         note(Act.ERASING, [EVERYONE])
         eraser.lists(accounts)
@@ -133,19 +137,21 @@ def _key(address: str) -> str:
     raise Misused("this is neither an e-mail address nor a phone number with its country code (+14155550100)")
 
 
-def _question(eraser: "Eraser", found: OperatedDeployment, accounts: list[str], clock: Clock) -> str:
-    """Return the question, with how much is found without reading the table: a few reads of each account.
+def _question(eraser: "Eraser", found: OperatedDeployment, accounts: list[str], now: Millis) -> str:
+    """Return the question, with how much is found without reading the table, in at most `LOOKED_AT` accounts.
 
     Args:
         eraser: looks, and writes nothing.
         found: the deployment.
         accounts: all there are.
-        clock: the time.
+        now: Unix milliseconds.
     """
-    eraser.lists(accounts)
-    eraser.notices(accounts, int(clock.now() * 1000))
-    counts = [f"{DONE[kind][0]}: {count:,}" for kind, count in sorted(eraser.report.erased.items())]
-    known = ", ".join(counts) or "no entries by address"
+    known = f"entries of {counted(len(accounts), 'account')} are not counted yet"
+    if len(accounts) <= LOOKED_AT:
+        eraser.lists(accounts)
+        eraser.notices(accounts, now)
+        counts = [f"{DONE[kind][0]}: {count:,}" for kind, count in sorted(eraser.report.erased.items())]
+        known = ", ".join(counts) or "no entries by address"
     asked = f"Erase this person ({known}; and what messages and lists have of them)"
     return f"{asked} in all accounts of stage {found.stage}, {found.where}, for good?"
 

@@ -1,9 +1,11 @@
 import boto3
 import pytest
 
+from cli.operating import erasing
 from cli.operating.erasing import DONE
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.erasure.erasing import Eraser
 from shared.adapters.dynamo.erasure.report import Erased
 from shared.adapters.dynamo.recipients.guests import Guests
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
@@ -26,6 +28,16 @@ def suppressed(clock: FakeClock, key: str = PERSON.lower()) -> str:
     account = Accounts(client, TABLE, clock).create_account("Ann & Co")
     Suppressions(client, TABLE, clock).put(account, key, "bounced")
     return account
+
+
+def test_a_question_about_many_accounts_counts_nothing_before(
+    run: Run, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suppressed(clock)
+    monkeypatch.setattr(erasing, "LOOKED_AT", 0)
+    monkeypatch.setattr(Eraser, "lists", None)
+    asked = run("erase", PERSON, input="n\n", terminal=True)
+    assert (asked.code, "Erase this person (entries of 1 account are not counted yet; and" in asked.err) == (1, True)
 
 
 def test_erasure_reports_findings_and_leftovers_and_records_the_actor(run: Run, clock: FakeClock) -> None:
