@@ -9,7 +9,7 @@ from wsgiref.simple_server import make_server
 import pytest
 
 from tests.api.site import Quiet, Threaded
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.fakes.files import FakeFiles
 
 

@@ -3,7 +3,7 @@
 import html
 import re
 
-from tests.console.conftest import Console
+from tests.console.console import Console
 
 SAID = {
     "name": "October",

@@ -1,201 +1,15 @@
-import html
-import re
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+"""What tests of the console begin with: a console without a job, or one in which something happened, in a browser."""
+
+from collections.abc import Iterator
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from functions.console.assets import Assets
-from functions.console.desks import Desks, DigestRoom, MailRoom, NoticeRoom, SenderRoom
-from functions.console.handler import respond
-from functions.console.rendering import Pages
-from functions.console.services import ConsoleServices, sign_in_limits
-from shared.adapters.alarms import RaisedAlarms
-from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
-from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.credentials.known import KnownCredentials, OpenSlots
-from shared.adapters.dynamo.credentials.switchboard import Switchboard
-from shared.adapters.dynamo.people.people import DynamoPeople
-from shared.bootstrap.campaigning import CampaignDesk, known_senders
-from shared.contracts.console import ConsoleSettings
-from shared.domain.audit import SYSTEM
-from shared.domain.people import Identity, Role
-from shared.domain.sealing import Keys
-from shared.engine.campaigns.trials import Trials
-from shared.ports.people import NotSignedIn
-from shared.web.sessions import Sessions
-from tests.api.conftest import Api, Reply, build_api, event
+from tests.console.console import Console, build_console
+from tests.console.examples import Example, build_example, repeatable
+from tests.console.site import enter, site
+from tests.fakes.browser import Browser, browsing
 from tests.fakes.clock import FakeClock
-from tests.fakes.people import create_people
-
-SETTINGS = ConsoleSettings(
-    "github", "client", users=("ann", "ben"), organizations=("acme",), roles={"olga": "operator", "keepers": "operator"}
-)
-ANN = Identity("github", "1", "Ann", "Ann Example")
-KEYS = Keys("k" * 40, ("p" * 40,))
-
-
-class FakeSignIn:
-    """A provider of identities that vouches for whoever is next."""
-
-    def __init__(self) -> None:
-        self.next: Identity | None = ANN
-        self.verifiers: list[str] = []
-
-    def address(self, state: str, verifier: str) -> str:
-        self.verifiers.append(verifier)
-        return f"https://provider.example/authorize?{urlencode({'state': state})}"
-
-    def identity(self, code: str, verifier: str, issuer: str = "") -> Identity:
-        if self.next is None or code != "good" or verifier not in self.verifiers:
-            raise NotSignedIn("bad_verification_code")
-        return self.next
-
-
-@dataclass
-class Console:
-    """The console over moto, beside an API, and a browser that keeps cookies."""
-
-    api: Api
-    services: ConsoleServices
-    provider: FakeSignIn
-    client: Any
-    people_table: str
-    cookies: dict[str, str] = field(default_factory=dict)
-    address: str = "192.0.2.1"
-
-    @property
-    def account(self) -> str:
-        return self.api.account
-
-    def ask(self, method: str, path: str, *, form: Mapping[str, str] | None = None, **more: Any) -> Reply:
-        """Make a request with the browser's cookies, which it keeps up to date."""
-        headers = {"content-type": "application/x-www-form-urlencoded", **more.pop("headers", {})}
-        where, _, query = path.partition("?")
-        body = urlencode(form) if form is not None else None
-        asked = event(method, f"/console{where}", body=body, headers=headers, query=query)
-        asked["requestContext"]["http"]["sourceIp"] = self.address
-        asked["cookies"] = [f"{name}={value}" for name, value in self.cookies.items()]
-        got = respond(asked, "request-1", lambda: self.services)
-        for cookie in got.get("cookies", ()):
-            name, _, rest = cookie.partition("=")
-            self.cookies[name] = rest.partition(";")[0]
-        return Reply(got["statusCode"], {k.lower(): v for k, v in got["headers"].items()}, got["body"])
-
-    def get(self, path: str = "", **more: Any) -> Reply:
-        """Open a page."""
-        return self.ask("GET", path, **more)
-
-    def shown(self, path: str = "") -> str:
-        """Open a page of the account that is there, and return its HTML."""
-        got = self.get(f"/{self.account}{path}")
-        assert got.status == 200, got.text
-        return got.text
-
-    def post(self, path: str, **fields: str) -> Reply:
-        """Press a button, with the token of a form of this session."""
-        page = self.get(f"/{self.account}").text or self.get("").text
-        found = re.search(r'name="csrf" value="([^"]+)"', page) or re.search(
-            r'name="csrf" value="([^"]+)"', self.get("").text
-        )
-        assert found is not None
-        return self.ask("POST", path, form={"csrf": html.unescape(found[1]), **fields})
-
-    def begin(self, back: str = "") -> str:
-        """Be sent to the provider; return the state that it repeats."""
-        got = self.get(f"/begin?{urlencode({'back': back})}")
-        assert got.status == 303
-        return parse_qs(urlsplit(got.headers["location"]).query)["state"][0]
-
-    def sign_in(self, identity: Identity | None = ANN, back: str = "") -> Reply:
-        """Sign in as somebody."""
-        self.provider.next = identity
-        return self.get(f"/signed-in?{urlencode({'code': 'good', 'state': self.begin(back)})}")
-
-    def member(self, identity: Identity = ANN, role: Role = Role.ADMIN) -> Reply:
-        """Sign in as a member of the account, with this role from now on."""
-        people = self.services.people
-        known = {user.id: mine.role for user, mine in people.members(self.account) if user.subject == identity.subject}
-        for user in (user for user, had in known.items() if had is not role):
-            people.change(user, self.account, role, by=SYSTEM)
-        if not known:
-            people.invite("github", identity.login, self.account, role)
-        return self.sign_in(identity)
-
-
-def build_desks(api: Api) -> Desks:
-    """Return the use cases of an API for its console."""
-    of = api.services
-    digests, mails, notices = of.digests(), of.mails(), of.notices()
-    return Desks(
-        suppressions=of.suppressions,
-        journal=of.journal,
-        hooks=lambda: api.hooks.services.desk,
-        digests=lambda: DigestRoom(digests.desk, digests.pages),
-        mails=lambda: MailRoom(mails.mails, mails.moves),
-        notices=lambda: NoticeRoom(notices.notices, notices.notifiers, notices.waiting),
-        switches=Switchboard(
-            api.client,
-            records=api.tables.records,
-            ops=api.tables.ops,
-            clock=api.world.clock,
-            homes=api.tables.alone,
-        ),
-        alarms=RaisedAlarms(None, "posthaste-dev-", api.world.clock),
-        slots=OpenSlots(
-            KnownCredentials(Dynamo(api.client, sleep=api.world.clock.sleep), api.tables.ops),
-            [c.id for c in of.settings.credentials],
-        ),
-        dead_letters=lambda name: {"feedback": 3, "lane-one": 1}.get(name, 0),
-        senders=lambda: SenderRoom(of.claims, of.dns, api.services.identities),
-    )
-
-
-def build_console(client: Any, clock: FakeClock) -> Console:
-    """Return a console with an account and tables of its own."""
-    api = build_api(client, clock)
-    table = api.tables.records.replace("records", "people")
-    create_people(client, table)
-    assets = Assets()
-    provider = FakeSignIn()
-    of = api.services
-    functions = Dynamo(client, sleep=clock.sleep, homes=api.tables.alone)
-    services = ConsoleServices(
-        settings=of.settings,
-        console=SETTINGS,
-        clock=clock,
-        pages=Pages(assets),
-        assets=assets,
-        people=DynamoPeople(functions, table, clock),
-        sign_in=provider,
-        sessions=Sessions(lambda: KEYS),
-        accounts=of.accounts,
-        records=of.records,
-        logs=of.logs,
-        listing=of.listing,
-        stats=of.stats,
-        credentials=of.credentials,
-        progress=of.progress,
-        control=of.control,
-        first_accounts=DynamoFirstAccounts(functions, clock),
-        desks=build_desks(api),
-        links=of.links,
-        limits=sign_in_limits(functions, table, clock, lambda: KEYS),
-        reads=ThreadPoolExecutor(4),
-        campaigns=lambda: CampaignDesk(
-            campaigns=of.campaigns(),
-            intake=of.intake,
-            acceptor=of.acceptor,
-            trials=Trials(intake=of.intake, previews=of.campaigns().previews),
-            files=of.files,
-            senders=lambda account: known_senders(of.accounts, of.claims, account),
-            samples=True,
-        ),
-    )
-    return Console(api, services, provider, client, table)
 
 
 @pytest.fixture
@@ -206,3 +20,25 @@ def clock() -> FakeClock:
 @pytest.fixture
 def console(moto_dynamo: Any, clock: FakeClock) -> Console:
     return build_console(moto_dynamo, clock)
+
+
+@pytest.fixture(scope="module")
+def example(moto_dynamo: Any) -> Example:
+    """A deployment in which something happened, with an operator signed in; the tests of a module share it."""
+    with repeatable():
+        return build_example(moto_dynamo, days=(3,))
+
+
+@pytest.fixture(scope="module")
+def address(example: Example) -> Iterator[str]:
+    """The address of the example's console."""
+    with site(example.console) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser(example: Example, address: str) -> Iterator[Browser]:
+    """A browser with the operator's session."""
+    with browsing(scripts=True) as opened:
+        enter(opened, example.console, address)
+        yield opened

@@ -23,7 +23,7 @@ from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeChange, N
 from shared.domain.people import Identity, Role
 from shared.engine.reports.message_log import Filter, LogLine
 from tests.console.campaigns import made, saved, stored
-from tests.console.conftest import Console, build_console
+from tests.console.console import Console, build_console
 from tests.console.team import GUEST, TeamThings, teamed
 from tests.fakes.clock import FakeClock
 

@@ -12,7 +12,7 @@ from functions.console.handler import respond
 from shared.web.sessions import COOKIE
 from tests.api.conftest import event
 from tests.api.site import PREFIX, Quiet, Threaded
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.fakes.browser import Browser
 
 

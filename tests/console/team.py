@@ -12,7 +12,7 @@ from shared.domain.hooks.delivery import Cells, DeliveryState, HookDelivery
 from shared.domain.namespaces import team_space
 from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeChange, NoticeData, NoticeRun
 from tests.api.team import team_key
-from tests.console.conftest import Console
+from tests.console.console import Console
 
 GUEST: Final = "gus@example.org"
 

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from shared.adapters.alarms import KEPT, RaisedAlarms
 from shared.domain.people import Identity
 from shared.ports import Retriable
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.fakes.clock import FakeClock
 
 PREFIX = "posthaste-dev-"

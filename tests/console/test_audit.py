@@ -8,7 +8,7 @@ from functions.console.pages.audit.words import SAID
 from shared.domain.audit import EVERYONE, Act, Event, Log, audited
 from shared.domain.people import Role
 from tests.console.campaigns import made, stored
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.fakes.clock import FakeClock
 
 DAY = 86_400

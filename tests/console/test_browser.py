@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from shared.domain.jobs.outcomes import Rejected
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.console.examples import heard
 from tests.console.site import enter, site
 from tests.fakes.browser import browsing

@@ -9,7 +9,7 @@ import pytest
 
 from tests.console.bucket import Bucket, bucket
 from tests.console.campaigns import ROWS, made, with_list
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.console.site import session_cookie, site
 from tests.fakes.browser import PATIENCE, Browser, BrowserError, browsing
 

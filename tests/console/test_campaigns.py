@@ -7,7 +7,7 @@ import pytest
 
 from shared.domain.people import Identity, Role
 from tests.console.campaigns import ROWS, SAID, fields, made, sent, with_list
-from tests.console.conftest import Console
+from tests.console.console import Console
 
 
 def test_an_account_without_campaigns_says_what_to_do_first(console: Console) -> None:

@@ -21,7 +21,7 @@ from shared.domain.namespaces import namespaces_of
 from shared.domain.people import Identity, Role
 from tests.api.senders import claimed
 from tests.console.campaigns import SAID, fields, made, stored, with_list
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.console.test_hooks import URL
 from tests.console.test_hooks import made as hooked
 from tests.console.test_queues import collected, handed_over

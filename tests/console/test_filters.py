@@ -9,7 +9,7 @@ from functions.console import lists
 from shared.domain.hooks.endpoint import MAX_ENDPOINTS
 from shared.domain.people import Role
 from tests.console.campaigns import made, saved, sent, stored, with_list
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.console.test_hooks import made as hooked
 
 

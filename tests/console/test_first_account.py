@@ -8,7 +8,7 @@ import pytest
 
 from shared.domain.people import Identity, Role
 from tests.api.conftest import Reply
-from tests.console.conftest import ANN, Console
+from tests.console.console import ANN, Console
 from tests.fakes.clock import FakeClock
 
 KEY = re.compile(r"ph_live_[A-Za-z0-9_-]{43}")

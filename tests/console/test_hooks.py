@@ -7,7 +7,7 @@ import pytest
 from shared.domain.hooks.delivery import DeliveryState
 from shared.domain.hooks.endpoint import Endpoint, HookFormat
 from shared.domain.people import Role
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.fakes.clock import FakeClock
 
 URL = "https://shop.example.com/events"

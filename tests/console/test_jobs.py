@@ -10,7 +10,7 @@ from shared.domain.jobs.outcomes import Rejected
 from shared.domain.lanes.switches import Switch
 from shared.domain.people import Role
 from shared.engine.reports import message_log
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.fakes.provider import TIMEOUT
 
 PEOPLE = tuple(f"p{i}@example.org" for i in range(60))

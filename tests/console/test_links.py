@@ -3,27 +3,18 @@
 import html
 import re
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import urljoin, urlsplit
-
-import pytest
 
 from functions.console import lists
 from shared.domain.people import Role
 from shared.domain.recipients.suppressions import Reach
 from tests.console.campaigns import made, stored
-from tests.console.conftest import Console
-from tests.console.examples import EXAMPLES, Example, build_example, pages, repeatable
+from tests.console.console import Console
+from tests.console.examples import EXAMPLES, Example, pages
 
 HREF = re.compile(r'<(?:a|link)\b[^>]*\bhref="([^"]*)"')
 NOT_MADE = "/acc_somebodyelse"
 """An account that a credential is open to, and that does not exist."""
-
-
-@pytest.fixture(scope="module")
-def example(moto_dynamo: Any) -> Example:
-    with repeatable():
-        return build_example(moto_dynamo, days=(3,))
 
 
 def links(example: Example) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from functions.console import lists
 from shared.domain.people import Identity, Role
-from tests.console.conftest import ANN, Console
+from tests.console.console import ANN, Console
 
 BEN = Identity("github", "2", "ben")
 

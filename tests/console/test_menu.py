@@ -8,7 +8,7 @@ from functions.console import menu
 from functions.console.menu import MENU, Section
 from functions.console.screens import ROUTES
 from shared.domain.people import Identity, Role
-from tests.console.conftest import Console
+from tests.console.console import Console
 
 SECTIONS = [section for _, sections in MENU for section in sections]
 

@@ -4,14 +4,14 @@ import html
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from functions.console import lists
 from tests.console.campaigns import with_list
-from tests.console.conftest import Console
-from tests.console.examples import EXAMPLES, Example, build_example, pages, repeatable
+from tests.console.console import Console
+from tests.console.examples import EXAMPLES, Example, pages
 
 PEOPLE: Final = tuple(f"p{i}@example.org" for i in range(60))
 SETTING: Final = "a setting, or an amount of something else than things"
@@ -69,12 +69,6 @@ class Numbers(HTMLParser):
             self.seen += 1
             if "a" not in self._open:
                 self.found.add(self._heads[self._column] if "td" in self._open else self._name)
-
-
-@pytest.fixture(scope="module")
-def example(moto_dynamo: Any) -> Example:
-    with repeatable():
-        return build_example(moto_dynamo, days=(3,))
 
 
 def unlinked(example: Example) -> Iterator[tuple[str, str]]:

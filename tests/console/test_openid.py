@@ -15,7 +15,7 @@ from shared.contracts import ENV_CONSOLE, ENV_SETTINGS, Settings
 from shared.domain.people import Role
 from simulator import Simulator
 from tests.api.conftest import Reply
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.console.test_sign_in import stored
 from tests.simulator.openid import VERIFIER, Later, issue, settings, signing_in
 from tests.simulator.test_github_api import code

@@ -6,7 +6,7 @@ import pytest
 
 from shared.web.sessions import COOKIE
 from simulator import Simulator
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.console.site import site
 from tests.console.test_openid import trusting
 from tests.console.test_sign_in import stored

@@ -15,7 +15,7 @@ from shared.domain.audit import EVERYONE, Log
 from shared.domain.lanes.breaker import BreakerState
 from shared.domain.lanes.switches import EVERYTHING, Switch
 from shared.domain.people import Identity, Role
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.fakes.clock import FakeClock
 
 OLGA = Identity("github", "3", "Olga")

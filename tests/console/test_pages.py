@@ -5,7 +5,6 @@ A new page is in here by itself: `EXAMPLES` needs a line of it, with an address 
 
 import re
 import time
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urljoin
@@ -19,8 +18,8 @@ from shared.web import http
 from shared.web.routing import find
 from shared.web.sessions import COOKIE
 from tests.api.conftest import event
-from tests.console.conftest import build_console
-from tests.console.examples import EXAMPLES, Example, build_example, pages, repeatable
+from tests.console.console import build_console
+from tests.console.examples import EXAMPLES, Example, pages
 from tests.console.fitting import assert_fits, resize
 from tests.console.screenshots import PREVIEWED, await_preview
 from tests.console.site import enter, site, unpacked
@@ -33,26 +32,6 @@ BYTES = 100 * 1024
 REQUESTS = 8
 SECONDS = 0.3
 """Of a processor, once warm."""
-
-
-@pytest.fixture(scope="module")
-def example(moto_dynamo: Any) -> Example:
-    with repeatable():
-        return build_example(moto_dynamo, days=(12,))
-
-
-@pytest.fixture(scope="module")
-def address(example: Example) -> Iterator[str]:
-    with site(example.console) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def browser(example: Example, address: str) -> Iterator[Browser]:
-    """A browser with the session."""
-    with browsing(scripts=True) as opened:
-        enter(opened, example.console, address)
-        yield opened
 
 
 def paths(example: Example, page: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from functions.console.pages.campaigns.previewing import FRAMED
 from functions.console.rendering import POLICY
 from shared.domain.people import Role
 from tests.console.campaigns import SAID, made, with_list
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.console.test_security import ESCAPED, EVIL
 
 

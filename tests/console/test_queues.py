@@ -11,7 +11,7 @@ from shared.domain.notices.notice import Phase
 from shared.domain.people import Role
 from tests.api.test_digests import event, post, put
 from tests.api.test_notice_status import store
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.fakes.clock import FakeClock
 
 EVIL = "<script>alert(1)</script>"

@@ -20,8 +20,8 @@ from shared.domain.accounts import Scope
 from shared.domain.people import Identity, Role
 from tests.api.conftest import Reply
 from tests.api.watched import Watched
-from tests.console.conftest import Console
-from tests.console.examples import EXAMPLES, OLGA, Example, build_example, pages, repeatable
+from tests.console.console import Console
+from tests.console.examples import EXAMPLES, OLGA, Example, pages
 
 ACME: Final = frozenset({"acme"})
 MEMBERS: Final = {
@@ -40,12 +40,6 @@ OF_ACCOUNTS: Final = [route for route in POSTS if "{account}" in route.path and 
 WRITES: Final = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"})
 FRAMES: Final = ("preview of a campaign", "preview of a template")
 Directives = dict[str, list[str]]
-
-
-@pytest.fixture(scope="module")
-def example(moto_dynamo: Any) -> Example:
-    with repeatable():
-        return build_example(moto_dynamo, days=(3,))
 
 
 def browser(example: Example, identity: Identity) -> Console:

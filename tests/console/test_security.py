@@ -9,7 +9,7 @@ from functions.console.rendering import POLICY
 from functions.console.screens import ROUTES
 from shared.domain.people import Identity, Role
 from shared.web.sessions import COOKIE
-from tests.console.conftest import ANN, Console
+from tests.console.console import ANN, Console
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 ESCAPED = "&lt;script&gt;"

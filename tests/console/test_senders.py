@@ -5,7 +5,7 @@ import pytest
 from shared.domain.identities import IdentityState
 from shared.domain.people import Role
 from tests.api.senders import signs
-from tests.console.conftest import ANN, Console
+from tests.console.console import ANN, Console
 from tests.fakes.dns import FakeDns
 
 DOMAIN = "news.example.net"

@@ -13,7 +13,7 @@ from shared.adapters.dynamo.people.people import DynamoPeople
 from shared.domain.people import OPERATOR_MS, SESSION_MS, Identity, Role
 from shared.domain.sealing import Keys
 from shared.web.sessions import COOKIE, SIGNING_IN, Sessions
-from tests.console.conftest import ANN, KEYS, Console
+from tests.console.console import ANN, KEYS, Console
 from tests.fakes.clock import FakeClock
 
 STRANGER = Identity("github", "9", "mallory")

@@ -18,7 +18,7 @@ from shared.domain.people import Role
 from shared.engine.reports.search import WAVE, MessageSearch, SearchPlace, Within
 from tests.api.test_notice_status import store
 from tests.console.campaigns import made, sent, stored, with_list
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.console.test_hooks import made as hooked
 from tests.console.test_queues import collected, handed_over
 from tests.fakes.clock import FakeClock

@@ -3,7 +3,7 @@
 Each is held to what every page is held to: its layout at all widths, and axe-core in light and dark.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,9 +19,9 @@ from shared.domain.accounts import Scope
 from shared.domain.people import Identity, Role
 from tests.api.senders import signs
 from tests.console.campaigns import SAID, made, sent, with_list
-from tests.console.examples import EXAMPLES, LONG, Example, build_example, repeatable
+from tests.console.examples import EXAMPLES, LONG, Example
 from tests.console.fitting import PHONE, WINDOW, assert_fits
-from tests.console.site import enter, go, site
+from tests.console.site import enter, go
 from tests.console.test_alarms import PREFIX, FakeCloudWatch, raised
 from tests.fakes.browser import Browser, browsing
 
@@ -37,26 +37,6 @@ for (const [name, value] of Object.entries(values)) form.elements[name].value = 
 HTMLFormElement.prototype.submit.call(form);
 """
 """Sends a form as it is, without the browser's own checks."""
-
-
-@pytest.fixture(scope="module")
-def example(moto_dynamo: Any) -> Example:
-    with repeatable():
-        return build_example(moto_dynamo, days=(3,))
-
-
-@pytest.fixture(scope="module")
-def address(example: Example) -> Iterator[str]:
-    with site(example.console) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def browser(example: Example, address: str) -> Iterator[Browser]:
-    """A browser with an operator's session."""
-    with browsing(scripts=True) as opened:
-        enter(opened, example.console, address)
-        yield opened
 
 
 def submit(browser: Browser, css: str, values: Mapping[str, str]) -> None:

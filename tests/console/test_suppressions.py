@@ -8,7 +8,7 @@ import pytest
 
 from shared.domain.people import Role
 from shared.domain.recipients.suppressions import DigestsOf, Reach
-from tests.console.conftest import Console
+from tests.console.console import Console
 
 EVIL = "<script>alert(1)</script>"
 

@@ -6,7 +6,7 @@ import pytest
 
 from shared.domain.namespaces import team_space
 from shared.domain.people import Identity, Role
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.console.team import GUEST, TeamThings, teamed
 
 OLGA = Identity("github", "2", "Olga", "Olga Keeper")

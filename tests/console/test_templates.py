@@ -5,7 +5,7 @@ import time
 
 from shared.domain.people import Role
 from tests.console.campaigns import SAID, fields, saved, stored
-from tests.console.conftest import Console
+from tests.console.console import Console
 
 
 def test_an_account_without_templates_says_what_to_do_first(console: Console) -> None:

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from shared.domain.jobs.outcomes import Rejected
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.fakes.provider import TIMEOUT
 
 INBOX = "http://127.0.0.1:9"

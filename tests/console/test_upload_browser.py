@@ -9,7 +9,7 @@ import pytest
 from openpyxl import Workbook
 
 from tests.console.campaigns import made
-from tests.console.conftest import Console
+from tests.console.console import Console
 from tests.console.fitting import assert_fits
 from tests.console.test_campaign_browser import go, opened, type_into
 from tests.fakes.axe import press_keys
