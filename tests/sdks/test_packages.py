@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.sdks.conftest import Tool
+from tools.sdks import __main__ as sdks
 from tools.sdks.__main__ import PYTHON, TYPESCRIPT
 from tools.wheel import ROOT, version
 
@@ -56,6 +57,11 @@ def test_the_source_of_the_wheel_is_whole(packages: dict[str, Path]) -> None:
     with tarfile.open(packages[".gz"]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"README.md", "LICENSE", "src/posthaste_sdk/_generated/models.py"} <= names
+
+
+def test_npm_looks_for_no_update_and_prints_only_errors(capfd: pytest.CaptureFixture[str]) -> None:
+    sdks.run("npm", "config", "get", "update-notifier", "fund", "audit", "loglevel", folder=TYPESCRIPT)
+    assert capfd.readouterr() == ("", "update-notifier=false\nfund=false\naudit=false\nloglevel=error\n")
 
 
 @pytest.fixture

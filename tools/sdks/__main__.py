@@ -28,6 +28,11 @@ MODELS: Final = (
     *("--use-schema-description", "--formatters", "builtin", "--openapi-scopes", "schemas"),
 )
 """How datamodel-code-generator writes the types: as TypedDicts, which take what a later version of the API adds."""
+QUIET: Final = {
+    f"npm_config_{name}": value
+    for name, value in {"update_notifier": "false", "fund": "false", "audit": "false", "loglevel": "error"}.items()
+}
+"""Settings of npm: it asks for no newer npm, and prints nothing but errors."""
 
 
 def main() -> None:
@@ -69,9 +74,9 @@ def _write_sources() -> None:
     with TemporaryDirectory() as work:
         bare = Path(work) / DOCUMENT.name
         bare.write_text(json.dumps(for_types(document)), encoding="utf-8")
-        _run("datamodel-codegen", "--input", str(bare), "--output", str(into / "models.py"), *MODELS)
+        run("datamodel-codegen", "--input", str(bare), "--output", str(into / "models.py"), *MODELS)
         how = ("--default-non-nullable=false", "--alphabetize")
-        _run("npx", "openapi-typescript", str(bare), "-o", "src/generated/schema.ts", *how, folder=TYPESCRIPT)
+        run("npx", "openapi-typescript", str(bare), "-o", "src/generated/schema.ts", *how, folder=TYPESCRIPT)
     stamp.write_text(made, encoding="utf-8")
 
 
@@ -87,25 +92,25 @@ def packages(into: Path = ROOT / "dist", work: Path = ROOT / "build" / "posthast
     shutil.rmtree(work, ignore_errors=True)
     copy, package = work / "python", work / "typescript"
     shutil.copytree(PYTHON, copy, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
-    _run(uv, "build", "-q", *how, "--out-dir", str(into), str(copy))
+    run(uv, "build", "-q", *how, "--out-dir", str(into), str(copy))
     for settings, out in (("tsconfig.build.json", package / "dist"), ("tsconfig.cjs.json", package / "dist" / "cjs")):
-        _run("npx", "tsc", "-p", settings, "--outDir", str(out), folder=TYPESCRIPT)
+        run("npx", "tsc", "-p", settings, "--outDir", str(out), folder=TYPESCRIPT)
     (package / "dist" / "cjs" / "package.json").write_text('{"type": "commonjs"}\n', encoding="utf-8")
     for name in ("README.md", "LICENSE"):
         shutil.copy(TYPESCRIPT / name, package)
     facts = json.loads((TYPESCRIPT / "package.json").read_text(encoding="utf-8"))
     kept = {name: value for name, value in facts.items() if name not in {"scripts", "devDependencies"}}
     (package / "package.json").write_text(json.dumps(kept | {"version": version()}, indent=2), encoding="utf-8")
-    _run("npm", "pack", "--silent", "--pack-destination", str(into), folder=package)
+    run("npm", "pack", "--silent", "--pack-destination", str(into), folder=package)
     names = (f"posthaste_sdk-{version()}-py3-none-any.whl", f"posthaste_sdk-{version()}.tar.gz")
     return [into / name for name in (*names, f"posthaste-sdk-{version()}.tgz")]
 
 
-def _run(*words: str, folder: Path = ROOT) -> None:
+def run(*words: str, folder: Path = ROOT) -> None:
     """Run a tool of this environment; its failure ends this program."""
     beside = Path(sys.executable).parent
     path = f"{beside}:{os.environ['PATH']}"
-    subprocess.run(words, cwd=folder, check=True, stdout=sys.stderr, env={**os.environ, "PATH": path})
+    subprocess.run(words, cwd=folder, check=True, stdout=sys.stderr, env={**os.environ, **QUIET, "PATH": path})
 
 
 def _fingerprint() -> str:
