@@ -23,7 +23,8 @@ from shared.providers.needs import Transport, needs_of
 
 SOURCES: Final = ("app.py", "cdk.json", "package-lock.json", "requirements/runtime.txt", "infra", "shared", "functions")
 """What a deployed function or the template can depend on."""
-CDK_SECONDS: Final = 300
+CDK_SECONDS: Final = 1_200
+"""Seconds of one command of the CDK, on a machine that does much else: idle, a synth takes half a minute."""
 PHONES: Final = Path(__file__).parent / "phones.json"
 """Credentials for texts and calls, which only the local cloud has: `cdk.json` names none that need a contract."""
 
@@ -180,19 +181,32 @@ def _cdk(paths: Paths, port: int, command: str, *arguments: str, folder: Path = 
         "TMPDIR": str(paths.home / "tmp"),
     }
     log = paths.log(f"cdk-{command}")
-    with log.open("wb") as output:
-        done = subprocess.run(
-            [str(node / "node"), str(cli), command, "--ci", "--no-notices", "--no-color", *arguments],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            timeout=CDK_SECONDS,
-            check=False,
-        )
+    words = [str(node / "node"), str(cli), command, "--ci", "--no-notices", "--no-color", *arguments]
+    try:
+        with log.open("wb") as output:
+            done = subprocess.run(
+                words,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                timeout=CDK_SECONDS,
+                check=False,
+            )
+    except subprocess.TimeoutExpired:
+        raise LocalCloudError(_too_slow(command, log)) from None
     if done.returncode:
         raise LocalCloudError(f"cdk {command} failed ({log}):\n{processes.tail(log, 30)}")
+
+
+def _too_slow(command: str, log: Path) -> str:
+    """Return what took too long, how busy the machine is, and what to do. `log`: of the command."""
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    busy = f"The load of this machine is {load:.1f}, and it has {cores} cores."
+    advice = "Wait until other work on it has ended, and repeat your command."
+    said = processes.tail(log, 30) or "(nothing)"
+    return f"cdk {command} was ended after {CDK_SECONDS:g} s. {busy} {advice}\nIts output so far ({log}):\n{said}"
 
 
 def _node_folder() -> Path | None:

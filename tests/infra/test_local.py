@@ -12,6 +12,7 @@ import pytest
 from infra.local import __main__ as commands
 from infra.local import cloud as local_cloud
 from infra.local import deploy, emulator, processes
+from infra.local.console import LocalCloudError
 from infra.local.paths import ENV_CLOUDS, ENV_LOCAL, ROOT, Paths, several
 
 MODULES = sorted(f"infra.local.{file.stem}" for file in Path(local_cloud.__file__).parent.glob("*.py"))
@@ -96,3 +97,18 @@ def test_a_cloud_that_ran_before_a_command_runs_on(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(local_cloud, "down", lambda where: ended.append(where.home.name))
     assert commands.run_with(several(Paths(tmp_path / "test"), 2), [sys.executable, "-c", ""], None) == 0
     assert ended == ["test-2"]
+
+
+def test_a_deploy_that_takes_too_long_ends_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = Paths(tmp_path / "cloud")
+    paths.make()
+    monkeypatch.setattr(deploy, "CDK_SECONDS", 0.01)
+    monkeypatch.setattr(os, "getloadavg", lambda: (17.04, 9.0, 5.0))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    with pytest.raises(LocalCloudError) as ended:
+        deploy.deploy(paths, 1)
+    assert str(ended.value) == (
+        "cdk deploy was ended after 0.01 s. The load of this machine is 17.0, and it has 2 cores. Wait until other "
+        "work on it has ended, and repeat your command.\n"
+        f"Its output so far ({paths.log('cdk-deploy')}):\n(nothing)"
+    )
