@@ -303,6 +303,7 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "notice": lambda x: tuple(f"{x.account}/notices/{notice}" for notice in (x.notice, x.team.notice)),
     "mails": lambda x: (f"{x.account}/mails", f"{x.account}/mails?keys=team"),
     "mail": lambda x: tuple(f"{x.account}/mails/{mail}" for mail in (x.mail, x.team.mail)),
+    "ask to hurry a destination": lambda x: (f"{x.account}/mails/{x.mail}/hurry?address=ann%40example.org",),
     "ask to drop a destination": lambda x: (f"{x.account}/mails/{x.mail}/drop?address=ann%40example.org",),
     "keys": lambda x: (f"{x.account}/keys", f"{x.account}/keys?keys=test"),
     "credentials": lambda _: ("credentials", "credentials?state=avoided"),
@@ -322,6 +323,7 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
         f"{x.account}/hooks/{x.team.hook}/deliveries/{x.team.delivery}",
     ),
     "ask to pause a webhook": lambda x: (f"{x.account}/hooks/{x.hook}/pause",),
+    "ask to enable a webhook": lambda x: (f"{x.account}/hooks/{x.hook}/enable",),
     "ask to delete a webhook": lambda x: (f"{x.account}/hooks/{x.hook}/delete",),
     "ask to replay a webhook": lambda x: (
         f"{x.account}/hooks/{x.hook}/replay",

@@ -54,6 +54,11 @@ def test_an_endpoint_is_created_proven_paused_enabled_and_deleted(console: Conso
     assert stored(console, name).reason == "owner"
     assert "by hand" in console.shown("/hooks")
     assert console.post(f"/{console.account}/hooks/{name}/test").status == 409
+    assert f'/hooks/{name}/enable">Enable …</a>' in console.shown(f"/hooks/{name}")
+    asked = console.shown(f"/hooks/{name}/enable")
+    assert f"Enable the endpoint {URL}?" in asked
+    assert "<b>0</b> deliveries that wait are posted, once the endpoint answers a test event" in asked
+    assert stored(console, name).disabled_at, "a question changes nothing"
     assert console.post(f"/{console.account}/hooks/{name}/enable").status == 303
     assert ">proving</span>" in console.shown(f"/hooks/{name}")
     assert "<b>1</b> deliveries that wait" in console.shown(f"/hooks/{name}/delete")

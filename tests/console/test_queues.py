@@ -114,6 +114,11 @@ def test_a_destination_that_waits_is_dropped_or_tried_now(console: Console) -> N
     page = console.shown(f"/mails/{mail}")
     assert re.findall(r"/messages/(\d)\.0\">([^<]+)<", page) == [("0", "ann@example.org"), ("1", "bob@example.net")]
     assert "Drop bob@example.net?" in console.shown(f"/mails/{mail}/drop?address=bob%40example.net")
+    asked = console.shown(f"/mails/{mail}/hurry?address=ann%40example.org")
+    assert "Try ann@example.org now?" in asked
+    assert "<b>1</b> destination, ann@example.org, gets the mail at once" in asked
+    for question in ("hurry", "drop"):
+        assert f'/mails/{mail}/{question}?address=ann%40example.org"' in page
     where = f"/{console.account}/mails/{mail}"
     assert console.post(f"{where}/drop", address="bob@example.net").status == 303
     assert console.post(f"{where}/hurry", address="ann@example.org").status == 303

@@ -18,6 +18,8 @@ from shared.web.http import Answer
 HOURS: Final = {"the last hour": 1, "the last day": 24, "the last 7 days": 168}
 """Spans of time of a replay."""
 ENDED: Final = {"failed": DeliveryState.FAILED, "delivered": DeliveryState.DELIVERED}
+HARMLESS: Final = frozenset({"Enable", "Replay"})
+"""Buttons that take nothing away."""
 HOUR_MS: Final[Millis] = 3_600_000
 MAX_URL: Final = 2_000
 SECTION: Final = "Hooks"
@@ -46,6 +48,14 @@ def ask_to_pause(look: Look) -> Answer:
     count = counted(look, row, DeliveryState.PENDING)
     what = _more(count, "deliveries wait. They wait on, for up to 92 hours, and new events are not kept for it.")
     return _ask(look, row, f"Post nothing to {row.where}?", count, what, "Pause")
+
+
+def ask_to_enable(look: Look) -> Answer:
+    """Ask whether an endpoint is to get events again."""
+    row = named_hook(look)
+    count = counted(look, row, DeliveryState.PENDING)
+    what = _more(count, "deliveries that wait are posted, once the endpoint answers a test event with 2xx.")
+    return _ask(look, row, f"Enable the endpoint {row.where}?", count, what, "Enable")
 
 
 def ask_to_delete(look: Look) -> Answer:
@@ -133,7 +143,7 @@ def _ask(
         fields: of the form.
     """
     back = f"{look.account}/hooks/{row.endpoint.id}"
-    return ask(look, Question(SECTION, title, count, what, label, back, fields or {}, danger=label != "Replay"))
+    return ask(look, Question(SECTION, title, count, what, label, back, fields or {}, danger=label not in HARMLESS))
 
 
 def _more(count: int, what: str) -> str:
@@ -149,6 +159,7 @@ ROUTES: Final = (
     PageRoute("POST", "/console/{account}/hooks/add", "create a webhook", add, Scope.ADMIN),
     PageRoute("GET", f"{_HOOK}/pause", "ask to pause a webhook", ask_to_pause, Scope.ADMIN),
     PageRoute("POST", f"{_HOOK}/pause", "pause a webhook", pause, Scope.ADMIN),
+    PageRoute("GET", f"{_HOOK}/enable", "ask to enable a webhook", ask_to_enable, Scope.ADMIN),
     PageRoute("POST", f"{_HOOK}/enable", "enable a webhook", enable, Scope.ADMIN),
     PageRoute("GET", f"{_HOOK}/delete", "ask to delete a webhook", ask_to_delete, Scope.ADMIN),
     PageRoute("POST", f"{_HOOK}/delete", "delete a webhook", delete, Scope.ADMIN),

@@ -64,6 +64,16 @@ def ask_to_drop(look: Look) -> Answer:
     return ask(look, Question(SECTION, f"Drop {typed}?", 1, what, "Drop", back, {"address": typed}))
 
 
+def ask_to_hurry(look: Look) -> Answer:
+    """Ask whether a destination that waits is tried now."""
+    found, typed = _named(look), lists.typed(look, "address")
+    _key(typed)
+    what = f"destination, {typed}, gets the mail at once, if it still waits. This cannot be undone."
+    back = f"{look.account}/mails/{found.id}"
+    question = Question(SECTION, f"Try {typed} now?", 1, what, "Try now", back, {"address": typed}, danger=False)
+    return ask(look, question)
+
+
 def drop(look: Look) -> Answer:
     """Take a destination out that waits."""
     found, key = _named(look), _key(look.form.get("address", ""))
@@ -114,5 +124,6 @@ ROUTES: Final = (
     PageRoute("GET", _MAIL, "mail", mail),
     PageRoute("GET", f"{_MAIL}/drop", "ask to drop a destination", ask_to_drop, Scope.SEND),
     PageRoute("POST", f"{_MAIL}/drop", "drop a destination", drop, Scope.SEND),
+    PageRoute("GET", f"{_MAIL}/hurry", "ask to hurry a destination", ask_to_hurry, Scope.SEND),
     PageRoute("POST", f"{_MAIL}/hurry", "hurry a destination", hurry, Scope.SEND),
 )
