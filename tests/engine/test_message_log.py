@@ -141,6 +141,14 @@ def test_a_credential_costs_details_only_of_chunks_that_it_tried(world: World, m
         asked.clear()
         assert lines(world, job.id, Filter(credential=name, fate=AttemptFate.FAILED)) == []
         assert asked == [chunk]
+        assert len(lines(world, job.id, Filter(credential=name))) == 6
+        assert asked == [chunk, chunk], "each pass reads them once, whatever it finds"
+
+
+def test_a_credential_that_is_not_of_the_route_costs_no_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = world.job(world.accept(12).id)
+    monkeypatch.setattr(world.logs, "_ledgers", None)
+    assert world.logs.lines(job, Filter(credential="three")) == ([], None)
 
 
 def test_a_page_without_a_filter_ends_where_the_job_ends(world: World) -> None:

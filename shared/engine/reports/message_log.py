@@ -8,6 +8,7 @@ from shared.contracts import FEEDBACK_TIMEOUT
 from shared.domain.ids import message_id
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
+from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import Job, public_counts
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.retries import repeatable
@@ -106,6 +107,8 @@ class Filter:
         return self.credential in ("", attempt.credential_id) and (self.fate is None or self.fate in attempt.fates)
 
 
+Details = tuple[Sequence[Detail], Sequence[FeedbackDetail]]
+"""Of a chunk: windows, and what providers said later."""
 Position = tuple[int, int]
 """(chunk, index) of the next line to look at."""
 PAGE_CHUNKS: Final = 20
@@ -158,7 +161,7 @@ class MessageLog:
         out: list[LogLine] = []
         chunk_number, index = start
         looked = 0
-        while chunk_number < job.chunks:
+        while chunk_number < job.chunks and wanted.credential in ("", *job.route):
             if looked == PAGE_CHUNKS and wanted.narrow:
                 return out, (chunk_number, index)
             looked += 1
@@ -166,12 +169,12 @@ class MessageLog:
             chunk = self._records.chunk(job.id, chunk_number)
             if ledger is None or chunk is None:
                 return out, None
-            picked = _pick(chunk, ledger, wanted, index)
+            picked, told = _pick(chunk, ledger, wanted, index), None
             if wanted.of_attempts:
-                picked = self._tried(job, ledger, wanted, [*picked])
+                picked, told = self._tried(job, ledger, wanted, [*picked])
             hits = [i for _, i in zip(range(limit - len(out)), picked, strict=False)]
             if hits:
-                out += self._some(job, chunk, ledger, hits)
+                out += self._some(job, chunk, ledger, hits, told)
             if len(out) == limit:
                 return out, _after(job, chunk, hits[-1])
             chunk_number, index = chunk_number + 1, 0
@@ -211,23 +214,31 @@ class MessageLog:
         lines = self._some(job, chunk, ledger, range(len(chunk.recipients)))
         return list(zip(chunk.recipients, lines, strict=True))
 
-    def _tried(self, job: Job, ledger: Ledger, wanted: Filter, indices: Sequence[int]) -> Iterator[int]:
-        """Give those of some messages that are wanted for one of their attempts; one under way is not in the details.
+    def _tried(
+        self, job: Job, ledger: Ledger, wanted: Filter, indices: Sequence[int]
+    ) -> tuple[Iterator[int], Details | None]:
+        """Return those of some messages that are wanted for one of their attempts, and the details that say so.
 
-        What the ledger already excludes costs no read.
+        An attempt under way is not in the details. What the ledger already excludes costs no read.
         """
         if not _may_have(job, ledger, wanted, indices):
-            return
-        attempts = attempts_of(*self._records.details(job.id, ledger.chunk), frozenset(indices))
+            return iter(()), None
+        details = self._records.details(job.id, ledger.chunk)
+        attempts = attempts_of(*details, frozenset(indices))
         here = wanted.fate is None and wanted.credential == ledger.lane
-        for i in indices:
-            under_way = here and ledger.cell(i)[0] is Cell.CLAIMED
-            if under_way or any(wanted.admits(a) for a in attempts.get(i, {}).values()):
-                yield i
 
-    def _some(self, job: Job, chunk: Chunk, ledger: Ledger, indices: Sequence[int]) -> list[LogLine]:
+        def is_wanted(i: int) -> bool:
+            under_way = here and ledger.cell(i)[0] is Cell.CLAIMED
+            return under_way or any(wanted.admits(a) for a in attempts.get(i, {}).values())
+
+        return filter(is_wanted, indices), details
+
+    def _some(
+        self, job: Job, chunk: Chunk, ledger: Ledger, indices: Sequence[int], told: Details | None = None
+    ) -> list[LogLine]:
+        """Return the lines of some messages of a chunk. `told`: its details, if they were read."""
         begun = any(ledger.cells[i] for i in indices)  # of the others there is nothing to be read
-        windows, words = self._records.details(job.id, chunk.number) if begun else ([], [])
+        windows, words = told or (self._records.details(job.id, chunk.number) if begun else ([], []))
         attempts = attempts_of(windows, words, frozenset(indices))
         skips = {e.index: e.code for w in windows for e in w.entries if skipped_early(e)}
         now = int(self._clock.now() * 1000)
