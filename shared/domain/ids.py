@@ -9,6 +9,8 @@ _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base32 in lower case: sorts like the number it stands for and has no look-alikes."""
 _JOB: Final = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
 _REF: Final = re.compile(r"([0-9a-hjkmnp-tv-z]{26})-(\d{1,5})-(\d{1,3})-([1-9]|1[0-5])")
+MAX_SHOWN: Final = 64
+"""Characters of a client's name for a thing that are repeated."""
 _LINE: Final = re.compile(r"(\d{1,5})\.(\d{1,3})")
 
 
@@ -21,6 +23,16 @@ def new_id(now_ms: int, random: int | None = None) -> str:
 def is_id(text: str) -> bool:
     """Tell whether the text has the form of an id made by `new_id`."""
     return _JOB.fullmatch(text) is not None
+
+
+def named(what: str, name: str) -> str:
+    """Return what was looked for: a kind of thing with its name, unless the name is long or not printable.
+
+    Args:
+        what: the kind, as in `campaign`.
+        name: as the client gave it.
+    """
+    return f"{what} {name}" if 0 < len(name) <= MAX_SHOWN and name.isprintable() else f"such {what}"
 
 
 def made_at(name: str) -> int:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from shared.contracts.faults import fault
+from shared.domain.ids import named
 from shared.web.known_fields import did_you_mean
 
 CODES: Final[Mapping[str, tuple[int, str]]] = {
@@ -132,8 +133,6 @@ FIELDS: Final[Mapping[str, str]] = {
 
 ERRORS_PATH: Final = "/errors"
 """Where the API shows the page of all codes."""
-MAX_SHOWN: Final = 64
-"""Characters of a client's id that are repeated."""
 
 
 class FieldError(BaseModel):
@@ -218,11 +217,6 @@ def missing(what: str, name: str) -> Problem:
     """
     shown = named(what, name)
     return Problem("not_found", f"No {shown} in this account. Check the ID, and whether the API key is of its account.")
-
-
-def named(what: str, name: str) -> str:
-    """Return what was looked for: a kind of thing with its name, unless the name is long or not printable."""
-    return f"{what} {name}" if 0 < len(name) <= MAX_SHOWN and name.isprintable() else f"such {what}"
 
 
 def _field_error(error: tuple[str, str] | FieldError) -> FieldError:

@@ -10,9 +10,10 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from shared.domain.accounts import ApiKey, Scope
+from shared.domain.ids import named
 from shared.domain.notices.notifier import Notifier
 from shared.web.http import Answer, Request
-from shared.web.problems import Problem, named, of_validation
+from shared.web.problems import Problem, of_validation
 
 
 class Scheme(StrEnum):

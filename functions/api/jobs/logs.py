@@ -7,12 +7,12 @@ from functions.api.jobs.log_views import LogLineView, LogPage, log_line
 from functions.api.jobs.routes import Handler, owned
 from functions.api.requests import LogQuery
 from shared.domain.accounts import Scope
-from shared.domain.ids import parse_message_id
+from shared.domain.ids import named, parse_message_id
 from shared.domain.recipients import addresses
 from shared.engine.reports.message_log import Filter
 from shared.web import cursors
 from shared.web.http import Answer
-from shared.web.problems import Problem, named
+from shared.web.problems import Problem
 from shared.web.routing import AnyRoute, Nothing, Route
 
 

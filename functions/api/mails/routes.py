@@ -28,7 +28,7 @@ from functions.api.mails.views import (
 from functions.api.requests import Paging
 from functions.api.views import moment
 from shared.domain.accounts import Scope
-from shared.domain.ids import is_id
+from shared.domain.ids import is_id, named
 from shared.domain.mails.destination import MailDestination
 from shared.domain.mails.mail import MailState, StoredMail
 from shared.domain.mails.message import normalised
@@ -39,7 +39,7 @@ from shared.ports import Idempotency, Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
-from shared.web.problems import Problem, invalid, missing, named, of_validation
+from shared.web.problems import Problem, invalid, missing, of_validation
 from shared.web.routing import AnyRoute, Nothing, Route, media_type
 
 MOST_SHOWN: Final = 100

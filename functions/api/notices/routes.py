@@ -5,12 +5,13 @@ from typing import Any, Final
 from functions.api.call import Call
 from functions.api.notices.views import NoticeView, UpdateList, notice_view
 from shared.domain.accounts import Scope
+from shared.domain.ids import named
 from shared.domain.notices.notice import NoticeRun
 from shared.domain.notices.notifier import Notifier
 from shared.domain.notices.updates import BadRange, link_range
 from shared.engine.reports.message_log import LogLine
 from shared.web.http import Answer
-from shared.web.problems import Problem, named
+from shared.web.problems import Problem
 from shared.web.routing import AnyRoute, Nothing, Route, Scheme
 
 

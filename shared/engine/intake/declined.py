@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+from shared.domain.ids import named
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 INVALID = "validation_failed"
-MAX_SHOWN = 64
-"""Characters of a client's name that are repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,7 @@ def no_credential(field: str, name: str) -> Decline:
 
 def credential_words(name: str) -> str:
     """Return that a credential is not there, as a sentence that names it."""
-    told = f"credential {name}" if 0 < len(name) <= MAX_SHOWN and name.isprintable() else "such credential"
-    return f"No {told} is open to this account. GET /credentials lists those that are."
+    return f"No {named('credential', name)} is open to this account. GET /credentials lists those that are."
 
 
 def no_sender(field: str, sender: str) -> Decline:
