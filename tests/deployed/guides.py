@@ -5,9 +5,9 @@ before the block or at the end of the line. Everything else has to run on the lo
 """
 
 import re
+import shlex
 import shutil
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -183,13 +183,16 @@ def filled(command: str, values: dict[str, str]) -> str:
     return re.sub(r"(?<![$\w{])[A-Z][A-Z_]*(?![\w},])", lambda word: values.get(word[0], word[0]), command)
 
 
-def add_programs(folder: Path) -> None:
-    """Put programs into a checkout: an `aws` that calls the emulator, and a `curl` that fails if the answer does."""
+def add_programs(folder: Path, forked: Mapping[str, Sequence[str]]) -> None:
+    """Put programs into a checkout: those that are forked, and a `curl` that fails if the answer does.
+
+    Args:
+        folder: the checkout.
+        forked: what begins `posthaste`, and an `aws` that calls the emulator.
+    """
     programs = folder / "programs"
     programs.mkdir()
-    for name, command in (
-        ("aws", f'PYTHONPATH="{ROOT}" exec "{sys.executable}" -m tests.deployed.aws_cli'),
-        ("curl", f'exec "{shutil.which("curl")}" --fail-with-body'),
-    ):
-        (programs / name).write_text(f'#!/bin/sh\n{command} "$@"\n', "utf-8")
+    curl = [shutil.which("curl") or "curl", "--fail-with-body"]
+    for name, words in {**forked, "curl": curl}.items():
+        (programs / name).write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', "utf-8")
         (programs / name).chmod(0o755)

@@ -14,17 +14,19 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from functions.api.openapi import FILE
 from functions.api.samples.document import SAMPLES, operations
 from functions.api.samples.languages import LANGUAGES
+from infra.local import deploy
 from infra.local.paths import ROOT
 from tests.deployed.inside import running
 from tests.deployed.sample_props import Props
 
 SECONDS: Final = 120
-NODE: Final = ROOT / ".venv" / "bin" / "node"
+NODE: Final = (deploy.node_folder() or ROOT / ".venv" / "bin") / "node"
 _RUNS: Final[Mapping[str, tuple[str, ...]]] = {
     "curl": ("sh", "-e"),
     "Python": (sys.executable,),
@@ -58,7 +60,13 @@ def samples(labels: Sequence[str]) -> Iterator[Sample]:
                 yield Sample(operation["operationId"], sample["label"], sample["source"])
 
 
-def run(sample: Sample, values: Mapping[str, str], environment: Mapping[str, str], folder: Path) -> str:
+def run(
+    sample: Sample,
+    values: Mapping[str, str],
+    environment: Mapping[str, str],
+    folder: Path,
+    own: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> str:
     """Run a sample; return what is wrong with it, or nothing.
 
     Args:
@@ -66,6 +74,7 @@ def run(sample: Sample, values: Mapping[str, str], environment: Mapping[str, str
         values: what its literals are replaced by.
         environment: of its process.
         folder: for its file.
+        own: label of a language → what runs one of its files here.
     """
     source = sample.source
     for literal, value in values.items():
@@ -74,7 +83,7 @@ def run(sample: Sample, values: Mapping[str, str], environment: Mapping[str, str
     file = folder / f"{sample.operation}.{language.suffix}"
     file.write_text(source, "utf-8")
     done = subprocess.run(
-        [*_RUNS[sample.label], str(file)],
+        [*own.get(sample.label, _RUNS[sample.label]), str(file)],
         env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -42,10 +42,10 @@ Opened = Callable[..., Reader]
 
 
 @pytest.fixture
-def folder(cloud: Cloud, tmp_path: Path) -> Path:
+def folder(cloud: Cloud, forked: dict[str, list[str]], tmp_path: Path) -> Path:
     place = tmp_path / "other"
     place.mkdir()
-    guides.add_programs(checkout(cloud, place))
+    guides.add_programs(checkout(cloud, place), forked)
     return place
 
 

@@ -54,11 +54,16 @@ class Shift:
 
 @pytest.fixture(scope="module")
 def shift(
-    cloud: Cloud, api: Api, inside: Inside, aws: Callable[[str], Any], tmp_path_factory: pytest.TempPathFactory
+    cloud: Cloud,
+    api: Api,
+    inside: Inside,
+    aws: Callable[[str], Any],
+    forked: dict[str, list[str]],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Shift:
     """Return a checkout with a finished batch, a campaign, and the ids of a request and of an event source."""
     folder = checkout(cloud, tmp_path_factory.mktemp("shift"))
-    guides.add_programs(folder)
+    guides.add_programs(folder, forked)
     batch = api.post(["runbook@example.com"], LANE)
     api.finished(batch)
     said = {"subject": "Hello", "body": "Hello {{ name }}", "from": "news@example.com"}

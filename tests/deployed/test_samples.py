@@ -29,8 +29,11 @@ def props(cloud: Cloud, api: Api, control: ControlClient) -> Iterator[Props]:
 
 
 @pytest.mark.parametrize("operation", SAMPLES)
-def test_the_samples_of_an_operation_run(cloud: Cloud, props: Props, tmp_path: Path, operation: str) -> None:
+def test_the_samples_of_an_operation_run(
+    cloud: Cloud, props: Props, programs: dict[str, list[str]], tmp_path: Path, operation: str
+) -> None:
     assert [sample.label for sample in SAMPLES[operation]] == list(HERE)
     environment = {**os.environ, **cloud.env}
+    own = {"Python": programs["python"]}
     for sample in SAMPLES[operation]:
-        assert run(sample, props.values(operation), environment, tmp_path) == ""
+        assert run(sample, props.values(operation), environment, tmp_path, own) == ""

@@ -33,7 +33,7 @@ def up(where, notice_clock=""):
 
 sent = SimpleNamespace(answer={"recipients": 1}, batch_id="b1")
 cloud.up = up
-deploy._node_folder = lambda: Path(sys.argv[2])
+deploy.node_folder = lambda: Path(sys.argv[2])
 newsletter.send = lambda running: sent
 for name in ("strike", "watch", "evidence", "carried", "left_out", "recovered"):
     setattr(newsletter, name, lambda *_: "")
