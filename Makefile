@@ -135,7 +135,7 @@ mail-proof: setup ## MAILS (default 300) by SMTP through the relay to a local cl
 	POSTHASTE_LOCAL=.local/mail $(PY) -m infra.local with -- $(PY) -m tests.deployed.mail_kills \
 		--mails $(or $(MAILS),300) --kills $(or $(KILLS),6)
 
-hooks-proof: setup ## MESSAGES (default 400) whose changes are posted to a receiver on this machine; functions of webhooks killed KILLS times (default 10; with 0 the p95 must be within 2 s); prints figures
+hooks-proof: setup ## MESSAGES (default 400) whose changes are posted to a receiver on this machine; functions of webhooks killed KILLS times (default 10; with 0 each acceptance is timed, and the p95 must be within 2 s); prints figures
 	POSTHASTE_LOCAL=.local/hooks $(PY) -m infra.local with -- $(PY) -m tests.deployed.hook_kills \
 		--messages $(or $(MESSAGES),400) --kills $(or $(KILLS),10)
 
