@@ -3,9 +3,14 @@
 import socket
 import threading
 import time
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
+
 from simulator import Simulator
+from simulator.servers import pulse
 
 
 def test_a_call_that_waited_for_a_busy_simulator_has_the_slack_to_show_for_it() -> None:
@@ -28,3 +33,17 @@ def test_a_call_that_waited_for_a_busy_simulator_has_the_slack_to_show_for_it() 
             assert caller.recv(1)
         (call,) = sim.control.calls()
     assert call["slack"] >= waited
+
+
+def test_it_ticks_seldom_while_no_call_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, delays = 100.0, []
+    monkeypatch.setattr(pulse, "time", SimpleNamespace(monotonic=lambda: now))
+    loop: Any = SimpleNamespace(call_later=lambda delay, *_: delays.append(delay))
+    ticks = pulse.Pulse()
+    ticks._tick(loop)
+    ticks.slack()
+    ticks._tick(loop)
+    now += pulse.AWAKE
+    ticks._tick(loop)
+    assert delays == [pulse.REST, pulse.TICK, pulse.REST]
+    assert pulse.REST < pulse.HELD
