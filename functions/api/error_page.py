@@ -14,7 +14,7 @@ from shared.web.problems import CODES
 FILE: Final = Path(__file__).parents[2] / "docs" / "errors.md"
 WEBHOOK_CODES: Final[Mapping[str, tuple[int, str]]] = {
     "bad_events": (400, "The body is not what the provider documents."),
-    "bad_signature": (401, "The signature does not hold."),
+    "bad_signature": (401, "The signature is not valid."),
     "not_found": (404, "There is no such webhook."),
     "unavailable": (503, "Post it again."),
 }

@@ -56,7 +56,7 @@ def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
     except BadSignature as error:
         metrics.tell(using.settings.stage, Service.WEBHOOKS, {Metric.BAD_POSTS: 1}, about)
         logger.warning("bad signature", credential=credential_id, reason=str(error))
-        return _problem(401, "bad_signature", "The signature does not hold.")
+        return _problem(401, "bad_signature", "The signature is not valid.")
     except BadEvents as error:
         metrics.tell(using.settings.stage, Service.WEBHOOKS, {Metric.BAD_POSTS: 1}, about)
         logger.warning("bad events", credential=credential_id, reason=str(error))

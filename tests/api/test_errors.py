@@ -201,3 +201,12 @@ def test_a_list_that_waits_is_deleted_before_its_campaign(calm: Api) -> None:
     got = calm.call("DELETE", f"/campaigns/{campaign}")
     assert (got.status, got.code) == (409, "campaign_has_list")
     assert "Delete the list first" in got.json["detail"]
+
+
+@pytest.mark.parametrize("scope", ["send", "admin"])
+def test_the_page_of_errors_says_what_each_scope_allows(scope: str) -> None:
+    page = (ROOT / "docs" / "errors.md").read_text("utf-8")
+    (row,) = re.findall(rf"^\| `{scope}` \| (.+) \|$", page, re.MULTILINE)
+    parts = {path.split("/")[1] for _, path, operation in OPERATIONS if operation.get("x-scope") == scope}
+    assert len(parts) > 5
+    assert not {part for part in parts if part.replace("-", " ") not in row}

@@ -19,7 +19,7 @@ STATES: Final = tuple(state.value for state in MailState)
 OF_DESTINATIONS: Final = tuple(state.value for state in DestinationState)
 SECTION: Final = "Mails"
 IN_FLIGHT: Final = Denial(
-    409, "This is no longer possible", "The destination is being sent, or has its end. Look at the mail again."
+    409, "This is no longer possible", "The destination is being sent, or has ended. Look at the mail again."
 )
 
 
