@@ -1,11 +1,13 @@
 """Jobs and messages: lists that filter and page, live figures, stop, resume and retry, and timelines."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from functions.console.pages.overview import view
+from shared.contracts import TEST_CREDENTIAL
 from shared.domain.jobs.outcomes import Rejected
 from shared.domain.lanes.switches import Switch
 from shared.domain.people import Role
@@ -304,6 +306,17 @@ def test_the_overview_counts_the_rate_of_a_credential_once(console: Console, mon
     assert said() == allowed(settings.credential("two").rate)
     switches.pause(Switch(account=console.account), by="op", reason="slow")
     assert said() == "No open job may send at present."
+
+
+def test_a_job_of_a_test_key_raises_no_rate_of_others(console: Console) -> None:
+    world, settings = console.api.world, console.services.settings
+    name = console.api.accepted(PEOPLE)
+    world.plan()
+    slow = replace(world.job(name), rate=5)
+    tried = replace(slow, route=(TEST_CREDENTIAL,), rate=None)
+    states = console.services.credentials.read([c.id for c in settings.credentials])
+    assert view.allowed([slow, tried], settings.credentials, states, world.clock.ms) == 5
+    assert view.allowed([tried], settings.credentials, states, world.clock.ms) == 0
 
 
 def test_the_overview_draws_what_each_provider_accepted_by_day(console: Console) -> None:

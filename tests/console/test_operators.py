@@ -203,7 +203,11 @@ def test_the_questions_about_a_pause_count_the_messages_that_wait(
     assert "<b>118</b> messages of all open jobs that may be" in shown(console, "/credentials/one/pause")
     assert "<b>0</b> messages of all open jobs that may be" in shown(console, "/credentials/texts/pause")
     for page, count, what in (
-        (f"/{console.account}/resume", 120, "all its open jobs go on"),
+        (
+            f"/{console.account}/resume",
+            120,
+            "all its open jobs go on, within the rates of their credentials, but for what is paused besides.",
+        ),
         (f"/{other}/resume", 0, "all its open jobs go on"),
         ("/credentials/all/resume", 120, "all open jobs go on"),
         ("/credentials/one/resume", 118, "all open jobs may be sent through it again"),

@@ -55,7 +55,7 @@ def ask_to_resume(look: Look) -> Answer:
     """Ask an operator whether an account is to send again."""
     found = waiting(look, look.services.desks.slots, lambda job: owner(job.account) == look.account)
     jobs = "all its open jobs" if found.all else f"its open jobs, among {found.jobs},"
-    what = f"messages of {jobs} go on, within the rates of their credentials."
+    what = f"messages of {jobs} go on, within the rates of their credentials, but for what is paused besides."
     return ask(
         look, Question("Overview", "Resume this account?", found.messages, what, "Resume", look.account, danger=False)
     )
