@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from functions.console import lists
+from functions.console.pages.jobs import routes
 from functions.console.pages.overview import view
 from shared.contracts import TEST_CREDENTIAL
 from shared.domain.jobs.outcomes import Rejected
@@ -306,6 +308,18 @@ def test_the_overview_counts_the_rate_of_a_credential_once(console: Console, mon
     assert said() == allowed(settings.credential("two").rate)
     switches.pause(Switch(account=console.account), by="op", reason="slow")
     assert said() == "No open job may send at present."
+
+
+def test_a_list_of_one_day_begins_at_its_end(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = console.api.world
+    old = console.api.accepted(PEOPLE[:1])
+    day = datetime.fromtimestamp(world.clock.now(), UTC).date()
+    world.clock.advance(86_400)
+    console.api.accepted(PEOPLE[:1])
+    console.member()
+    monkeypatch.setattr(lists, "PAGE", 1)
+    monkeypatch.setattr(routes, "TURNS", 1)
+    assert old in console.shown(f"/jobs?day={day}"), "later jobs are not read"
 
 
 def test_a_job_of_a_test_key_raises_no_rate_of_others(console: Console) -> None:
