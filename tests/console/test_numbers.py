@@ -9,7 +9,8 @@ from typing import Final
 import pytest
 
 from functions.console import lists
-from tests.console.campaigns import with_list
+from shared.contracts import Settings
+from tests.console.campaigns import ROWS, sent, with_list
 from tests.console.console import Console
 from tests.console.examples import EXAMPLES, Example, pages
 
@@ -176,3 +177,24 @@ def test_numbers_of_a_list_lead_to_its_recipients(console: Console, monkeypatch:
     more = re.search(r'href="(\?shown=will[^"]+)">Next page', first)
     assert more is not None
     assert found(html.unescape(more[1])) == ["p4"]
+
+
+def test_recipients_of_a_list_that_cannot_be_sent_are_refused_with_what_to_do(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    console.member()
+    campaign, gone = with_list(console), with_list(console)
+
+    def refused(name: str) -> str:
+        got = console.get(f"/{console.account}/campaigns/{name}/recipients")
+        assert got.status == 409, got.text
+        return html.unescape(got.text)
+
+    sent(console, gone)
+    assert "The campaign has no list to send." in refused(gone)
+    assert console.post(f"/{console.account}/campaigns/{gone}/paste", rows=ROWS).status == 303
+    console.api.lists.read()
+    monkeypatch.setattr(Settings, "credential", lambda _, name: {}[name])
+    missing = "The campaign's credential is no longer there."
+    assert f"{missing} Take the list back, then choose another one." in refused(campaign)
+    assert f"{missing} Make a new campaign." in refused(gone)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from functions.console.call import Look
 from functions.console.pages.campaigns.drafting import Written, Wrong, channels, once, shown_mailbox
+from functions.console.pages.campaigns.view import without_credential
 from functions.console.rendering import POLICY
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
@@ -108,7 +109,7 @@ def shown(look: Look, campaign: Campaign, row: int | None = None, sender: str = 
     try:
         found = desk.previews.of(campaign, desk.control.content(campaign), row)
     except KeyError:
-        return ShownMessage(fault="The campaign's credential is no longer there. Choose another one.")
+        return ShownMessage(fault=without_credential(campaign))
     if found is None:
         return None
     to, made = found.recipient, found.made.content

@@ -4,7 +4,7 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
-from functions.console.pages.campaigns.view import conflict, current, owned
+from functions.console.pages.campaigns.view import conflict, current, owned, without_credential
 from functions.console.screen import PageRoute
 from shared.domain.ids import parse_message_id
 from shared.domain.jobs.states import MessageState
@@ -27,7 +27,7 @@ def recipients(look: Look) -> Answer:
     try:
         job = job_of(campaign, view.upload, look.services.settings, look.services.now, Order())
     except KeyError:
-        raise conflict("", "The credential of the campaign is no longer there. Choose another one first.") from None
+        raise conflict("", without_credential(campaign)) from None
     start = parse_message_id(lists.place(look) or "0.0")
     if start is None:
         raise lists.BAD_PLACE

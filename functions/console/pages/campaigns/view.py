@@ -160,6 +160,16 @@ def in_the_way(look: Look, campaign: Campaign, found: ListView | None) -> Sequen
     return said
 
 
+def without_credential(campaign: Campaign) -> str:
+    """Return that a campaign's credential is no longer declared, and what to do: a list belongs to its credential."""
+    to_do = "Choose another one."
+    if campaign.jobs:
+        to_do = "Make a new campaign."
+    elif campaign.ready:
+        to_do = "Take the list back, then choose another one."
+    return f"The campaign's credential is no longer there. {to_do}"
+
+
 def conflict(code: str, text: str = "") -> Denial:
     """Return the refusal of something that a campaign does not allow now.
 
