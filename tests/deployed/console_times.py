@@ -17,38 +17,27 @@ from urllib.parse import urljoin, urlsplit
 
 from functions.console.screens import ROUTES
 from infra.local import sign_in
-from infra.local.cloud import current
+from infra.local.accounts import ACCOUNT
+from infra.local.cloud import Cloud, current
 from infra.local.console import LocalCloudError, say
 from infra.local.paths import paths
 from tests.console.examples import pages
-from tests.deployed.furnished import Furnisher
+from tests.deployed.api import Api
+from tests.deployed.furnished import LANE, NUMBER, Furnisher
 from tests.deployed.inside import clients
 from tests.deployed.visitor import Visitor
 
 VISITS: Final = 20
 BUDGET: Final = 0.3
 """Seconds of a page, once its function is warm."""
-RARE: Final = frozenset(
-    {
-        "sign in",
-        "style",
-        "ask to retry",
-        "ask to resume",
-        "ask to resume all",
-        "ask to resume an account",
-        "ask to resume a credential",
-        "ask to close a breaker",
-        "delivery",
-        "notice",
-        "ask to change a member's role",
-        "ask to remove a member",
-        "ask to withdraw an invitation",
-    }
-)
-"""Pages that no link may lead to: public ones, those of a failure, a pause or others, and what waits for the sweeper.
-
-Notices are searched for.
-"""
+UNLINKED: Final[Mapping[str, str]] = {
+    "sign in": "sign-in",
+    "style": "style",
+    "ask to resume all": "credentials/all/resume",
+    "ask to resume a credential": f"credentials/{LANE}/resume",
+    "ask to close a breaker": f"credentials/{LANE}/close",
+}
+"""Public pages, and questions to which only a pause or a failing provider leads. To be asked changes nothing."""
 LIVE: Final = "job, renewed"
 """What a page of a job asks for every two seconds."""
 _LOOKS: Final = 8
@@ -82,9 +71,41 @@ class PageTime:
         return f"{self.name:<30} {took}, {self.size / 1000:4.1f} kB"
 
 
-def addresses_of(visitor: Visitor) -> dict[str, str]:
-    """Follow the console's links; return an address of each page, below the console, by the page's name."""
-    waiting, seen, found = [""], {""}, dict[str, list[str]]()
+def furnished(cloud: Cloud, api: Api, visitor: Visitor, tag: str) -> dict[str, str]:
+    """Furnish the demo account, and return an address of each page, below the console, by the page's name.
+
+    Args:
+        cloud: the running local cloud.
+        api: with a key of its demo account.
+        visitor: an operator.
+        tag: part of each name.
+    """
+    furnisher, account = Furnisher(cloud, api, tag), _account(visitor)
+    own = {name: f"{account}/{path}" for name, path in furnisher.furnish().items()}
+    furnisher.invite(visitor, account)
+    searched = f"{account}/notices?search=%2B61{NUMBER}"
+    found = _followed(visitor, account, (searched, *own.values(), *UNLINKED.values()))
+    return {**found, **UNLINKED, **own, LIVE: f"{found['job']}?part=live"}
+
+
+def _account(visitor: Visitor) -> str:
+    """Return the id of the demo account."""
+    page = gzip.decompress(visitor.open(f"?name={ACCOUNT}")[1]).decode()
+    found = re.search(rf'(acc_[0-9a-z]{{12}})"[^>]*>{ACCOUNT}<', page)
+    assert found is not None, page
+    return found[1]
+
+
+def _followed(visitor: Visitor, account: str, begin: Sequence[str]) -> dict[str, str]:
+    """Follow the console's links, but not to other accounts; return an address of each page, by the page's name.
+
+    Args:
+        visitor: with a session.
+        account: whose pages are meant.
+        begin: addresses to begin at, besides the first page and the account's.
+    """
+    waiting = ["", account, *begin]
+    seen, found = {*waiting}, dict[str, list[str]]()
     while waiting:
         path = waiting.pop(0)
         known = found.setdefault(_name(path), [])
@@ -95,11 +116,16 @@ def addresses_of(visitor: Visitor) -> dict[str, str]:
         links = _LINK.findall(gzip.decompress(visitor.open(path)[1]).decode())
         there = [urljoin(here, html.unescape(link)).partition("#")[0] for link in links]
         inside = [x.removeprefix(f"{visitor.home}/") for x in there if x.startswith(f"{visitor.home}/")]
-        fresh = [x for x in dict.fromkeys(inside) if x not in seen and _name(x)]
+        fresh = [x for x in dict.fromkeys(inside) if x not in seen and _name(x) and _apart(x) in ("", account)]
         seen.update(fresh)
         waiting += fresh
-    first = {name: paths[0] for name, paths in found.items()}
-    return {**first, LIVE: f"{first['job']}?part=live"}
+    return {name: paths[0] for name, paths in found.items()}
+
+
+def _apart(path: str) -> str:
+    """Return the account that an address belongs to; empty: none."""
+    first = re.split(r"[/?]", path, maxsplit=1)[0]
+    return first if first.startswith("acc_") else ""
 
 
 def _name(path: str) -> str:
@@ -131,9 +157,9 @@ def main() -> int:
     except LocalCloudError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
-    Furnisher(running, clients(running)[0], f"times-{uuid.uuid4().hex[:10]}").furnish()
     with Visitor(running, sign_in.OPERATOR) as visitor:
-        found = measured(visitor, addresses_of(visitor))
+        addresses = furnished(running, clients(running)[0], visitor, f"times-{uuid.uuid4().hex[:10]}")
+        found = measured(visitor, addresses)
     for page in found:
         say(str(page))
     return int(found[-1].p95 > BUDGET)

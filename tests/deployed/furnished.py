@@ -7,10 +7,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from infra.local import notices
+from infra.local import notices, processes
 from infra.local.cloud import Cloud
+from infra.local.console import LocalCloudError
 from tests.deployed.api import Api
 from tests.deployed.owner import TEMPLATE, Owner
+from tests.deployed.visitor import Visitor
 
 FROM: Final = "news@example.com"
 LANE: Final = "sendgrid-main"
@@ -19,6 +21,8 @@ RECIPIENTS: Final = 600
 ROWS: Final = "".join(f"r{n}@example.org,Reader {n}\n" for n in range(60))
 NUMBER: Final = 491_570_156
 """Of a phone for fiction, in Australia."""
+SECONDS: Final = 60.0
+"""In which a notice is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +33,18 @@ class Furnisher:
     api: Api
     tag: str
 
-    def furnish(self) -> None:
-        """Make it all, and wait until what is sent at once is sent."""
+    def furnish(self) -> dict[str, str]:
+        """Make it all, and wait until what is sent at once has ended.
+
+        Returns:
+            Addresses, below the account, of questions to which no link may lead, by the names of their pages.
+        """
         tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
         sent = self._batch(*(f"p{n}" for n in range(RECIPIENTS)))
         self._batch("later", scheduled_at=tomorrow)
-        self._made("POST", f"/jobs/{self._batch('rest', scheduled_at=tomorrow)}/stop")
+        failed = self._batch("blocked", max_attempts=1)
+        stopped = self._batch("rest", scheduled_at=tomorrow)
+        self._made("POST", f"/jobs/{stopped}/stop")
         self._campaign()
         self._template()
         self._made("PUT", f"/digest-policies/{self.tag}/", {"from": FROM})
@@ -42,7 +52,9 @@ class Furnisher:
         self._made("POST", "/events", [event])
         self._made("PUT", f"/suppressions/{self._person('gone')}")
         self._made("POST", "/senders", {"domain": f"{self.tag}.example.net"})
-        self._made("POST", "/hooks", {"url": f"{self.cloud.env['SIMULATOR_URL']}/{self.tag}", "events": ["*"]})
+        url = f"{self.cloud.env['SIMULATOR_URL']}/{self.tag}"
+        hook = self._made("POST", "/hooks", {"url": url, "events": ["*"]})["id"]
+        self._made("POST", f"/hooks/{hook}/test")
         later = [{"address": self._person("ann"), "schedule_at": tomorrow}]
         self._made(
             "POST", "/mails", {"mail_from": FROM, "destinations": later, "content": f"From: {FROM}\r\n\r\nHi!\r\n"}
@@ -51,7 +63,22 @@ class Furnisher:
         clinic.put(
             [{**notices.record(clinic, 1, NUMBER), "delivery_date": clinic.day(2), "delivery_expires": clinic.day(3)}]
         )
+        assert processes.wait_for(lambda: _there(clinic), SECONDS), "the notice is not stored"
         self.api.finished(sent, leaves=("sent",))  # whatever their providers say later
+        assert self.api.finished(failed)["counts"]["failed"] == 1
+        return {
+            "ask to resume": f"jobs/{stopped}/resume",
+            "ask to retry": f"jobs/{failed}/retry",
+            "ask to enable a webhook": f"hooks/{hook}/enable",
+            "ask to resume an account": "resume",
+        }
+
+    def invite(self, visitor: Visitor, account: str) -> None:
+        """Invite two people, of whom one joins. `visitor`: an operator."""
+        for login in (self.tag, f"guest-{self.tag}"):
+            visitor.press(f"{account}/members", f"{account}/members/invite", login=login, role="viewer")
+        with Visitor(self.cloud, self.tag):
+            pass  # to sign in is to join
 
     def _made(self, method: str, path: str, body: Any = None) -> Any:
         answer = self.api.call(method, path, body)
@@ -61,7 +88,7 @@ class Furnisher:
     def _person(self, name: str) -> str:
         return f"{name}+{self.tag}@example.org"
 
-    def _batch(self, *people: str, **more: str) -> str:
+    def _batch(self, *people: str, **more: str | int) -> str:
         body = {"from": FROM, "to": [self._person(x) for x in people], "subject": f"Times {self.tag}", "text": "Hi!"}
         return str(self._made("POST", "/batches", {**body, **more})["job_id"])
 
@@ -79,3 +106,12 @@ class Furnisher:
         text = {"name": f"Times {self.tag}", "subject": "Hi {{ name }}", "body": "<p>Hi!</p>"}
         found = self._made("POST", "/templates", {**text, "channel": "email"})
         self._made("PUT", f"/templates/{found['template_id']}", {**text, "body": "<p>Hello!</p>"})
+
+
+def _there(clinic: notices.Clinic) -> bool:
+    """Tell whether the clinic's notice is stored."""
+    try:
+        clinic.call("GET", f"/messages/{notices.record(clinic, 1, NUMBER)['id']}")
+    except LocalCloudError:
+        return False
+    return True

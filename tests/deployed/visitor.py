@@ -73,8 +73,19 @@ class Visitor:
         assert status == http.client.OK, (path, status)
         return gzip.decompress(body).decode()
 
+    def press(self, page: str, path: str, **fields: str) -> None:
+        """Send a form of a page, whose answer leads to another page.
+
+        Args:
+            page: below the console.
+            path: of the form, below the console.
+            fields: of the form, besides the hidden ones.
+        """
+        status, _, body = self._call("POST", self._address(path), urlencode({**self.fields(page), **fields}))
+        assert status == http.client.SEE_OTHER, (path, status, body[:300])
+
     def _address(self, path: str) -> str:
-        return f"{self.home}/{path}".rstrip("/")
+        return f"{self.home}/{path}".replace("/?", "?").rstrip("/")
 
     def _at_github(self, address: str) -> str:
         """Say who one is; return where the browser is sent back to."""
