@@ -1,6 +1,7 @@
 """Previews: each row's own message, in a frame that runs nothing, whatever strangers have written."""
 
 import html
+import json
 import re
 
 from functions.console.pages.campaigns.previewing import FRAMED
@@ -106,7 +107,7 @@ def test_names_of_columns_values_and_files_are_text(console: Console) -> None:
     console.member(role=Role.SENDER)
     column = EVIL.replace('"', "").replace(",", "")
     campaign = with_list(console, f"recipient,name,{column}\r\na@example.org,Ann,1\r\n{column},Ben,2\r\n", name=EVIL)
-    for path in ("", f"/{campaign}", f"/{campaign}/send", f"/{campaign}/edit", f"/{campaign}/withdraw"):
+    for path in ("", *(f"/{campaign}{part}" for part in ("", "/send", "/edit", "/withdraw", "/recipients"))):
         page = console.shown(f"/campaigns{path}")
         assert "<script>alert" not in page, path
         assert "<img src=x" not in page, path
@@ -118,6 +119,16 @@ def test_names_of_columns_values_and_files_are_text(console: Console) -> None:
     refused = console.post(f"/{console.account}/campaigns/{campaign}/uploads", file=f"{EVIL}.exe")
     assert refused.status == 422
     assert "<script>alert" not in refused.text
+
+
+def test_an_upload_names_its_sheet(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = made(console)
+    form = {"file": "list.xlsx", "sheet": f" {EVIL}"}
+    name = json.loads(console.post(f"/{console.account}/campaigns/{campaign}/uploads", **form).text)["upload"]
+    found = console.services.campaigns().campaigns.uploads.get(campaign, name)
+    assert found is not None
+    assert found.sheet == f" {EVIL}", "with its blanks"
 
 
 def test_only_the_page_that_uploads_reaches_the_bucket(console: Console) -> None:
