@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from infra.local import processes
 from simulator.client import ControlClient
-from tests.deployed.api import Answer, Api
+from tests.deployed.api import LOOK_SECONDS, Answer, Api
 
 TEMPLATE: Final = {
     "from": "News <news@example.com>",
@@ -17,6 +17,8 @@ TEMPLATE: Final = {
     "body": '<p>Dear {{ name }},</p><p>no more of it: <a href="{{ unsubscribe_url }}">unsubscribe</a></p>',
 }
 READ_SECONDS: Final = 900
+AIM_SECONDS: Final = 0.02
+"""Between two looks while something aims at a moment."""
 _LINK: Final = re.compile(r'href="([^"]+/unsubscribe/[^"]+)"')
 _ONE_CLICK: Final = "List-Unsubscribe=One-Click"
 
@@ -43,17 +45,18 @@ class Owner:
         found: str = place["upload_id"]
         return found
 
-    def read(self, upload: str, meanwhile: Callable[[dict[str, Any]], None] = lambda _found: None) -> dict[str, Any]:
-        """Wait until a list is read; `meanwhile` is told how far it is."""
+    def read(self, upload: str, meanwhile: Callable[[dict[str, Any]], None] | None = None) -> dict[str, Any]:
+        """Wait until a list is read; `meanwhile`, which may aim at a moment, is called with how far it is."""
         found: dict[str, Any] = {}
 
         def ended() -> bool:
             nonlocal found
             found = self._api.get(f"/campaigns/{self.id}/uploads/{upload}")
-            meanwhile(found)
+            if meanwhile is not None:
+                meanwhile(found)
             return found["state"] in ("ready", "sent", "failed")
 
-        assert processes.wait_for(ended, READ_SECONDS, pause=0.02), found
+        assert processes.wait_for(ended, READ_SECONDS, pause=AIM_SECONDS if meanwhile else LOOK_SECONDS), found
         return found
 
     def send(self, **options: Any) -> str:

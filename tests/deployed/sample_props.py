@@ -12,7 +12,7 @@ from functions.api.samples import given
 from infra.local.cloud import Cloud
 from infra.local.processes import wait_for
 from simulator.client import ControlClient
-from tests.deployed.api import Api
+from tests.deployed.api import LOOK_SECONDS, Api
 
 SOON: Final = 60
 LANE: Final = "sendgrid-main"
@@ -121,7 +121,7 @@ class Props:
         campaign = self._draft()[given.CAMPAIGN]
         rows = {"recipients": [{"recipient": f"ada+{self._new()}@example.com", "first_name": "Ada"}]}
         upload = self._made("PUT", f"/campaigns/{campaign}/recipients", rows)["upload_id"]
-        assert wait_for(lambda: self._api.get(f"/campaigns/{campaign}")["state"] == "ready", SOON)
+        assert wait_for(lambda: self._api.get(f"/campaigns/{campaign}")["state"] == "ready", SOON, LOOK_SECONDS)
         return {given.CAMPAIGN: campaign, given.UPLOAD: upload}
 
     @cached_property
@@ -218,7 +218,9 @@ class Props:
         }
         assert self._clinic.call("PUT", "/messages", [record], authorization=self._login).status == 200
         assert wait_for(
-            lambda: self._clinic.call("GET", f"/messages/{name}", authorization=self._login).status == 200, SOON
+            lambda: self._clinic.call("GET", f"/messages/{name}", authorization=self._login).status == 200,
+            SOON,
+            LOOK_SECONDS,
         )
         return {f"/messages/{given.NOTICE}": f"/messages/{name}"}
 

@@ -4,6 +4,7 @@ Leases take half a minute to run out, so the kills and the rates go on in the ba
 the other tests run; the last tests wait for them. The long forms: `make kill`.
 """
 
+import json
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +15,6 @@ import pytest
 
 from infra.local import deploy
 from infra.local.processes import wait_for
-from infra.resources.queue import MAX_RECEIVES
 from shared.adapters.dynamo import keys
 from shared.contracts import ENV_RECORDS_TABLE, pointer
 from shared.domain.jobs.job import EXPRESS
@@ -67,7 +67,8 @@ class Lane:
 
     def let_die(self) -> list[str]:
         """Receive every pointer as often as a failing sender would; return what is dead then, off that queue."""
-        for _ in range(MAX_RECEIVES):
+        found = self._sqs.get_queue_attributes(QueueUrl=self.url, AttributeNames=["RedrivePolicy"])["Attributes"]
+        for _ in range(json.loads(found["RedrivePolicy"])["maxReceiveCount"]):
             assert self._sqs.receive_message(QueueUrl=self.url, MaxNumberOfMessages=10, VisibilityTimeout=0)["Messages"]
         assert "Messages" not in self._sqs.receive_message(QueueUrl=self.url)
         dead = self._sqs.receive_message(QueueUrl=f"{self.url}-dlq", MaxNumberOfMessages=10)["Messages"]

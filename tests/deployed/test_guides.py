@@ -24,7 +24,7 @@ from infra.local.processes import wait_for
 from simulator.client import ControlClient
 from tests.deployed import guides
 from tests.deployed.answers import Answers
-from tests.deployed.api import Api
+from tests.deployed.api import LOOK_SECONDS, Api
 from tests.deployed.following import Reader
 from tests.deployed.shell import checkout, plain, typed
 
@@ -86,7 +86,7 @@ def test_a_developer_follows_hooks(opened: Opened, api: Api) -> None:
     reader.follow([create])
     (hook, *_) = reader.answers.meant.values()
     try:
-        assert wait_for(lambda: api.get(f"/hooks/{hook}/deliveries")["items"], SOON)
+        assert wait_for(lambda: api.get(f"/hooks/{hook}/deliveries")["items"], SOON, LOOK_SECONDS)
         reader.follow([look, repeat])
     finally:
         assert api.call("DELETE", f"/hooks/{hook}").status < 300

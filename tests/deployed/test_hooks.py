@@ -15,8 +15,8 @@ import pytest
 
 from infra.local import accounts
 from infra.local.cloud import Cloud
+from infra.local.paths import ROOT
 from infra.local.processes import wait_for
-from infra.settings import ROOT
 from simulator.client import ControlClient
 from tests.deployed.api import Api
 from tests.deployed.inside import Inside

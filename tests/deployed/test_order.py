@@ -27,3 +27,15 @@ def test_slow_files_come_first_and_the_others_keep_their_order() -> None:
 
 def test_each_slow_file_exists() -> None:
     assert [x for x in conftest.SLOW if not (conftest.HERE / f"test_{x}.py").exists()] == []
+
+
+def test_no_file_imports_what_imports_the_cdk() -> None:
+    """Of `infra` only `infra.local` does not: the CDK would start a process of Node in each process of pytest."""
+    found = [
+        f"{file.name}: {line}"
+        for file in sorted(conftest.HERE.glob("*.py"))
+        for line in file.read_text("utf-8").splitlines()
+        if line.startswith(("from infra", "import infra", "from aws_cdk", "import aws_cdk"))
+        if not line.startswith("from infra.local")
+    ]
+    assert found == []

@@ -15,7 +15,7 @@ import pytest
 from infra.local.cloud import Cloud
 from infra.local.processes import wait_for
 from tests.deployed import guides
-from tests.deployed.api import Api
+from tests.deployed.api import LOOK_SECONDS, Api
 from tests.deployed.inside import Inside
 from tests.deployed.shell import checkout, typed
 
@@ -71,7 +71,7 @@ def shift(
     campaign = api.call("POST", "/campaigns", body).body["campaign_id"]
     rows = {"recipients": [{"recipient": "runbook@example.com", "name": "Ann"}]}
     assert api.call("PUT", f"/campaigns/{campaign}/recipients", rows).status == 202
-    assert wait_for(lambda: api.get(f"/campaigns/{campaign}")["state"] == "ready", 60)
+    assert wait_for(lambda: api.get(f"/campaigns/{campaign}")["state"] == "ready", 60, LOOK_SECONDS)
     api.finished(api.call("POST", f"/campaigns/{campaign}/send", {}).body["job_id"])
     mapping = inside.functions.list_event_source_mappings(FunctionName=inside.names[LANE])["EventSourceMappings"][0]
     rule = aws("events").list_rules(NamePrefix="posthaste-")["Rules"][0]["Name"]

@@ -10,7 +10,7 @@ import pytest
 
 from infra.local.processes import wait_for
 from tests.deployed import guides
-from tests.deployed.api import Api
+from tests.deployed.api import LOOK_SECONDS, Api
 from tests.deployed.following import Reader
 
 pytestmark = pytest.mark.deployed
@@ -23,13 +23,13 @@ def test_a_newcomer_types_the_tutorial(api: Api, opened: Callable[[], Reader]) -
     first, *steps = guides.steps(guides.page("tutorial"))
     reader = opened()
     (batch,) = re.findall(r"^batch (\w+) accepted", reader.follow([first]), re.MULTILINE)
-    assert wait_for(lambda: api.call("GET", BOUNCED).status == 200, 60)
-    assert wait_for(lambda: {line["state"] for line in api.lines(batch)} <= ENDS, 60)
+    assert wait_for(lambda: api.call("GET", BOUNCED).status == 200, 60, LOOK_SECONDS)
+    assert wait_for(lambda: {line["state"] for line in api.lines(batch)} <= ENDS, 60, LOOK_SECONDS)
     *campaign, export = steps
     reader.follow(campaign)
     (newest,) = api.get("/campaigns?limit=1")["items"]
     where = f"/campaigns/{newest['campaign_id']}/messages"
-    assert wait_for(lambda: {line["state"] for line in api.items(where)} <= ENDS, 60)
+    assert wait_for(lambda: {line["state"] for line in api.items(where)} <= ENDS, 60, LOOK_SECONDS)
     reader.follow([export])
 
     rows = csv.DictReader(io.StringIO((reader.folder / ".local" / "tutorial-result.csv").read_text("utf-8-sig")))
