@@ -9,7 +9,10 @@ from typing import Final
 import pytest
 
 from functions.console import lists
+from functions.console.pages.jobs.spans import FATES
+from functions.console.pages.messages.routes import STATES
 from shared.contracts import Settings
+from shared.domain.jobs.states import COUNT_KEYS, COUNT_TABLE, Cell
 from tests.console.campaigns import ROWS, sent, with_list
 from tests.console.console import Console
 from tests.console.examples import EXAMPLES, Example, pages
@@ -146,6 +149,18 @@ def test_numbers_by_credential_and_by_fate_lead_to_the_messages_that_they_count(
             assert len(re.findall(r'<a href="messages/\d+\.\d+">', found)) == int(number), address
             pages[page] += 1
     assert pages == {f"/jobs/{job}": 15, "/jobs?with=success": 1, "/jobs?with=queued": 1, "/jobs?with=failed": 1}
+
+
+def test_the_messages_of_a_fate_are_those_that_the_figures_count() -> None:
+    for filtered, fate in (
+        ("success", "success"),
+        ("without an end", "queued"),
+        ("failed", "failed"),
+        ("skipped", "skipped"),
+    ):
+        for cell in Cell:
+            counted = COUNT_KEYS[COUNT_TABLE[cell]] in FATES[fate]
+            assert STATES[filtered].wants(cell) == counted, (filtered, cell)
 
 
 def test_a_page_of_found_messages_keeps_its_filters(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:

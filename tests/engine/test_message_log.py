@@ -1,11 +1,11 @@
 import pytest
 
-from shared.domain.jobs.details import Detail, FeedbackDetail
+from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.outcomes import Accepted, Rejected, Unknown
 from shared.domain.jobs.states import MessageState, Status
 from shared.engine.reports import message_log
-from shared.engine.reports.attempts import AttemptFate
+from shared.engine.reports.attempts import Attempt, AttemptFate
 from shared.engine.reports.message_log import Filter, LogLine
 from tests.fakes.faults import Crash
 from tests.fakes.world import World, credential, recipients
@@ -111,6 +111,18 @@ def test_lines_are_found_by_their_attempts(world: World) -> None:
     both = Filter(states=frozenset({MessageState.SENT}), credential=other)
     assert [x.message for x in lines(world, job, both)] == found(other)
     assert lines(world, job, both, limit=2) == lines(world, job, both)
+
+
+def test_results_of_an_attempt_are_also_what_its_provider_says_later() -> None:
+    def fates(*words: str, secondary: bool = False) -> set[str]:
+        said = tuple(FeedbackEntry(0, 1, word, 5, secondary=secondary) for word in words)
+        return {x.value for x in Attempt(1, "one", 0, "unknown", words=said).fates}
+
+    assert fates() == fates("deferred") == set()
+    assert fates("accepted") == {"accepted"}
+    assert fates("delivered") == {"accepted", "delivered"}
+    assert fates("bounced") == {"accepted", "failed"}
+    assert fates("delivered", "bounced", secondary=True) == set(), "said of a copy"
 
 
 def test_a_message_that_a_credential_has_in_hand_is_found_by_it(world: World) -> None:
