@@ -122,6 +122,8 @@ def test_a_question_counts_some_of_the_jobs_alone(
     deployed: Deployed, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = deployed.store().counts["queued"]
+    deployed.store()
+    monkeypatch.setattr(stop, "PAGE", 1)
     monkeypatch.setattr(stopping, "COUNTED", 1)
     assert f"with at least {left} messages of 1 job not" in run("pause", "--all", terminal=True, input="n\n").err
 
