@@ -161,7 +161,7 @@ class MessageLog:
         out: list[LogLine] = []
         chunk_number, index = start
         looked = 0
-        while chunk_number < job.chunks and wanted.credential in ("", *job.route):
+        while chunk_number < _chunks(job, wanted):
             if looked == PAGE_CHUNKS and wanted.narrow:
                 return out, (chunk_number, index)
             looked += 1
@@ -254,6 +254,11 @@ def _after(job: Job, chunk: Chunk, index: int) -> Position | None:
     more = index + 1 < len(chunk.recipients)
     position = (chunk.number, index + 1) if more else (chunk.number + 1, 0)
     return position if position[0] < job.chunks else None
+
+
+def _chunks(job: Job, wanted: Filter) -> int:
+    """Return how many chunks can have wanted lines: none if the credential is not of the job's route."""
+    return job.chunks if wanted.credential in ("", *job.route) else 0
 
 
 def _pick(chunk: Chunk, ledger: Ledger, wanted: Filter, start: int) -> Iterator[int]:

@@ -100,11 +100,16 @@ def allowed(
         states: theirs, by id.
         now: Unix milliseconds.
     """
-    real = {c.id for c in credentials}  # those of test keys send through none of them
-    at_work = [job for job in jobs if job.state in ACTIVE and not job.quiet and not real.isdisjoint(job.route)]
+    real = frozenset(c.id for c in credentials)
+    at_work = [job for job in jobs if _is_at_work(job, real)]
     wanted = {c for job in at_work for c in job.route}
     total = sum(_rate(c, states[c.id], now) for c in credentials if c.id in wanted)
     return min(total, sum(job.rate or total for job in at_work))
+
+
+def _is_at_work(job: Job, credentials: frozenset[str]) -> bool:
+    """Tell whether a job sends through one of some credentials; those of test keys send through none."""
+    return job.state in ACTIVE and not job.quiet and not credentials.isdisjoint(job.route)
 
 
 def _rate(credential: Credential, state: CredentialState, now: Millis) -> float:
