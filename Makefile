@@ -75,7 +75,7 @@ status: setup ## show what of the local cloud is running
 test: test-unit test-deployed ## all tests: unit, function and synth tests, then those on a local cloud of their own
 
 test-unit: setup ## tests that need no local cloud
-	$(PYTEST) -m "not deployed and not browser" -n auto
+	$(PYTEST) -m "not deployed and not browser" -n auto --dist worksteal
 
 test-deployed: setup ## tests against a local cloud that is started for them and stopped afterwards
 	POSTHASTE_LOCAL=.local/test $(PY) -m infra.local with --clouds $(CLOUDS) $(LANES) -- \

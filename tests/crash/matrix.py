@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -199,7 +199,7 @@ class Matrix:
 def run(
     shapes: Sequence[Shape],
     *,
-    most: int | None = None,
+    ends: bool = False,
     points: Sequence[int] | None = None,
     named: Collection[str] | None = None,
 ) -> dict[str, list[Cell]]:
@@ -207,7 +207,7 @@ def run(
 
     Args:
         shapes: the scenarios.
-        most: at most that many points of each, evenly spread; None for all.
+        ends: only the first and the last point of each name.
         points: only these points of each, counted from 1; None for all.
         named: only the points of these names; None for all.
 
@@ -222,12 +222,19 @@ def run(
             names = matrix.points()
             numbers = [n for n in range(1, len(names) + 1) if points is None or n in points]
             numbers = [n for n in numbers if named is None or names[n - 1] in named]
-            if most is not None and len(numbers) > most:
-                numbers = [numbers[round(i * (len(numbers) - 1) / (most - 1))] for i in range(most)]
+            if ends:
+                numbers = _ends(names, numbers)
             with ThreadPoolExecutor(WORKERS) as pool:
                 cells = [pool.submit(matrix.kill, n, names[n - 1]) for n in numbers]
                 out[shape.name] = [c.result() for c in cells]
     return out
+
+
+def _ends(names: Sequence[str], numbers: Sequence[int]) -> list[int]:
+    alike: defaultdict[str, list[int]] = defaultdict(list)
+    for number in numbers:
+        alike[names[number - 1]].append(number)
+    return sorted({found[i] for found in alike.values() for i in (0, -1)})
 
 
 def table(results: dict[str, list[Cell]]) -> str:

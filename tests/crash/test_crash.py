@@ -10,14 +10,14 @@ from tests.crash.script import SHAPES
 @pytest.mark.promise(3)
 @pytest.mark.timeout(600)
 def test_a_process_killed_at_any_call_neither_repeats_nor_loses_a_message(capsys: pytest.CaptureFixture[str]) -> None:
-    results = matrix.run([SHAPES["small"]], most=100)
+    results = matrix.run([SHAPES["small"]], ends=True)
 
     cells = results["small"]
     with capsys.disabled():
         print("\n" + matrix.table(results))  # noqa: T201 - the proof's table belongs into CI's output
     kinds = {c.point for c in cells}
     assert {"provider before", "provider after", "TransactWriteItems after", "UpdateItem before"} <= kinds
-    assert len(cells) >= 40, "fewer points than calls: the recording run missed some"
+    assert len(cells) >= 36, "fewer points than calls: the recording run missed some"
     assert any(c.outcome != "all known" for c in cells), "no crash left a doubt: the matrix cannot have hit a call"
 
 

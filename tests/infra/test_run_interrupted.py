@@ -14,6 +14,7 @@ from infra.local import processes
 from infra.local.paths import ENV_LOCAL, ROOT, Paths
 
 DRIVER: Final = """
+import signal
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,6 +32,7 @@ def up(where, notice_clock=""):
             deploy.deploy(where, 0)
     return cloud.Cloud(where, {"POSTHASTE_URL": "http://127.0.0.1:1", "SIMULATOR_URL": "http://127.0.0.1:2"})
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever ran the tests may ignore it, and so would this
 sent = SimpleNamespace(answer={"recipients": 1}, batch_id="b1")
 cloud.up = up
 deploy.node_folder = lambda: Path(sys.argv[2])

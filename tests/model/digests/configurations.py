@@ -10,6 +10,8 @@ DIGESTS: Final = {
     "three events, three adders, roomy windows": Digests(adders=3, room=3, end=3, makers=1, crash=0),
     "two events, crash and two lost answers": Digests(events=2, lost=2, end=4),
     "two events, windows of one part, two crashes": Digests(events=2, room=1, crash=2, end=2),
+    "two events, windows of one part, a crash and a lost answer": Digests(events=2, room=1, end=2, makers=1),
+    "two events, windows of one part, two makers, a crash": Digests(events=2, room=1, end=2, lost=0),
     "long clock, one lost answer, cancelled window": Digests(events=2, room=3, end=6, crash=0, cancel=1),
     "two crashes": Digests(events=2, crash=2, end=3),
     "three events, two makers, a crash": Digests(room=3, lost=0, end=2),
@@ -30,7 +32,10 @@ LEFT_OUT: Final = {
 }
 """A rule to the world in which leaving it out breaks something; behind it, its number in docs/protocol.md."""
 
-SMALL: Final = ("two events, windows of one part, two crashes",)
+SMALL: Final = (
+    "two events, windows of one part, a crash and a lost answer",
+    "two events, windows of one part, two makers, a crash",
+)
 """Worlds that are searched with every run of the tests."""
 DEAR: Final = frozenset({"every_later_window_counts"})
 """Rules whose worlds take seconds until something breaks."""
