@@ -205,10 +205,17 @@ class World(Parts):
         done = [_tried(step) for step in (*steps, self.log, self.plan, self.again)]
         return any(done)
 
-    def run(self, seconds: float = 7200) -> None:
-        """Take steps until nothing is due, waiting for what comes within `seconds`."""
+    def run(self, seconds: float = 7200, *, endless: bool = False) -> None:
+        """Take steps until nothing is due, waiting for what comes within `seconds`.
+
+        Args:
+            seconds: so long, at the most, nothing need be due.
+            endless: something may be due for ever, as while all providers throttle: then it ends after `seconds`.
+        """
         end = self.clock.now() + seconds
         for _ in range(100_000):
+            if endless and self.clock.now() > end:
+                return
             if self.step():
                 continue
             coming = [q.waiting[0].due for q in self.lanes.values() if q.waiting] + [h.due for h in self.held]

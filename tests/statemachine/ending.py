@@ -70,7 +70,7 @@ def _waits(world: StagedWorld, watch: Watch, job: str) -> bool:
 def pause(world: StagedWorld, watch: Watch) -> None:
     """Let things go on for some minutes without harm, whether or not all comes to rest."""
     for _ in range(2):
-        world.run(seconds=PAUSE)
+        world.run(seconds=PAUSE, endless=True)
         world.clock.advance(PAUSE)
         if watch.broken is None:
             world.sweep()

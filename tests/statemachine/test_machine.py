@@ -26,8 +26,7 @@ RUNS = 25
 @pytest.mark.promise(8)
 @pytest.mark.timeout(1200)  # what is found is also made short
 def test_no_adversary_breaks_a_promise_over_the_fakes() -> None:
-    for number in range(4):
-        hunt(over_fakes(), SEED + number, runs=RUNS)
+    hunt(over_fakes(), SEED, runs=100)
 
 
 @pytest.mark.promise(1)
