@@ -39,7 +39,7 @@ KEYS = Keys("k" * 40, ("p" * 40,))
 
 
 class FakeSignIn:
-    """A provider of identities that vouches for whoever is next."""
+    """A provider of identities. It confirms each person whom a test names as the next one."""
 
     def __init__(self) -> None:
         self.next: Identity | None = ANN

@@ -95,8 +95,17 @@ return said;
 """Texts, fields and pictures that cover one another, or are beyond the window's edge."""
 
 
+SCROLLED: Final = """
+if (innerWidth < 768) return [];
+const wide = [...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth + 1);
+return wide.map(e => `${e.innerText.slice(0, 40)} | ${e.scrollWidth} px in ${e.clientWidth}`);
+"""
+"""Tables that are wider than their frame, so that their last column is cut, on a tablet or in a window."""
+
+
 FAULTS: Final = {
     "small": TARGETS,
+    "wider than its frame": SCROLLED,
     "cut off": CUT,
     "beyond its edge": SPILT,
     "too close": CLOSE,
