@@ -11,14 +11,15 @@ VENV := .venv
 PY := $(VENV)/bin/python
 UV := $(VENV)/bin/uv
 PYTEST := $(PY) -m pytest -q
+HERE := not deployed and not browser
 LANES := --lanes tests/deployed/lanes.json
 # Tests on a local cloud mostly wait: so many clouds share them, file by file.
 CLOUDS ?= 2
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links
 
-.PHONY: help setup run demo demo-page up down status test test-unit test-browser test-deployed lint lint-infra english check bench mutants crash chaos kill recovery \
-	campaign-proof link-proof digest-proof mail-proof hooks-proof hook-rate ingest-proof pace model soak browser screenshots docs openapi samples release wheel sdks lock clean
+.PHONY: help setup run demo demo-page up down status test test-changed test-all test-rest test-unit test-slow test-browser test-deployed lint lint-infra english \
+	check bench mutants proofs crash chaos kill recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hook-rate ingest-proof pace model soak browser screenshots docs openapi samples release wheel sdks lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -72,10 +73,21 @@ down: setup ## stop the local cloud
 status: setup ## show what of the local cloud is running
 	@$(PY) -m infra.local status || test $$? -eq 1
 
-test: test-unit test-deployed ## all tests: unit, function and synth tests, then those on a local cloud of their own
+test: setup ## five minutes: quick tests of everything, and the main job on a local cloud with a failover and kills
+	@$(PY) -m tests.quick
 
-test-unit: setup ## tests that need no local cloud
-	$(PYTEST) -m "not deployed and not browser" -n auto --dist worksteal
+test-changed: setup ## quick tests whose imports reach what changed since main, or since the commit SINCE
+	@$(PY) -m tests.changed $(if $(SINCE),--since $(SINCE))
+
+test-all: test-unit test-deployed ## all tests but those in a browser: unit, function and synth tests, then those on local clouds
+
+test-rest: test-slow test-deployed ## what `make test` leaves of test-all
+
+test-unit: setup ## all tests that need no local cloud
+	$(PYTEST) -m "$(HERE)" -n auto --dist worksteal
+
+test-slow: setup ## of these, what `make test` leaves out or runs with fewer examples
+	$(PYTEST) -m "$(HERE) and (slow or hypothesis)" -n auto --dist worksteal
 
 test-deployed: setup ## tests against a local cloud that is started for them and stopped afterwards
 	POSTHASTE_LOCAL=.local/test $(PY) -m infra.local with --clouds $(CLOUDS) $(LANES) -- \
@@ -98,13 +110,16 @@ english: setup ## lower the counts of language findings that pages may have to w
 lint-infra: setup ## synthesise the stack for AWS and for the local cloud, and the examples; cdk-nag and cfn-lint
 	$(PY) -m infra.lint
 
-check: lint lint-infra test ## style, types, import rules, templates and all tests
+check: lint lint-infra test-all ## style, types, import rules, templates and all tests
 
 bench: setup ## measure; prints a table
 	$(PY) -m benchmarks
 
 mutants: setup ## sabotage the code, rule by rule; each sabotage must turn the test it names red
 	$(PY) -m tests.mutants
+
+proofs: setup ## the long form of every proof, or of those in ONLY, and a table at the end; takes hours
+	@$(PY) -m tests.proofs $(ONLY)
 
 crash: setup ## kill a process at every AWS and provider call it makes, in every scenario; prints points by outcomes
 	$(PY) -m tests.crash

@@ -1,22 +1,26 @@
 """What tests of several packages share."""
 
+import gc
 import os
 from collections.abc import Iterator
 from typing import Any
 
 import boto3
 import pytest
-from hypothesis import HealthCheck, settings
 
+from tests import tiers
 from tests.fakes.tables import mock_aws
 
 # As the Makefile does: workers and commands that tests start would each compile every package anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# As it is here or in CI, but for the time of examples, which on a machine with other work says nothing.
-patient = {*settings().suppress_health_check, HealthCheck.too_slow}
-settings.register_profile("unhurried", settings(), deadline=None, suppress_health_check=patient)
-settings.load_profile("unhurried")
+tiers.register()
+
+
+def pytest_collection_finish() -> None:
+    """Look for no garbage among what collecting has made: it stays until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module")

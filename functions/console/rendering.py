@@ -4,7 +4,7 @@ import gzip
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -48,19 +48,6 @@ class Pages:
     def __init__(self, assets: Assets) -> None:
         self._assets = assets
 
-    @cached_property
-    def _templates(self) -> Environment:
-        made = Environment(
-            loader=FileSystemLoader(TEMPLATES),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
-        made.filters |= {"time": shown_time, "number": shown_number, "parted": parted}
-        return made
-
     def page(
         self,
         look: PageCall[Any],
@@ -79,7 +66,7 @@ class Pages:
             status: of HTTP.
             headers: in place of those that every page has, or besides them.
         """
-        body = self._templates.get_template(template).render(**self._common(look), **context)
+        body = _templates().get_template(template).render(**self._common(look), **context)
         return Answer(status, body, {**HEADERS, **headers}, HTML, gzip.compress(body.encode(), GZIP_LEVEL, mtime=0))
 
     def refused(self, look: PageCall[Any], found: Denial) -> Answer:
@@ -102,6 +89,21 @@ class Pages:
             "may_admin": look.may(Scope.ADMIN),
             "now": look.services.now,
         }
+
+
+@cache
+def _templates() -> Environment:
+    """Return the templates; each is compiled once in a process."""
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters |= {"time": shown_time, "number": shown_number, "parted": parted}
+    return made
 
 
 def shown_time(ms: int) -> Markup:

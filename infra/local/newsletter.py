@@ -9,7 +9,7 @@ import time
 import urllib.error
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
@@ -210,14 +210,15 @@ def evidence(cloud: Cloud, sent: SentNewsletter) -> dict[str, Any]:
     return {"accepted": accepted, "logs": logs}
 
 
-def faults(sent: SentNewsletter, found: Mapping[str, Any]) -> list[str]:
+def faults(sent: SentNewsletter, found: Mapping[str, Any], excused: Collection[str] = ()) -> list[str]:
     """Return what is wrong with a finished batch, in words; empty if every message arrived exactly once.
 
     Args:
         sent: the batch.
         found: as `evidence` returns it.
+        excused: hashes of recipients who need not have been sent their message.
     """
-    return [*_wrong_numbers(sent, found), *_wrong_recipients(sent, found)]
+    return [*_wrong_numbers(sent, found), *_wrong_recipients(sent, found, frozenset(excused))]
 
 
 def _wrong_numbers(sent: SentNewsletter, found: Mapping[str, Any]) -> list[str]:
@@ -243,18 +244,18 @@ def _ended_otherwise(wanted: Mapping[str, str], logs: Mapping[str, Mapping[str, 
     return {n for n in wanted if n in logs and logs[n]["state"] != wanted[n]}
 
 
-def _wrong_recipients(sent: SentNewsletter, found: Mapping[str, Any]) -> list[str]:
+def _wrong_recipients(sent: SentNewsletter, found: Mapping[str, Any], excused: frozenset[str]) -> list[str]:
     """Return how many recipients were not sent their message, or not as they should be."""
     wanted = {x["hash"]: x["final"] for x in (row["expect"] for row in sent.rows) if x["state"] == "sent"}
     times = Counter(row["recipient_hash"] for row in found["accepted"])
     logs = {line["recipient_hash"]: line for line in found["logs"]}
     over = {name for name, line in logs.items() if _handed_over(line)}
     groups = (
-        ("were never accepted by a provider", set(wanted) - set(times)),
+        ("were never accepted by a provider", set(wanted) - set(times) - excused),
         ("were accepted though nobody asked", set(times) - set(wanted)),
         ("were accepted more than once", {name for name, n in times.items() if n > 1}),
         ("were handed over, but their log does not say so", set(times) - over),
         ("are logged as handed over, but were not", over - set(times)),
-        ("have a log that ends otherwise", _ended_otherwise(wanted, logs)),
+        ("have a log that ends otherwise", _ended_otherwise(wanted, logs) - excused),
     )
     return [f"{len(names)} recipients {what}" for what, names in groups if names]

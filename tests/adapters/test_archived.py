@@ -67,6 +67,7 @@ def test_their_rows_are_blanked_in_each_file_and_no_version_keeps_them(s3: Any) 
     assert erase(s3).rows == 0
 
 
+@pytest.mark.slow
 def test_a_file_that_was_written_meanwhile_is_not_replaced(s3: Any) -> None:
     s3.put_object(Bucket=BUCKET, Key=NAME, Body=FOUND)
     head = s3.head_object
@@ -84,6 +85,7 @@ def test_a_file_that_was_written_meanwhile_is_not_replaced(s3: Any) -> None:
     assert bodies(s3) == [LEFT]
 
 
+@pytest.mark.slow
 def test_a_crash_between_the_writes_is_completed_by_the_next_run(s3: Any) -> None:
     s3.put_object(Bucket=BUCKET, Key=NAME, Body=FOUND)
     made = Archived(s3, BUCKET, {"ann@example.org"})

@@ -19,6 +19,7 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Aws:
     return Aws()
 
 
+@pytest.mark.slow
 def test_a_client_calls_aws_in_the_environments_region(aws: Aws) -> None:
     with mock_aws():
         made = Aws()
@@ -42,6 +43,7 @@ def test_a_later_client_is_made_once_and_only_when_used(aws: Aws, monkeypatch: p
     assert made == ["sqs"]
 
 
+@pytest.mark.slow
 def test_threads_may_make_clients_at_once(aws: Aws) -> None:
     made: list[object] = []
     threads = [threading.Thread(target=lambda: made.append(aws.client("sqs"))) for _ in range(4)]

@@ -163,6 +163,7 @@ def test_a_batch_that_is_never_done_is_retriable(method: str) -> None:
     assert len(client.calls) == TRIES
 
 
+@pytest.mark.slow
 def test_what_writes_audit_entries_knows_where_they_are_kept() -> None:
     """A store that makes a caller of its own must hand it the tables: functions may not write the old place."""
     found = 0

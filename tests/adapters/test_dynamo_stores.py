@@ -100,6 +100,7 @@ def test_a_store_out_of_reach_is_retriable(stores: MotoStores, clock: FakeClock)
     assert stores.records.job(parts.job.id) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "blobs", "chunks"), [(10, 0, 1), (10, 0, 2), (4000, 0, 1), (600_000, 1, 1)])
 def test_contents_of_every_size_come_back(
     stores: MotoStores, clock: FakeClock, size: int, blobs: int, chunks: int

@@ -193,6 +193,7 @@ def test_a_connection_that_cannot_be_trusted_is_not_used_again(local: GuardedCli
         assert server.connections == 2
 
 
+@pytest.mark.slow
 def test_few_connections_are_kept(local: GuardedClient) -> None:
     barrier = threading.Barrier(MAX_IDLE + 8)
 

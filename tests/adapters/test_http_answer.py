@@ -73,6 +73,7 @@ def test_a_chunked_answer_that_is_cut_off_is_lost() -> None:
         answer.feed(b"")
 
 
+@pytest.mark.slow
 def test_an_answer_is_freed_without_a_search_for_garbage() -> None:
     gc.collect()
     gc.disable()

@@ -136,6 +136,7 @@ def test_an_early_refusal_of_a_long_body_is_read(client: HttpClient) -> None:
         assert post(client, server.url, body=b"x" * 5_000_000).status == 413
 
 
+@pytest.mark.slow
 def test_two_hundred_threads_share_a_client(client: HttpClient, clock: ShiftedClock) -> None:
     with serving() as server, clock.stopped(), ThreadPoolExecutor(200) as pool:
         answers = list(pool.map(lambda n: post(client, server.url, 60, b"%d" % n), range(2000)))

@@ -50,6 +50,7 @@ def statuses(answers: Answers) -> list[object]:
     return [a.status if isinstance(a, Response) else str(a) for a in answers]
 
 
+@pytest.mark.slow
 def test_two_hundred_at_a_time_by_one_thread(client: HttpClient, clock: ShiftedClock) -> None:
     held = threading.Barrier(200, timeout=20)
 

@@ -21,6 +21,7 @@ def kept(deployment: Deployment, event: Event) -> list[int]:
     return [(int(x["Put"]["Item"]["ttl"]["N"]) - AT // 1000) // DAY for x in made]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "days"), [(Settings("dev", (), {}), 400), (Settings("dev", (), {}, audit_days=2557), 2557)]
 )

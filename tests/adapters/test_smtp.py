@@ -96,6 +96,7 @@ def test_a_conversation_broken_before_the_message_is_surely_not_sent(
         assert server.connections == 1
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.parametrize("how", [drop, reset, hang])
 @pytest.mark.parametrize("tls", [Tls.NONE, Tls.STARTTLS])
@@ -209,6 +210,7 @@ def test_all_of_the_envelope_or_nothing(client: SmtpClient, extensions: str) -> 
         assert server.requests == []
 
 
+@pytest.mark.slow
 def test_long_envelopes_are_not_written_in_one_go(client: SmtpClient) -> None:
     many = replace(MAIL, recipients=tuple(f"reader{n}@{'x' * 60}.example" for n in range(2000)))
     with serving(relay(extensions="PIPELINING")) as server:

@@ -282,6 +282,7 @@ def test_after_421_a_connection_is_not_used_again(client: SmtpClient) -> None:
         assert server.connections == 2
 
 
+@pytest.mark.slow
 def test_fifty_threads_share_a_client(client: SmtpClient, clock: ShiftedClock) -> None:
     def one(n: int) -> int:
         return submit(client, server, replace(MAIL, data=(b"%d\r\n" % n,)), 60).code

@@ -62,6 +62,7 @@ def test_calls_at_once_share_one_reading() -> None:
     assert files.starts == 1
 
 
+@pytest.mark.slow
 def test_the_oldest_messages_make_room() -> None:
     files = CountingFiles()
     finished = [stored(files, f"contents/{n}") for n in range(3)]

@@ -16,6 +16,7 @@ def entries(api: Api, **query: Any) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 def test_actions_of_keys_are_audited_once_with_the_actor(api: Api) -> None:
     secret, key = api.services.accounts.create_key(api.account, scopes=[Scope.SEND], name="night shift")
@@ -65,6 +66,7 @@ def test_a_cancelled_schedule_is_audited(api: Api) -> None:
     assert [(x["action"], x["subject"]) for x in entries(api, action="job.stopped")] == [("job.stopped", job)]
 
 
+@pytest.mark.slow
 def test_pages_are_newest_first_and_a_filter_leaves_nothing_out(api: Api) -> None:
     accounts = api.services.accounts
     for i in range(7):
@@ -88,6 +90,7 @@ def test_pages_are_newest_first_and_a_filter_leaves_nothing_out(api: Api) -> Non
         assert api.call("GET", "/audit", query=query).status in (400, 422)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 @pytest.mark.parametrize("test", [False, True])
 def test_suppression_changes_are_audited_without_addresses(api: Api, test: bool) -> None:  # noqa: FBT001

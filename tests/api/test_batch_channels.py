@@ -19,6 +19,7 @@ def post(api: Api, given: dict[str, Any], **changes: Any) -> Any:
     return api.call("POST", "/batches", whole)
 
 
+@pytest.mark.slow
 def test_texts_go_through_the_route_for_texts(api: Api) -> None:
     got = post(api, SMS, to=f"{PHONE}, +1 (415) 555-0100, +14155550101, nonsense", name="Parcels")
     assert got.status == 202, got.text

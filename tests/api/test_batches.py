@@ -10,6 +10,7 @@ from tests.api.conftest import SENDER, Api, event
 from tests.fakes.clock import FakeClock
 
 
+@pytest.mark.slow
 def test_a_batch_is_accepted_and_sent(api: Api) -> None:
     got = api.batch(["Ben <ben@example.org>", "cleo@example.net"], body="<p>Hi</p>", name="October")
     assert got.status == 202
@@ -75,6 +76,7 @@ def test_everything_a_batch_may_say_reaches_the_engine(api: Api) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_job_says_how_hard_it_tries(api: Api) -> None:
     def said(**given: Any) -> tuple[Any, ...]:
         found = api.call("GET", f"/batches/{api.accepted(**given)}").json
@@ -115,6 +117,7 @@ def test_how_hard_to_try_is_checked(api: Api, given: dict[str, Any], fields: lis
     assert api.stored() == before
 
 
+@pytest.mark.slow
 def test_duplicates_are_one_message_and_those_not_sent_to_are_skipped(api: Api) -> None:
     api.call("PUT", "/suppressions/sup@example.org", {})
     job = api.logged("Ben <BEN@example.org>, ben@EXAMPLE.org, nonsense, Sup@Example.org, nonsense, cleo@example.net")
@@ -248,6 +251,7 @@ def test_the_route_is_what_is_open_to_the_account(api: Api) -> None:
     assert (got.status, got.code) == (422, "no_route")
 
 
+@pytest.mark.slow
 def test_an_ordered_route_begins_at_its_first_usable_credential(api: Api) -> None:
     def lanes(**changes: Any) -> set[str]:
         jobs = [api.accepted([f"r{i}@example.org" for i in range(4)], **changes) for _ in range(8)]
@@ -329,6 +333,7 @@ def test_a_body_may_come_in_base64(api: Api) -> None:
     assert content.subject == "Grüße"
 
 
+@pytest.mark.slow
 def test_a_large_attachment_is_taken(api: Api) -> None:
     data = base64.b64encode(bytes(range(256)) * 12_000).decode()
     job = api.logged(attachments=[{"filename": "a.bin", "data": data}])

@@ -56,6 +56,7 @@ def test_a_test_key_moves_nothing_that_reaches_a_provider(api: Api, clock: FakeC
 # Repeated requests
 
 
+@pytest.mark.slow
 def test_a_large_template_can_be_made_under_a_key(api: Api) -> None:
     body = {"name": "x", "channel": "email", **SAID, "body": noise(370_000), "text": "x" * 900_000}
     first = api.call("POST", "/templates", body, headers={"Idempotency-Key": "k"})
@@ -101,6 +102,7 @@ def meanwhile(api: Api, monkeypatch: pytest.MonkeyPatch, act: Callable[[], objec
     return did
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.parametrize("key", [None, "k"])
 def test_of_two_sends_at_once_one_wins(api: Api, monkeypatch: pytest.MonkeyPatch, key: str | None) -> None:
@@ -126,6 +128,7 @@ def test_of_two_sends_at_once_one_wins(api: Api, monkeypatch: pytest.MonkeyPatch
     assert api.call("GET", "/stats").json["items"][0]["queued"] == 2
 
 
+@pytest.mark.slow
 def test_an_edit_during_a_send_is_sent_or_refuses_it(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     name = api.campaign()
     job = api.listed(name)
@@ -141,6 +144,7 @@ def test_an_edit_during_a_send_is_sent_or_refuses_it(api: Api, monkeypatch: pyte
     assert {c.subject for c in api.world.providers["one"].said} == {"Dear Ann", "Dear Ben"}
 
 
+@pytest.mark.slow
 def test_a_job_that_was_announced_twice_is_listed_once(
     api: Api, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +170,7 @@ def test_a_campaign_deleted_before_its_file_is_there_is_gone(api: Api) -> None:
     assert api.lists.queue.receive() is None
 
 
+@pytest.mark.slow
 def test_a_list_is_read_for_the_credential_of_the_moment_it_is_there(api: Api) -> None:
     name = api.campaign()
     upload = api.call("POST", f"/campaigns/{name}/uploads", {}).json["upload_id"]
@@ -184,6 +189,7 @@ def test_a_list_is_read_for_the_credential_of_the_moment_it_is_there(api: Api) -
 # What is said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", [" ", "\u00a0", "{{ name }}"])
 def test_an_e_mail_has_a_subject(api: Api, subject: str) -> None:
     body = {"name": "x", "channel": "email", "template": SAID | {"subject": subject}}
@@ -219,6 +225,7 @@ def test_no_header_is_injected(calm: Api, field: str, inside: str) -> None:
     assert len(calm.client.writes) == before
 
 
+@pytest.mark.slow
 def test_a_message_that_is_too_large_to_show_is_not_shown(api: Api) -> None:
     name = api.campaign(template=SAID | {"body": "{{ a }}" * 400})
     api.listed(name, {"recipient": "a@example.org", "name": "Ann", "a": "x" * 8000})
@@ -264,6 +271,7 @@ def test_a_bad_cell_of_a_list_in_json_concerns_its_row_alone(api: Api) -> None:
 # Sending
 
 
+@pytest.mark.slow
 def test_a_rate_that_would_hold_up_its_credential_is_refused(api: Api) -> None:
     name = api.campaign()
     api.listed(name)
@@ -272,6 +280,7 @@ def test_a_rate_that_would_hold_up_its_credential_is_refused(api: Api) -> None:
     assert api.call("POST", f"/campaigns/{name}/send", {"rate": 0.1}).status == 202
 
 
+@pytest.mark.slow
 def test_lists_side_by_side_end_when_their_credential_is_through_with_all(api: Api, clock: FakeClock) -> None:
     name = api.campaign()
     for n in range(2):
@@ -285,6 +294,7 @@ def test_lists_side_by_side_end_when_their_credential_is_through_with_all(api: A
     assert get(api, name, "/stats")["eta"] == "2026-09-22T13:13:22.000Z"
 
 
+@pytest.mark.slow
 def test_figures_of_a_campaign_add_up_at_every_step(api: Api) -> None:
     name = api.campaign()
     for n in range(2):
@@ -301,6 +311,7 @@ def test_figures_of_a_campaign_add_up_at_every_step(api: Api) -> None:
     assert (found["state"], found["counts"]["sent"]) == ("LOGGED", 2)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(4)
 def test_no_list_is_forgotten_by_a_resume_while_one_is_being_stopped(api: Api) -> None:
     name = api.campaign()
@@ -331,6 +342,7 @@ def test_no_list_is_forgotten_by_a_resume_while_one_is_being_stopped(api: Api) -
     assert [api.world.job(job).created_at for job in jobs] == ages
 
 
+@pytest.mark.slow
 def test_a_retry_says_which_jobs_it_leaves_out(api: Api) -> None:
     name = api.campaign()
     jobs = [api.listed(name) and api.sent(name)]

@@ -11,6 +11,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.tables import MotoStores
 
 
+@pytest.mark.slow
 def test_a_list_is_sent_and_everything_adds_up(api: Api) -> None:
     api.call("PUT", "/suppressions/sup@example.org", {})
     name = api.campaign()
@@ -41,6 +42,7 @@ def test_a_list_is_sent_and_everything_adds_up(api: Api) -> None:
     assert api.call("GET", f"/campaigns/{name}/uploads/{upload}").json["state"] == "sent"
 
 
+@pytest.mark.slow
 def test_messages_go_list_after_list(api: Api) -> None:
     name = api.campaign()
     jobs = []
@@ -72,6 +74,7 @@ def test_messages_go_list_after_list(api: Api) -> None:
     assert get(api, name, "/stats")["total"] == 6
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 def test_a_list_is_sent_once(api: Api) -> None:
     name = api.campaign()
@@ -121,6 +124,7 @@ def test_a_list_without_recipients_left_is_not_sent(api: Api) -> None:
     assert (got.status, got.code) == (422, "no_valid_recipient")
 
 
+@pytest.mark.slow
 def test_a_campaign_waits_for_its_time(api: Api, clock: FakeClock) -> None:
     name = api.campaign()
     api.listed(name)
@@ -138,6 +142,7 @@ def test_a_campaign_waits_for_its_time(api: Api, clock: FakeClock) -> None:
         raise AssertionError(got.text)
 
 
+@pytest.mark.slow
 def test_another_campaign_waits_for_the_credential(api: Api) -> None:
     first, second = api.campaign(), api.campaign()
     api.listed(first)
@@ -150,6 +155,7 @@ def test_another_campaign_waits_for_the_credential(api: Api) -> None:
     assert len(api.world.oracle.taken) == 4
 
 
+@pytest.mark.slow
 def test_stop_resume_and_retry_act_on_all_jobs(api: Api) -> None:
     name = api.campaign()
     assert api.call("POST", f"/campaigns/{name}/stop").json["jobs"] == []
@@ -185,6 +191,7 @@ def test_the_bounce_guard_is_taken_off_for_good(api: Api) -> None:
     assert api.call("POST", f"/campaigns/{name}/override-bounce-guard").status == 200
 
 
+@pytest.mark.slow
 def test_the_next_list_of_a_campaign_that_bounces_is_refused_until_its_owner_overrides_the_guard(api: Api) -> None:
     name = api.campaign()
     for n in (8, 3):
@@ -200,6 +207,7 @@ def test_the_next_list_of_a_campaign_that_bounces_is_refused_until_its_owner_ove
     assert api.call("POST", f"/campaigns/{name}/send").status == 202
 
 
+@pytest.mark.slow
 def test_a_test_key_s_campaign_goes_to_the_test_provider_alone(api: Api) -> None:
     key = api.test_key()
     name = api.campaign(key=key, credential_id="two")
@@ -212,6 +220,7 @@ def test_a_test_key_s_campaign_goes_to_the_test_provider_alone(api: Api) -> None
     assert api.call("GET", "/stats").json["items"] == []
 
 
+@pytest.mark.slow
 def test_a_list_that_cannot_be_sent_in_the_time_that_it_is_kept_is_refused(api: Api, clock: FakeClock) -> None:
     name = api.campaign()
     upload = api.listed(name)

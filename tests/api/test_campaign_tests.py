@@ -1,3 +1,5 @@
+import pytest
+
 from tests.api.conftest import Api
 from tests.fakes.clock import FakeClock
 
@@ -24,6 +26,7 @@ def test_a_test_refuses_suppressed_recipients_and_unmakeable_messages(api: Api) 
     assert api.stored() == before
 
 
+@pytest.mark.slow
 def test_a_test_refuses_a_name_that_neither_template_nor_list_has(api: Api) -> None:
     name = api.campaign()
     url = f"/campaigns/{name}/test"

@@ -258,6 +258,7 @@ def test_a_file_that_cannot_be_used_says_why_and_frees_the_campaign(api: Api) ->
     assert get(api, name)["state"] == "draft"
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 def test_a_repeated_list_is_read_once(api: Api) -> None:
     name = api.campaign()
@@ -280,6 +281,7 @@ def test_a_country_for_numbers_is_one(api: Api) -> None:
     assert api.call("POST", f"/campaigns/{name}/uploads", {"region": "DE"}).status == 201
 
 
+@pytest.mark.slow
 def test_numbers_without_a_country_code_are_of_the_accounts_country(api: Api) -> None:
     rows = {"recipients": [{"recipient": "0151 23456789", "name": "Ann"}]}
 
@@ -353,6 +355,7 @@ def test_a_preview_shows_a_row_or_example_values(api: Api) -> None:
     assert api.call("GET", f"/campaigns/{name}/preview", query={"row": 3}).fields == ["row"]
 
 
+@pytest.mark.slow
 def test_a_preview_is_what_is_sent(api: Api) -> None:
     name = api.campaign()
     api.listed(name)
@@ -371,6 +374,7 @@ def test_a_preview_of_a_text_counts_its_segments(api: Api) -> None:
     assert [(f["character"], f["instead"]) for f in shown["forcing"]] == [("\u2019", "'"), ("\U0001f600", None)]
 
 
+@pytest.mark.slow
 def test_a_test_message_is_a_separate_job(api: Api) -> None:
     name = api.campaign()
     key = {"Idempotency-Key": "k"}

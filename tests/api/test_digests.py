@@ -135,6 +135,7 @@ def test_a_body_is_one_event_or_some(api: Api, body: Any) -> None:
     assert api.call("POST", "/events", body).status in {400, 422}
 
 
+@pytest.mark.slow
 def test_a_request_has_bounds(api: Api) -> None:
     put(api, "")
     put(api, "k")
@@ -184,6 +185,7 @@ def test_test_keys_have_policies_and_windows_of_their_own(api: Api) -> None:
 # Windows
 
 
+@pytest.mark.slow
 def test_windows_are_listed_newest_first_by_state_and_key(api: Api, clock: FakeClock) -> None:
     put(api)
     for name in ("acme/a", "acme/b", "acme/c"):

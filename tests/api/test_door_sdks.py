@@ -57,6 +57,7 @@ def test_python_sends_many_messages(api: Api, url: str) -> None:
     }
 
 
+@pytest.mark.slow
 def test_node_sends_one_message(api: Api, url: str) -> None:
     mail = {
         "to": ["Ann <ann@example.org>", "ben@example.org"],
@@ -79,6 +80,7 @@ def test_node_sends_one_message(api: Api, url: str) -> None:
     assert (message.reply_to, message.attachments[0].filename) == (Mailbox("help@example.com"), "a.txt")
 
 
+@pytest.mark.slow
 def test_node_sends_many_messages(api: Api, url: str) -> None:
     mail = {"to": ["ann@example.org", "ben@example.org"], "from": SENDER, "subject": "Hello", "text": "Hi"}
     found = made(api, by_node(url, api.key, mail, "sendMultiple"))
@@ -88,6 +90,7 @@ def test_node_sends_many_messages(api: Api, url: str) -> None:
     }
 
 
+@pytest.mark.slow
 def test_both_fill_in_a_stored_template(api: Api, url: str) -> None:
     said = {"from": SENDER, "subject": "Hello {{ first_name }}", "body": "<p>{{ total }}</p>"}
     name = api.call("POST", "/templates", {"name": "t", "channel": "email", **said}).json["template_id"]
@@ -101,6 +104,7 @@ def test_both_fill_in_a_stored_template(api: Api, url: str) -> None:
         assert (message.subject, message.html) == ("Hello Ann", "<p>3</p>")
 
 
+@pytest.mark.slow
 def test_both_are_told_what_is_wrong(api: Api, url: str) -> None:
     mail = sdk.Mail(SENDER, "ann@example.org", "Hello", "Hi")
     mail.asm = sdk.Asm(sdk.GroupId(1))

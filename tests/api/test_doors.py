@@ -95,6 +95,7 @@ def test_one_message_is_one_job_that_says_just_what_was_asked_for(api: Api) -> N
     assert (own.labels, own.metadata, own.differs) == (("orders", "new"), {"order": "7", "shop": "2"}, False)
 
 
+@pytest.mark.slow
 def test_many_messages_are_one_job_with_each_ones_own_parts(api: Api) -> None:
     people: list[dict[str, Any]] = [
         {"to": [{"email": f"p{i}@example.org"}], "substitutions": {"-name-": f"P{i}"}} for i in range(999)
@@ -249,6 +250,7 @@ def test_who_may_not_send_is_answered_in_the_vendors_form(api: Api) -> None:
     assert errors(got)
 
 
+@pytest.mark.slow
 def test_too_many_requests_are_answered_in_the_vendors_form(api: Api) -> None:
     for _ in range(2000):
         got = post(api, "{")

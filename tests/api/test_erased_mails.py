@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from shared.domain.jobs.job import MAIL
 from tests.api.conftest import SENDER, Api
 from tests.api.test_erasing import PERSON, Bucket, bucket, erase
@@ -27,6 +29,7 @@ def jobs(api: Api) -> list[dict[str, Any]]:
     return [x for x in api.stored() if x.get("kind") == {"S": MAIL}]
 
 
+@pytest.mark.slow
 def test_a_mail_to_an_erased_person_alone_loses_its_files_and_keeps_its_job(api: Api, bucket: Bucket) -> None:
     mail = posted(api, bucket, PERSON)
     assert erase(api, bucket, dry=True).report.erased["files of mails deleted"] == 3
@@ -39,6 +42,7 @@ def test_a_mail_to_an_erased_person_alone_loses_its_files_and_keeps_its_job(api:
     assert [x["address"] for x in shown["destinations"]] == ["erased"]
 
 
+@pytest.mark.slow
 def test_others_of_the_mail_need_its_content(api: Api, bucket: Bucket) -> None:
     mail = posted(api, bucket, PERSON, OTHER)
     left = posted(api, bucket, OTHER)

@@ -41,6 +41,7 @@ def erased(made: Eraser) -> dict[str, int]:
     return dict(made.report.erased)
 
 
+@pytest.mark.slow
 def test_an_uploaded_record_keeps_only_its_id_and_action(api: Api, bucket: Bucket) -> None:
     api.basic("PUT", "/messages", api.notifier(country="AU"), UPLOADED)
     assert erased(eraser(api, bucket, key="ann@example.org")) == {}
@@ -53,6 +54,7 @@ def test_an_uploaded_record_keeps_only_its_id_and_action(api: Api, bucket: Bucke
     assert erased(eraser(api, bucket)) == {}
 
 
+@pytest.mark.slow
 def test_a_large_payload_is_erased_with_its_old_versions(
     api: Api, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +70,7 @@ def test_a_large_payload_is_erased_with_its_old_versions(
     assert len(found) == 1
 
 
+@pytest.mark.slow
 def test_a_run_under_way_does_not_reach_an_erased_person(api: Api, bucket: Bucket) -> None:
     job = api.accepted([DATA.phone, "+61491570007"], channel="sms", from_=None, subject=None, route=["texts"])
     run = NoticeRun(job, 0, 1, DeliveryMethod.SMS)

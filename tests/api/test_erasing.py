@@ -69,6 +69,7 @@ def texts(api: Api, job: str) -> list[tuple[str, str]]:
     return [(x["recipient"], x["state"]) for x in items]
 
 
+@pytest.mark.slow
 def test_erasure_finds_all_of_a_persons_data_and_only_that(api: Api, bucket: Bucket) -> None:
     tests = namespace(api.account, test=True)
     alone = api.logged([PERSON], subject="Dear Ann", name="Letter to Ann")
@@ -156,6 +157,7 @@ def test_a_large_content_loses_its_copies_and_nothing_else(
     assert (report.erased, report.jobs) == ({}, set()), job
 
 
+@pytest.mark.slow
 def test_what_was_no_address_but_has_it_in_its_text_is_found(api: Api, bucket: Bucket) -> None:
     given = [
         "Ann Ann@Example.org",
@@ -169,6 +171,7 @@ def test_what_was_no_address_but_has_it_in_its_text_is_found(api: Api, bucket: B
     assert [x for x, _ in texts(api, job)] == ["erased", *(x.strip() for x in given[1:])]
 
 
+@pytest.mark.slow
 def test_what_still_waits_for_an_erased_person_is_skipped(api: Api, bucket: Bucket) -> None:
     again = api.logged([PERSON, "eve@example.org"])
     waiting = api.accepted([PERSON, "ben@example.org"])
@@ -181,6 +184,7 @@ def test_what_still_waits_for_an_erased_person_is_skipped(api: Api, bucket: Buck
     assert texts(api, again)[0] == ("erased", "sent")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("died", [1, 3, 5])
 def test_a_crash_during_erasure_is_completed_by_the_next_run(api: Api, bucket: Bucket, died: int) -> None:
     """After each write of one run the tool dies; a whole second run leaves nothing, files included."""
@@ -216,6 +220,7 @@ def test_a_crash_during_erasure_is_completed_by_the_next_run(api: Api, bucket: B
     assert bucket.names() == set()
 
 
+@pytest.mark.slow
 def test_an_unfinished_archive_restarts_and_a_finished_one_is_blanked(api: Api, bucket: Bucket) -> None:
     job = api.logged([PERSON, "ben@example.org"])
     stored = api.services.records.job(job)
@@ -234,6 +239,7 @@ def test_an_unfinished_archive_restarts_and_a_finished_one_is_blanked(api: Api, 
     assert bucket.names() == {name}
 
 
+@pytest.mark.slow
 def test_a_list_that_is_being_read_keeps_its_file(api: Api, bucket: Bucket) -> None:
     campaign = api.campaign()
     upload = api.listed(campaign, {"recipient": PERSON, "name": "Ann"})
@@ -250,6 +256,7 @@ def test_a_list_that_is_being_read_keeps_its_file(api: Api, bucket: Bucket) -> N
     assert "keeps its file" in named
 
 
+@pytest.mark.slow
 def test_lists_that_are_read_meanwhile_are_named(api: Api, bucket: Bucket) -> None:
     """One that is read when the scan begins may bring its rows behind it; so may one that comes before the end."""
     campaigns = [api.campaign() for _ in range(2)]
@@ -271,6 +278,7 @@ def test_lists_that_are_read_meanwhile_are_named(api: Api, bucket: Bucket) -> No
     assert sorted(sentence.split()[2] for sentence in made.report.kept) == sorted([first, later])
 
 
+@pytest.mark.slow
 def test_a_scan_goes_on_from_where_it_was(api: Api, bucket: Bucket) -> None:
     for _ in range(3):
         api.logged([PERSON, "ben@example.org"])

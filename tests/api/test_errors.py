@@ -50,6 +50,7 @@ def test_each_404_is_asked_for() -> None:
     assert len(NAMED) > 60
 
 
+@pytest.mark.slow
 def test_what_is_not_there_of_a_thing_is_named(calm: Api) -> None:
     job = calm.logged()
     found = calm.call("GET", f"/batches/{job}/logs/9.9").json["detail"]

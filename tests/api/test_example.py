@@ -74,6 +74,7 @@ def line(api: Api) -> Iterator[Line]:
     found.close()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 def test_a_batch_is_made_once_when_answers_are_lost_and_requests_repeated(api: Api, line: Line) -> None:
     slept: list[float] = []
@@ -88,6 +89,7 @@ def test_a_batch_is_made_once_when_answers_are_lost_and_requests_repeated(api: A
     assert len(made) == 2
 
 
+@pytest.mark.slow
 def test_the_end_is_waited_for(api: Api, line: Line) -> None:
     def settle(_seconds: float) -> None:
         api.world.jobs.append(job)
@@ -109,6 +111,7 @@ def test_what_the_api_refuses_is_not_asked_again(api: Api, line: Line) -> None:
         posthaste.send("", BATCH)
 
 
+@pytest.mark.slow
 def test_it_gives_up_in_the_end(api: Api, line: Line) -> None:
     slept: list[float] = []
     line.faults = ["lost"] * 10

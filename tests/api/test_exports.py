@@ -15,6 +15,7 @@ def begun(api: Api, path: str, **more: Any) -> Any:
     return got.json
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["batches", "jobs"])
 def test_a_job_s_export_is_made_and_then_fetched_by_a_link(api: Api, base: str) -> None:
     job = api.logged(["a@example.org", "b@example.org"])
@@ -27,6 +28,7 @@ def test_a_job_s_export_is_made_and_then_fetched_by_a_link(api: Api, base: str) 
     assert got.json["expires_at"] > got.json["as_of"]
 
 
+@pytest.mark.slow
 def test_a_campaign_s_export_has_all_its_lists(api: Api, clock: FakeClock) -> None:
     name = api.campaign()
     got = api.call("GET", f"/campaigns/{name}/export")

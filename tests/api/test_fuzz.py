@@ -32,6 +32,7 @@ from tests.api.conftest import SENDER, Api, event
 Environ = dict[str, Any]
 Start = Callable[[str, list[tuple[str, str]]], object]
 EXAMPLES = 12
+pytestmark = pytest.mark.slow
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

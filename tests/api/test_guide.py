@@ -6,6 +6,8 @@ import shlex
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import pytest
+
 from tests.api.conftest import Api, Reply
 from tests.deployed import guides
 from tests.deployed.answers import Answers
@@ -81,6 +83,7 @@ def calls(block: str) -> list[str]:
     return [x.strip() for x in re.split(r"^(?=curl )", block, flags=re.MULTILINE) if x.startswith("curl ")]
 
 
+@pytest.mark.slow
 def test_the_guide_leads_from_the_template_to_the_export(api: Api) -> None:
     reader = Reader(api)
     answers = Answers()

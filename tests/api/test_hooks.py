@@ -76,6 +76,7 @@ def test_what_cannot_be_posted_to_is_refused(api: Api, changes: Any, code: str, 
     assert api.call("GET", "/hooks").json["items"] == []
 
 
+@pytest.mark.slow
 def test_an_account_has_twenty_endpoints_for_each_kind_of_key(api: Api) -> None:
     for _ in range(20):
         made(api)
@@ -150,6 +151,7 @@ def pages(api: Api, path: str, **query: Any) -> list[Any]:
         more = api.call("GET", path, query={**query, "cursor": more["next_cursor"]}).json
 
 
+@pytest.mark.slow
 def test_deliveries_are_listed_with_their_attempts(api: Api) -> None:
     name = proven(api)
     for n in range(3):
@@ -168,6 +170,7 @@ def test_deliveries_are_listed_with_their_attempts(api: Api) -> None:
     assert api.call("GET", path, query={"cursor": "x"}).code == "bad_cursor"
 
 
+@pytest.mark.slow
 def test_a_retry_is_pending_under_the_same_id(api: Api) -> None:
     name = proven(api)
     done = api.hooks.over(name)

@@ -261,6 +261,7 @@ def test_a_body_is_at_most_5_mb(api: Api) -> None:
     assert api.call("POST", "/batches", whole + " " * (room - len(whole))).status == 202
 
 
+@pytest.mark.slow
 def test_too_many_requests_are_refused_with_the_time_to_wait(api: Api, clock: FakeClock) -> None:
     accounts = Accounts(api.client, api.tables.records, clock, rate=1, burst=5)
     object.__setattr__(api.services, "accounts", accounts)
@@ -317,6 +318,7 @@ def test_a_stage_s_name_is_no_part_of_the_path(api: Api) -> None:
     assert api.handle(what).status == 200
 
 
+@pytest.mark.slow
 @pytest.mark.promise(9)
 def test_no_address_key_or_body_is_in_any_log_line(
     api: Api, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]

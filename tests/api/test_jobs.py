@@ -11,6 +11,7 @@ from tests.fakes.clock import FakeClock
 BASES = pytest.mark.parametrize("base", ["jobs", "batches"])
 
 
+@pytest.mark.slow
 @BASES
 def test_a_job_is_described_with_live_counts(api: Api, base: str, clock: FakeClock) -> None:
     job = api.accepted([f"r{i}@example.org" for i in range(4)], name="October")
@@ -42,6 +43,7 @@ def test_a_job_is_described_with_live_counts(api: Api, base: str, clock: FakeClo
     assert done["finished_at"]
 
 
+@pytest.mark.slow
 def test_counts_add_up_at_every_step(api: Api) -> None:
     job = api.accepted([f"r{i}@example.org" for i in range(5)])
     for _ in range(1000):
@@ -53,6 +55,7 @@ def test_counts_add_up_at_every_step(api: Api) -> None:
     assert api.call("GET", f"/jobs/{job}").json["state"] == "LOGGED"
 
 
+@pytest.mark.slow
 @BASES
 def test_lists_are_newest_first_and_come_in_pages(api: Api, base: str, clock: FakeClock) -> None:
     jobs = []
@@ -69,6 +72,7 @@ def test_lists_are_newest_first_and_come_in_pages(api: Api, base: str, clock: Fa
     assert (seen, query["cursor"]) == (jobs[::-1], None)
 
 
+@pytest.mark.slow
 @BASES
 def test_stop_is_stop_in_every_state(api: Api, base: str) -> None:
     job = api.accepted([f"r{i}@example.org" for i in range(3)])
@@ -82,6 +86,7 @@ def test_stop_is_stop_in_every_state(api: Api, base: str) -> None:
     assert again.json["stopped_at"] == got.json["stopped_at"]
 
 
+@pytest.mark.slow
 @BASES
 def test_resume_sends_what_was_never_sent(api: Api, base: str) -> None:
     job = api.accepted([f"r{i}@example.org" for i in range(3)])
@@ -100,6 +105,7 @@ def test_resume_sends_what_was_never_sent(api: Api, base: str) -> None:
     assert (nothing.status, nothing.json["messages"], nothing.json["state"]) == (200, 0, "LOGGED")
 
 
+@pytest.mark.slow
 @BASES
 def test_retry_sends_what_was_given_up(api: Api, base: str) -> None:
     job = api.logged(["a@example.org", "b@example.org"], retry_on=[])
@@ -115,6 +121,7 @@ def test_retry_sends_what_was_given_up(api: Api, base: str) -> None:
     assert api.call("POST", f"/{base}/{job}/retry").json["messages"] == 0
 
 
+@pytest.mark.slow
 @BASES
 def test_a_large_retry_is_recorded(api: Api, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control, "AT_ONCE", 1)
@@ -132,6 +139,7 @@ def test_a_large_retry_is_recorded(api: Api, base: str, monkeypatch: pytest.Monk
     assert (found["state"], found["counts"]["sent"], found["waiting_for"]) == ("LOGGED", 4, None)
 
 
+@pytest.mark.slow
 def test_a_retry_names_what_it_may(api: Api) -> None:
     job = api.logged()
     bodies: list[dict[str, object]] = [{"include": []}, {"include": ["all"]}, {"include": "failed"}, {"more": 1}]
@@ -140,6 +148,7 @@ def test_a_retry_names_what_it_may(api: Api) -> None:
     assert api.call("POST", f"/jobs/{job}/retry", {"include": ["unknown"]}).json["messages"] == 0
 
 
+@pytest.mark.slow
 def test_an_old_job_is_not_resumed(api: Api, clock: FakeClock) -> None:
     job = api.logged()
     clock.advance(20 * 86_400)
@@ -157,6 +166,7 @@ def test_a_job_waits_for_the_end_of_a_pause(api: Api) -> None:
     assert api.call("GET", f"/jobs/{job}").json["waiting_for"] == "rate"
 
 
+@pytest.mark.slow
 def test_a_suspended_account_reads_and_stops_but_starts_nothing(api: Api) -> None:
     waiting, done, stopped = api.accepted(), api.logged(), api.accepted()
     api.call("POST", f"/jobs/{stopped}/stop")

@@ -42,6 +42,7 @@ def test_the_column_of_recipients_is_also_a_value(api: Api) -> None:
     assert api.call("GET", f"/campaigns/{name}/preview").json["subject"] == "For a@example.org"
 
 
+@pytest.mark.slow
 def test_the_owner_names_the_column_in_both_ways(api: Api) -> None:
     name = api.campaign(channel="sms", template={"body": "Hi"})
     rows = {"recipients": [{"work": "+33612345678", "home": "+33612345679"}]}
@@ -58,6 +59,7 @@ def test_the_owner_names_the_column_in_both_ways(api: Api) -> None:
     assert api.call("POST", f"/campaigns/{name}/uploads", {"recipient_column": ""}).fields == ["recipient_column"]
 
 
+@pytest.mark.slow
 def test_a_file_that_was_sent_before_is_named_to_the_same_keys_only(api: Api) -> None:
     sha = {"sha256": "ab" * 32}
 
@@ -83,6 +85,7 @@ def test_a_file_that_was_sent_before_is_named_to_the_same_keys_only(api: Api) ->
     assert api.call("POST", f"/campaigns/{other}/uploads", {"sha256": "AB"}).fields == ["sha256"]
 
 
+@pytest.mark.slow
 def test_bad_values_are_shown_until_the_person_is_erased(api: Api) -> None:
     name = api.campaign()
     rows = ["", "ann@example.org;x", "Ben ben@@example.org", "x" * 101, "ann.b@example.org,", "eve@example.org"]
@@ -158,6 +161,7 @@ def test_a_place_for_a_workbook_is_signed_with_its_media_type(api: Api) -> None:
     assert api.call("POST", f"/campaigns/{name}/uploads", {"content_type": "application/zip"}).status == 422
 
 
+@pytest.mark.slow
 def test_a_list_in_another_encoding_is_read_in_the_one_that_is_named(api: Api) -> None:
     name = api.campaign()
     data = "Name;E-Mail\nZoë;a@example.org\n".encode("windows-1252")
@@ -183,6 +187,7 @@ def test_a_list_in_another_encoding_is_read_in_the_one_that_is_named(api: Api) -
     assert api.call("POST", f"/campaigns/{name}/uploads", {"encoding": "klingon"}).status == 422
 
 
+@pytest.mark.slow
 def test_a_list_in_a_request_is_read_in_the_encoding_that_is_named(api: Api) -> None:
     name = api.campaign()
     path = f"/campaigns/{name}/recipients"

@@ -44,6 +44,7 @@ def test_a_line_lists_its_attempts_and_what_was_said_of_them(api: Api) -> None:
     assert [w["word"] for w in attempt["feedback"]] == ["delivered"]
 
 
+@pytest.mark.slow
 def test_a_log_line_shows_a_possible_duplicate(api: Api) -> None:
     for name in ("one", "two"):
         api.world.providers[name].script("a@example.org", [Unknown("timeout")])
@@ -54,6 +55,7 @@ def test_a_log_line_shows_a_possible_duplicate(api: Api) -> None:
     assert line["attempts"][0]["code"] == "timeout"
 
 
+@pytest.mark.slow
 def test_what_a_provider_does_not_acknowledge_is_shown_and_counted(api: Api, clock: FakeClock) -> None:
     job = api.logged(["a@example.org", "b@example.org", "c@example.org"])
     taken = api.world.oracle.taken[0]
@@ -70,6 +72,7 @@ def test_what_a_provider_does_not_acknowledge_is_shown_and_counted(api: Api, clo
     assert api.call("GET", "/jobs").json["items"][0]["unacknowledged"] is None
 
 
+@pytest.mark.slow
 def test_pages_and_filters(api: Api) -> None:
     for name in ("one", "two"):
         api.world.providers[name].script("r3@example.org", [Rejected("550", permanent=True)])

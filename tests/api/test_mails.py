@@ -169,6 +169,7 @@ def test_destinations_come_in_pages(api: Api) -> None:
     assert rest["next_cursor"] is None
 
 
+@pytest.mark.slow
 def test_a_page_shows_a_hundred_destinations_at_the_most(api: Api) -> None:
     many = [{"address": f"a{i}@example.org"} for i in range(101)]
     got = api.call("POST", "/mails", {"mail_from": SENDER, "destinations": many, "content": ASCII})
@@ -178,6 +179,7 @@ def test_a_page_shows_a_hundred_destinations_at_the_most(api: Api) -> None:
     assert (len(first["destinations"]), len(rest["destinations"]), rest["next_cursor"]) == (100, 1, None)
 
 
+@pytest.mark.slow
 def test_a_destination_shows_its_end_its_provider_and_its_error(api: Api) -> None:
     mail = raw(api).json["mail_id"]
     api.world.run(seconds=60)  # its lanes have no messages

@@ -79,6 +79,7 @@ def test_a_long_answer_links_to_its_rest(api: Api, clock: FakeClock, login: tupl
     assert found == [f"A-{n}-{i}" for n in range(3) for i in range(5)]
 
 
+@pytest.mark.slow
 def test_the_document_names_the_link() -> None:
     operation = json.loads(FILE.read_text(encoding="utf-8"))["paths"]["/message_updates/{range}"]["get"]
     assert set(operation["responses"]["200"]["headers"]) == {"Link"}

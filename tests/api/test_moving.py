@@ -51,6 +51,7 @@ def audit(client: Any, tables: Tables, account: str, homes: Homes) -> list[tuple
     return found
 
 
+@pytest.mark.slow
 def test_what_an_older_version_left_is_read_until_it_has_been_moved(
     moto_dynamo: Any, tables: Tables, clock: FakeClock, before: Accounts, operators: Accounts, functions: Accounts
 ) -> None:
@@ -120,6 +121,7 @@ def test_a_change_moves_what_is_there_before_it_is_made(
     assert before.find_by_key(secret) is None
 
 
+@pytest.mark.slow
 def test_the_version_before_sees_every_change_after_a_rollback(
     moto_dynamo: Any, tables: Tables, clock: FakeClock, before: Accounts, operators: Accounts
 ) -> None:

@@ -18,10 +18,12 @@ OPERATIONS: list[tuple[str, str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 def test_the_committed_document_is_current() -> None:
     assert FILE.read_text(encoding="utf-8") == text(), "run: python -m functions.api.openapi"
 
 
+@pytest.mark.slow
 def test_the_document_is_openapi_3_1() -> None:
     assert DOCUMENT["openapi"].startswith("3.1")
     OpenAPIV31SpecValidator(DOCUMENT).validate()

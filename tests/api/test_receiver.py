@@ -93,6 +93,7 @@ def test_an_event_is_taken_once(receiver: Process) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_events_that_arrive_together_are_printed_line_by_line(receiver: Process) -> None:
     events = [f"evt_{n}" for n in range(60)] * 2
     body = single("job.logged", AT, {"text": "x" * 5_000})

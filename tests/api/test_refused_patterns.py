@@ -20,6 +20,7 @@ class Counted:
         return jsonschema.build_validator_for({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
 
 
+@pytest.mark.slow
 def test_a_refused_pattern_is_asked_for_once() -> None:
     compiler = Remembering(counted := Counted())
     said = []
@@ -31,6 +32,7 @@ def test_a_refused_pattern_is_asked_for_once() -> None:
     assert counted.asked == 1
 
 
+@pytest.mark.slow
 def test_a_pattern_of_which_it_makes_no_use_is_no_reason_to_refuse() -> None:
     compiler = Remembering(counted := Counted())
     with pytest.raises(ValueError, match="regex"):

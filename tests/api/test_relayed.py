@@ -49,6 +49,7 @@ def posted(client: MailApi, sender: str = SENDER, data: bytes = BYTES, *to: str)
     return client.post(relay_mail(sender, to or (ANN, "bob+x@example.net"), io.BytesIO(data)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sender", [SENDER, ""])
 def test_a_mail_is_taken_once_byte_for_byte(api: Api, client: MailApi, sender: str) -> None:
     first = posted(client, sender)

@@ -124,6 +124,7 @@ def test_addresses_behind_the_first_page_are_found_too(moto_dynamo: Any, tables:
 # Stats
 
 
+@pytest.mark.slow
 def test_stats_add_up_to_what_was_accepted(api: Api, clock: FakeClock) -> None:
     today = datetime.fromtimestamp(clock.now(), UTC).date()
     api.accepted(["a@example.org", "b@example.org", "nonsense"])
@@ -261,6 +262,7 @@ def test_a_job_says_that_it_waits_for_a_breaker(api: Api, clock: FakeClock) -> N
 # Lists of jobs
 
 
+@pytest.mark.slow
 def test_a_page_of_jobs_may_need_several_reads(moto_dynamo: Any, clock: FakeClock) -> None:
     stores = MotoStores(moto_dynamo, clock)
     jobs = []

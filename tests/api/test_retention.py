@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+import pytest
+
 from shared.contracts import Word
 from tests.api.conftest import Api
 
@@ -31,6 +33,7 @@ def kind(pk: str, sk: str) -> str:
     return {"I": "idempotency"}.get(first, first)
 
 
+@pytest.mark.slow
 def test_every_kind_of_item_goes_when_it_should(api: Api) -> None:
     """All that is there either has its days or is of a kind that is kept until somebody deletes it."""
     world = api.world

@@ -1,5 +1,7 @@
 """What a later version has added to an item outlives the writes of this one, which does not know it."""
 
+import pytest
+
 from tests.api.conftest import Api
 from tests.api.lists import as_body
 
@@ -28,6 +30,7 @@ def upgrade(api: Api) -> None:
         )
 
 
+@pytest.mark.slow
 def test_after_a_rollback_nothing_of_the_later_version_is_lost(api: Api) -> None:
     """All that happens to a batch and to a campaign, from before their first write on."""
     world = api.world

@@ -97,6 +97,7 @@ def test_a_sample_can_be_read_by_its_language(method: str, path: str, operation:
     assert found["PHP"].startswith("<?php\n")
 
 
+@pytest.mark.slow
 def test_the_samples_in_typescript_pass_its_strict_checks(tmp_path: Path) -> None:
     for *_, operation in CALLED:
         (tmp_path / f"{operation['operationId']}.mts").write_text(sources(operation)["TypeScript"], "utf-8")

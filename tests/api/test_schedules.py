@@ -29,6 +29,7 @@ def test_jobs_that_wait_are_listed_soonest_first(api: Api, clock: FakeClock) -> 
     assert [x["job_id"] for x in api.call("GET", "/schedules").json["items"]] == [jobs[3600], jobs[7200]]
 
 
+@pytest.mark.slow
 def test_a_job_that_waits_is_taken_back(api: Api, clock: FakeClock) -> None:
     job = later(api, clock, 3600)
     assert list(api.world.scheduler.set_for) == [job]
@@ -43,6 +44,7 @@ def test_a_job_that_waits_is_taken_back(api: Api, clock: FakeClock) -> None:
     assert api.world.oracle.taken == []
 
 
+@pytest.mark.slow
 def test_a_job_that_was_taken_back_is_resumed_at_once(api: Api, clock: FakeClock) -> None:
     job = later(api, clock, 3600)
     api.call("DELETE", f"/schedules/{job}")
@@ -53,6 +55,7 @@ def test_a_job_that_was_taken_back_is_resumed_at_once(api: Api, clock: FakeClock
     assert len(api.world.oracle.taken) == 1
 
 
+@pytest.mark.slow
 def test_a_test_key_s_pages_are_full_and_name_no_live_job(api: Api, clock: FakeClock) -> None:
     key, jobs = api.test_key(), []
     for n in range(3):

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from shared.domain.senders import record_name, record_value
 from shared.engine.intake.proven import CACHE
 from tests.api.conftest import Api
@@ -83,6 +85,7 @@ def test_what_is_no_domain_is_refused(api: Api) -> None:
     assert api.call("GET", "/senders").json["items"][0]["sender"] == "example.com"
 
 
+@pytest.mark.slow
 def test_claims_are_few_and_audited(api: Api) -> None:
     for i in range(50):
         assert claim(api, f"d{i}.example.org").status == 201

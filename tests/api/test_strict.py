@@ -29,6 +29,7 @@ def test_a_country_that_there_is_not_is_refused_for_every_channel(calm: Api) -> 
         assert (got.status, got.json["errors"][0]["field"]) == (422, "region")
 
 
+@pytest.mark.slow
 def test_a_bounce_s_suppression_names_its_job(api: Api) -> None:
     job = api.logged()
     api.world.track("one", api.world.word(job, 0, "bounced"))

@@ -17,6 +17,7 @@ def made(api: Api, **changes: Any) -> Any:
     return got.json
 
 
+@pytest.mark.slow
 def test_a_template_keeps_its_versions(api: Api, clock: FakeClock) -> None:
     first = made(api)
     assert (first["version"], first["variables"], first["from"]) == (1, ["name"], '"News" <news@example.com>')

@@ -73,6 +73,7 @@ def phone(api: Api, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Phone:
     return Phone(api, clock, monkeypatch)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(11)
 def test_texts_are_listed_and_stop_is_heeded(api: Api, clock: FakeClock, phone: Phone) -> None:
     for text in ("Hello", "Stop", "start"):

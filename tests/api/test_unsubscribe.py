@@ -212,6 +212,7 @@ def test_an_address_is_no_markup(api: Api) -> None:
     assert "&lt;•••@&lt;script&gt;.example" in page.text
 
 
+@pytest.mark.slow
 def test_a_link_that_is_followed_too_often_says_when_to_try_again(api: Api) -> None:
     codes = [visit(api, "POST", link(api), ONE_CLICK).status for _ in range(50)]
     assert codes[:VISIT_BURST] == [200] * VISIT_BURST

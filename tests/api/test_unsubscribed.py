@@ -44,6 +44,7 @@ def codes(api: Api, job: str) -> list[str | None]:
     return [x.error for x in lines]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(11)
 def test_one_click_in_a_campaign_keeps_its_owner_out_of_the_next_lists(api: Api) -> None:
     name = api.campaign()
@@ -69,6 +70,7 @@ def test_one_click_in_a_campaign_keeps_its_owner_out_of_the_next_lists(api: Api)
     assert codes(api, job) == codes(api, late)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(11)
 def test_a_previews_link_has_no_effect_and_a_test_messages_link_works(api: Api) -> None:
     name = api.campaign()
@@ -90,6 +92,7 @@ def test_a_previews_link_has_no_effect_and_a_test_messages_link_works(api: Api) 
     assert codes(api, job) == [None, "unsubscribed"]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(11)
 def test_a_batch_offers_it_on_request_and_heeds_it_then_alone(api: Api) -> None:
     to = ["ann@example.org", "ben@example.org"]
@@ -117,6 +120,7 @@ def said(api: Api) -> list[Content]:
     return [c for p in api.world.providers.values() for c in p.said]
 
 
+@pytest.mark.slow
 def test_a_suppressed_and_unsubscribed_recipient_is_suppressed(api: Api) -> None:
     for scope in ("all", "campaigns"):
         api.call("PUT", "/suppressions/ann@example.org", query={"scope": scope})
@@ -155,6 +159,7 @@ def test_a_list_that_was_read_without_a_look_is_not_sent_with_an_offer(api: Api)
     assert api.call("PATCH", f"/campaigns/{name}", {"unsubscribe": True}).status == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "campaign",
     [
@@ -184,6 +189,7 @@ def test_where_no_unsubscription_is_offered_its_link_needs_a_column(api: Api, ca
 # The list of them
 
 
+@pytest.mark.slow
 def test_unsubscriptions_are_a_list_beside_suppressions(api: Api, clock: FakeClock) -> None:
     api.logged(["ann@example.org"], unsubscribe=True)
     (link,) = links(api)

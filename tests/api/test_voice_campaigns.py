@@ -46,6 +46,7 @@ def test_a_campaign_takes_the_voice_of_a_stored_template_with_its_text(api: Api)
     assert sent(api, campaign(api, template=None, template_id=stored.json["template_id"])) == SPEECH
 
 
+@pytest.mark.slow
 def test_a_changed_template_changes_the_voice(api: Api) -> None:
     name = campaign(api)
     changed = {"body": SAID["body"], "speech": {"language": "de-DE"}}

@@ -1,5 +1,7 @@
 """What a campaign's job waits for, while another campaign holds its credential."""
 
+import pytest
+
 from shared.domain.jobs.states import JobState
 from shared.domain.lanes.switches import AS_DECLARED, Switches
 from tests.api.conftest import Api
@@ -7,6 +9,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.lists import send_list
 
 
+@pytest.mark.slow
 def test_a_job_says_that_it_waits_for_its_credential(api: Api, clock: FakeClock) -> None:
     first, same = (send_list(api.world, "spring", 2, account=api.account) for _ in range(2))
     clock.advance(1)
@@ -35,6 +38,7 @@ def test_a_job_says_that_it_waits_for_its_credential(api: Api, clock: FakeClock)
     assert waiting(other.id) == ("READY", None)
 
 
+@pytest.mark.slow
 def test_a_job_is_paused_when_every_credential_is_that_has_something_of_it_to_send(api: Api) -> None:
     job = api.world.accept(4, account=api.account, route=("one", "two"))
 
@@ -55,6 +59,7 @@ def test_a_job_is_paused_when_every_credential_is_that_has_something_of_it_to_se
     assert seen() == ("rate", 110)
 
 
+@pytest.mark.slow
 def test_a_resume_while_another_campaign_runs_is_answered_by_ready(api: Api, clock: FakeClock) -> None:
     first = send_list(api.world, "spring", 2, account=api.account)
     clock.advance(1)

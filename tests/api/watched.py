@@ -11,6 +11,7 @@ class Watched:
 
     def __init__(self, client: Any) -> None:
         self._client = client
+        self.meta = client.meta
         self.writes: list[str] = []
 
     def __getattr__(self, name: str) -> Any:

@@ -42,6 +42,7 @@ def test_a_batch_s_copy_to_a_person_who_is_suppressed_meanwhile_is_left_out(api:
     assert reached(api) == {ANN, BEN}
 
 
+@pytest.mark.slow
 @pytest.mark.promise(11)
 @pytest.mark.parametrize("gone", [[BEN], [CLEO], [BEN, CLEO, "dora@example.org"]])
 @pytest.mark.parametrize("messages", [1, 2])
@@ -60,6 +61,7 @@ def test_a_message_of_several_people_leaves_out_those_suppressed_meanwhile(
     assert reached(api) == everybody - set(gone)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(11)
 def test_a_message_whose_recipient_is_suppressed_meanwhile_reaches_no_copy_either(api: Api) -> None:
     job = taken(api, mail({"to": [{"email": ANN}, {"email": BEN}]}, **in_an_hour(api)))

@@ -54,6 +54,7 @@ def test_a_rehearsal_of_one_kind_of_key_blocks_no_request_of_the_other(api: Api,
         assert request(api, key_of(api, team, kind), rehearsed=False).status == 202
 
 
+@pytest.mark.slow
 @pytest.mark.promise(13)
 def test_a_rehearsal_of_a_team_key_is_seen_by_team_keys_alone(api: Api, team: str) -> None:
     job = request(api, team, rehearsed=True).headers["x-message-id"]

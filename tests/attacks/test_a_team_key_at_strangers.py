@@ -19,6 +19,7 @@ from tests.api.conftest import Api, Reply
 from tests.api.team import team_key
 from tests.api.test_digests import put as put_policy
 from tests.api.test_doors import mail, taken
+from tests.tiers import examples
 
 GUEST, EVE = "ann@example.org", "eve@example.net"
 PLAIN = "From: news@example.com\r\nTo: eve@example.net\r\nCc: eve@example.net\r\n\r\nHello\r\n"
@@ -57,6 +58,7 @@ def batch(api: Api, team: str, to: Any, **changes: Any) -> Reply:
     return api.batch(to, key=team, **changes)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(13)
 @pytest.mark.parametrize("form", FORMS)
 def test_no_form_of_an_address_passes_for_a_guest(api: Api, team: str, form: str) -> None:
@@ -84,6 +86,7 @@ def test_no_copy_goes_to_a_stranger(api: Api, team: str, field: str, copies: Any
     assert reached(api) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(13)
 @pytest.mark.parametrize("place", ["to", "cc", "bcc"])
 @pytest.mark.parametrize("messages", [1, 2])
@@ -96,6 +99,7 @@ def test_a_message_of_the_drop_in_door_goes_to_its_guests_only(api: Api, team: s
     assert reached(api) == {GUEST, "ben@example.org"}
 
 
+@pytest.mark.slow
 @pytest.mark.promise(13)
 @pytest.mark.parametrize("place", ["to", "cc", "bcc"])
 def test_a_message_of_the_drop_in_door_looks_at_the_guests_of_its_time(api: Api, team: str, place: str) -> None:
@@ -123,6 +127,7 @@ def test_a_campaign_s_list_and_its_test_reach_guests_only(api: Api, team: str) -
     assert api.call("GET", f"/jobs/{job}", key=team).json["key_kind"] == "team"
 
 
+@pytest.mark.slow
 @pytest.mark.promise(13)
 def test_a_mail_goes_to_its_envelope_s_guests_whatever_its_headers_say(api: Api, team: str) -> None:
     body: dict[str, Any] = {"mail_from": "news@example.com", "content": PLAIN}
@@ -135,6 +140,7 @@ def test_a_mail_goes_to_its_envelope_s_guests_whatever_its_headers_say(api: Api,
     assert ends == {EVE: "not_a_guest", "Ann@example.org": "content_gone"}
 
 
+@pytest.mark.slow
 @pytest.mark.promise(13)
 @pytest.mark.parametrize("removed", ["before its time", "and added again by the team key"])
 def test_a_scheduled_message_looks_at_the_guests_of_its_time(api: Api, team: str, removed: str) -> None:
@@ -157,6 +163,7 @@ def test_a_team_key_does_not_change_the_guest_list(api: Api, team: str) -> None:
     assert [x["address"] for x in api.call("GET", "/guests").json["items"]] == [GUEST]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(13)
 def test_a_live_key_cannot_turn_a_team_job_into_a_live_one(api: Api, team: str) -> None:
     job = batch(api, team, [GUEST, EVE]).json["job_id"]
@@ -177,6 +184,7 @@ def test_digests_of_a_team_key_reach_guests_only(api: Api, team: str) -> None:
     assert set(api.services.records.suppressed(space, [GUEST, EVE])) == {EVE}, "the list that digests are made by"
 
 
+@pytest.mark.slow
 @pytest.mark.promise(13)
 def test_a_link_of_a_team_mail_unsubscribes_from_team_mail_alone(api: Api, team: str) -> None:
     job = batch(api, team, [GUEST], unsubscribe=True).json["job_id"]
@@ -188,6 +196,7 @@ def test_a_link_of_a_team_mail_unsubscribes_from_team_mail_alone(api: Api, team:
     assert api.batch([GUEST]).status == 202
 
 
+@pytest.mark.slow
 @pytest.mark.promise(13)
 def test_senders_credentials_and_a_suspension_are_those_of_the_account(api: Api, team: str) -> None:
     assert batch(api, team, [GUEST], from_="eve@example.net").code == "from_not_allowed"
@@ -217,7 +226,7 @@ def test_a_revoked_or_expired_team_key_does_nothing(api: Api, team: str) -> None
 
 
 @pytest.mark.promise(13)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.one_of(st.text(max_size=40), st.from_regex(r"\A[aAnN.+<> \"]{0,8}@[eExamplE.orgnt]{3,14}>?\Z")))
 def test_whatever_text_is_accepted_is_a_guest(api: Api, team: str, text: str) -> None:
     got = batch(api, team, [text, GUEST])

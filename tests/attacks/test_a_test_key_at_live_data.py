@@ -42,6 +42,7 @@ def test_a_test_key_neither_sees_nor_ends_a_live_suppression(api: Api, tester: s
     assert fate(api, ANN) in ("suppressed", "unsubscribed")
 
 
+@pytest.mark.slow
 @SCOPES
 @pytest.mark.promise(9)
 def test_what_a_test_key_suppresses_keeps_no_live_mail_back(api: Api, tester: str, scope: str) -> None:
@@ -55,6 +56,7 @@ def test_what_a_test_key_suppresses_keeps_no_live_mail_back(api: Api, tester: st
     assert api.world.counts(later) == {"sent": 1}
 
 
+@pytest.mark.slow
 @SCOPES
 @pytest.mark.promise(9)
 def test_test_keys_jobs_use_their_separate_suppressions(api: Api, tester: str, scope: str) -> None:

@@ -12,6 +12,7 @@ from shared.bootstrap.campaigning import TRIALS
 from tests.api.conftest import Api
 
 
+@pytest.mark.slow
 @pytest.mark.promise(9)
 def test_a_test_key_in_a_loop_does_not_keep_live_keys_from_asking(api: Api) -> None:
     tester = api.test_key()
@@ -22,6 +23,7 @@ def test_a_test_key_in_a_loop_does_not_keep_live_keys_from_asking(api: Api) -> N
     assert api.call("GET", "/jobs").status == 200
 
 
+@pytest.mark.slow
 @pytest.mark.promise(9)
 def test_a_test_key_s_tests_of_campaigns_leave_those_of_live_keys(api: Api) -> None:
     tester = api.test_key()

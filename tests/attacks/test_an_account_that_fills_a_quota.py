@@ -20,6 +20,7 @@ def prove(api: Api, domain: str) -> str:
     return str(found["state"])
 
 
+@pytest.mark.slow
 @pytest.mark.promise(9)
 def test_an_account_has_a_bounded_number_of_domains_made_known_with_those_it_gave_up(api: Api) -> None:
     provider = signs(api)

@@ -226,6 +226,7 @@ def test_a_team_key_neither_sees_nor_changes_what_is_live(both: Both, name: str)
     at(both, name, both.member, both.live, named=(Kind.NAMED, Kind.JOB))
 
 
+@pytest.mark.slow
 @pytest.mark.promise(13)
 @pytest.mark.parametrize("name", KEYED)
 @pytest.mark.parametrize("kind", ["live", "test"])

@@ -31,6 +31,7 @@ def test_another_recipient_s_click_is_taken_while_one_link_storms(api: Api, meth
     assert api.services.suppressions.get(api.account, "ann@example.org", reach=Reach.CAMPAIGNS) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.promise(11)
 def test_a_one_click_is_taken_while_the_same_link_s_page_is_stormed(api: Api) -> None:
     at = link(api, "ann@example.org")
@@ -39,6 +40,7 @@ def test_a_one_click_is_taken_while_the_same_link_s_page_is_stormed(api: Api) ->
     assert api.services.suppressions.get(api.account, "ann@example.org", reach=Reach.CAMPAIGNS) is not None
 
 
+@pytest.mark.slow
 def test_a_storm_on_links_takes_nothing_from_the_account_s_keys(api: Api) -> None:
     for _ in range(STORM):
         api.call("GET", link(api, "mallory@example.org"), key="")

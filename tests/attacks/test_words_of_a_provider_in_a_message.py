@@ -32,6 +32,7 @@ from tests.providers.ses_calls import ses
 from tests.providers.test_aws_sms import ROLE, SECRET
 from tests.providers.test_postmark import postmark
 from tests.providers.test_twilio import twilio
+from tests.tiers import examples
 
 PHRASES: Final = (
     *("relay access denied", "unable to relay", "authentication required", "sending paused", "your account suspended"),
@@ -204,7 +205,7 @@ def test_every_provider_is_attacked() -> None:
 
 @pytest.mark.promise(6)
 @pytest.mark.parametrize("name", sorted(PROVIDERS))
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @example(client=everywhere("domain is not verified"))
 @example(client=Client(body="domain is not verified"))
 @example(client=everywhere("relay access denied"))
@@ -220,7 +221,7 @@ def test_nothing_that_a_client_writes_changes_what_a_reply_means(name: str, clie
 
 
 @pytest.mark.parametrize("name", sorted(PROVIDERS))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(client=clients(), said=phrases)
 def test_what_a_provider_says_itself_is_heard_whatever_a_client_writes(name: str, client: Client, said: str) -> None:
     channel = CHANNELS.get(name, "email")

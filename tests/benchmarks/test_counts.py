@@ -19,6 +19,7 @@ from shared.domain.notices.notice import NoticeChange, Phase
 from tests.domain.notices.examples import NOW, notice
 
 
+@pytest.mark.slow
 def test_a_batch_of_one_is_logged_by_few_calls_and_keeps_its_content_in_its_chunk() -> None:
     with world(rate=100) as w:
         w.accept(recipients(1), 500)
@@ -39,6 +40,7 @@ def test_a_batch_of_one_is_logged_by_few_calls_and_keeps_its_content_in_its_chun
         assert list(w.deployment.records.open_jobs(["shared#RUN#" + str(i) for i in range(16)])) == []
 
 
+@pytest.mark.slow
 def test_a_content_too_large_for_the_chunk_and_one_of_several_chunks_stand_by_themselves() -> None:
     noise = random.Random(5)  # noqa: S311 - text that does not compress
     with world(rate=100) as w:
@@ -56,6 +58,7 @@ def test_a_content_too_large_for_the_chunk_and_one_of_several_chunks_stand_by_th
             assert state.state is JobState.LOGGED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("campaign", "state"), [("", JobState.LOGGED), ("c1", JobState.SENT)])
 def test_only_a_job_that_holds_no_credential_is_logged_with_its_fold(campaign: str, state: JobState) -> None:
     with world(rate=100) as w:
@@ -73,6 +76,7 @@ def test_only_a_job_that_holds_no_credential_is_logged_with_its_fold(campaign: s
         assert ledgers.read(job.id, 0) == folded[0]
 
 
+@pytest.mark.slow
 def test_a_job_that_was_stopped_meanwhile_is_not_ended_by_a_fold() -> None:
     from shared.domain.jobs.states import Change  # noqa: PLC0415
 
@@ -86,6 +90,7 @@ def test_a_job_that_was_stopped_meanwhile_is_not_ended_by_a_fold() -> None:
         assert stored.state is JobState.STOPPED
 
 
+@pytest.mark.slow
 def test_a_word_repeats_no_id_that_the_window_names_and_brings_the_one_it_lacks() -> None:
     with world(rate=1000) as w:
         records, ledgers = w.deployment.records, w.deployment.ledgers
@@ -123,6 +128,7 @@ def _done(deployment: object, job_id: str, campaign: str) -> tuple[Job, Ledger]:
     return replace(job, campaign=campaign), new
 
 
+@pytest.mark.slow
 def test_a_lone_worker_pays_one_write_for_its_slots() -> None:
     with world(rate=rate_of(50)) as w:
         w.accept(recipients(1), 10)
@@ -133,6 +139,7 @@ def test_a_lone_worker_pays_one_write_for_its_slots() -> None:
         assert w.take().writes["ops PACER"] == 10
 
 
+@pytest.mark.slow
 def test_a_collected_notice_is_shortened_by_one_unit() -> None:
     with world(rate=100) as w:
         notices = Noticing(w.deployment).notices
@@ -143,12 +150,14 @@ def test_a_collected_notice_is_shortened_by_one_unit() -> None:
         assert w.take().wru == 1
 
 
+@pytest.mark.slow
 def test_a_destination_of_a_finished_message_costs_few_writes_and_calls() -> None:
     tally = finished.cost(100)
     assert tally.wru / 100 <= 12
     assert tally.aws_calls / 100 <= 9
 
 
+@pytest.mark.slow
 def test_to_show_how_a_destination_ended_takes_two_reads() -> None:
     tally = finished.showing(10)
     assert tally.wru == 0

@@ -1,8 +1,11 @@
 """What webhooks add to the cost of a message stays below its goal, and an account without them pays nothing."""
 
+import pytest
+
 from benchmarks.counting import hook_delay, hooks
 
 
+@pytest.mark.slow
 def test_webhooks_with_batches_add_little_to_a_message() -> None:
     units, calls, *scattered = hooks.measure()
     assert 0 < units.value <= hooks.UNITS
@@ -10,6 +13,7 @@ def test_webhooks_with_batches_add_little_to_a_message() -> None:
     assert [0 < x.value <= x.goal for x in scattered] == [True, True]
 
 
+@pytest.mark.slow
 def test_an_account_without_endpoints_writes_nothing_for_webhooks() -> None:
     tally, receiver = hooks.spent(hooked=False)
     assert receiver.posts == 0
@@ -17,6 +21,7 @@ def test_an_account_without_endpoints_writes_nothing_for_webhooks() -> None:
     assert tally.calls.get("sqs.SendMessage", 0) == 0
 
 
+@pytest.mark.slow
 def test_a_change_reaches_an_endpoint_soon_while_another_one_hangs() -> None:
     rows = hook_delay.measure()
     assert [row.name.rpartition(": ")[2] for row in rows] == [

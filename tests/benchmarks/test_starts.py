@@ -32,6 +32,7 @@ HEAVY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["send", "log", "track", "webhooks"])
 def test_a_start_neither_loads_what_it_does_not_use_nor_looks_for_garbage(name: str) -> None:
     done = subprocess.run(

@@ -8,6 +8,7 @@ MESSAGES = 500
 SEEDS = (7, 1912, 20261121)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
 @pytest.mark.promise(5)
@@ -26,6 +27,7 @@ def test_every_message_of_a_storm_is_accounted_for(seed: int | None, capsys: pyt
         assert report.broken.total() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
 def test_single_messages_outlast_two_hours_without_the_only_provider(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,5 +39,6 @@ def test_single_messages_outlast_two_hours_without_the_only_provider(capsys: pyt
     assert 0 < report.probes <= 100
 
 
+@pytest.mark.slow
 def test_a_seed_replays_its_storm() -> None:
     assert Storm(3, 60).run() == Storm(3, 60).run()

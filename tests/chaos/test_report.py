@@ -5,6 +5,7 @@ import pytest
 from tests.chaos.__main__ import main
 
 
+@pytest.mark.slow
 def test_a_run_without_a_broken_answer_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

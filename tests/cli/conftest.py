@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from cli.main import app
 from shared.contracts import INDEX_MINE, INDEX_OPEN, secret_name
 from tests.cli.fakes import API_KEY, Done, FakeApi, FakeClock, Run, around
+from tests.cli.tree import root
 
 TABLE = "dev-records"
 
@@ -109,7 +110,7 @@ def read_models_once() -> Iterator[None]:
 def make_commands_once() -> Iterator[None]:
     """The tree of all commands is the same for each call of one: the tests make it once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(typer.testing, "_get_command", cache(typer.main.get_command))
+        patch.setattr(typer.testing, "_get_command", lambda _app: root())
         yield
 
 

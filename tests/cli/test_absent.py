@@ -1,14 +1,13 @@
 """Every command that names something, with a name that there is not, against the real API and the real stores."""
 
-from functools import cache
-from typing import Any, Final
+from typing import Final
 
-import typer
+import pytest
 
-from cli.main import app
 from tests.cli import printed
 from tests.cli.fakes import Run
 from tests.cli.test_defaults import COMMANDS, Case, case  # noqa: F401 - a fixture
+from tests.cli.tree import params
 
 ID: Final = "0123456789abcdefghjkmnpqrs"
 ABSENT: Final = {
@@ -51,18 +50,9 @@ ENDS_WELL: Final = {("erase",), ("guest", "remove"), ("suppression", "remove")}
 """Commands that want something to be gone, and it is."""
 
 
-@cache
-def takes(command: tuple[str, ...]) -> tuple[Any, ...]:
-    """Return what a command takes: arguments, and options."""
-    found: Any = typer.main.get_command(app)
-    for word in command:
-        found = found.commands[word]
-    return tuple(found.params)
-
-
 def names_of(command: tuple[str, ...]) -> list[str]:
     """Return how the arguments of a command are called, if the first of them is a name."""
-    found = [str(x.metavar) for x in takes(command) if x.param_type_name == "argument"]
+    found = [str(x.metavar) for x in params(command) if x.param_type_name == "argument"]
     return found if found and found[0] in ABSENT else []
 
 
@@ -71,9 +61,10 @@ def words_of(command: tuple[str, ...], names: list[str]) -> list[str]:
     words = [ABSENT.get(name) or OTHERS[name] for name in names]
     if command == ("message",):
         words = [f"{ID}/0.0"]
-    return [*words, *OPTIONS.get(command, ()), *(["--yes"] if any(x.name == "yes" for x in takes(command)) else [])]
+    return [*words, *OPTIONS.get(command, ()), *(["--yes"] if any(x.name == "yes" for x in params(command)) else [])]
 
 
+@pytest.mark.slow
 def test_a_command_names_what_is_not_there(run: Run, case: Case) -> None:  # noqa: F811 - a fixture
     found = {command: names for command in sorted(COMMANDS) if (names := names_of(command))}
     for command, names in found.items():
@@ -86,6 +77,7 @@ def test_a_command_names_what_is_not_there(run: Run, case: Case) -> None:  # noq
     assert len(found) > 90
 
 
+@pytest.mark.slow
 def test_a_command_names_the_part_that_is_not_there(run: Run, case: Case) -> None:  # noqa: F811 - a fixture
     found = [x for x in sorted(COMMANDS) if len(names := names_of(x)) > 1 and names[1] in ABSENT and x not in MAKES]
     for command in found:

@@ -24,6 +24,7 @@ def account(run: Run) -> str:
     return str(run("account", "create", "Ann & Co", "--sender", "Example.com", "--json").json["account_id"])
 
 
+@pytest.mark.slow
 def test_a_new_account_has_its_senders_and_appears_in_the_list(run: Run) -> None:
     made = run("account", "create", "Ann", "--sender", "News@Example.org", "--sender", "example.com", "--json")
     assert made.code == 0
@@ -41,6 +42,7 @@ def test_a_new_account_has_its_senders_and_appears_in_the_list(run: Run) -> None
     }
 
 
+@pytest.mark.slow
 def test_what_people_read_names_the_next_steps(run: Run) -> None:
     made = run("account", "create", "Ann")
     found = re.search(r"acc_[0-9a-z]{12}", made.out)
@@ -63,6 +65,7 @@ def test_a_wrong_name_is_refused(run: Run, name: str) -> None:
     assert run("account", "create", name).code == 2
 
 
+@pytest.mark.slow
 def test_a_key_works_is_shown_once_and_stored_only_as_a_hash(run: Run, account: str, clock: FakeClock) -> None:
     made = run("key", "create", account, "--name", "ci", "--scope", "send", "--json").json
     text = made["key"]
@@ -84,6 +87,7 @@ def test_stdout_has_only_the_key(run: Run, account: str) -> None:
     assert "shown once" in made.err
 
 
+@pytest.mark.slow
 def test_a_test_key_has_no_admin_scope_unless_it_is_asked_for(run: Run, account: str) -> None:
     assert run("key", "create", account, "--json").json["scopes"] == ["admin", "read", "send"]
     assert run("key", "create", account, "--test", "--json").json["scopes"] == ["read", "send"]
@@ -91,6 +95,7 @@ def test_a_test_key_has_no_admin_scope_unless_it_is_asked_for(run: Run, account:
     assert asked["scopes"] == ["admin", "send"]
 
 
+@pytest.mark.slow
 def test_a_team_key_acts_for_its_account_without_the_scope_admin(run: Run, account: str) -> None:
     made = run("key", "create", account, "--team", "--json").json
     assert made["key"].startswith("ph_team_")
@@ -135,6 +140,7 @@ def test_an_expiry_that_is_past_or_nonsense_is_refused(text: str) -> None:
         _expiry(text, NOW)
 
 
+@pytest.mark.slow
 def test_a_revoked_key_is_gone(run: Run, account: str, clock: FakeClock) -> None:
     made = run("key", "create", account, "--json").json
     assert run("key", "revoke", account, made["key_id"]).code == 0
@@ -145,6 +151,7 @@ def test_a_revoked_key_is_gone(run: Run, account: str, clock: FakeClock) -> None
     assert (again.code, again.err.count("\n")) == (3, 1)
 
 
+@pytest.mark.slow
 def test_a_key_is_ended_and_its_end_taken_back(run: Run, account: str) -> None:
     key = run("key", "create", account, "--json").json["key_id"]
     assert run("key", "expire", account, key, "12h", "--json").json["expires_at"] == "2026-09-22T02:13:20Z"
@@ -157,6 +164,7 @@ def test_a_key_is_ended_and_its_end_taken_back(run: Run, account: str) -> None:
     assert run("key", "rotate", account, key, "--overlap", "").code == 2
 
 
+@pytest.mark.slow
 def test_a_rotated_key_has_a_successor_and_a_day_left(run: Run, account: str, clock: FakeClock) -> None:
     old = run("key", "create", account, "--test", "--name", "ci", "--scope", "read", "--json").json
     made = run("key", "rotate", account, old["key_id"])
@@ -181,6 +189,7 @@ def test_when_a_key_was_used_is_shown(run: Run, account: str, clock: FakeClock) 
     assert "2026-09-21T14:13:20Z" in run("key", "list", account).out.replace("2026-09-21T14:13:20Z", "", 1)
 
 
+@pytest.mark.slow
 def test_an_account_is_suspended_once_and_for_a_reason_without_an_address(run: Run, account: str) -> None:
     first = run("account", "suspend", account, "--reason", "complaints, ticket 7", "--json").json
     assert first == {"account_id": account, "suspended": True, "changed": True}
@@ -195,6 +204,7 @@ def test_an_account_is_suspended_once_and_for_a_reason_without_an_address(run: R
     assert run("account", "list", "--json").lines[0]["suspended"] is False
 
 
+@pytest.mark.slow
 def test_an_accounts_country_of_numbers_is_set_and_taken_back(run: Run, account: str) -> None:
     assert run("account", "region", account, "de", "--json").json == {"account_id": account, "region": "DE"}
     assert run("account", "list", "--json").lines[0]["region"] == "DE"
@@ -215,6 +225,7 @@ def test_a_key_given_instead_of_its_id_is_not_repeated(run: Run, account: str, c
     assert text not in refused.out + refused.err
 
 
+@pytest.mark.slow
 def test_senders_are_added_listed_and_removed(run: Run, account: str) -> None:
     assert run("sender", "add", account, "News@Example.ORG", "--json").json["sender"] == "news@example.org"
     assert len(run("sender", "list", account, "--json").lines) == 2
@@ -233,6 +244,7 @@ def test_an_account_goes_by_its_name_while_only_one_has_it(run: Run, account: st
     assert account in refused.err
 
 
+@pytest.mark.slow
 def test_an_account_that_is_not_there_is_exit_code_3(run: Run) -> None:
     for words in (
         ("key", "create"),
@@ -261,6 +273,7 @@ def test_names_of_others_do_not_steer_the_terminal(run: Run, folder: Path, clock
     assert "\x07" not in shown
 
 
+@pytest.mark.slow
 def test_an_operator_opens_a_channel_to_a_persons_account_and_closes_it(run: Run, clock: FakeClock) -> None:
     functions = Dynamo(boto3.client("dynamodb", region_name="us-east-1"), homes=Homes(TABLE, TABLE))
     made = DynamoFirstAccounts(functions, clock).make(Newcomer(new_id(int(NOW * 1000)), "Eve", "user:eve", "0" * 64))
@@ -275,6 +288,7 @@ def test_an_operator_opens_a_channel_to_a_persons_account_and_closes_it(run: Run
     assert {"account.channel_closed", "account.channel_opened"} <= set(kinds)
 
 
+@pytest.mark.slow
 def test_an_operators_account_needs_no_opening(run: Run, account: str) -> None:
     closed = run("account", "close", account, "--channel", "voice")
     assert "still sends by voice" in closed.out

@@ -11,6 +11,7 @@ from tests.cli.fakes import NOW, Run
 pytestmark = pytest.mark.usefixtures("aws")
 
 
+@pytest.mark.slow
 def test_audit_entries_of_an_account_are_shown_newest_first(run: Run) -> None:
     account = run("account", "create", "Ann", "--sender", "news@example.com", "--json").json["account_id"]
     key = run("key", "create", account, "--json").json
@@ -30,6 +31,7 @@ def test_audit_entries_of_an_account_are_shown_newest_first(run: Run) -> None:
     assert len(run("audit", account, "--limit", "2", "--json").lines) == 2
 
 
+@pytest.mark.slow
 def test_deployment_wide_events_have_a_separate_log(run: Run) -> None:
     none = run("audit")
     assert (none.code, none.out, none.err) == (0, "", "no entries\n")
@@ -43,6 +45,7 @@ def test_deployment_wide_events_have_a_separate_log(run: Run) -> None:
         assert run("audit", nobody).code == 3
 
 
+@pytest.mark.slow
 def test_events_of_test_keys_have_a_separate_log(run: Run) -> None:
     account = run("account", "create", "Ann", "--sender", "news@example.com", "--json").json["account_id"]
     journal = DynamoJournal(Dynamo(boto3.client("dynamodb", region_name="us-east-1")), TABLE)
@@ -53,6 +56,7 @@ def test_events_of_test_keys_have_a_separate_log(run: Run) -> None:
     assert run("audit", "--test").code == 2
 
 
+@pytest.mark.slow
 def test_keys_are_shown_by_their_names(run: Run) -> None:
     account = run("account", "create", "Ann", "--json").json["account_id"]
     key = run("key", "create", account, "--name", "Website", "--json").json["key_id"]
@@ -66,6 +70,7 @@ def test_keys_are_shown_by_their_names(run: Run) -> None:
     assert "(0123456789abcdef)" not in shown
 
 
+@pytest.mark.slow
 def test_the_logs_of_all_accounts_are_one_list(run: Run) -> None:
     accounts = [run("account", "create", name, "--json").json["account_id"] for name in ("Ann", "Ben")]
     journal = DynamoJournal(Dynamo(boto3.client("dynamodb", region_name="us-east-1")), TABLE)

@@ -33,6 +33,7 @@ def test_stop_is_repeated_when_the_answer_is_lost_but_retry_is_not(run: Run, api
     assert len(api.asked) == 3
 
 
+@pytest.mark.slow
 def test_stop_waits_until_the_batch_has_stopped(run: Run, api: FakeApi, clock: FakeClock) -> None:
     ended = Answer({"state": "LOGGED", "counts": {"queued": 1200, "sending": 0, "sent": 8}})
     api.answers(Answer({"state": "STOPPED"}), Answer({"state": "STOPPED"}), ended)
@@ -50,6 +51,7 @@ def test_stop_waits_until_the_batch_has_stopped(run: Run, api: FakeApi, clock: F
     assert 300 < clock.now() - begun < 310
 
 
+@pytest.mark.slow
 def test_resume_waits_until_the_batch_has_stopped(run: Run, api: FakeApi, clock: FakeClock) -> None:
     stopping = problem(409, "stopping", "The job is stopping", headers={"Retry-After": "4"})
     api.answers(stopping, stopping, Answer({"state": "READY", "messages": 7}))

@@ -223,6 +223,7 @@ def test_watching_prints_one_json_line_per_change_until_logged(run: Run, api: Fa
     assert set(clock.slept) == {0.5}
 
 
+@pytest.mark.slow
 def test_long_watching_asks_less_often(run: Run, api: FakeApi, clock: FakeClock) -> None:
     api.answers(*[batch("SENDING", sending=1)] * 70, batch("LOGGED", sent=1))
     assert run("batch", "watch", "b1").code == 0
@@ -257,6 +258,7 @@ def test_ctrl_c_ends_the_watching_alone(run: Run, api: FakeApi, clock: FakeClock
     assert len(api.asked) == 2
 
 
+@pytest.mark.slow
 def test_the_real_command_ends_in_order_on_ctrl_c(api: FakeApi) -> None:
     api.answers(batch("SENDING", sending=1))
     heeding = [*COMMAND[:-1], f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {COMMAND[-1]}"]
@@ -351,6 +353,7 @@ def test_an_id_stays_one_part_of_the_path(run: Run, api: FakeApi) -> None:
     assert run("batch", "watch", "..").code == 2
 
 
+@pytest.mark.slow
 def test_the_reader_of_a_pipe_may_leave(api: FakeApi) -> None:
     api.answers(Answer({"items": [line(n) for n in range(1000)], "next_cursor": "again"}))
     read, write = os.pipe()

@@ -199,6 +199,7 @@ def test_a_short_message_is_its_text(run: Run, api: FakeApi, folder: Path) -> No
     assert api.asked[0].json == {"name": "Texts", "channel": "sms", "template": {"body": "Hi {{ name }}"}}
 
 
+@pytest.mark.slow
 def test_a_stored_template_is_named(run: Run, api: FakeApi) -> None:
     api.answers(*whole(api, sent(), job("LOGGED", delivered=1)))
     assert run("campaign", "run", "list.csv", "--stored-template", "t1", "--yes").code == 0

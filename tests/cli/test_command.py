@@ -51,6 +51,7 @@ def test_a_wrong_command_line_is_one_line_that_points_to_the_help(run: Run, word
     assert "--help`" in done.err
 
 
+@pytest.mark.slow
 def test_every_command_takes_json_and_explains_itself(run: Run) -> None:
     commands = {
         "batch": ("send", "watch", "logs", "stop", "resume", "retry"),
@@ -66,6 +67,7 @@ def test_every_command_takes_json_and_explains_itself(run: Run) -> None:
             assert (shown.code, "--json" in shown.out) == (0, True), (group, name)
 
 
+@pytest.mark.slow
 def test_shell_completion_is_offered() -> None:
     words = {**os.environ, "_POSTHASTE_COMPLETE": "complete_bash", "COMP_WORDS": "posthaste batch s", "COMP_CWORD": "2"}
     done = subprocess.run(
@@ -150,6 +152,7 @@ def test_a_key_that_cannot_be_a_header_is_refused_unshown(key: str, folder: Path
     assert key not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_real_command_sends_and_returns_its_code(api: FakeApi, folder: Path) -> None:
     (folder / "batch.json").write_text("{}")
     api.answers(Answer({"detail": "No", "code": "invalid_request"}, 422))
@@ -184,6 +187,7 @@ def local_command(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(folder / "stand-in")}
 
 
+@pytest.mark.slow
 def test_the_local_cloud_is_asked_and_its_exit_code_kept(local_command: dict[str, str]) -> None:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -218,6 +222,7 @@ def test_the_settings_of_a_local_cloud_reach_what_a_shell_starts(folder: Path) -
     assert paths.read_env(file.env) == {"POSTHASTE_URL": "http://127.0.0.1:9/x"}
 
 
+@pytest.mark.slow
 def test_the_local_clouds_command_starts_no_process_for_templates() -> None:
     """What it imports would start node, which Ctrl-C kills before Python has said goodbye to it."""
     words = [sys.executable, "-c", "import sys, infra.local.__main__; sys.exit('aws_cdk' in sys.modules)"]

@@ -8,7 +8,8 @@ import pytest
 from functions.api.operations import ROUTES
 from tests.cli.coverage import COVERED, operations
 from tests.cli.fakes import Run
-from tests.cli.test_defaults import COMMANDS, Case, case, commands  # noqa: F401 - case is a fixture
+from tests.cli.test_defaults import COMMANDS, Case, case  # noqa: F401 - case is a fixture
+from tests.cli.tree import commands
 
 WITH_OPTIONS: Final = sorted(
     (name, words) for name, words in COVERED.items() if not isinstance(words, str) and words not in COMMANDS

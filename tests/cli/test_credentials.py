@@ -35,6 +35,7 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ENV_SETTINGS, SETTINGS.dumps())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
@@ -139,6 +140,7 @@ def test_what_verifies_webhooks_is_stored_apart_from_what_sends(run: Run) -> Non
     )
 
 
+@pytest.mark.slow
 def test_secrets_of_an_older_version_are_split_by_a_command(run: Run) -> None:
     client = boto3.client("secretsmanager", "us-east-1")
     client.put_secret_value(SecretId=secret_name("dev", "sendgrid-main"), SecretString=GOOD)

@@ -10,10 +10,8 @@ from typing import Any, Final
 
 import boto3
 import pytest
-import typer
 
 from cli.deployment import OperatedDeployment
-from cli.main import app
 from cli.operating import dead_letters, logs
 from shared.contracts import ENV_SETTINGS, TEST_CREDENTIAL, Credential, Settings, secret_name
 from tests.api.conftest import SENDER, Api, build_api
@@ -23,6 +21,7 @@ from tests.cli.conftest import public_key
 from tests.cli.coverage import COVERED, operations
 from tests.cli.fakes import FakeClock, Run
 from tests.cli.real import RealApi
+from tests.cli.tree import commands
 from tests.fakes.clock import FakeClock as EngineClock
 from tests.fakes.people import MEMBER_VERBS, member_words, people_of
 
@@ -326,19 +325,6 @@ UNORDERED: Final = {("audit",)}
 """Commands that print what was done in one millisecond in any order."""
 
 
-def commands() -> set[tuple[str, ...]]:
-    """Every command that there is."""
-
-    def walk(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        if not hasattr(command, "commands"):
-            yield path
-            return
-        for name, inner in command.commands.items():
-            yield from walk(inner, (*path, name))
-
-    return set(walk(typer.main.get_command(app), ()))
-
-
 def test_no_command_is_left_out() -> None:
     assert commands() == set(COMMANDS) | ELSEWHERE
 
@@ -389,6 +375,7 @@ def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
     real.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", sorted(COMMANDS), ids=" ".join)
 def test_each_command_works_with_its_defaults(run: Run, case: Case, command: tuple[str, ...]) -> None:
     done = run(*command, *COMMANDS[command](case), input=case.typed)

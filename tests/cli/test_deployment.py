@@ -131,6 +131,7 @@ def local(emulator: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[
     return connection
 
 
+@pytest.mark.slow
 def test_the_local_cloud_is_found_from_its_file_and_taken_as_a_whole(
     run: Run, local: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +176,7 @@ def test_aws_passes_the_local_cloud_by(run: Run, local: dict[str, Any], monkeypa
         assert run("account", "create", "Ann", "--aws", "--stage", "prod").code == 0
 
 
+@pytest.mark.slow
 def test_a_prompt_shows_nothing_of_the_secret(local: dict[str, Any]) -> None:
     """The real command on a real terminal: what the terminal echoes is read back."""
     boto3.client("secretsmanager", region_name="us-east-1", **local).create_secret(

@@ -139,6 +139,7 @@ def healthy(stage: Stage) -> None:
     stage.stub("cloudwatch").add_response("describe_alarms", {"MetricAlarms": [alarm]}, asked)
 
 
+@pytest.mark.slow
 def test_a_healthy_deployment_is_ok_in_every_respect(stage: Stage) -> None:
     healthy(stage)
     found = list(examine(stage.patient(), [x for x in CHECKS if x.name not in OWN]))
@@ -232,6 +233,7 @@ def test_an_unreachable_or_refusing_service_blocks_no_other_check(
         list(examine(stage.patient(), [raising("first", away), *checks]))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("aws")
 def test_an_unknown_aws_identity_is_reported_once_with_the_clock_check(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -298,6 +300,7 @@ def test_ses_is_checked_without_access_to_its_secret(stage: Stage) -> None:
     assert (last.level, "ListEmailIdentities" in last.says) == (Level.WARNING, True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("aws")
 def test_a_first_deploy_that_failed_and_left_no_function_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     found = deployment("blue", aws=False)
@@ -310,6 +313,7 @@ def test_a_first_deploy_that_failed_and_left_no_function_is_seen(monkeypatch: py
     assert (told.level, "is ROLLBACK_COMPLETE" in told.says) == (Level.ERROR, True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("aws")
 def test_names_are_looked_at_before_a_first_deploy_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """A queue, and a secret that waits for its deletion: both keep their names."""
@@ -363,6 +367,7 @@ def given(*findings: Finding) -> tuple[Check, ...]:
     return (Check("given", lambda _: findings, local=True),)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("aws")
 def test_the_command_reads_cdk_json_and_exits_with_1_on_errors(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch

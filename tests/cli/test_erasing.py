@@ -40,6 +40,7 @@ def test_a_question_about_many_accounts_counts_nothing_before(
     assert (asked.code, "Erase this person (entries of 1 account are not counted yet; and" in asked.err) == (1, True)
 
 
+@pytest.mark.slow
 def test_erasure_reports_findings_and_leftovers_and_records_the_actor(run: Run, clock: FakeClock) -> None:
     account = suppressed(clock)
     assert run("erase", PERSON).code == 2
@@ -70,6 +71,7 @@ def test_erasure_reports_findings_and_leftovers_and_records_the_actor(run: Run, 
     assert (again.code, again.err.count("nothing was found")) == (0, 1)
 
 
+@pytest.mark.slow
 def test_an_erased_guest_is_named_in_the_report(run: Run, clock: FakeClock) -> None:
     client = boto3.client("dynamodb", region_name="us-east-1")
     account = Accounts(client, TABLE, clock).create_account("Ann & Co")
@@ -80,6 +82,7 @@ def test_an_erased_guest_is_named_in_the_report(run: Run, clock: FakeClock) -> N
     assert PERSON.lower() not in everything_stored().lower()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "key"), [("+1 (202) 555-0142", "+12025550142"), ("Ann <ANN@bücher.example>", "ann@xn--bcher-kva.example")]
 )

@@ -61,6 +61,7 @@ def test_an_endpoint_is_created_without_the_api(run: Run, made: Any) -> None:
     assert made["secret"] not in listed.out
 
 
+@pytest.mark.slow
 def test_kinds_of_accounts_are_not_the_deployment_s(run: Run) -> None:
     refused = run("hook", "create", SLACK, "--deployment", "--event", "message.sent")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
@@ -70,6 +71,7 @@ def test_kinds_of_accounts_are_not_the_deployment_s(run: Run) -> None:
     assert run("hook", "list", "--deployment", "--json").lines == []
 
 
+@pytest.mark.slow
 def test_an_endpoint_is_changed_rotated_and_deleted(run: Run, made: Any) -> None:
     name, there = made["id"], "--deployment"
     assert "disabled" in run("hook", "update", name, "--disable", there).out
@@ -82,6 +84,7 @@ def test_an_endpoint_is_changed_rotated_and_deleted(run: Run, made: Any) -> None
     assert run("hook", "delete", "hook_x", there).code == 3
 
 
+@pytest.mark.slow
 def test_deliveries_are_listed_retried_and_replayed(run: Run, made: Any) -> None:
     name, there = made["id"], "--deployment"
     (proof,) = run("hook", "deliveries", name, there, "--json").lines

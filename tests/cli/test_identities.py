@@ -42,6 +42,7 @@ def made(aws: None, run: Run, clock: FakeClock) -> Made:
     return Made(run, clock)
 
 
+@pytest.mark.slow
 def test_what_was_made_is_listed_with_the_accounts_that_use_it(run: Run, made: Made) -> None:
     row: dict[str, Any] = {
         "domain": DOMAIN,
@@ -60,6 +61,7 @@ def test_what_was_made_is_listed_with_the_accounts_that_use_it(run: Run, made: M
     assert (left.code, left.out, "no domains" in left.err) == (0, "", True)
 
 
+@pytest.mark.slow
 def test_a_domain_that_no_account_uses_is_removed_after_a_question(run: Run, made: Made) -> None:
     no = run("sender", "forget", DOMAIN, terminal=True, input="n\n")
     assert (no.code, made.known()) == (1, True)
@@ -71,6 +73,7 @@ def test_a_domain_that_no_account_uses_is_removed_after_a_question(run: Run, mad
     assert run("sender", "forget", DOMAIN, "--yes").code == 3
 
 
+@pytest.mark.slow
 def test_without_a_terminal_it_needs_yes(run: Run, made: Made) -> None:
     assert (run("sender", "forget", DOMAIN).code, made.known()) == (2, True)
     gone = run("sender", "forget", DOMAIN, "--yes", "--json")
@@ -90,6 +93,7 @@ def test_a_domain_that_an_account_uses_stays(run: Run, made: Made, use: str) -> 
     assert (refused.code, other in refused.err, made.known()) == (1, True, True)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(9)
 def test_an_account_that_claims_it_while_the_question_is_open_keeps_it(
     run: Run, made: Made, monkeypatch: pytest.MonkeyPatch
@@ -106,6 +110,7 @@ def test_what_operators_made_known_stays(run: Run, made: Made) -> None:
     assert ses.get_email_identity(EmailIdentity="example.org")
 
 
+@pytest.mark.slow
 @pytest.mark.promise(9)
 def test_what_somebody_has_changed_since_stays(run: Run, made: Made) -> None:
     """A function that is taken over can note an operator's domain as made by Posthaste."""
@@ -118,6 +123,7 @@ def test_what_somebody_has_changed_since_stays(run: Run, made: Made) -> None:
     assert ses.get_email_identity(EmailIdentity="bank.example")
 
 
+@pytest.mark.slow
 def test_a_domain_in_several_regions_needs_one(run: Run, made: Made) -> None:
     made.make("us-east-1")
     refused = run("sender", "forget", DOMAIN, "--yes")
@@ -126,12 +132,14 @@ def test_a_domain_in_several_regions_needs_one(run: Run, made: Made) -> None:
     assert (made.known("us-east-1"), made.known()) == (False, True)
 
 
+@pytest.mark.slow
 def test_one_that_the_provider_has_lost_is_forgotten(run: Run, made: Made) -> None:
     boto3.client("sesv2", REGION).delete_email_identity(EmailIdentity=DOMAIN)
     assert run("sender", "forget", DOMAIN, "--yes").code == 0
     assert run("sender", "identities", "--json").lines == []
 
 
+@pytest.mark.slow
 def test_no_answer_is_one_line_and_changes_nothing(run: Run, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     def denied(*_: object, **__: object) -> None:
         raise IdentityUnanswered("get_email_identity: AccessDeniedException")
@@ -153,6 +161,7 @@ def test_a_wrong_domain_is_refused(run: Run, made: Made, wrong: str) -> None:
     assert run("sender", "forget", wrong, "--yes").code == 2
 
 
+@pytest.mark.slow
 def test_all_that_no_account_uses_are_forgotten_at_once_and_make_room(run: Run, made: Made) -> None:
     for i in range(1, 50):
         assert made.notes.reserve(MadeIdentity("ses", REGION, f"n{i}.example", made.account))
@@ -180,6 +189,7 @@ def test_all_that_no_account_uses_are_forgotten_at_once_and_make_room(run: Run, 
     assert (again.code, "no domains" in again.err + again.out) == (0, True)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(9)
 def test_one_that_was_changed_stays_and_the_others_are_forgotten(run: Run, made: Made) -> None:
     tags = [{"Key": "team", "Value": "payments"}]
@@ -190,6 +200,7 @@ def test_one_that_was_changed_stays_and_the_others_are_forgotten(run: Run, made:
     assert [x["domain"] for x in run("sender", "identities", "--json").lines] == ["bank.example"]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(9)
 def test_one_that_an_account_claims_during_the_question_stays(
     run: Run, made: Made, monkeypatch: pytest.MonkeyPatch

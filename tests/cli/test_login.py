@@ -313,11 +313,13 @@ def test_a_user_without_a_home_needs_the_environment(monkeypatch: pytest.MonkeyP
         StoredLogins(None, lambda: None).add(URL, API_KEY)
 
 
+@pytest.mark.slow
 def test_commands_load_no_keyring_unless_a_login_needs_it() -> None:
     words = [sys.executable, "-c", "import sys, cli.main; sys.exit('keyring' in sys.modules)"]
     assert subprocess.run(words, check=False, timeout=60).returncode == 0
 
 
+@pytest.mark.slow
 def test_the_real_command_takes_the_key_from_stdin_and_has_no_keyring_here(server: FakeApi, file: Path) -> None:
     done = subprocess.run(
         [*COMMAND, "login", server.url], input=API_KEY, capture_output=True, text=True, check=False,

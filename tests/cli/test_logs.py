@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import boto3
-import jmespath
 import pytest
-import typer
 
 from cli.deployment import OperatedDeployment
-from cli.main import app
 from cli.operating.logs import GROUP
 from tests.cli.fakes import FakeClock, Run
+from tests.cli.tree import root
 
 REGION: Final = "us-east-1"
 JOB: Final = "01jd3vabcdefghjkmnpqrstvwx"
@@ -53,6 +51,7 @@ def written() -> None:
     write(SEND, -7200, service="send-a", level="INFO", message="long ago")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -103,6 +102,7 @@ def test_lines_without_an_id_are_found_each_once(run: Run, monkeypatch: pytest.M
     assert len(done.lines) == 5
 
 
+@pytest.mark.slow
 def test_a_line_for_people_has_time_function_level_message_and_fields(run: Run) -> None:
     written()
     (line,) = run("logs", "--match", "breaker").out.splitlines()
@@ -110,6 +110,7 @@ def test_a_line_for_people_has_time_function_level_message_and_fields(run: Run) 
     assert run("logs", "--match", "nothing like it").err == "no such lines within 30m\n"
 
 
+@pytest.mark.slow
 def test_lines_are_followed_each_once_also_late_ones(run: Run, clock: FakeClock) -> None:
     written()
 
@@ -147,12 +148,12 @@ def in_docs(start: str) -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("_file", "command"), in_docs("posthaste logs "))
 def test_every_look_at_logs_in_the_docs_is_understood(run: Run, _file: str, command: str) -> None:
     words = shlex.split(command, comments=True)[1:]
     if "-f" in words or "--follow" in words:
-        context = typer.main.get_command(app)
-        assert context.make_context("posthaste", words, resilient_parsing=False)
+        assert root().make_context("posthaste", words, resilient_parsing=False)
         return
     done = run(*words)
     assert done.code == 0, done.err
@@ -161,10 +162,3 @@ def test_every_look_at_logs_in_the_docs_is_understood(run: Run, _file: str, comm
 def test_the_runbooks_look_at_logs() -> None:
     assert len(in_docs("posthaste logs ")) > 20
     assert in_docs("logs ") == []
-
-
-@pytest.mark.parametrize("file", DOCS, ids=lambda x: x.name)
-def test_every_query_of_the_aws_command_line_is_jmespath(file: Path) -> None:
-    text = re.sub(r"\\\n\s*", " ", file.read_text(encoding="utf-8"))
-    for double, single, bare in re.findall(r"--query (?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s'\"`)|]+))", text):
-        jmespath.compile(re.sub(r"\$\w+", "x", double or single or bare))

@@ -44,6 +44,7 @@ def listed(run: Run, account: str) -> Callable[[], list[tuple[str, str, str]]]:
     return rows
 
 
+@pytest.mark.slow
 def test_a_login_is_invited_signs_in_gets_another_role_and_is_removed(
     run: Run, people: DynamoPeople, account: str, listed: Callable[[], list[tuple[str, str, str]]]
 ) -> None:
@@ -61,6 +62,7 @@ def test_a_login_is_invited_signs_in_gets_another_role_and_is_removed(
     assert {"member.invited", "member.role_changed", "member.removed"} <= set(actions)
 
 
+@pytest.mark.slow
 def test_an_invitation_is_taken_back(
     run: Run, people: DynamoPeople, account: str, listed: Callable[[], list[tuple[str, str, str]]]
 ) -> None:
@@ -71,6 +73,7 @@ def test_an_invitation_is_taken_back(
     assert listed() == []
 
 
+@pytest.mark.slow
 def test_all_sessions_of_a_person_end(run: Run, people: DynamoPeople, account: str, clock: FakeClock) -> None:
     user = people.signed_in(ANN)
     now = int(clock.now() * 1000)
@@ -110,6 +113,7 @@ def test_a_stage_without_a_console_says_so(run: Run, account: str, monkeypatch: 
     assert "has no console" in done.err
 
 
+@pytest.mark.slow
 def test_a_login_of_the_settings_is_released_for_another_person(run: Run, people: DynamoPeople) -> None:
     assert people.owns_login(ANN)
     assert not people.owns_login(Identity("github", "2", "ann"))
@@ -120,6 +124,7 @@ def test_a_login_of_the_settings_is_released_for_another_person(run: Run, people
     assert [row["action"] for row in run("audit", "--json").lines] == ["member.login_released"]
 
 
+@pytest.mark.slow
 def test_two_members_of_one_login_are_told_apart_by_their_ids(run: Run, people: DynamoPeople, account: str) -> None:
     for subject in ("1", "2"):
         people.invite("github", "ann", account, Role.VIEWER)
@@ -133,6 +138,7 @@ def test_two_members_of_one_login_are_told_apart_by_their_ids(run: Run, people: 
     assert [(x["user_id"], x["role"]) for x in run("member", "list", account, "--json").lines] == [(second, "admin")]
 
 
+@pytest.mark.slow
 def test_removing_and_signing_out_name_the_keys_that_go_on(
     run: Run, people: DynamoPeople, account: str, clock: FakeClock
 ) -> None:

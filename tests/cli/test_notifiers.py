@@ -30,6 +30,7 @@ def logins(clock: FakeClock) -> Logins:
     return Logins(Dynamo(boto3.client("dynamodb", region_name="us-east-1")), TABLE, clock)
 
 
+@pytest.mark.slow
 def test_the_password_alone_stands_on_stdout_and_only_its_hash_is_stored(
     run: Run, account: str, logins: Logins
 ) -> None:
@@ -41,6 +42,7 @@ def test_the_password_alone_stands_on_stdout_and_only_its_hash_is_stored(
     assert logins.find("clinic", made.out.strip()) is not None
 
 
+@pytest.mark.slow
 def test_settings_are_shown(run: Run, account: str) -> None:
     made = run(
         *("notifier", "create", "clinic", "--account", "Ann & Co", *ZONE, "--hours", "8-20", "--country", "au"),
@@ -54,6 +56,7 @@ def test_settings_are_shown(run: Run, account: str) -> None:
     assert "clinic" in run("notifier", "list", "--account", account).out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -73,6 +76,7 @@ def test_settings_that_are_not_valid_create_nothing(run: Run, account: str, opti
     assert run("notifier", "list", "--json").lines == []
 
 
+@pytest.mark.slow
 def test_a_name_is_given_once(run: Run, account: str) -> None:
     create = ("notifier", "create", "clinic", "--account", account, *ZONE)
     assert run(*create).code == 0
@@ -82,6 +86,7 @@ def test_a_name_is_given_once(run: Run, account: str) -> None:
     assert run("notifier", "create", "Clinic", "--account", account, *ZONE).code == 2
 
 
+@pytest.mark.slow
 def test_a_rotation_overlaps(run: Run, account: str, logins: Logins, clock: FakeClock) -> None:
     first = run("notifier", "create", "clinic", "--account", account, *ZONE, "--json").json["password"]
     second = run("notifier", "rotate", "clinic", "--overlap", "2h").out.strip()
@@ -94,6 +99,7 @@ def test_a_rotation_overlaps(run: Run, account: str, logins: Logins, clock: Fake
     assert run("notifier", "rotate", "none").code == 3
 
 
+@pytest.mark.slow
 def test_a_disabled_notifier_is_refused_until_it_is_enabled(run: Run, account: str, logins: Logins) -> None:
     password = run("notifier", "create", "clinic", "--account", account, *ZONE).out.strip()
     assert run("notifier", "disable", "clinic").code == 0

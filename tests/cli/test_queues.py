@@ -27,6 +27,7 @@ from tests.cli.fakes import NOW, Run, letter, report
 from tests.contracts.conftest import CONTENT, Parts
 from tests.fakes.clock import FakeClock as EngineClock
 from tests.fakes.tables import FakeBlobs
+from tests.tiers import examples
 
 REGION = "us-east-1"
 LANE = "lane-sendgrid-main"
@@ -88,6 +89,7 @@ def noted() -> list[Event]:
     return list(journal.since(EVERYONE, Log.AUDIT, 0))
 
 
+@pytest.mark.slow
 @stacked
 def test_the_list_names_every_queue_and_what_is_dead(run: Run) -> None:
     put("feedback", "1", "2")
@@ -105,6 +107,7 @@ def test_the_list_names_every_queue_and_what_is_dead(run: Run) -> None:
     assert lying("log-dlq") == ["3"]  # and still to be seen
 
 
+@pytest.mark.slow
 @stacked
 def test_a_dry_run_shows_findings_and_changes_nothing(run: Run) -> None:
     job = stored()
@@ -121,6 +124,7 @@ def test_a_dry_run_shows_findings_and_changes_nothing(run: Run) -> None:
     assert (lying(LANE), noted()) == ([], [])
 
 
+@pytest.mark.slow
 @stacked
 def test_all_that_can_be_read_is_moved_once_in_its_group_and_noted(run: Run) -> None:
     bodies = [pointer("0" * 26, n) for n in range(23)]
@@ -140,6 +144,7 @@ def test_all_that_can_be_read_is_moved_once_in_its_group_and_noted(run: Run) -> 
     assert ended.actor.startswith("operator:123456789012:")
 
 
+@pytest.mark.slow
 @stacked
 def test_what_cannot_be_read_goes_only_when_that_is_asked_for(run: Run) -> None:
     put("feedback-dlq", "nonsense", dump_feedback("sendgrid-main", [Word("x-0-0-1", "delivered", 1)]))
@@ -165,6 +170,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redrive.Redrive, "_delete", delete)
 
 
+@pytest.mark.slow
 @stacked
 @pytest.mark.usefixtures("interrupted")
 def test_an_interruption_loses_nothing_and_leaves_nothing_hidden(run: Run) -> None:
@@ -178,6 +184,7 @@ def test_an_interruption_loses_nothing_and_leaves_nothing_hidden(run: Run) -> No
     assert noted()[-1].data["moved"] == 20
 
 
+@pytest.mark.slow
 @stacked
 def test_what_fails_again_while_it_is_redriven_is_not_redriven_for_ever(run: Run) -> None:
     poison = redrive.Redriver.__call__
@@ -194,6 +201,7 @@ def test_what_fails_again_while_it_is_redriven_is_not_redriven_for_ever(run: Run
     assert {x["why"] for x in done.json["left"]} == {"was redriven in this run, and failed again"}
 
 
+@pytest.mark.slow
 @stacked
 def test_a_declined_confirmation_moves_nothing(run: Run) -> None:
     put("feedback-dlq", dump_feedback("sendgrid-main", []))
@@ -223,6 +231,7 @@ def test_what_is_in_another_s_hand_is_not_called_nothing(run: Run) -> None:
     )
 
 
+@pytest.mark.slow
 @stacked
 def test_redrive_works_without_access_to_logs_and_metrics(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     put("feedback-dlq", dump_feedback("sendgrid-main", []))
@@ -285,7 +294,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(kind=st.sampled_from(KINDS), body=JSON.map(json.dumps) | st.text())
 @example(kind="lane", body="[" * 100_000)
 @example(kind="lane", body=json.dumps({"job": "x" * 5000, "chunk": 0}))

@@ -83,6 +83,7 @@ def listed(run: Run, *options: str) -> list[str]:
     return [row["job_id"] for row in done.lines]
 
 
+@pytest.mark.slow
 def test_open_jobs_are_listed_by_account_key_sender_and_state(deployed: Deployed, run: Run) -> None:
     waits = deployed.store()
     runs = deployed.store(state=JobState.SENDING, created_by=deployed.other, sender="shop@example.org")
@@ -102,6 +103,7 @@ def test_open_jobs_are_listed_by_account_key_sender_and_state(deployed: Deployed
     assert run("job", "list", "--status", "LOGGED").code == 2
 
 
+@pytest.mark.slow
 def test_everything_is_paused_and_resumed_after_a_question_with_what_is_left(deployed: Deployed, run: Run) -> None:
     jobs = [deployed.store(), deployed.store(state=JobState.SENDING)]
     deployed.store(state=JobState.SENT, counts={**jobs[0].counts, "queued": 0, "sent": jobs[0].total})
@@ -128,6 +130,7 @@ def test_a_question_counts_some_of_the_jobs_alone(
     assert f"with at least {left} messages of 1 job not" in run("pause", "--all", terminal=True, input="n\n").err
 
 
+@pytest.mark.slow
 def test_people_read_states_in_words(deployed: Deployed, run: Run) -> None:
     deployed.store()
     deployed.store(state=JobState.SENDING, not_before=0)
@@ -140,6 +143,7 @@ def test_people_read_states_in_words(deployed: Deployed, run: Run) -> None:
         assert f"  {words}  " in line
 
 
+@pytest.mark.slow
 def test_jobs_are_stopped_by_id_with_actor_and_reason_in_the_audit_log(deployed: Deployed, run: Run) -> None:
     jobs = [deployed.store(), deployed.store(state=JobState.SENDING)]
     left = deployed.store()
@@ -169,6 +173,7 @@ def test_a_job_that_is_not_there_is_named_and_the_others_are_stopped(deployed: D
     assert run("job", "stop", job.id, "--reason", "ann@example.com").code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.promise(9)
 def test_revoking_a_key_stops_all_it_has_scheduled_or_started(deployed: Deployed, run: Run, clock: FakeClock) -> None:
     mine = [
@@ -196,6 +201,7 @@ def test_revoking_a_key_stops_all_it_has_scheduled_or_started(deployed: Deployed
     assert clock.now() - begun >= 30, "a process may take the key for 30 seconds more"
 
 
+@pytest.mark.slow
 def test_what_the_key_schedules_before_all_processes_forget_it_is_stopped_too(
     deployed: Deployed, run: Run, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +216,7 @@ def test_what_the_key_schedules_before_all_processes_forget_it_is_stopped_too(
     assert deployed.state(late[0]) == ("STOPPED", "operator")
 
 
+@pytest.mark.slow
 def test_an_interrupted_stop_goes_on_when_it_is_repeated(
     deployed: Deployed, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,6 +235,7 @@ def test_an_interrupted_stop_goes_on_when_it_is_repeated(
     assert run("key", "revoke", deployed.owner, deployed.key).code == 3
 
 
+@pytest.mark.slow
 def test_more_jobs_than_a_page_are_all_stopped(deployed: Deployed, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stop, "PAGE", 3)
     jobs = [deployed.store() for _ in range(8)]

@@ -79,6 +79,7 @@ def senders_learn(clock: FakeClock, present: float = 0.0) -> Switches | None:
     return DynamoPacer(dynamo(), "blue-ops", clock).reserve("mail", 1, at, lead=0).switches
 
 
+@pytest.mark.slow
 def test_a_credential_is_paused_and_resumed(run: Run, clock: FakeClock) -> None:
     done = run("pause", "--credential", "mail", "--reason", "blocklisted")
     assert done.code == 0
@@ -98,6 +99,7 @@ def test_a_credential_is_paused_and_resumed(run: Run, clock: FakeClock) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_account_is_paused_by_name_and_its_log_shows_it(run: Run) -> None:
     account = run("account", "create", "Ann", "--json").json["account_id"]
     assert run("pause", "--account", "Ann", "--json").json["account_id"] == account
@@ -111,6 +113,7 @@ def test_an_account_is_paused_by_name_and_its_log_shows_it(run: Run) -> None:
     assert told() == []
 
 
+@pytest.mark.slow
 def test_everything_is_paused_even_where_no_function_can_be_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_self: OperatedDeployment) -> Settings:
         raise NotFound("no function has settings")
@@ -122,6 +125,7 @@ def test_everything_is_paused_even_where_no_function_can_be_asked(run: Run, monk
     assert [kind for kind, _, _ in told()] == ["deployment.paused"]
 
 
+@pytest.mark.slow
 def test_everything_is_paused_even_where_no_job_can_be_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     faults: list[Exception] = [
         Retriable("dynamodb"),
@@ -139,6 +143,7 @@ def test_everything_is_paused_even_where_no_job_can_be_read(run: Run, monkeypatc
     assert [kind for kind, _, _ in told()] == ["deployment.paused"]
 
 
+@pytest.mark.slow
 def test_the_doctor_names_every_pause_there_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     account = run("account", "create", "Ann", "--json").json["account_id"]
     run("pause", "--account", account, "--reason", "spam wave")
@@ -156,6 +161,7 @@ def test_the_doctor_names_every_pause_there_is(run: Run, monkeypatch: pytest.Mon
     )
 
 
+@pytest.mark.slow
 def test_resuming_a_part_while_everything_is_paused_shows_a_reminder(run: Run) -> None:
     assert run("pause", "--all", "--yes", "--reason", "incident 7", "--json").json["all"] is True
     resumed = run("resume", "--credential", "mail")
@@ -166,6 +172,7 @@ def test_resuming_a_part_while_everything_is_paused_shows_a_reminder(run: Run) -
     assert [kind for kind, _, _ in told()] == ["deployment.paused", "deployment.resumed"]
 
 
+@pytest.mark.slow
 def test_a_rate_is_set_listed_and_reset(run: Run, clock: FakeClock) -> None:
     done = run("rate", "set", "mail", "12.5", "--reason", "warming up", "--json")
     assert done.json == {"credential_id": "mail", "rate": 12.5, "declared": 100, "changed": True}
@@ -205,6 +212,7 @@ WRONG = (
 )
 
 
+@pytest.mark.slow
 def test_what_cannot_be_switched_changes_nothing(run: Run) -> None:
     for words, code in WRONG:
         done = run(*words)
@@ -212,6 +220,7 @@ def test_what_cannot_be_switched_changes_nothing(run: Run) -> None:
     assert told() == []
 
 
+@pytest.mark.slow
 def test_a_breaker_is_closed_by_hand_and_audited(run: Run, clock: FakeClock) -> None:
     assert "is not open" in run("credential", "close-breaker", "mail").out
     breakers = DynamoBreakers(dynamo(), "blue-ops")

@@ -91,6 +91,7 @@ def command(user: Path, folder: Path, *words: str, **more: str) -> subprocess.Co
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_package_declares_all_that_its_modules_import() -> None:
     assert wheel.outside() == set(wheel.NEEDS) | set(wheel.OPERATOR)
     assert [x.split(">")[0] for x in wheel.requirements(["typer", "pydantic", "typer"])] == ["pydantic", "typer"]
@@ -109,6 +110,7 @@ def test_the_package_has_only_what_the_command_needs(built: Path) -> None:
     assert {"cli/main.py", "shared/domain/channels/email.py"} <= kept
 
 
+@pytest.mark.slow
 def test_a_cut_module_leaves_with_all_that_only_it_needs() -> None:
     whole, cut = closure(wheel.ROOT, "cli.main"), closure(wheel.ROOT, "cli.main", wheel.CUT)
     left = set(whole) - set(cut)
@@ -128,6 +130,7 @@ def test_bounds_end_before_the_version_that_may_break() -> None:
             assert high == f"0.{int(low.split('.')[1]) + 1}"
 
 
+@pytest.mark.slow
 def test_a_new_user_logs_in_sends_and_logs_out(user: Path, tmp_path: Path, api: RealApi) -> None:
     home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
     shown = command(user, tmp_path, "--help", **home)
@@ -152,6 +155,7 @@ def test_a_new_user_logs_in_sends_and_logs_out(user: Path, tmp_path: Path, api: 
     assert "posthaste login" in command(user, tmp_path, "batch", "list", **home).stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -173,6 +177,7 @@ def test_a_command_whose_part_is_missing_says_how_to_get_it(
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_shell_completes_commands(user: Path, tmp_path: Path, shell: str) -> None:
     asked = {"COMP_WORDS": "posthaste log", "COMP_CWORD": "1", "_TYPER_COMPLETE_ARGS": "posthaste log"}
@@ -184,6 +189,7 @@ def test_the_shell_completes_commands(user: Path, tmp_path: Path, shell: str) ->
     assert "_POSTHASTE_COMPLETE" in shown.stdout
 
 
+@pytest.mark.slow
 def test_the_help_loads_nothing_heavy_and_takes_less_than_a_second(user: Path, tmp_path: Path) -> None:
     """What takes long to load is loaded when it is needed. The time is the processor's, from the start of Python."""
     code = (

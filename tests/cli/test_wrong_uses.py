@@ -1,15 +1,14 @@
 """Every command in its wrong uses: nothing set, no argument, an unknown option, an id that there is not."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
-import typer
 
-from cli.main import app
 from tests.cli import printed
 from tests.cli.fakes import FakeApi, Run
 from tests.cli.test_defaults import COMMANDS, ELSEWHERE
+from tests.cli.tree import params
 
 ALL: Final = sorted(set(COMMANDS) | ELSEWHERE)
 STARTS: Final = ELSEWHERE
@@ -36,14 +35,6 @@ LIBRARIES: Final = ("Input should", "Value error", "unable to parse", "String sh
 """How sentences of libraries begin, which are for programmers."""
 
 
-def parameters_of(command: tuple[str, ...]) -> list[Any]:
-    """Return what a command takes: arguments, and options."""
-    found: Any = typer.main.get_command(app)
-    for word in command:
-        found = found.commands[word]
-    return list(found.params)
-
-
 @pytest.mark.parametrize("command", [x for x in ALL if x not in STARTS], ids=" ".join)
 def test_a_command_without_words_and_settings(run: Run, folder: Path, command: tuple[str, ...]) -> None:
     done = run(*command)
@@ -62,7 +53,7 @@ def test_an_unknown_option_is_named_with_the_help_to_read(run: Run, command: tup
 
 @pytest.mark.parametrize("command", [x for x in ALL if x not in STARTS], ids=" ".join)
 def test_a_wrong_value_has_no_sentence_of_a_library(run: Run, command: tuple[str, ...]) -> None:
-    takes = parameters_of(command)
+    takes = params(command)
     arguments = [x for x in takes if x.param_type_name == "argument" and x.required]
     options = [x.opts[0] for x in takes if x.param_type_name == "option" and not x.is_flag]
     for value in NO_VALUES:
@@ -104,5 +95,5 @@ def test_what_cannot_be_taken_back_needs_yes_without_a_terminal(
 
 
 def test_no_command_that_asks_is_left_out() -> None:
-    asking = {x for x in ALL if any(option.name == "yes" for option in parameters_of(x))}
+    asking = {x for x in ALL if any(option.name == "yes" for option in params(x))}
     assert {command for command in asking for words in ASKING if words[: len(command)] == command} == asking

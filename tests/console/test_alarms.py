@@ -71,6 +71,7 @@ def test_a_fault_of_cloudwatch_is_one_of_the_moment(clock: FakeClock, fault: Exc
     assert len(alarms.read()) == 1
 
 
+@pytest.mark.slow
 def test_operators_see_them_and_members_do_not(console: Console, clock: FakeClock) -> None:
     evil = "<script>alert(1)</script>"
     alarms = RaisedAlarms(FakeCloudWatch([{"MetricAlarms": [raised("late", 1, evil)]}]), PREFIX, clock)
@@ -84,11 +85,13 @@ def test_operators_see_them_and_members_do_not(console: Console, clock: FakeCloc
         assert "<script>alert" not in page
 
 
+@pytest.mark.slow
 def test_where_there_is_no_cloudwatch_there_are_no_alarms(console: Console) -> None:
     console.sign_in(OLGA)
     assert "alarm" not in console.shown()
 
 
+@pytest.mark.slow
 def test_a_page_is_shown_without_alarms_that_cannot_be_read(console: Console, clock: FakeClock) -> None:
     client = FakeCloudWatch([], EndpointConnectionError(endpoint_url="x"))
     alarms = RaisedAlarms(client, PREFIX, clock)

@@ -18,6 +18,7 @@ def kinds(page: str) -> list[str]:
     return re.findall(r'<th scope="row">([a-z_.]+)<', page)
 
 
+@pytest.mark.slow
 def test_the_log_is_filtered_by_who_what_and_when(console: Console, clock: FakeClock) -> None:
     console.member()
     post = f"/{console.account}/suppressions/add"
@@ -42,6 +43,7 @@ def test_the_log_is_filtered_by_who_what_and_when(console: Console, clock: FakeC
     assert "Nothing was done yet" in console.shown("/audit?keys=team")
 
 
+@pytest.mark.slow
 def test_the_log_pages_and_keeps_its_filter(console: Console, clock: FakeClock) -> None:
     journal = console.services.desks.journal
     for i in range(60):
@@ -57,6 +59,7 @@ def test_the_log_pages_and_keeps_its_filter(console: Console, clock: FakeClock) 
     assert "user:eve" not in page
 
 
+@pytest.mark.slow
 def test_what_strangers_write_is_text(console: Console, clock: FakeClock) -> None:
     evil = "<script>alert(1)</script>"
     data: dict[str, str | int] = {"reason": evil}
@@ -79,6 +82,7 @@ def test_what_concerns_everybody_is_not_in_it(console: Console, clock: FakeClock
     assert "deployment.paused" not in kinds(console.shown("/audit"))
 
 
+@pytest.mark.slow
 def test_each_kind_of_entry_is_said_in_plain_words(console: Console, clock: FakeClock) -> None:
     assert set(SAID) == set(Act)
     assert len(set(SAID.values())) == len(SAID)
@@ -93,6 +97,7 @@ def test_each_kind_of_entry_is_said_in_plain_words(console: Console, clock: Fake
     assert "moon.landed<" in page, "what a newer version wrote is shown as it is"
 
 
+@pytest.mark.slow
 def test_what_is_still_there_is_linked(console: Console, clock: FakeClock) -> None:
     console.member()
     kept, gone = made(console), made(console)

@@ -10,6 +10,7 @@ from tests.console.campaigns import ROWS, SAID, fields, made, sent, with_list
 from tests.console.console import Console
 
 
+@pytest.mark.slow
 def test_an_account_without_campaigns_says_what_to_do_first(console: Console) -> None:
     console.member(role=Role.SENDER)
     page = console.shown("/campaigns")
@@ -19,6 +20,7 @@ def test_an_account_without_campaigns_says_what_to_do_first(console: Console) ->
     assert "Campaigns</a>" in console.shown("")
 
 
+@pytest.mark.slow
 def test_a_newcomer_sends_the_sample_in_six_clicks(console: Console) -> None:
     console.member(role=Role.SENDER)
     there = f"/{console.account}/campaigns"
@@ -49,6 +51,7 @@ def test_a_newcomer_sends_the_sample_in_six_clicks(console: Console) -> None:
     assert "sent" in console.shown("/campaigns")
 
 
+@pytest.mark.slow
 def test_the_sample_is_offered_to_accounts_that_have_campaigns(console: Console) -> None:
     console.member(role=Role.SENDER)
     made(console)
@@ -59,6 +62,7 @@ def test_the_sample_is_offered_to_accounts_that_have_campaigns(console: Console)
     assert not re.search(sample, console.shown("/campaigns/new?channel=sms")), "the sample is an e-mail"
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_said_at_its_field_and_nothing_typed_is_lost(console: Console) -> None:
     console.member(role=Role.SENDER)
     wrong = {**SAID, "name": "", "from": "ann@elsewhere.example", "body": "Hello\n{{ #if }}"}
@@ -77,6 +81,7 @@ def test_what_is_wrong_is_said_at_its_field_and_nothing_typed_is_lost(console: C
     assert console.api.call("GET", "/campaigns").json["items"][0]["name"] == "October"
 
 
+@pytest.mark.slow
 def test_a_form_that_is_sent_twice_makes_one_campaign(console: Console) -> None:
     console.member(role=Role.SENDER)
     once = re.search(r'name="once" value="([^"]+)"', console.shown("/campaigns/new"))
@@ -101,6 +106,7 @@ def test_a_list_is_checked_and_its_bad_rows_can_be_downloaded(console: Console) 
     assert ",'=cmd()|x," in got.text, "no spreadsheet takes it for a formula"
 
 
+@pytest.mark.slow
 def test_a_list_without_a_column_is_not_sent(console: Console) -> None:
     console.member(role=Role.SENDER)
     campaign = with_list(console, "recipient\r\na@example.org\r\n")
@@ -112,6 +118,7 @@ def test_a_list_without_a_column_is_not_sent(console: Console) -> None:
     assert console.post(f"/{console.account}/campaigns/{campaign}/send", **form).status == 409
 
 
+@pytest.mark.slow
 def test_a_list_that_cannot_be_used_says_why_and_can_be_replaced(console: Console) -> None:
     console.member(role=Role.SENDER)
     campaign = with_list(console, "surname,city\r\nx,y\r\n")
@@ -122,6 +129,7 @@ def test_a_list_that_cannot_be_used_says_why_and_can_be_replaced(console: Consol
     assert console.post(f"/{console.account}/campaigns/{campaign}/paste", rows="").status == 409
 
 
+@pytest.mark.slow
 def test_what_is_sent_is_what_the_summary_has_shown(console: Console) -> None:
     console.member(role=Role.SENDER)
     campaign = with_list(console)
@@ -141,6 +149,7 @@ def test_what_is_sent_is_what_the_summary_has_shown(console: Console) -> None:
     assert entry["actor"] == "user:Ann"
 
 
+@pytest.mark.slow
 def test_two_people_do_not_undo_each_other_s_changes(console: Console) -> None:
     console.member(role=Role.SENDER)
     campaign = made(console)
@@ -151,6 +160,7 @@ def test_two_people_do_not_undo_each_other_s_changes(console: Console) -> None:
     assert "First" in console.shown(f"/campaigns/{campaign}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "said"),
     [
@@ -173,6 +183,7 @@ def test_rate_and_time_are_read_in_the_owner_s_zone(console: Console, query: str
     assert said in got.text
 
 
+@pytest.mark.slow
 def test_a_scheduled_list_waits_for_its_time(console: Console) -> None:
     console.member(role=Role.SENDER)
     campaign = with_list(console)
@@ -182,6 +193,7 @@ def test_a_scheduled_list_waits_for_its_time(console: Console) -> None:
     assert found["rate"] == 5
 
 
+@pytest.mark.slow
 def test_a_test_message_is_real_and_never_goes_to_the_list(console: Console) -> None:
     console.member(role=Role.SENDER)
     campaign = with_list(console)
@@ -194,6 +206,7 @@ def test_a_test_message_is_real_and_never_goes_to_the_list(console: Console) -> 
     assert "The test was not sent" in refused.text
 
 
+@pytest.mark.slow
 def test_a_list_that_is_taken_back_is_never_sent_and_a_draft_can_be_deleted(console: Console) -> None:
     console.member(role=Role.SENDER)
     campaign = with_list(console)
@@ -208,6 +221,7 @@ def test_a_list_that_is_taken_back_is_never_sent_and_a_draft_can_be_deleted(cons
     assert console.get(there).status == 404
 
 
+@pytest.mark.slow
 def test_a_viewer_and_other_accounts_send_nothing(console: Console) -> None:
     console.member(role=Role.SENDER)
     campaign = with_list(console)

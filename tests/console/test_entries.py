@@ -299,6 +299,7 @@ def test_each_route_is_decided_on() -> None:
     assert not set(DEEDS) & set(NO_ENTRY)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 @pytest.mark.parametrize("name", DEEDS)
 def test_a_change_leaves_one_entry(console: Console, name: str) -> None:

@@ -19,6 +19,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lists, "PAGE", 2)
 
 
+@pytest.mark.slow
 def test_endpoints_filter_by_state(console: Console) -> None:
     console.member()
     enabled, proving = hooked(console), hooked(console)
@@ -33,6 +34,7 @@ def test_endpoints_filter_by_state(console: Console) -> None:
     assert "Create an endpoint" in console.shown("/hooks?state=disabled")
 
 
+@pytest.mark.slow
 def test_endpoints_say_when_there_are_as_many_as_there_may_be(console: Console) -> None:
     console.member()
     for _ in range(MAX_ENDPOINTS):
@@ -42,6 +44,7 @@ def test_endpoints_say_when_there_are_as_many_as_there_may_be(console: Console) 
     assert "Create an endpoint" not in page
 
 
+@pytest.mark.slow
 def test_attempts_of_a_delivery_lead_to_them(console: Console) -> None:
     console.member()
     hook = hooked(console)
@@ -52,6 +55,7 @@ def test_attempts_of_a_delivery_lead_to_them(console: Console) -> None:
     assert 'id="attempts"' in console.shown(f"/hooks/{hook}/deliveries/{delivery}")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short")
 def test_rows_that_are_not_sent_filter_by_reason_and_page(console: Console) -> None:
     console.member()
@@ -77,6 +81,7 @@ def test_rows_that_are_not_sent_filter_by_reason_and_page(console: Console) -> N
     assert "More rows" not in rest
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short")
 def test_versions_page_both_ways_and_are_found_by_number(console: Console) -> None:
     console.member()
@@ -93,6 +98,7 @@ def test_versions_page_both_ways_and_are_found_by_number(console: Console) -> No
     assert "Earlier versions" not in rest
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short")
 def test_a_choice_of_templates_says_that_it_has_the_newest(console: Console) -> None:
     console.member()
@@ -105,6 +111,7 @@ def test_a_choice_of_templates_says_that_it_has_the_newest(console: Console) -> 
     assert f'/{console.account}/templates">their pages</a>' in page
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short")
 def test_lists_that_were_sent_say_that_they_are_the_newest(console: Console) -> None:
     console.member()
@@ -119,6 +126,7 @@ def test_lists_that_were_sent_say_that_they_are_the_newest(console: Console) -> 
     assert f'/{console.account}/jobs?kind=campaign"' in page
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short")
 def test_a_person_of_many_accounts_finds_one_by_its_name(console: Console) -> None:
     console.member()

@@ -31,6 +31,7 @@ def key_of(got: Reply) -> str:
     return found[0] if found else ""
 
 
+@pytest.mark.slow
 def test_a_newcomer_makes_an_account_and_sees_its_key_once(console: Console) -> None:
     form = offered(console, BEN)
     assert not KEY.search(str(form)), "the page that offers has it sealed"
@@ -70,6 +71,7 @@ def test_a_second_page_of_the_same_person_makes_no_second_account(console: Conso
     assert set(re.findall(r"acc_[0-9a-z]{12}", got.text)) == {key.account}
 
 
+@pytest.mark.slow
 def test_a_console_that_stops_between_account_and_membership_goes_on_with_the_same_form(
     console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:

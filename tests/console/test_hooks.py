@@ -27,6 +27,7 @@ def stored(console: Console, name: str) -> Endpoint:
     return console.api.hooks.endpoint(name)
 
 
+@pytest.mark.slow
 def test_an_account_without_endpoints_says_what_to_do_first(console: Console) -> None:
     console.member()
     page = console.shown("/hooks")
@@ -35,6 +36,7 @@ def test_an_account_without_endpoints_says_what_to_do_first(console: Console) ->
     assert "Create an endpoint" in page
 
 
+@pytest.mark.slow
 def test_an_endpoint_is_created_proven_paused_enabled_and_deleted(console: Console) -> None:
     console.member()
     name = made(console, description="Shop")
@@ -69,6 +71,7 @@ def test_an_endpoint_is_created_proven_paused_enabled_and_deleted(console: Conso
     assert done == {(f"hook.{x}", "user:Ann") for x in ("deleted", "enabled", "disabled", "created")}
 
 
+@pytest.mark.slow
 def test_kinds_format_and_keys_are_chosen(console: Console) -> None:
     console.member()
     kinds = {"event message.failed": "1", "event job.logged": "1", "every": ""}
@@ -103,6 +106,7 @@ def test_wrong_forms_create_nothing(console: Console, form: dict[str, str], says
     assert console.api.call("GET", "/hooks").json["items"] == []
 
 
+@pytest.mark.slow
 def test_deliveries_filter_page_and_show_their_attempts(console: Console, clock: FakeClock) -> None:
     console.member()
     name = made(console)
@@ -132,6 +136,7 @@ def test_deliveries_filter_page_and_show_their_attempts(console: Console, clock:
     assert console.get(f"/{console.account}/hooks/{name}/deliveries/nonsense").status == 404
 
 
+@pytest.mark.slow
 def test_a_delivery_is_tried_again_and_a_time_replayed_after_its_number_was_shown(
     console: Console, clock: FakeClock
 ) -> None:
@@ -159,6 +164,7 @@ def test_a_delivery_is_tried_again_and_a_time_replayed_after_its_number_was_show
     assert console.post(f"{where}/replay", since="soon").status == 422
 
 
+@pytest.mark.slow
 def test_what_a_role_may_not_it_is_not_shown_and_refused(console: Console) -> None:
     console.member()
     name = made(console)
@@ -171,6 +177,7 @@ def test_what_a_role_may_not_it_is_not_shown_and_refused(console: Console) -> No
     assert stored(console, name).disabled_at == 0
 
 
+@pytest.mark.slow
 def test_an_endpoint_of_another_account_is_not_there(console: Console) -> None:
     console.member()
     name = made(console)
@@ -184,6 +191,7 @@ def test_an_endpoint_of_another_account_is_not_there(console: Console) -> None:
     assert stored(console, name).disabled_at == 0
 
 
+@pytest.mark.slow
 def test_what_strangers_write_is_text(console: Console, clock: FakeClock) -> None:
     console.member()
     name = made(console, description=EVIL, url=f"{URL}?{EVIL}".replace("<", "%3C").replace(">", "%3E"))

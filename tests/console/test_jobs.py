@@ -20,6 +20,7 @@ from tests.fakes.provider import TIMEOUT
 PEOPLE = tuple(f"p{i}@example.org" for i in range(60))
 
 
+@pytest.mark.slow
 def test_an_account_without_jobs_says_what_to_do_first(console: Console) -> None:
     console.member()
     for path in ("", "/jobs"):
@@ -35,6 +36,7 @@ def test_somebody_without_an_account_is_told_how_to_get_one(console: Console) ->
     assert "<code>Ann</code>" in page
 
 
+@pytest.mark.slow
 def test_the_list_filters_and_pages_through_every_job(console: Console) -> None:
     jobs = [console.api.accepted((f"a{i}@example.org",)) for i in range(53)]
     console.member()
@@ -50,6 +52,7 @@ def test_the_list_filters_and_pages_through_every_job(console: Console) -> None:
     assert max(jobs) in console.shown("/jobs?kind=nonsense")
 
 
+@pytest.mark.slow
 def test_the_list_finds_jobs_by_what_became_of_their_messages(console: Console) -> None:
     sent = console.api.logged(("a@example.org",))
     world = console.api.world
@@ -69,6 +72,7 @@ def test_the_list_finds_jobs_by_what_became_of_their_messages(console: Console) 
     assert found("with=nonsense") == found("")
 
 
+@pytest.mark.slow
 def test_the_list_says_what_jobs_wait_for_and_finds_those_that_do(console: Console) -> None:
     console.member()
     ended = console.api.logged(("a@example.org",))
@@ -94,6 +98,7 @@ def test_the_list_says_what_jobs_wait_for_and_finds_those_that_do(console: Conso
     assert listed("state=waiting") == [waiting], "what is stopped waits for nothing"
 
 
+@pytest.mark.slow
 def test_figures_renew_themselves_until_the_job_is_at_rest(console: Console) -> None:
     job = console.api.accepted(("a@example.org",))
     console.member()
@@ -110,6 +115,7 @@ def test_figures_renew_themselves_until_the_job_is_at_rest(console: Console) -> 
     assert sorted(re.findall(r"<td class=\"number\"><a [^>]+>(\d+)</a></td>", tried)) == ["0"] * 6 + ["1"] * 2
 
 
+@pytest.mark.slow
 def test_figures_of_an_ended_job_renew_themselves_for_an_hour_if_some_are_unconfirmed(console: Console) -> None:
     world = console.api.world
     job = console.api.logged(("a@example.org", "b@example.org"))
@@ -127,6 +133,7 @@ def test_figures_of_an_ended_job_renew_themselves_for_an_hour_if_some_are_unconf
     assert "data-live" not in console.shown(f"/jobs/{other}"), "nothing more is said about it"
 
 
+@pytest.mark.slow
 def test_a_job_is_stopped_and_resumed_by_hand_and_the_audit_log_says_by_whom(console: Console) -> None:
     job = console.api.accepted(PEOPLE)
     console.member(role=Role.SENDER)
@@ -156,6 +163,7 @@ def test_a_job_is_stopped_and_resumed_by_hand_and_the_audit_log_says_by_whom(con
     assert "no longer possible" in late.text
 
 
+@pytest.mark.slow
 def test_a_retry_counts_only_what_it_sends_again(console: Console) -> None:
     world = console.api.world
     people = ("a@example.org", "b@example.org", "c@example.org", "d@example.org")
@@ -181,6 +189,7 @@ def test_a_retry_counts_only_what_it_sends_again(console: Console) -> None:
     assert "<b>0</b> of 4 messages that failed" in console.shown(f"/jobs/{job}/retry"), "the doubt is left"
 
 
+@pytest.mark.slow
 def test_a_job_of_which_all_bounced_offers_no_retry(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     world = console.api.world
     job = console.api.logged(PEOPLE[:2])
@@ -194,6 +203,7 @@ def test_a_job_of_which_all_bounced_offers_no_retry(console: Console, monkeypatc
     assert "Retry" not in console.shown(f"/jobs/{job}"), "the counts of a large job hold bounces apart"
 
 
+@pytest.mark.slow
 def test_a_retry_of_a_stopped_job_also_counts_what_the_stop_kept_back(console: Console) -> None:
     world = console.api.world
     job = console.api.logged(PEOPLE[:4], retry_on=[])
@@ -210,6 +220,7 @@ def test_a_retry_of_a_stopped_job_also_counts_what_the_stop_kept_back(console: C
     assert "So will the 2 that a stop kept back." in asked
 
 
+@pytest.mark.slow
 def test_a_scheduled_job_that_was_stopped_and_resumed_waits_for_its_time_again(console: Console) -> None:
     later = datetime.fromtimestamp(console.services.now / 1000 + 3_600, UTC).isoformat()
     job = console.api.accepted(PEOPLE, scheduled_at=later)
@@ -225,6 +236,7 @@ def test_a_scheduled_job_that_was_stopped_and_resumed_waits_for_its_time_again(c
     assert "Stopped" not in shown
 
 
+@pytest.mark.slow
 def test_a_suspended_account_resumes_nothing(console: Console) -> None:
     job = console.api.accepted(PEOPLE)
     console.member()
@@ -234,6 +246,7 @@ def test_a_suspended_account_resumes_nothing(console: Console) -> None:
     assert console.post(f"/{console.account}/jobs/{job}/resume").status == 403
 
 
+@pytest.mark.slow
 def test_messages_of_a_job_filter_page_and_lead_to_their_timeline(console: Console) -> None:
     job = console.api.logged(PEOPLE)
     console.member()
@@ -254,6 +267,7 @@ def test_messages_of_a_job_filter_page_and_lead_to_their_timeline(console: Conso
         assert console.get(f"/{console.account}/jobs/{job}/messages/{wrong}").status == 404
 
 
+@pytest.mark.slow
 def test_a_recipient_is_found_in_all_jobs_newest_first(console: Console) -> None:
     first = console.api.logged(("a@example.org", "b@example.org"), subject="First")
     console.api.logged(("b@example.org",), subject="Second")
@@ -264,6 +278,7 @@ def test_a_recipient_is_found_in_all_jobs_newest_first(console: Console) -> None
     assert "Nothing was found" in console.shown("/messages?recipient=z@example.org")
 
 
+@pytest.mark.slow
 def test_the_overview_adds_up_days_providers_and_credentials(console: Console) -> None:
     job = console.api.logged(PEOPLE)
     console.member()
@@ -276,6 +291,7 @@ def test_the_overview_adds_up_days_providers_and_credentials(console: Console) -
     assert "theirs" not in page, "a credential of others is none of its"
 
 
+@pytest.mark.slow
 def test_the_overview_counts_the_rate_of_a_credential_once(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     world, settings = console.api.world, console.services.settings
     both = sum(settings.credential(name).rate for name in ("one", "two"))
@@ -310,6 +326,7 @@ def test_the_overview_counts_the_rate_of_a_credential_once(console: Console, mon
     assert said() == "No open job may send at present."
 
 
+@pytest.mark.slow
 def test_a_list_of_one_day_begins_at_its_end(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     world = console.api.world
     old = console.api.accepted(PEOPLE[:1])
@@ -333,6 +350,7 @@ def test_a_job_of_a_test_key_raises_no_rate_of_others(console: Console) -> None:
     assert view.allowed([tried], settings.credentials, states, world.clock.ms) == 0
 
 
+@pytest.mark.slow
 def test_the_overview_draws_what_each_provider_accepted_by_day(console: Console) -> None:
     console.api.logged(PEOPLE)
     console.member()
@@ -347,6 +365,7 @@ def test_the_overview_draws_what_each_provider_accepted_by_day(console: Console)
     assert len(set(re.findall(r"fill-series-\d", page))) == len(drawn)
 
 
+@pytest.mark.slow
 def test_numbers_lead_to_what_they_count(console: Console) -> None:
     job = console.api.logged(PEOPLE)
     console.member()

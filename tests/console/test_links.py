@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urljoin, urlsplit
 
+import pytest
+
 from functions.console import lists
 from shared.domain.people import Role
 from shared.domain.recipients.suppressions import Reach
@@ -26,6 +28,7 @@ def links(example: Example) -> Iterator[tuple[str, str]]:
                 yield where, urljoin(f"/console{where}", html.unescape(found))
 
 
+@pytest.mark.slow
 def test_every_link_leads_to_a_page(example: Example) -> None:
     console, asked = example.console, dict[str, str]()
     dead = set()
@@ -44,6 +47,7 @@ def test_every_link_leads_to_a_page(example: Example) -> None:
     assert len({urlsplit(path).path for path in asked}) > 60
 
 
+@pytest.mark.slow
 def test_campaigns_filter_by_state_and_channel(console: Console) -> None:
     console.member()
     assert "Filter" not in console.shown("/campaigns"), "there is nothing to filter"
@@ -63,6 +67,7 @@ def test_campaigns_filter_by_state_and_channel(console: Console) -> None:
         assert "New campaign" in page
 
 
+@pytest.mark.slow
 def test_templates_filter_by_channel(console: Console) -> None:
     console.member()
     assert "Filter" not in console.shown("/templates")
@@ -72,6 +77,7 @@ def test_templates_filter_by_channel(console: Console) -> None:
     assert "No such templates" in console.shown("/templates?channel=sms")
 
 
+@pytest.mark.slow
 def test_a_page_that_a_filter_leaves_empty_leads_to_the_next(console: Console) -> None:
     console.member()
     text = stored(console, channel="sms", body="Hello")
@@ -84,6 +90,7 @@ def test_a_page_that_a_filter_leaves_empty_leads_to_the_next(console: Console) -
     assert f"/templates/{text}" in console.shown(f"/templates{html.unescape(following)}")
 
 
+@pytest.mark.slow
 def test_senders_filter_by_state(console: Console) -> None:
     console.member()
     assert console.post(f"/{console.account}/senders/add", domain="news.example.net").status == 303
@@ -92,6 +99,7 @@ def test_senders_filter_by_state(console: Console) -> None:
     assert "No such senders" in console.shown("/senders?state=proven")
 
 
+@pytest.mark.slow
 def test_a_long_address_breaks_between_its_parts(console: Console) -> None:
     console.member(role=Role.ADMIN)
     address = "someone.with.a.long.name@a-company.example.org"

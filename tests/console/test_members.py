@@ -5,6 +5,8 @@ import re
 from dataclasses import replace
 from urllib.parse import quote
 
+import pytest
+
 from functions.console import lists
 from shared.domain.people import Identity, Role
 from tests.console.console import ANN, Console
@@ -12,6 +14,7 @@ from tests.console.console import ANN, Console
 BEN = Identity("github", "2", "ben")
 
 
+@pytest.mark.slow
 def test_an_admin_invites_and_removes(console: Console) -> None:
     console.member()
     assert console.post(f"/{console.account}/members/invite", login="@Ben", role="sender").status == 303
@@ -43,6 +46,7 @@ def test_an_admin_invites_and_removes(console: Console) -> None:
     assert done == {("member.removed", "user:Ann"), ("member.invited", "user:Ann")} | joined
 
 
+@pytest.mark.slow
 def test_an_invitation_is_withdrawn(console: Console) -> None:
     console.member()
     console.post(f"/{console.account}/members/invite", login="ben", role="admin")
@@ -57,6 +61,7 @@ def test_an_invitation_is_withdrawn(console: Console) -> None:
     assert console.get(f"/{console.account}").status == 404
 
 
+@pytest.mark.slow
 def test_nobody_removes_themselves_and_wrong_forms_change_nothing(console: Console) -> None:
     console.member()
     ((ann, _),) = console.services.people.members(console.account)
@@ -70,6 +75,7 @@ def test_nobody_removes_themselves_and_wrong_forms_change_nothing(console: Conso
     assert console.services.people.waiting(console.account) == []
 
 
+@pytest.mark.slow
 def test_only_an_admin_may(console: Console) -> None:
     console.member(ANN, Role.SENDER)
     for action in ("invite", "role", "withdraw", "remove"):
@@ -87,6 +93,7 @@ def joined(console: Console, who: Identity, role: Role) -> tuple[str, dict[str, 
     return user, cookies
 
 
+@pytest.mark.slow
 def test_the_role_of_a_member_changes_after_a_question_with_their_next_page(console: Console) -> None:
     console.member()
     ben, cookies = joined(console, BEN, Role.VIEWER)
@@ -105,6 +112,7 @@ def test_the_role_of_a_member_changes_after_a_question_with_their_next_page(cons
         assert console.post(f"/{console.account}/members/role", user=user, role=role).status == 404
 
 
+@pytest.mark.slow
 def test_an_invitation_of_a_login_that_became_another_s_promotes_nobody(console: Console) -> None:
     console.member()
     old, cookies = joined(console, BEN, Role.VIEWER)
@@ -118,6 +126,7 @@ def test_an_invitation_of_a_login_that_became_another_s_promotes_nobody(console:
     assert console.get(f"/{console.account}/keys").status == 403
 
 
+@pytest.mark.slow
 def test_who_is_a_member_keeps_their_role_whatever_waits_for_their_login(console: Console) -> None:
     console.member()
     ben, _ = joined(console, BEN, Role.VIEWER)
@@ -128,6 +137,7 @@ def test_who_is_a_member_keeps_their_role_whatever_waits_for_their_login(console
     assert console.services.people.waiting(console.account) == []
 
 
+@pytest.mark.slow
 def test_nothing_is_withdrawn_or_removed_that_is_not_there(console: Console) -> None:
     console.member()
     before = console.api.call("GET", "/audit").json["items"]
@@ -136,6 +146,7 @@ def test_nothing_is_withdrawn_or_removed_that_is_not_there(console: Console) -> 
     assert console.api.call("GET", "/audit").json["items"] == before
 
 
+@pytest.mark.slow
 def test_removing_a_person_says_which_of_their_keys_still_works(console: Console) -> None:
     console.sign_in(BEN)
     page = console.get("").text
@@ -162,6 +173,7 @@ def test_a_person_whom_the_settings_no_longer_name_makes_no_account(console: Con
     assert not [a for a in console.services.accounts.list_accounts() if a.own]
 
 
+@pytest.mark.slow
 def test_the_list_filters_by_role_and_pages(console: Console) -> None:
     console.member()
     for i in range(lists.PAGE):

@@ -19,6 +19,7 @@ def test_every_section_is_a_page() -> None:
     assert len({section.label for section in SECTIONS}) == len(SECTIONS)
 
 
+@pytest.mark.slow
 def test_a_page_says_which_section_it_belongs_to(console: Console) -> None:
     console.member()
     for section in SECTIONS:
@@ -35,6 +36,7 @@ def test_what_a_role_may_not_read_is_not_in_its_menu(console: Console) -> None:
     assert ">Audit log<" not in shown
 
 
+@pytest.mark.slow
 def test_operators_pages_are_in_the_menu_of_operators_alone(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(menu, "MENU", (*MENU, ("Run", (Section("Everywhere", "everywhere", operators=True),))))
     console.member()

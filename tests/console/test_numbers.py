@@ -87,10 +87,12 @@ def unlinked(example: Example) -> Iterator[tuple[str, str]]:
     assert seen > 100
 
 
+@pytest.mark.slow
 def test_every_number_leads_to_what_it_counts_or_has_a_reason(example: Example) -> None:
     assert {*unlinked(example)} == {*UNLISTED}
 
 
+@pytest.mark.slow
 def test_each_sum_of_the_overview_leads_to_jobs_that_add_up_to_it(console: Console) -> None:
     world = console.api.world
     old = console.api.logged(PEOPLE[:7])
@@ -135,6 +137,7 @@ def test_each_sum_of_the_overview_leads_to_jobs_that_add_up_to_it(console: Conso
     }
 
 
+@pytest.mark.slow
 def test_numbers_by_credential_and_by_fate_lead_to_the_messages_that_they_count(console: Console) -> None:
     world = console.api.world
     job = console.api.logged(PEOPLE[:8])
@@ -163,6 +166,7 @@ def test_the_messages_of_a_fate_are_those_that_the_figures_count() -> None:
             assert STATES[filtered].wants(cell) == counted, (filtered, cell)
 
 
+@pytest.mark.slow
 def test_a_page_of_found_messages_keeps_its_filters(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lists, "PAGE", 2)
     job = console.api.logged(PEOPLE[:8])
@@ -172,6 +176,7 @@ def test_a_page_of_found_messages_keeps_its_filters(console: Console, monkeypatc
     assert "<option selected>one</option>" in page
 
 
+@pytest.mark.slow
 def test_numbers_of_a_list_lead_to_its_recipients(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     console.member()
     console.services.desks.suppressions.put(console.account, "p1@example.org", "bounced")
@@ -194,6 +199,7 @@ def test_numbers_of_a_list_lead_to_its_recipients(console: Console, monkeypatch:
     assert found(html.unescape(more[1])) == ["p4"]
 
 
+@pytest.mark.slow
 def test_recipients_of_a_list_that_cannot_be_sent_are_refused_with_what_to_do(
     console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:

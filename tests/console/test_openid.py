@@ -86,6 +86,7 @@ def test_only_members_of_the_group_are_operators_whatever_they_call_themselves(
     assert ("· operator" in console.get("").text) is operator
 
 
+@pytest.mark.slow
 def test_a_person_is_their_issuer_and_subject_and_an_invitation_is_for_their_login(
     console: Console, sim: Simulator
 ) -> None:

@@ -37,6 +37,7 @@ def acts(console: Console) -> list[tuple[str, str]]:
     return [(e.kind, e.actor) for e in console.services.desks.journal.since(EVERYONE, Log.AUDIT, 0)]
 
 
+@pytest.mark.slow
 def test_who_is_no_operator_finds_none_of_their_pages(console: Console) -> None:
     console.member()
     pages = [r for r in ROUTES if r.operators]
@@ -49,6 +50,7 @@ def test_who_is_no_operator_finds_none_of_their_pages(console: Console) -> None:
     assert ">Credentials</a>" not in console.shown()
 
 
+@pytest.mark.slow
 def test_a_credential_is_paused_after_a_question_and_resumed(console: Console) -> None:
     console.sign_in(OLGA)
     assert re.findall(r'<th scope="row" class="short">(\w+)<', shown(console, "/credentials")) == [
@@ -70,6 +72,7 @@ def test_a_credential_is_paused_after_a_question_and_resumed(console: Console) -
     assert acts(console) == [("credential.paused", "user:Olga"), ("credential.resumed", "user:Olga")]
 
 
+@pytest.mark.slow
 def test_a_rate_is_set_up_to_the_declared_one(console: Console) -> None:
     console.sign_in(OLGA)
     assert "<b>100</b> of 100 messages a second" in shown(console, "/credentials/one/rate")
@@ -85,6 +88,7 @@ def test_a_rate_is_set_up_to_the_declared_one(console: Console) -> None:
     assert press(console, "/credentials/nosuch/rate", rate="1") == 404
 
 
+@pytest.mark.slow
 def test_the_whole_deployment_is_paused_and_resumed(console: Console) -> None:
     console.sign_in(OLGA)
     assert "<b>0</b> messages of all open jobs wait until you resume" in shown(console, "/credentials/all/pause")
@@ -109,6 +113,7 @@ def test_a_breaker_is_closed_by_hand(console: Console, clock: FakeClock) -> None
     assert acts(console) == [("credential.breaker_closed", "user:Olga")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reason", ["ask ann@example.org", "x" * 101])
 def test_a_reason_without_addresses_is_asked_for(console: Console, reason: str) -> None:
     console.sign_in(OLGA)
@@ -129,6 +134,7 @@ def test_dead_letters_are_counted_and_the_command_is_shown(console: Console) -> 
     assert re.findall(r'<th scope="row">([a-z-]+)<', only) == ["feedback", "lane-one"]
 
 
+@pytest.mark.slow
 def test_keys_are_listed_with_their_last_use_and_the_commands(console: Console, clock: FakeClock) -> None:
     accounts = console.services.accounts
     accounts.create_key(console.account, name=EVIL, test=True)
@@ -148,6 +154,7 @@ def test_keys_are_listed_with_their_last_use_and_the_commands(console: Console, 
     assert "No such keys" in console.shown("/keys?keys=team")
 
 
+@pytest.mark.slow
 def test_keys_page(console: Console) -> None:
     for n in range(55):
         console.services.accounts.create_key(console.account, name=f"k{n}", scopes=(Scope.READ,))
@@ -166,6 +173,7 @@ def test_only_an_admin_sees_keys(console: Console, role: Role) -> None:
     assert not {r for r in ROUTES if "/keys" in r.path and r.method == "POST"}, "no function makes or changes a key"
 
 
+@pytest.mark.slow
 def test_operators_find_an_account_and_pause_it_after_a_question(console: Console) -> None:
     other = console.services.accounts.create_account("Other", [])
     console.api.accepted(("a@example.org", "b@example.org", "c@example.org"))
@@ -187,6 +195,7 @@ def test_operators_find_an_account_and_pause_it_after_a_question(console: Consol
     assert {("account.paused", "user:Olga"), ("account.resumed", "user:Olga")} <= done
 
 
+@pytest.mark.slow
 def test_the_questions_about_a_pause_count_the_messages_that_wait(
     console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,6 +228,7 @@ def test_the_questions_about_a_pause_count_the_messages_that_wait(
     assert "<b>20</b> messages of its open jobs, among the" in shown(console, f"/{console.account}/pause")
 
 
+@pytest.mark.slow
 def test_each_page_of_a_paused_account_says_so_with_the_reason(console: Console) -> None:
     switch, switches = Switch(account=console.account), console.services.desks.switches
     console.member()
@@ -237,6 +247,7 @@ def test_each_page_of_a_paused_account_says_so_with_the_reason(console: Console)
     assert "<b>This account is suspended.</b>" in console.shown("/jobs")
 
 
+@pytest.mark.slow
 def test_the_accounts_of_operators_page(console: Console) -> None:
     for n in range(55):
         console.services.accounts.create_account(f"Firm {n}", [])

@@ -75,6 +75,7 @@ class Loaded(HTMLParser):
             self.links.add(link)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", pages())
 def test_a_page_is_small_and_quick(example: Example, page: str) -> None:
     for path in paths(example, page):

@@ -4,6 +4,8 @@ import html
 import json
 import re
 
+import pytest
+
 from functions.console.pages.campaigns.previewing import FRAMED
 from functions.console.rendering import POLICY
 from shared.domain.people import Role
@@ -19,6 +21,7 @@ def framed(page: str) -> str:
     return html.unescape(found[1])
 
 
+@pytest.mark.slow
 def test_each_row_has_its_own_message(console: Console) -> None:
     console.member(role=Role.SENDER)
     campaign = with_list(console)
@@ -31,6 +34,7 @@ def test_each_row_has_its_own_message(console: Console) -> None:
     assert 'src="../../' in console.shown(f"/campaigns/{campaign}?row=2")
 
 
+@pytest.mark.slow
 def test_a_form_is_shown_before_it_is_saved(console: Console) -> None:
     console.member(role=Role.SENDER)
     got = console.post(f"/{console.account}/campaigns/preview", **{**SAID, "from": "someone new", "name": ""})
@@ -41,6 +45,7 @@ def test_a_form_is_shown_before_it_is_saved(console: Console) -> None:
     assert console.api.call("GET", "/campaigns").json["items"] == []
 
 
+@pytest.mark.slow
 def test_a_change_is_shown_as_a_recipient_of_the_list_gets_it_before_it_is_saved(console: Console) -> None:
     console.member(role=Role.SENDER)
     campaign = with_list(console)
@@ -62,6 +67,7 @@ def test_a_change_is_shown_as_a_recipient_of_the_list_gets_it_before_it_is_saved
     )
 
 
+@pytest.mark.slow
 def test_a_change_is_shown_with_example_values_if_there_is_no_list(console: Console) -> None:
     console.member(role=Role.SENDER)
     campaign = made(console)
@@ -71,6 +77,7 @@ def test_a_change_is_shown_with_example_values_if_there_is_no_list(console: Cons
     assert "Message of row" not in console.shown(f"/campaigns/{campaign}/edit")
 
 
+@pytest.mark.slow
 def test_a_text_message_shows_its_segments_and_what_makes_it_dearer(console: Console) -> None:
     console.member(role=Role.SENDER)
     sms = {"channel": "sms", "name": "Texts", "body": "Hello {{ name }} ✓"}
@@ -103,6 +110,7 @@ def test_a_preview_may_do_nothing(console: Console) -> None:
     assert "&amp;lt;script&amp;gt;" in console.shown(f"/campaigns/{campaign}/preview?row=1"), "a value is text in HTML"
 
 
+@pytest.mark.slow
 def test_names_of_columns_values_and_files_are_text(console: Console) -> None:
     console.member(role=Role.SENDER)
     column = EVIL.replace('"', "").replace(",", "")
@@ -121,6 +129,7 @@ def test_names_of_columns_values_and_files_are_text(console: Console) -> None:
     assert "<script>alert" not in refused.text
 
 
+@pytest.mark.slow
 def test_an_upload_names_its_sheet(console: Console) -> None:
     console.member(role=Role.SENDER)
     campaign = made(console)
@@ -131,6 +140,7 @@ def test_an_upload_names_its_sheet(console: Console) -> None:
     assert found.sheet == f" {EVIL}", "with its blanks"
 
 
+@pytest.mark.slow
 def test_only_the_page_that_uploads_reaches_the_bucket(console: Console) -> None:
     console.member(role=Role.SENDER)
     campaign = with_list(console)

@@ -48,6 +48,7 @@ def handed_over(console: Console, *to: str, **changes: str) -> str:
     return mail
 
 
+@pytest.mark.slow
 def test_the_job_of_a_mail_is_titled_by_its_subject_or_its_sender(console: Console) -> None:
     console.member(role=Role.VIEWER)
     nameless = handed_over(console)
@@ -75,6 +76,7 @@ def test_lists_without_entries_say_what_to_do_first(console: Console) -> None:
         assert says in console.shown(path)
 
 
+@pytest.mark.slow
 def test_open_windows_are_shown_with_counts_and_filtered(console: Console) -> None:
     window = collected(console)
     other = collected(console, "acme/other", 3)
@@ -89,6 +91,7 @@ def test_open_windows_are_shown_with_counts_and_filtered(console: Console) -> No
     assert "No events were collected yet" in console.shown("/digests?keys=test")
 
 
+@pytest.mark.slow
 def test_a_window_is_closed_or_cancelled_after_its_events_were_counted(console: Console) -> None:
     window, other = collected(console), collected(console, "acme/other", 3)
     console.member(role=Role.SENDER)
@@ -106,6 +109,7 @@ def test_a_window_is_closed_or_cancelled_after_its_events_were_counted(console: 
     assert console.get(f"/{console.account}/digests/{window}/close?keys=test").status == 404
 
 
+@pytest.mark.slow
 def test_a_destination_that_waits_is_dropped_or_tried_now(console: Console) -> None:
     mail = handed_over(console)
     console.member(role=Role.SENDER)
@@ -131,6 +135,7 @@ def test_a_destination_that_waits_is_dropped_or_tried_now(console: Console) -> N
     assert console.get(f"/{console.account}/mails/{'0' * 26}").status == 404
 
 
+@pytest.mark.slow
 def test_destinations_page(console: Console) -> None:
     mail = handed_over(console, *(f"p{i}@example.org" for i in range(60)))
     console.member()
@@ -141,6 +146,7 @@ def test_destinations_page(console: Console) -> None:
     assert len(set(re.findall(r">(p\d+@example.org)</a>", page))) == 60
 
 
+@pytest.mark.slow
 def test_notices_are_found_by_id_and_by_number(console: Console, clock: FakeClock) -> None:
     console.api.notifier()
     first = store(console.api, clock, "A/1")
@@ -159,6 +165,7 @@ def test_notices_are_found_by_id_and_by_number(console: Console, clock: FakeCloc
         assert console.get(f"/{console.account}/notices/{wrong}").status == 404
 
 
+@pytest.mark.slow
 def test_notifiers_are_listed_with_when_they_were_seen(console: Console, clock: FakeClock) -> None:
     login = console.api.notifier()
     store(console.api, clock)
@@ -171,6 +178,7 @@ def test_notifiers_are_listed_with_when_they_were_seen(console: Console, clock: 
     assert "posthaste notifier create" in console.shown("/notices?keys=test")
 
 
+@pytest.mark.slow
 def test_what_waits_of_a_notifier_is_listed_in_pages(console: Console, clock: FakeClock) -> None:
     console.api.notifier()
     waiting = [store(console.api, clock, f"A/{n}", next_at=clock.ms + 1000 + n) for n in range(52)]
@@ -188,6 +196,7 @@ def test_what_waits_of_a_notifier_is_listed_in_pages(console: Console, clock: Fa
         assert console.get(f"/{console.account}/notices?waiting={quote(wrong)}").status == 404
 
 
+@pytest.mark.slow
 def test_notifiers_filter_by_state(console: Console) -> None:
     login = console.api.notifier()
     console.api.notifier("ward")
@@ -199,6 +208,7 @@ def test_notifiers_filter_by_state(console: Console) -> None:
     assert "No such notifiers" in console.shown("/notices?state=disabled")
 
 
+@pytest.mark.slow
 def test_destinations_filter_by_state(console: Console) -> None:
     mail = handed_over(console)
     console.member()
@@ -209,6 +219,7 @@ def test_destinations_filter_by_state(console: Console) -> None:
     assert "No such destinations" in console.shown(f"/mails/{mail}?state=gone")
 
 
+@pytest.mark.slow
 def test_another_account_s_things_are_not_there(console: Console, clock: FakeClock) -> None:
     window, mail = collected(console), handed_over(console)
     console.api.notifier()
@@ -231,6 +242,7 @@ def test_another_account_s_things_are_not_there(console: Console, clock: FakeClo
     assert state(console, window) == "open"
 
 
+@pytest.mark.slow
 def test_a_viewer_changes_nothing(console: Console) -> None:
     window, mail = collected(console), handed_over(console)
     console.member(role=Role.VIEWER)
@@ -241,6 +253,7 @@ def test_a_viewer_changes_nothing(console: Console) -> None:
     assert state(console, window) == "open"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path", ["/digests", "/notices", "/notices?search=EVIL", "/notices?search=%2B61491570156", "notice"]
 )

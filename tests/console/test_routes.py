@@ -153,6 +153,7 @@ def test_nothing_is_done_without_the_token_of_the_session(
         assert got.headers["content-security-policy"] == POLICY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", OF_ACCOUNTS, ids=lambda x: x.name)
 def test_nothing_is_done_by_a_role_that_does_not_include_it(
     example: Example, members: dict[Role, Console], route: PageRoute
@@ -207,6 +208,7 @@ def test_what_is_for_operators_is_not_there_for_an_admin(
         assert console.ask(route.method, path(example, route), form=form).status == 404
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["sign-out", "sign-out-everywhere"])
 def test_nothing_is_done_in_a_session_that_has_ended(example: Example, end: str) -> None:
     example.console.api.world.clock.advance(1)

@@ -15,6 +15,7 @@ EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 ESCAPED = "&lt;script&gt;"
 
 
+@pytest.mark.slow
 def test_no_page_may_do_more_than_it_is_made_for(console: Console) -> None:
     job = console.api.logged(("a@example.org",))
     console.member()
@@ -32,6 +33,7 @@ def test_no_page_may_do_more_than_it_is_made_for(console: Console) -> None:
         assert not [x for x in ends if x.endswith("/")], "API Gateway has no route for it"
 
 
+@pytest.mark.slow
 def test_what_strangers_write_is_text(console: Console) -> None:
     job = console.api.logged(("a@example.org", EVIL), subject=EVIL)
     console.member(Identity("github", "1", "ann", EVIL))
@@ -69,6 +71,7 @@ def test_a_body_that_is_no_form_is_refused(console: Console) -> None:
         assert console.ask("POST", "/sign-out", form={}, headers={"content-type": kind}).status == 415
 
 
+@pytest.mark.slow
 def test_another_account_is_not_there(console: Console) -> None:
     other = console.api.services.accounts.create_account("Other", ["example.com"])
     job = console.api.accepted(("a@example.org",))
@@ -121,6 +124,7 @@ def test_a_place_of_another_account_s_list_is_refused(console: Console) -> None:
         assert console.get(f"/{console.account}{path}?recipient=a@example.org&cursor={sealed}").status == 400
 
 
+@pytest.mark.slow
 def test_changes_take_from_the_requests_of_the_account_and_pages_do_not(console: Console) -> None:
     console.member()
     page = console.shown()

@@ -22,6 +22,7 @@ def add(console: Console, domain: str = DOMAIN) -> None:
     assert console.post(f"/{console.account}/senders/add", domain=domain).status == 303
 
 
+@pytest.mark.slow
 def test_a_domain_is_claimed_proven_and_given_up(console: Console, dns: FakeDns) -> None:
     console.member()
     page = console.shown("/senders")
@@ -46,6 +47,7 @@ def test_a_domain_is_claimed_proven_and_given_up(console: Console, dns: FakeDns)
     assert sorted(done) == [(f"sender.{what}", "user:Ann") for what in ("claimed", "given_up", "proven")]
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_shown_with_what_to_do(console: Console, dns: FakeDns) -> None:
     console.member()
     add(console)
@@ -64,6 +66,7 @@ def test_what_is_missing_is_shown_with_what_to_do(console: Console, dns: FakeDns
     assert console.post(f"/{console.account}/senders/{DOMAIN}/verify").status == 503
 
 
+@pytest.mark.slow
 def test_a_granted_domain_shows_its_records_and_no_proof(console: Console, dns: FakeDns) -> None:
     provider = signs(console.api)
     provider.known["example.com"] = IdentityState.SUCCESS
@@ -92,6 +95,7 @@ def test_a_granted_address_has_no_page(console: Console) -> None:
     assert console.get(f"/{account}/senders/example.com").status == 404, "it is another account's"
 
 
+@pytest.mark.slow
 def test_giving_up_says_what_becomes_of_jobs(console: Console, dns: FakeDns) -> None:
     console.member()
     add(console)
@@ -115,6 +119,7 @@ def test_what_is_no_domain_is_refused(console: Console, domain: str) -> None:
     assert console.post(f"/{console.account}/senders/add", domain=domain).status == 422
 
 
+@pytest.mark.slow
 def test_only_an_admin_changes_senders_and_another_account_s_are_not_there(console: Console) -> None:
     console.member()
     add(console)
@@ -132,6 +137,7 @@ def test_only_an_admin_changes_senders_and_another_account_s_are_not_there(conso
     assert "Add a domain" not in console.shown("/senders")
 
 
+@pytest.mark.slow
 def test_the_records_of_a_provider_are_shown_once_the_domain_is_proven(console: Console, dns: FakeDns) -> None:
     provider = signs(console.api)
     console.member()
@@ -151,6 +157,7 @@ def test_the_records_of_a_provider_are_shown_once_the_domain_is_proven(console: 
     assert "Leave the records in place." in console.shown(f"/senders/{DOMAIN}")
 
 
+@pytest.mark.slow
 def test_a_domain_that_is_given_up_stays_known_to_the_provider(console: Console, dns: FakeDns) -> None:
     provider = signs(console.api)
     console.member()

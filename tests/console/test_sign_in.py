@@ -131,6 +131,7 @@ def test_one_sign_in_is_tried_three_times_and_the_provider_is_not_asked_again(co
     assert console.sign_in().status == 303, "one that is begun anew has an allowance of its own"
 
 
+@pytest.mark.slow
 def test_a_network_that_tries_too_often_waits_and_others_do_not(console: Console, clock: FakeClock) -> None:
     console.address = "2001:db8:0:1::1"
     assert [console.sign_in(None).status for _ in range(NETWORK_BURST)] == [502] * NETWORK_BURST
@@ -152,6 +153,7 @@ def test_a_network_that_tries_too_often_waits_and_others_do_not(console: Console
     assert [x for x in kept if keyed in x]
 
 
+@pytest.mark.slow
 def test_a_session_that_a_browser_had_before_is_not_the_one_of_who_signs_in(console: Console) -> None:
     console.sign_in(Identity("github", "2", "ben"))
     planted = console.cookies[COOKIE]
@@ -197,6 +199,7 @@ def test_one_person_is_one_user_by_any_login_and_their_role_follows_the_settings
     assert "· operator" not in console.get("").text
 
 
+@pytest.mark.slow
 def test_an_invitation_is_for_whoever_first_signs_in_by_that_login(console: Console) -> None:
     console.member(role=Role.SENDER)
     ((user, membership),) = console.services.people.members(console.account)

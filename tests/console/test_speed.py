@@ -72,6 +72,7 @@ def counted(console: Console) -> Iterator[Counter[str]]:
         events.unregister("before-call.dynamodb", count)
 
 
+@pytest.mark.slow
 def test_pages_keep_to_a_budget_of_calls_and_of_time(console: Console) -> None:
     for number in range(12):
         console.api.logged(PEOPLE, subject=f"Old {number}")
@@ -112,6 +113,7 @@ def filled(console: Console, clock: FakeClock) -> dict[str, str]:
     return {"campaign": with_list(console), "sent": gone, "mail": mail}
 
 
+@pytest.mark.slow
 def test_no_list_reads_anything_for_each_row(console: Console, clock: FakeClock) -> None:
     names = filled(console, clock)
     cost: dict[str, Counter[str]] = {}
@@ -125,6 +127,7 @@ def test_no_list_reads_anything_for_each_row(console: Console, clock: FakeClock)
     assert not over
 
 
+@pytest.mark.slow
 def test_a_campaign_of_a_million_costs_no_more_than_one_of_ten(console: Console) -> None:
     console.member()
     rows = "recipient,name\r\n" + "".join(f"{person},x\r\n" for person in PEOPLE)
@@ -147,6 +150,7 @@ def test_a_campaign_of_a_million_costs_no_more_than_one_of_ten(console: Console)
         assert many <= few <= LISTS[f"/campaigns/{{campaign}}{page}"], page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", INDEX_QUERIES)
 def test_the_queries_of_a_list_of_jobs_are_made_at_once(console: Console, page: str) -> None:
     console.api.accepted(PEOPLE, subject="New")
@@ -165,6 +169,7 @@ def test_the_queries_of_a_list_of_jobs_are_made_at_once(console: Console, page: 
         events.unregister("before-call.dynamodb.Query", meet)
 
 
+@pytest.mark.slow
 def test_figures_of_a_million_messages_cost_no_more_than_those_of_ten(console: Console) -> None:
     small, large = console.api.accepted(PEOPLE), console.api.accepted(PEOPLE)
     console.client.update_item(
@@ -185,6 +190,7 @@ def test_figures_of_a_million_messages_cost_no_more_than_those_of_ten(console: C
     assert cost[large] <= cost[small] <= REFRESH, cost
 
 
+@pytest.mark.slow
 def test_a_search_reads_small_jobs_side_by_side_and_pages_as_if_it_did_not(console: Console) -> None:
     jobs = [console.api.logged(PEOPLE[:1], subject=f"No. {number}") for number in range(12)]
     waves: list[int] = []

@@ -13,12 +13,14 @@ from tests.console.console import Console
 EVIL = "<script>alert(1)</script>"
 
 
+@pytest.mark.slow
 def test_an_empty_list_says_how_addresses_join_it(console: Console) -> None:
     console.member()
     for name in Reach:
         assert "No address is on this list" in console.shown(f"/suppressions?list={name.value}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "key"), [(" Ann@Example.org ", "ann@example.org"), ("+61 2 5550 1234", "+61255501234")]
 )
@@ -66,6 +68,7 @@ def test_each_list_and_each_kind_of_keys_is_apart(console: Console) -> None:
     assert store.get(console.account, "live@example.org") is not None
 
 
+@pytest.mark.slow
 def test_somebody_comes_back_to_the_digests_of_one_policy(console: Console) -> None:
     store = console.services.desks.suppressions
     for policy in ("orders/", "news/"):
@@ -96,6 +99,7 @@ def test_an_address_is_looked_up_on_all_lists(console: Console) -> None:
     assert "This address is on no list" in console.shown("/suppressions?address=nonsense")
 
 
+@pytest.mark.slow
 def test_the_list_pages_with_its_filter(console: Console) -> None:
     store = console.services.desks.suppressions
     for i in range(53):
@@ -130,6 +134,7 @@ def test_wrong_forms_change_nothing(console: Console, wrong: dict[str, str]) -> 
     assert console.api.call("GET", "/suppressions").json["items"] == []
 
 
+@pytest.mark.slow
 def test_only_an_admin_may(console: Console) -> None:
     console.services.desks.suppressions.put(console.account, "a@example.org", "manual")
     console.member(role=Role.SENDER)

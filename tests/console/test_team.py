@@ -21,6 +21,7 @@ def jobs_of(page: str) -> set[str]:
     return set(re.findall(r"jobs/([0-9a-z]{26})[/\"]", page))
 
 
+@pytest.mark.slow
 def test_jobs_of_every_kind_of_keys_are_listed_and_filtered(console: Console, things: TeamThings) -> None:
     live = console.api.logged(("ann@example.org",))
     test = console.api.accepted(("ann@example.org",), key=console.api.test_key())
@@ -33,6 +34,7 @@ def test_jobs_of_every_kind_of_keys_are_listed_and_filtered(console: Console, th
     assert jobs_of(console.shown("/jobs?keys=nonsense")) == jobs_of(console.shown("/jobs"))
 
 
+@pytest.mark.slow
 def test_the_overview_and_the_question_about_a_pause_count_their_jobs(console: Console, things: TeamThings) -> None:
     job = console.api.accepted((GUEST,), key=console.api.keys["team"])
     console.api.world.plan()
@@ -44,6 +46,7 @@ def test_the_overview_and_the_question_about_a_pause_count_their_jobs(console: C
     assert "<b>2</b> messages of all its open jobs wait" in console.shown("/pause"), "the mail's and the batch's"
 
 
+@pytest.mark.slow
 def test_a_page_of_jobs_keeps_its_kind_of_keys(console: Console, things: TeamThings) -> None:
     for _ in range(51):
         console.api.accepted((GUEST,), key=console.api.keys["team"])
@@ -51,6 +54,7 @@ def test_a_page_of_jobs_keeps_its_kind_of_keys(console: Console, things: TeamThi
     assert re.search(r'href="\?keys=team&amp;cursor=[^"]+">Next page', console.shown("/jobs?keys=team"))
 
 
+@pytest.mark.slow
 def test_a_search_finds_messages_of_every_kind_of_keys(console: Console, things: TeamThings) -> None:
     live = console.api.logged((GUEST,))
     console.member()
@@ -60,6 +64,7 @@ def test_a_search_finds_messages_of_every_kind_of_keys(console: Console, things:
     assert "No job of these keys" in console.shown(f"/messages?recipient={GUEST}&keys=test")
 
 
+@pytest.mark.slow
 def test_a_team_job_is_stopped_and_resumed(console: Console, things: TeamThings) -> None:
     job = console.api.accepted((GUEST,), key=console.api.keys["team"])
     console.member(role=Role.SENDER)
@@ -88,6 +93,7 @@ def paths(things: TeamThings) -> tuple[str, ...]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", [False, True])
 def test_another_account_shows_nothing_of_it(console: Console, things: TeamThings, *, operator: bool) -> None:
     other = console.services.accounts.create_account("Other", [])

@@ -3,6 +3,8 @@
 import re
 import time
 
+import pytest
+
 from shared.domain.people import Role
 from tests.console.campaigns import SAID, fields, saved, stored
 from tests.console.console import Console
@@ -14,6 +16,7 @@ def test_an_account_without_templates_says_what_to_do_first(console: Console) ->
     assert "The garden letter" in console.shown("/templates/new?sample=1")
 
 
+@pytest.mark.slow
 def test_versions_are_kept_and_compared(console: Console) -> None:
     console.member()
     template = stored(console, body="<p>One</p>\n<p>Two</p>")
@@ -32,6 +35,7 @@ def test_versions_are_kept_and_compared(console: Console) -> None:
     assert kept["template.created"] == kept["template.changed"] == "user:Ann"
 
 
+@pytest.mark.slow
 def test_a_version_that_changes_nothing_is_not_stored(console: Console) -> None:
     console.member()
     template = stored(console)
@@ -39,6 +43,7 @@ def test_a_version_that_changes_nothing_is_not_stored(console: Console) -> None:
     assert "Version 1 of 1" in console.shown(f"/templates/{template}")
 
 
+@pytest.mark.slow
 def test_two_admins_do_not_undo_each_other_s_changes(console: Console) -> None:
     console.member()
     template = stored(console)
@@ -49,6 +54,7 @@ def test_two_admins_do_not_undo_each_other_s_changes(console: Console) -> None:
     assert console.post(f"/{console.account}/templates/{template}/delete", version="1").status == 409
 
 
+@pytest.mark.slow
 def test_a_campaign_begins_with_a_template(console: Console) -> None:
     console.member()
     template = stored(console, name="Letters", subject="From the store {{ name }}")
@@ -58,6 +64,7 @@ def test_a_campaign_begins_with_a_template(console: Console) -> None:
     assert console.get(f"/{console.account}/campaigns/new?template={'0' * 26}").status == 404
 
 
+@pytest.mark.slow
 def test_a_deleted_template_is_gone_with_its_versions(console: Console) -> None:
     console.member()
     template = stored(console)
@@ -69,6 +76,7 @@ def test_a_deleted_template_is_gone_with_its_versions(console: Console) -> None:
     assert console.get(there).status == 404
 
 
+@pytest.mark.slow
 def test_only_admins_change_templates_and_test_keys_have_their_own(console: Console) -> None:
     console.member()
     template = stored(console)
@@ -87,6 +95,7 @@ def test_only_admins_change_templates_and_test_keys_have_their_own(console: Cons
         assert console.get(f"/{other}/templates/{template}{path}").status == 404
 
 
+@pytest.mark.slow
 def test_texts_of_few_different_lines_are_compared_in_seconds(console: Console) -> None:
     console.member()
     template = stored(console, body="\n".join(["<b>", "<i>"] * 1000))

@@ -3,6 +3,8 @@
 import re
 from dataclasses import replace
 
+import pytest
+
 from shared.domain.jobs.outcomes import Rejected
 from tests.console.console import Console
 from tests.fakes.provider import TIMEOUT
@@ -10,6 +12,7 @@ from tests.fakes.provider import TIMEOUT
 INBOX = "http://127.0.0.1:9"
 
 
+@pytest.mark.slow
 def test_an_attempt_that_a_provider_took_leads_to_its_message_in_the_inbox(console: Console) -> None:
     """Only what may have arrived is in the inbox: a refused attempt has no link."""
     console.services = replace(console.services, console=replace(console.services.console, inbox=INBOX))
@@ -25,6 +28,7 @@ def test_an_attempt_that_a_provider_took_leads_to_its_message_in_the_inbox(conso
     assert page.count("<b>not sent</b>") == int(taken[0].rpartition("-")[2]) - 1 > 0
 
 
+@pytest.mark.slow
 def test_an_attempt_of_unknown_fate_may_be_in_the_inbox(console: Console) -> None:
     console.services = replace(console.services, console=replace(console.services.console, inbox=INBOX))
     for provider in console.api.world.providers.values():
@@ -34,12 +38,14 @@ def test_an_attempt_of_unknown_fate_may_be_in_the_inbox(console: Console) -> Non
     assert f"{INBOX}/?ref={job}-0-0-1" in console.shown(f"/jobs/{job}/messages/0.0")
 
 
+@pytest.mark.slow
 def test_without_a_simulator_there_is_no_link(console: Console) -> None:
     job = console.api.logged(("ann@example.org",))
     console.member()
     assert "inbox" not in console.shown(f"/jobs/{job}/messages/0.0")
 
 
+@pytest.mark.slow
 def test_a_provider_s_words_come_after_the_attempt_that_they_are_about(console: Console) -> None:
     """Words have whole seconds, so theirs is before the answer's moment; and the provider's clock may be late."""
     world = console.api.world
@@ -55,6 +61,7 @@ def test_a_provider_s_words_come_after_the_attempt_that_they_are_about(console: 
     assert re.findall(r"<p><b>([^<]+)</b>", page) == ["taken by Posthaste", "accepted", "confirmed", "delivered"]
 
 
+@pytest.mark.slow
 def test_an_attempt_names_its_provider_and_what_the_provider_wrote_later(console: Console) -> None:
     world = console.api.world
     job = console.api.logged(("ann@example.org",))
@@ -74,6 +81,7 @@ def test_an_attempt_names_its_provider_and_what_the_provider_wrote_later(console
     assert page.count("Provider&#39;s id" if "Provider&#39;s" in page else "Provider's id") == 1
 
 
+@pytest.mark.slow
 def test_lists_of_messages_name_the_credentials_that_tried_them(console: Console) -> None:
     world = console.api.world
     world.providers["one"].script("moved@example.org", [Rejected("busy", permanent=False)])

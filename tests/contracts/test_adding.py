@@ -48,6 +48,7 @@ def windows_of(windows: Windows, key: str) -> list[DigestWindow]:
     return [x for x in found if x is not None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [7, 1000])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_requests_fill_windows_once_though_answers_are_lost(

@@ -69,6 +69,7 @@ def test_tests_are_not_archived(stores: Stores, clock: FakeClock) -> None:
     assert waiting(stores) == []
 
 
+@pytest.mark.slow
 def test_doubts_come_first(stores: Stores, clock: FakeClock) -> None:
     job = logged(stores, clock, counts=UNKNOWN)
     assert waiting(stores) == []

@@ -20,6 +20,7 @@ from tests.fakes.digests.policies import FakeDigestPolicies
 from tests.fakes.faults import When
 from tests.fakes.stores import FakeStores, Stores
 from tests.fakes.tables import MotoStores
+from tests.tiers import examples
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_a_deleted_policy_hides_no_shorter_one(policies: DigestPolicies) -> None
 NAMES = st.text("ab", min_size=1, max_size=6)
 
 
-@profile(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@profile(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(25))
 @given(st.sets(NAMES, max_size=8), st.lists(NAMES, min_size=1, max_size=4))
 def test_any_key_has_the_policy_with_the_longest_prefix(
     new_policies: Callable[[], DigestPolicies], prefixes: set[str], keys: list[str]

@@ -90,6 +90,7 @@ def test_a_guest_is_added_once_and_listed_by_address(guests: Guests, clock: Fake
     assert [x.address for x in guests.list(ACCOUNT)] == [ANN]
 
 
+@pytest.mark.slow
 def test_a_list_of_guests_has_an_upper_bound(guests: Guests) -> None:
     for i in range(MAX_GUESTS):
         assert guests.add(ACCOUNT, f"r{i}@example.org")

@@ -121,6 +121,7 @@ def test_a_cancelled_send_waits_for_its_next_schedule(queue: MailQueue, clock: F
     assert everything(queue) == ([again], [], [])
 
 
+@pytest.mark.slow
 def test_a_sent_mail_is_never_queued_again(queue: MailQueue, clock: FakeClock) -> None:
     (mail,) = put(queue, clock.ms)
     started = start(queue, mail)
@@ -159,6 +160,7 @@ def test_the_content_stays_until_the_last_destination_is_cleaned_up(queue: MailQ
         assert found.content.read() == CONTENT
 
 
+@pytest.mark.slow
 def test_destinations_cleaned_up_at_once_leave_nothing(queue: MailQueue, clock: FakeClock) -> None:
     pending = [finish(queue, each) for each in put(queue, *[clock.ms] * 8)]
     with ThreadPoolExecutor(4) as pool:

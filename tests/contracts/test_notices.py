@@ -323,6 +323,7 @@ def test_a_notice_stays_within_a_write_unit() -> None:
     assert size < 1024
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stores", ["dynamo"], indirect=True)
 @pytest.mark.parametrize("call", ["write", "write_all", "advance"])
 def test_entries_behind_every_mark_fail_clearly(shelf: Shelf, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
@@ -355,6 +356,7 @@ def test_entries_behind_every_mark_fail_clearly(shelf: Shelf, monkeypatch: pytes
     assert shelf.log() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stores", ["dynamo"], indirect=True)
 def test_what_waits_of_a_notifier_is_counted(shelf: Shelf) -> None:
     assert isinstance(shelf.stores, MotoStores)

@@ -14,6 +14,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.faults import When
 from tests.fakes.stores import FakeStores, Stores
 from tests.fakes.tables import MotoStores
+from tests.tiers import examples
 
 
 def test_the_first_slots_start_now_and_others_follow(stores: Stores, clock: FakeClock) -> None:
@@ -150,7 +151,7 @@ def test_a_reservation_whose_answer_was_lost_wastes_slots_and_no_more(stores: St
     assert stores.pacer.reserve("one", 1, p, lead=0).first == pytest.approx(first.at(8), abs=1e-5)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from([1.0, 10.0, 14.0, 150.0, 1000.0]),
     st.lists(st.tuples(st.integers(1, 200), st.floats(0, 3), st.floats(0, 0.5)), min_size=1, max_size=15),

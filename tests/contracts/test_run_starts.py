@@ -109,6 +109,7 @@ def test_begun_twice_it_is_begun_once(desk: Desk) -> None:
     assert [x.version for x in desk.stored()] == [2] * 3
 
 
+@pytest.mark.slow
 def test_ninety_six_notices_fit_one_transaction(stores: Stores, clock: FakeClock) -> None:
     desk = Desk(stores, clock, 96)
     assert desk.begin() == set()

@@ -62,6 +62,7 @@ def test_a_text_whose_time_is_over_is_not_listed(texts: Texts, clock: FakeClock)
     assert texts.page(ACCOUNT, after="", limit=9, now=clock.ms + KEPT_DAYS * DAY_MS) == ([], "")
 
 
+@pytest.mark.slow
 @pytest.mark.promise(9)
 @pytest.mark.parametrize("stores", ["dynamo"], indirect=True)
 def test_an_operator_erases_the_texts_of_a_number(texts: Texts, clock: FakeClock) -> None:

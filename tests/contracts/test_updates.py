@@ -183,6 +183,7 @@ def test_a_read_of_the_past_closes_nothing_later(log: UpdateLog, clock: FakeCloc
     assert log.marks("clinic") == Marks(closed=past.end)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [400, 1000, 2000])
 def test_pages_end_at_whole_seconds_and_hold_every_entry_once(
     log: UpdateLog, add: Add, clock: FakeClock, limit: int

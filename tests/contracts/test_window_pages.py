@@ -45,6 +45,7 @@ def test_jobs_of_digests_are_not_among_the_windows(store: Store, stores: Stores,
         assert [x.id for x in jobs] == [parts.job.id]
 
 
+@pytest.mark.slow
 def test_windows_of_a_key_are_listed_newest_first(store: Store) -> None:
     some = [examples.window(n, opened_at=NOW + 10 * n) for n in (8, 9, 10, 11)]
     hot = [urgent(n, NOW + 10 * n + 5) for n in (8, 10)]

@@ -6,6 +6,7 @@ from tests.crash import matrix
 from tests.crash.script import SHAPES
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
 @pytest.mark.timeout(600)
@@ -21,6 +22,7 @@ def test_a_process_killed_at_any_call_neither_repeats_nor_loses_a_message(capsys
     assert any(c.outcome != "all known" for c in cells), "no crash left a doubt: the matrix cannot have hit a call"
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
 @pytest.mark.timeout(600)
@@ -30,6 +32,7 @@ def test_a_campaign_whose_process_is_killed_starts_later_and_frees_its_credentia
     assert [c.outcome for c in cells] == ["all known"] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
 @pytest.mark.timeout(600)

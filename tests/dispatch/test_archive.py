@@ -20,6 +20,7 @@ from tests.fakes.tables import create_tables, mock_aws
 BUCKET = "b-archive"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("days", [0, 400])
 def test_a_finished_job_ends_in_the_archive_if_that_is_asked_for(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")

@@ -49,11 +49,13 @@ def clients(name: str, **environment: str) -> list[str]:
     return sorted(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", contracts.HANDLERS)
 def test_the_init_phase_makes_clients_and_connects_to_nothing(name: str) -> None:
     assert clients(name, **{ON_LAMBDA: "posthaste-dev-x"}) == MADE.get(name, ["dynamodb"])
 
 
+@pytest.mark.slow
 def test_an_import_elsewhere_makes_nothing() -> None:
     for name in ("send", "api", "webhooks"):
         assert clients(name) == []

@@ -73,6 +73,7 @@ def twice(event: dict[str, Any]) -> None:
         assert plan.handler(event, Context()) == {"batchItemFailures": []}
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 def test_it_starts_ready_jobs_and_those_that_a_campaigns_end_lets_start(world: World) -> None:
     first = send_list(world, "spring", 2)
@@ -128,6 +129,7 @@ def test_records_of_other_items_are_passed_over(world: World) -> None:
     twice({"Records": [{"eventName": "REMOVE", "dynamodb": {}}, {"dynamodb": {"NewImage": {"pk": {"S": "x"}}}}]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suspended", [True, False])
 def test_an_accounts_pause_has_the_next_campaign_looked_at_and_that_one_starts(
     world: World, *, suspended: bool

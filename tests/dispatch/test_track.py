@@ -126,6 +126,7 @@ def test_poison_goes_to_the_dead_letters_and_takes_nothing_along(deployed: Deplo
     assert [credential for credential, _ in deployed.tracker.tracked] == ["ses-main"]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 def test_a_post_of_a_thousand_events_is_one_write_and_one_detail_per_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Signed, read, cut into messages, joined; and all of it a second time, which writes nothing."""

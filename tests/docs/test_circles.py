@@ -3,39 +3,14 @@
 No two folders do, either, unless one is inside the other: the inner one may use what the outer one has for all.
 """
 
-import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 
 import pytest
 
 from infra.settings import ROOT
 from tests.docs.complexity import PRODUCT, modules
-
-
-def name_of(path: Path) -> str:
-    """Return a module's name; that of a package for its `__init__`."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def imported(text: str) -> Iterator[str]:
-    """Yield every name that a module imports, with the module that it is taken from."""
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def graph(texts: Mapping[str, str]) -> dict[str, set[str]]:
-    """Return which of some modules each of them imports."""
-    found = {}
-    for name, text in texts.items():
-        asked = {x if x in texts else x.rpartition(".")[0] for x in imported(text)}
-        found[name] = asked & texts.keys() - {name}
-    return found
+from tests.imports import graph, name_of
 
 
 def circle(texts: Mapping[str, str]) -> list[str]:
@@ -47,6 +22,7 @@ def circle(texts: Mapping[str, str]) -> list[str]:
     return []
 
 
+@pytest.mark.slow
 def test_no_modules_import_one_another_in_a_circle() -> None:
     assert circle({name_of(path): path.read_text("utf-8") for path in modules(PRODUCT)}) == []
 
@@ -56,6 +32,7 @@ def folder(module: str) -> str:
     return module if (ROOT / module.replace(".", "/")).is_dir() else module.rpartition(".")[0]
 
 
+@pytest.mark.slow
 def test_no_two_folders_import_each_other() -> None:
     texts = {name_of(path): path.read_text("utf-8") for path in modules(PRODUCT)}
     arrows = {(folder(a), folder(b)) for a, others in graph(texts).items() for b in others}

@@ -10,17 +10,17 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-import typer
+import jmespath
+import pytest
 
-from cli.main import app
 from functions.api.error_page import OF_WEBHOOKS, WEBHOOK_CODES, markdown
 from shared.adapters.dynamo.accounts.accounts import TEST_SHARE
 from shared.adapters.dynamo.accounts.buckets import BURST, RATE
 from shared.domain.accounts import Scope
 from shared.providers.test.send import FATES, NUMBERS
 from shared.web.problems import CODES
+from tests.cli.tree import root
 from tests.mutants.catalogue import MUTANTS
 
 ROOT = Path(__file__).parents[2]
@@ -108,15 +108,9 @@ def test_every_command_and_option_of_it_exists() -> None:
     assert "redrive QUEUE" in lines
 
 
-@cache
-def commands() -> Any:
-    """Return the command `posthaste` with all that is below it."""
-    return typer.main.get_command(app)
-
-
 def known(words: list[str]) -> bool:
     """Return whether `posthaste` has the command, and the command the options."""
-    command = commands()
+    command = root()
     while hasattr(command, "commands") and words and WORD.fullmatch(words[0]):
         if words[0] not in command.commands:
             return False
@@ -150,6 +144,7 @@ def is_told(path: str, page: str) -> bool:
     return re.search(rf"[`…](?:[A-Z]+ )?(?:…?)(?:{ends})[`? ]", page) is not None
 
 
+@pytest.mark.slow
 def test_every_promise_has_a_test_and_every_test_a_promise() -> None:
     told = {int(number) for number in re.findall(r"^\| (\d+) \|", read(ROOT / "docs" / "promises.md"), re.MULTILINE)}
     marked = {int(number) for file in sources() for number in re.findall(r"mark\.promise\((\d+)\)", file)}
@@ -194,6 +189,7 @@ def test_the_page_of_the_api_has_the_rates_the_scopes_and_the_recipients_of_test
     assert "**HTML is not sanitised.**" in page
 
 
+@pytest.mark.slow
 def test_every_page_that_the_code_names_exists() -> None:
     found = {page for file in sources() for page in OF_CODE.findall(file)}
     assert "docs/adr/0024" in found
@@ -222,3 +218,10 @@ def test_the_page_of_errors_has_every_code_with_its_status_and_meaning() -> None
         assert found == dict(codes)
         assert [anchor for _, anchor, _, _ in row.findall(part)] == [f"{prefix}{code}" for code in codes]
     assert page == markdown(page), "run: python -m functions.api.error_page"
+
+
+@pytest.mark.parametrize("file", PAGES, ids=lambda x: x.name)
+def test_every_query_of_the_aws_command_line_is_jmespath(file: Path) -> None:
+    text = re.sub(r"\\\n\s*", " ", file.read_text(encoding="utf-8"))
+    for double, single, bare in re.findall(r"--query (?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s'\"`)|]+))", text):
+        jmespath.compile(re.sub(r"\$\w+", "x", double or single or bare))

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 import typer
 
 from cli.main import app
@@ -44,6 +45,7 @@ def undocumented(source: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_functions_with_three_parameters_document_them() -> None:
     known = set(commands(app))
     missing = [

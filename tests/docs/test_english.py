@@ -169,6 +169,7 @@ def test_every_page_with_allowed_counts_exists() -> None:
     assert set(ratchet.load(ratchet.ALLOWED)) <= set(ratchet.pages(ratchet.ROOT))
 
 
+@pytest.mark.slow
 def test_few_lines_of_sources_and_decisions_break_the_rule_nobody() -> None:
     (rule,) = (rule for rule in RULES if rule.name == "nobody")
     texts = [*modules(PRODUCT), *sorted((ROOT / DOCS / "adr").glob("*.md"))]

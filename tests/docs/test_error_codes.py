@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+import pytest
+
 from cli.account.codes import OURS
 from functions.api.detail_codes import DETAIL_CODES, LISTS, MAILS, MESSAGES, ROWS, TEMPLATES
 from functions.api.error_page import TABLES, as_html
@@ -78,6 +80,7 @@ def test_every_code_of_a_list_and_of_its_rows_has_a_row() -> None:
     assert set(ROWS) == {*RowCode, *RECIPIENTS, DUPLICATE}
 
 
+@pytest.mark.slow
 def test_every_code_of_a_template_and_of_a_mail_has_a_row() -> None:
     spelled = field_codes("shared/engine")
     assert {"unknown_name", "header_not_allowed"} <= spelled

@@ -3,12 +3,15 @@
 import ast
 from collections import defaultdict
 
+import pytest
+
 from infra.settings import ROOT
 
 VIEWS = {"Hint"}
 """Views of the API, whose names the OpenAPI document publishes."""
 
 
+@pytest.mark.slow
 def test_no_two_public_classes_share_a_name() -> None:
     found: defaultdict[str, list[str]] = defaultdict(list)
     for top in ("shared", "functions", "cli", "infra"):

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from functions.api.openapi import FILE
 from functions.api.samples import given
 from functions.api.samples.document import operations
@@ -32,6 +34,7 @@ def test_code_in_a_tab_is_indented_as_a_whole() -> None:
     assert "\t" not in "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_every_page_is_in_the_menu() -> None:
     nav: list[object] = [{"Start": []}, {"Send": ["api.md"]}]
     add_to(nav)

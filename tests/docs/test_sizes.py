@@ -19,6 +19,7 @@ LARGE_CHECKS = {"moved", "is_goal", "_final", "_stepped", "_judge"}
 """Checks of the tests' models and drills: flat lists of conditions, which read best in one place."""
 
 
+@pytest.mark.slow
 def test_no_module_is_long() -> None:
     long = {str(path): n for path in modules(ALL) if (n := len(path.read_text("utf-8").splitlines())) > MAX_LINES}
     assert long == {}
@@ -29,6 +30,7 @@ def test_no_folder_has_many_modules() -> None:
     assert {name: n for name, n in counts.items() if n > MAX_MODULES} == {}
 
 
+@pytest.mark.slow
 def test_no_function_has_too_many_paths() -> None:
     found = {
         x.place: x.paths
@@ -39,11 +41,13 @@ def test_no_function_has_too_many_paths() -> None:
     assert found == {}
 
 
+@pytest.mark.slow
 def test_few_functions_of_the_product_have_many_paths() -> None:
     many = {x.place: x.paths for path in modules(PRODUCT) for x in functions(path) if x.paths > MANY_PATHS}
     assert len(many) <= MAY_HAVE_MANY, many
 
 
+@pytest.mark.slow
 def test_a_constructor_takes_few_parameters() -> None:
     found = {
         x.place: x.parameters - 1

@@ -48,6 +48,7 @@ def named(path: Path) -> set[str]:
     return {x for x in texts if isinstance(x, str) and x in NAMES}
 
 
+@pytest.mark.slow
 def test_no_code_outside_the_channels_names_one() -> None:
     found = set()
     for folder in ("shared", "functions", "infra", "cli"):

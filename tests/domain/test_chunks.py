@@ -1,6 +1,6 @@
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.content import content
@@ -15,7 +15,6 @@ RECIPIENTS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(RECIPIENTS)
 def test_recipients_survive_packing(recipients: list[Recipient]) -> None:
     assert chunks.unpack(chunks.pack(recipients)) == tuple(recipients)
@@ -24,13 +23,11 @@ def test_recipients_survive_packing(recipients: list[Recipient]) -> None:
 MARKED = st.text(st.sampled_from('a,"\\\x1d\x1e\x1f\n\u001fu0e1é\u2028'), max_size=8)
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(TEXT | MARKED, min_size=1, max_size=4), min_size=1, max_size=6))
 def test_rows_are_json_whatever_is_in_them(rows: list[list[str]]) -> None:
     assert chunks.rows_json(rows) == json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(TEXT.filter(bool), min_size=3, max_size=3), min_size=1, max_size=6), st.integers(0, 2))
 def test_a_table_holds_recipients_whose_columns_are_named_once(rows: list[list[str]], at: int) -> None:
     columns = ["a", "b", "c"]
@@ -43,7 +40,6 @@ def test_a_table_holds_recipients_whose_columns_are_named_once(rows: list[list[s
     assert chunks.unpack(chunks.pack_table(chunks.table(columns, at, full))) == tuple(expected)
 
 
-@settings(deadline=None)
 @given(RECIPIENTS, st.integers(1, 5))
 def test_splitting_keeps_order_and_every_recipient(recipients: list[Recipient], size: int) -> None:
     parts = split(recipients, size)
@@ -73,7 +69,6 @@ def test_a_chunk_gives_every_credential_work_and_none_over_thirty_seconds() -> N
     assert chunk_size(1, 6, 1000) == 1
 
 
-@settings(deadline=None)
 @given(TEXT, TEXT, TEXT)
 def test_content_survives_packing(subject: str, html: str, name: str) -> None:
     full = Content(

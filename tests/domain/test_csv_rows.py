@@ -15,6 +15,7 @@ from shared.domain.lists import csv_rows
 from shared.domain.lists.csv_rows import MAX_CELL, MAX_LOOK, MAX_ROW, RowReader
 from shared.domain.lists.header import MAX_COLUMNS
 from shared.domain.lists.rows import Position, Row
+from tests.tiers import examples
 
 HEADER = b"recipient,name\n"
 BAD = [
@@ -95,6 +96,7 @@ def test_a_row_and_a_cell_at_their_limits_are_read_and_a_byte_more_is_not() -> N
     assert [r.code for r in rows] == ["", "row_too_large"]
 
 
+@pytest.mark.slow
 def test_a_quote_that_is_never_closed_costs_its_own_row() -> None:
     data = HEADER + b'a,"b\n' + b"c,d\n" * 10
     for size in (len(data), 7):
@@ -183,7 +185,6 @@ def test_a_file_with_other_separators_is_reported() -> None:
 CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.lists(CELL, min_size=3, max_size=3), min_size=1, max_size=30),
     st.sampled_from(["\n", "\r\n"]),
@@ -210,7 +211,7 @@ def _same(a: Iterable[Row], b: Iterable[Row]) -> None:
     assert list(a) == list(b)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=examples(150))
 @given(BYTES, st.integers(1, 20), st.integers(0, 12))
 @example(b'a\nx","\nx","\n', 3, 1)
 def test_any_bytes_give_the_same_rows_in_any_blocks_and_from_any_row_on(body: bytes, size: int, some: int) -> None:
@@ -230,7 +231,7 @@ def test_any_bytes_give_the_same_rows_in_any_blocks_and_from_any_row_on(body: by
             _same(read(data[at.offset :], size, at)[0], rows[some:])
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.one_of(st.just(b"a,b"), st.just(b'"a",b\r'), BYTES), max_size=60), st.sampled_from([1, 2]))
 def test_many_rows_at_once_are_read_as_each_by_itself(lines: list[bytes], columns: int) -> None:
     data = (HEADER if columns == 2 else b"recipient\n") + b"\n".join(lines) + b"\n"
@@ -249,13 +250,14 @@ def _quick_as_careful(data: bytes) -> None:
     _same(quick, careful)
 
 
+@pytest.mark.slow
 def test_the_limits_of_looking_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_rows, "MAX_LOOK", 12)
     monkeypatch.setattr(csv_rows, "MAX_ROW", 9)
     monkeypatch.setattr(csv_rows, "MAX_CELL", 6)
     endless = False
 
-    @settings(deadline=None, max_examples=200)
+    @settings(max_examples=examples(200))
     @given(st.lists(PIECES, max_size=60).map(b"".join), st.integers(1, 30), st.integers(0, 12))
     @example(b"a,b\n" + b" " * 20 + b"x\na,b\n", 5, 1)
     @example(b'a,"b\nc,d\ne,f\ng,h\n"i,j\n', 5, 1)
@@ -279,6 +281,7 @@ def test_the_limits_of_looking_do_not_depend_on_blocks(monkeypatch: pytest.Monke
     assert endless
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("piece", "times"),
     [(b"x", 80), (b'"', 20), (b'x","\n', 4), (b"\0", 40)],

@@ -1,4 +1,4 @@
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.jobs import details
@@ -25,7 +25,6 @@ WORDS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(ENTRIES)
 def test_window_entries_survive_packing(entries: list[Entry]) -> None:
     assert details.unpack_entries(details.pack_entries(tuple(entries))) == tuple(entries)
@@ -37,13 +36,11 @@ def test_a_window_with_one_id_per_call_stays_small() -> None:
     assert details.unpack_entries(details.pack_entries(shared)) == shared
 
 
-@settings(deadline=None)
 @given(WORDS)
 def test_feedback_survives_packing(words: list[FeedbackEntry]) -> None:
     assert details.unpack_feedback(details.pack_feedback(tuple(words))) == tuple(words)
 
 
-@settings(deadline=None)
 @given(WORDS, st.data())
 def test_the_key_of_feedback_is_the_same_in_any_order_and_only_then(
     words: list[FeedbackEntry], data: st.DataObject

@@ -8,6 +8,7 @@ from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.feedback import HARD, SOFT, WordKind, join, state_of
 from shared.domain.jobs.states import NEVER_SENT, RANK, Cell
 from tests.domain.ledgers import CELLS, ROUTE, by, ledger
+from tests.tiers import examples
 
 WORDS = [Cell.SENT, Cell.DROPPED, Cell.DELIVERED, Cell.BOUNCED]
 
@@ -20,7 +21,7 @@ def joined(cell: tuple[Cell, int], words: list[tuple[Cell, int]]) -> Cell:
 
 
 @pytest.mark.promise(5)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(
     CELLS,
     st.lists(st.tuples(st.sampled_from(WORDS), st.integers(1, 4)), min_size=1, max_size=4),
@@ -44,7 +45,7 @@ def test_all_words_in_every_order_with_every_repetition_give_one_end(state: Cell
 
 
 @pytest.mark.promise(5)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(1, 2), st.sampled_from(WORDS)), min_size=1, max_size=6), st.data()
 )

@@ -19,6 +19,7 @@ from shared.domain.lists.uploads import BadRow, Checkpoint, ListCounts, Options,
 from shared.domain.recipients.addresses import Address, parse
 from shared.domain.recipients.hashes import WIDTH, Seen, marks_of
 from shared.domain.recipients.reader import EmailReader, RecipientFault, number_reader
+from tests.tiers import examples
 
 EMAIL = Options("email")
 
@@ -115,7 +116,7 @@ def test_phone_numbers_become_e164() -> None:
         number_reader("XX")
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     st.lists(
         st.tuples(
@@ -146,6 +147,7 @@ def test_problems_are_bounded_and_all_counted() -> None:
     assert (counts.invalid, counts.duplicates) == (1500, 1499)
 
 
+@pytest.mark.slow
 def test_a_chunk_stays_under_its_weight_and_its_size() -> None:
     rows = [b"r%d@example.com,%s\n" % (i, b"x" * (200 * (i % 40))) for i in range(900)]
     made, _, _, counts = run(b"recipient,text\n" + b"".join(rows))
@@ -177,6 +179,7 @@ LINES = st.lists(
 )
 
 
+@pytest.mark.slow
 def test_an_interrupted_ingest_makes_the_same_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, value in (
         (reading, "MAX_SPAN", 150),
@@ -187,7 +190,7 @@ def test_an_interrupted_ingest_makes_the_same_chunks(monkeypatch: pytest.MonkeyP
     ):
         monkeypatch.setattr(module, name, value)
 
-    @settings(deadline=None, max_examples=150)
+    @settings(max_examples=examples(150))
     @given(LINES, st.integers(1, 90), st.lists(st.booleans(), max_size=40), st.booleans(), st.integers(1, 5))
     def check(lines: list[bytes], size: int, stops: list[bool], drop: bool, people: int) -> None:  # noqa: FBT001
         data = b"recipient,n\n" + b"\n".join(lines)
@@ -201,6 +204,7 @@ def test_an_interrupted_ingest_makes_the_same_chunks(monkeypatch: pytest.MonkeyP
     check()
 
 
+@pytest.mark.slow
 def test_a_long_list_interrupted_often_makes_the_same_chunks() -> None:
     data = b"".join(blocks(20_000, "email"))
     options = Options("email", drop_duplicates=True)
@@ -212,6 +216,7 @@ def test_a_long_list_interrupted_often_makes_the_same_chunks() -> None:
     assert again[1:] == (problems, counts)
 
 
+@pytest.mark.slow
 def test_a_file_of_invalid_rows_moves_the_checkpoint_on() -> None:
     ingest = Ingest(EMAIL)
     first = ingest.feed(b"recipient\na@x.com\n")

@@ -14,6 +14,7 @@ from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.passes import LONG_WAIT, THROTTLED
 from shared.domain.jobs.states import COUNT_KEYS, MAX_ATTEMPTS, Cell
 from tests.domain.ledgers import CELLS, JOB, NOW, ROUTE, busy, by, ledger, passing, states
+from tests.tiers import examples
 
 WRITE_UNIT = 1024
 Q, R, C, U, F, S, D = Cell.QUEUED, Cell.RETRY, Cell.CLAIMED, Cell.UNKNOWN, Cell.FAILED, Cell.SENT, Cell.DROPPED
@@ -361,7 +362,7 @@ def apply(x: Ledger, operation: Any, now: int) -> Ledger | None:
     return does[name]() if name in does else None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(OPERATIONS)
 def test_histograms_add_up_and_no_cell_is_left_claimed_whatever_happens(operations: list[Any]) -> None:
     size, now = 8, NOW

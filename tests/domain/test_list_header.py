@@ -17,6 +17,7 @@ from shared.domain.lists.ingest import Ingest
 from shared.domain.lists.rows import Row
 from shared.domain.lists.uploads import Checkpoint, Options
 from shared.domain.recipients.hashes import WIDTH
+from tests.tiers import examples
 
 ADDRESSES = RecipientColumn(also=channel_of("email").recipient_columns)
 NUMBERS = RecipientColumn(also=channel_of("sms").recipient_columns)
@@ -121,7 +122,7 @@ def test_a_strict_list_ends_at_its_first_invalid_row() -> None:
 CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=6)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.lists(CELL, min_size=1, max_size=4),
     st.lists(st.lists(CELL, min_size=4, max_size=4), min_size=1, max_size=25),
@@ -176,7 +177,6 @@ class Stopped:
 NAMES = st.sampled_from(["Ann", "Bob", "\u017d\u00f3fia", "a\x1eb", ""])
 
 
-@settings(deadline=None)
 @given(
     people=st.lists(st.tuples(st.sampled_from("abc"), NAMES, NAMES), min_size=1, max_size=8),
     column=st.sampled_from(["recipient", "E-Mail", "to"]),

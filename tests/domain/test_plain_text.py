@@ -190,6 +190,7 @@ def test_time_is_linear(unit: str) -> None:
     assert time.process_time() - began < 5
 
 
+@pytest.mark.slow
 def test_a_text_that_grew_too_large_is_refused() -> None:
     with pytest.raises(InvalidTemplateError) as caught:
         text_template(Template.parse("<hr>" * 250_000, TemplateKind.HTML))

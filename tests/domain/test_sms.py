@@ -42,6 +42,7 @@ def cut(text: str) -> Segments:
     return Segments(encoding, len(text), sum(sizes), len(filled))
 
 
+@pytest.mark.slow
 def test_the_alphabet_is_the_codecs() -> None:
     for code in (*range(0x3000), *range(0x3000, sys.maxunicode, 97)):
         character = chr(code)

@@ -163,6 +163,7 @@ def test_faults_are_bounded_and_by_place() -> None:
     assert [f.offset for f in found] == [n for i in range(MAX_FAULTS // 2) for n in (5 * i, 5 * i + 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["{{", "{", "}", "{{a ", "{{ ", "{ ", "{{{x}}}", "\0", "\n", "{}"])
 def test_reading_is_linear(unit: str) -> None:
     began = time.process_time()

@@ -51,6 +51,7 @@ def test_an_overlong_row_is_too_large_for_a_list_and_blocks_no_others() -> None:
     assert (bounds.MAX_TEXT, bounds.MAX_WIDTH) == (csv_rows.MAX_ROW, MAX_COLUMNS)
 
 
+@pytest.mark.slow
 def test_rows_that_a_block_repeats_are_held_within_bounds() -> None:
     strings = f"<si><t>{chr(0x1F600) * 32_000}</t></si>"
     assert peak_of(book(f"<row>{REF}</row>" * 100_000, strings=strings)) < 400 * 1024**2
@@ -68,6 +69,7 @@ def test_columns_beyond_those_of_a_list_are_counted_and_not_written() -> None:
     assert len(rows_of(ods(ods_sheet(later)))) < 1000, "no list has such a header"
 
 
+@pytest.mark.slow
 def test_a_sheet_without_rows_shows_that_time_passes() -> None:
     made = ods(ods_sheet("<table:table-row/>" * 100_000))
     assert list(csv_of(made, "")).count("") > 20

@@ -16,6 +16,7 @@ from shared.domain.workbooks import bounds
 from shared.domain.workbooks.bounds import WorkbookError
 from shared.domain.workbooks.numbers import Shown, number_text, shown_by
 from shared.domain.workbooks.table import Sheets, csv_of, is_workbook
+from tests.tiers import examples
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 STRICT = "http://purl.oclc.org/ooxml/spreadsheetml/main"
@@ -210,7 +211,7 @@ def shown(value: Any) -> str:
     return str(value).replace("\r", "\n")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.lists(VALUE, min_size=1, max_size=4), min_size=1, max_size=5))
 def test_a_workbook_is_read_as_openpyxl_reads_it(rows: list[list[Any]]) -> None:
     made = Workbook()
@@ -284,6 +285,7 @@ def test_a_document_type_is_refused_in_every_part() -> None:
         assert "document type" in reason(made)
 
 
+@pytest.mark.slow
 def test_a_tag_that_does_not_end_is_not_held_in_memory() -> None:
     made = book("<row " + " " * (64 * 1024**2) + "/>")
     tracemalloc.start()

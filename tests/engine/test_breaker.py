@@ -17,6 +17,7 @@ from tests.fakes.world import World, credential
 # A dead provider
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.parametrize(
     ("rate", "answer", "latency"),
@@ -49,6 +50,7 @@ def test_a_dead_provider_costs_a_handful_of_calls(rate: int, answer: Outcome, la
     world.check()
 
 
+@pytest.mark.slow
 def test_one_that_dies_at_full_speed_fails_what_was_in_flight_and_a_handful_more() -> None:
     world = World(credential("one", 1000))
     world.accept(8000)
@@ -220,6 +222,7 @@ def test_acceptance_takes_what_is_usable_and_all_if_nothing_is() -> None:
 # What it costs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "latency"), [(150, 0.05), (1000, 0.2)])
 def test_a_healthy_lane_is_at_full_speed_after_a_few_round_trips(rate: int, latency: float) -> None:
     world = World(credential("one", rate))
@@ -233,6 +236,7 @@ def test_a_healthy_lane_is_at_full_speed_after_a_few_round_trips(rate: int, late
     assert lost <= 6 * latency + 0.3
 
 
+@pytest.mark.slow
 def test_a_healthy_lane_reads_and_writes_nothing_for_its_breaker() -> None:
     world = World(credential("one"), stores=FakeStores)
     world.accept(300)
@@ -241,6 +245,7 @@ def test_a_healthy_lane_reads_and_writes_nothing_for_its_breaker() -> None:
     assert [c for c in world.tap.calls[before:] if c.startswith("breakers.")] == []
 
 
+@pytest.mark.slow
 def test_stores_on_dynamodb_do_the_same(moto_dynamo: object) -> None:
     from tests.fakes.tables import MotoStores  # noqa: PLC0415 - one test of this module needs it
 

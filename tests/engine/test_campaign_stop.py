@@ -56,6 +56,7 @@ def by_chunk(world: World, since: float) -> dict[int, int]:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.promise(4)
 @pytest.mark.parametrize(("rate", "count"), [(1, 300), (10, 900), (1000, 2400)])
 def test_after_the_answer_at_most_a_window_per_lease_leaves(rate: int, count: int) -> None:
@@ -87,6 +88,7 @@ def test_a_long_short_message_is_a_window() -> None:
     world.check()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(4)
 @pytest.mark.parametrize(("rate", "count"), [(1, 60), (1000, 2000)])
 def test_a_resume_sends_what_was_never_claimed_and_nothing_else(rate: int, count: int) -> None:
@@ -111,6 +113,7 @@ def test_a_resume_sends_what_was_never_claimed_and_nothing_else(rate: int, count
     world.check()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(4)
 @pytest.mark.promise(7)
 def test_a_second_stop_and_a_second_resume_change_nothing() -> None:

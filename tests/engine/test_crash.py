@@ -64,6 +64,7 @@ def calls_of_a_whole_run() -> int:
 POINTS = calls_of_a_whole_run()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("when", SIDES)
@@ -83,6 +84,7 @@ def test_a_crash_at_any_call_loses_nothing_and_sends_nothing_twice(when: When) -
     assert fired >= POINTS - 1, "which chunk goes first is drawn, and one order takes a call less"
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.parametrize("when", SIDES)
 def test_two_crashes_in_a_row_are_no_worse(when: When) -> None:
@@ -105,6 +107,7 @@ def test_two_crashes_in_a_row_are_no_worse(when: When) -> None:
     assert fired > 50
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.parametrize("when", SIDES)
 @pytest.mark.parametrize("nth", [5, 8, 10])

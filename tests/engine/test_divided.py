@@ -16,6 +16,7 @@ from shared.engine.lane.start import PointerResult
 from tests.fakes.faults import Crash
 from tests.fakes.provider import CollectiveProvider
 from tests.fakes.world import INVOCATION, World, credential
+from tests.tiers import examples
 
 RATE = 1000
 SHARE = 40
@@ -37,7 +38,7 @@ def refuse(world: World, bad: Collection[int], lane: str = "one") -> CollectiveP
 
 
 @pytest.mark.promise(6)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(bad=st.frozensets(st.integers(0, 99), max_size=100), rate=st.sampled_from([100.0, 250.0, 1000.0]))
 def test_valid_recipients_are_sent_once_whichever_are_bad(bad: frozenset[int], rate: float) -> None:
     world = fussy(rate=rate)

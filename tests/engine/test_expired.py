@@ -60,6 +60,7 @@ def recovered(world: World, job: str, phase: float) -> float:
     return world.oracle.taken[-1].at - died
 
 
+@pytest.mark.slow
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("seed", range(4))
 def test_what_a_dead_worker_held_goes_on_within_seventy_seconds(world: World, seed: int) -> None:
@@ -128,6 +129,7 @@ def test_they_come_again_once_an_hour_at_the_most(world: World) -> None:
     assert len(world.lanes["one"].sent) - before == 3
 
 
+@pytest.mark.slow
 def test_a_job_with_more_chunks_than_dead_workers_can_hold_gets_none_of_their_pointers(world: World) -> None:
     beside(world, IN_HAND + 2)
     world.clock.sleep(LEASE_MARGIN + PATIENCE + CALL_TIMEOUT + 1)

@@ -13,6 +13,7 @@ P95 = 5.0
 """Seconds."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [fairest, whim(1)], ids=["fewest first", "any order"])
 @pytest.mark.parametrize(("rate", "batches", "seconds"), [(14, 1, 70), (100, 3, 30)])
 def test_a_single_mail_passes_another_account_s_bulk(rate: float, batches: int, seconds: float, order: Order) -> None:
@@ -22,6 +23,7 @@ def test_a_single_mail_passes_another_account_s_bulk(rate: float, batches: int, 
     assert seen.per_second >= 0.97 * HEADROOM * rate
 
 
+@pytest.mark.slow
 def test_single_mails_pass_bulk_also_if_several_come_in_a_second() -> None:
     """They would pile up if each waited for all that bulk may reserve ahead."""
     seen = behind_bulk(14, 1, seconds=60, every=0.5)
@@ -30,6 +32,7 @@ def test_single_mails_pass_bulk_also_if_several_come_in_a_second() -> None:
     assert seen.per_second >= 0.97 * HEADROOM * 14
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [14, 100])
 def test_two_accounts_share_a_credential(rate: float) -> None:
     seen = shared(rate, seconds=25)
@@ -37,6 +40,7 @@ def test_two_accounts_share_a_credential(rate: float) -> None:
     assert seen.per_second >= 0.97 * HEADROOM * rate
 
 
+@pytest.mark.slow
 def test_endless_small_jobs_leave_a_large_one_its_part() -> None:
     seen = shared(14, seconds=60, sizes=(5000, EXPRESS))
     assert min(seen.shares[BULK], seen.shares[OTHER]) >= 0.2

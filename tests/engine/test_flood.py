@@ -12,6 +12,7 @@ from shared.ports import Report
 from tests.engine.flood import BATCH, Flood, ending
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 def test_a_job_of_two_thousand_chunks_ends_while_its_feedback_comes() -> None:
     ended = ending()
@@ -22,6 +23,7 @@ def test_a_job_of_two_thousand_chunks_ends_while_its_feedback_comes() -> None:
     assert flood.exact()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 def test_a_flood_of_feedback_about_an_ended_job_is_counted_exactly_within_five_minutes() -> None:
     """210 words a second, three times what one transaction a ledger can fold, for half a minute."""
@@ -60,6 +62,7 @@ class Reports:
         del self.places[report.id]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 def test_folds_that_the_stream_dropped_are_made_up_for_within_five_minutes() -> None:
     """The log function was not invoked for eleven minutes, and the job is LOGGED, so that no sweep looks at it."""

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from shared.adapters.aws import Aws
 from shared.bootstrap.identifying import desk
 from shared.contracts import Credential, Settings
@@ -11,6 +13,7 @@ from tests.fakes.tables import MotoStores
 DOMAIN = "news.example.com"
 
 
+@pytest.mark.slow
 def test_a_proven_domain_is_made_known_in_each_region_of_the_credentials(moto_dynamo: Any, monkeypatch: Any) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     clock = FakeClock()

@@ -68,6 +68,7 @@ def calls(*, drop: bool) -> int:
     return len(intake.tap.calls) - before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", list(When))
 @pytest.mark.parametrize("drop", [False, True])
 def test_killed_at_any_call_it_makes_the_same(when: When, drop: bool) -> None:  # noqa: FBT001 - a parameter

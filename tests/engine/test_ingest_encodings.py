@@ -36,6 +36,7 @@ def test_a_list_in_its_named_encoding_is_the_same_with_the_same_row_numbers(enco
     assert (problems[0].row, problems[0].sheet_row) == (4, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", list(When))
 def test_killed_at_any_call_it_makes_the_same(when: When) -> None:
     expected = wanted()

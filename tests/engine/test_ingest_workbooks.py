@@ -61,6 +61,7 @@ def calls() -> int:
     return len(intake.tap.calls) - before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", list(When))
 def test_killed_at_any_call_it_makes_the_same(when: When) -> None:
     expected = wanted()

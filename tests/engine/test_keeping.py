@@ -62,6 +62,7 @@ def test_a_campaign_that_waits_long_for_its_turn_is_kept(world: World) -> None:
     assert [world.counts(x.id) for x in (first, second)] == [{"sent": 3}] * 2
 
 
+@pytest.mark.slow
 def test_after_a_year_it_ends_with_a_reason_an_event_and_a_count(world: World) -> None:
     job = world.accept(3)
     world.stores.switch("one", Switches(paused=True))

@@ -6,6 +6,7 @@ from tests.engine.lowered import Limited, limited, serve, use
 from tests.fakes.world import World, credential
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 def test_of_a_lower_limit_most_is_used_and_few_calls_are_refused() -> None:
     found = use(10, 5, seconds=400)

@@ -191,6 +191,7 @@ def whole() -> NoticeWorld:
     return world
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", When)
 def test_whoever_dies_at_any_call_no_record_is_taken_twice_or_out_of_order(when: When) -> None:
     expected = whole()
@@ -225,6 +226,7 @@ def test_takers_side_by_side_take_every_record_once_and_in_order(delay: float) -
     assert world.outcome() == expected.outcome()
 
 
+@pytest.mark.slow
 def test_a_frozen_taker_that_wakes_late_changes_nothing() -> None:
     expected = whole()
     for frozen in range(1, 30):

@@ -38,6 +38,7 @@ def served(world: World, seconds: float, *others: Callable[[], None], skewed: fl
     world.clock.run(*[lambda n=n: lease(n) for n in range(LEASES * len(senders))], *others)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [0.1, 1.0])
 def test_beside_jobs_of_a_low_rate_a_single_mail_leaves_within_five_seconds(own: float) -> None:
     world = World(replace(credential("one", 100), workers=WORKERS))
@@ -64,6 +65,7 @@ def test_beside_jobs_of_a_low_rate_a_single_mail_leaves_within_five_seconds(own:
     assert worst_second(times(world)) <= 100
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 @pytest.mark.parametrize("skew", [3 * 3600.0, -3 * 3600.0])
 def test_a_worker_with_a_wrong_clock_neither_silences_its_credential_nor_exceeds_the_rate(skew: float) -> None:

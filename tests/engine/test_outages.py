@@ -68,6 +68,7 @@ def sent_once(world: World) -> None:
         assert set(world.states(job)) == {Cell.SENT}
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
 def test_two_hours_without_one_of_two_providers() -> None:
@@ -82,6 +83,7 @@ def test_two_hours_without_one_of_two_providers() -> None:
     assert share(world, "one", last + 10 * MINUTE, began + 180 * MINUTE) > 0.4
 
 
+@pytest.mark.slow
 @pytest.mark.promise(3)
 def test_two_hours_without_the_only_provider() -> None:
     """Nothing is given up: what waits for a closed breaker uses no attempts."""
@@ -92,6 +94,7 @@ def test_two_hours_without_the_only_provider() -> None:
     assert world.clock.now() - began < 4 * HOUR
 
 
+@pytest.mark.slow
 @pytest.mark.promise(3)
 def test_two_hours_of_single_messages_without_the_only_provider(capsys: pytest.CaptureFixture[str]) -> None:
     """They are sent within minutes of its return, and meanwhile hardly anything calls it.
@@ -128,6 +131,7 @@ def test_two_hours_of_single_messages_without_the_only_provider(capsys: pytest.C
     assert world.longest_chain() <= CHAIN
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
 def test_a_provider_that_comes_and_goes() -> None:
@@ -136,6 +140,7 @@ def test_a_provider_that_comes_and_goes() -> None:
     sent_once(world)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.parametrize("kind", [FakeProvider, ResolvingProvider])
 def test_a_provider_that_times_out_every_call(kind: type[FakeProvider]) -> None:
@@ -154,6 +159,7 @@ def test_a_provider_that_times_out_every_call(kind: type[FakeProvider]) -> None:
     assert all(n == 1 for job in world.jobs for n in world.oracle.times(job).values())
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.parametrize("heard", [True, False])
 def test_a_provider_that_takes_all_and_answers_nothing(heard: bool) -> None:  # noqa: FBT001 - by webhook or look-up

@@ -25,6 +25,7 @@ def times(world: World, job: str = "") -> list[tuple[float, int]]:
     return sorted((x.at, 1) for x in world.oracle.taken if job in ("", x.ref.job))
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 @pytest.mark.parametrize("content", [MERGED, SHARED], ids=["merged", "shared"])
 @pytest.mark.parametrize(("rate", "own"), [(10, 0.5), (10, 1), (10, 7), (150, 10), (150, 70), (1000, 150)])
@@ -43,6 +44,7 @@ def test_a_job_keeps_its_own_rate(rate: float, own: float, content: Content) -> 
     world.check()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 @pytest.mark.parametrize("content", [MERGED, SHARED], ids=["merged", "shared"])
 @pytest.mark.parametrize(("rate", "own"), [(10, 3), (100, 20)])
@@ -62,6 +64,7 @@ def test_beside_others_neither_rate_is_exceeded(rate: float, own: float, content
     world.check()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 def test_calls_of_one_leave_room_for_the_calls_of_many_beside_them() -> None:
     world = World(credential("one", 1000), provider_limit=1000)

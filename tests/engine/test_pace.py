@@ -30,6 +30,7 @@ def measure(world: World, messages: int, *, slow: bool = False, skew: float = 0.
     return worst_second(times), (messages - times[-1][1]) / spent
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 @pytest.mark.parametrize(("rate", "messages"), [(1, 90), (10, 900), (14, 900), (150, 3000)])
 @pytest.mark.parametrize("provider_limit", [1, 1000])
@@ -40,6 +41,7 @@ def test_four_workers_keep_the_rate(rate: int, messages: int, provider_limit: in
     assert average >= 0.93 * rate
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 @pytest.mark.parametrize(("rate", "messages"), [(1, 60), (10, 600), (14, 800), (150, 2250), (1000, 8000)])
 def test_clocks_that_are_five_milliseconds_off_keep_the_rate(rate: int, messages: int) -> None:
@@ -49,6 +51,7 @@ def test_clocks_that_are_five_milliseconds_off_keep_the_rate(rate: int, messages
     assert average >= 0.93 * rate
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 @pytest.mark.parametrize("rate", [1, 10, 150])
 def test_calls_to_the_stores_that_take_their_time_cost_no_slots(rate: int) -> None:
@@ -58,6 +61,7 @@ def test_calls_to_the_stores_that_take_their_time_cost_no_slots(rate: int) -> No
     assert average >= 0.93 * rate
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 def test_a_thousand_a_second_in_calls_of_many() -> None:
     world = World(credential("one", 1000), provider_limit=1000)
@@ -66,6 +70,7 @@ def test_a_thousand_a_second_in_calls_of_many() -> None:
     assert average >= 0.93 * 1000
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 @pytest.mark.parametrize("rate", [10, 150])
 def test_a_slow_provider_does_not_make_bursts(rate: int) -> None:
@@ -76,6 +81,7 @@ def test_a_slow_provider_does_not_make_bursts(rate: int) -> None:
     assert average >= 0.5 * rate
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 @pytest.mark.parametrize("rate", [1, 10, 70])
 def test_stalls_and_throttling_burn_slots_and_never_double_them(rate: int) -> None:

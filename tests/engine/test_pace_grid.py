@@ -20,12 +20,14 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.rate}-{c.calls}-{c.trouble}")
 def test_no_second_holds_more_than_the_rate(case: Case) -> None:
     assert verdict(case, run(case)) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 def test_workers_that_start_anew_know_nothing_and_keep_the_rate() -> None:
     case = Case(150, Calls.MOST, Trouble.RESTARTS, 30)
@@ -34,6 +36,7 @@ def test_workers_that_start_anew_know_nothing_and_keep_the_rate() -> None:
     assert verdict(case, result) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 @pytest.mark.parametrize(
     ("rate", "trouble", "seconds"), [(1, Trouble.NONE, 600), (10, Trouble.ALL, 28), (150, Trouble.RESTARTS, 15)]

@@ -68,6 +68,7 @@ def upload_over(intake: Intake, stores: MotoStores, data: bytes) -> Upload:
     return intake.take(data, campaign=campaign)
 
 
+@pytest.mark.slow
 def test_a_list_of_long_rows_is_read_in_one_invocation(moto_dynamo: Any) -> None:
     """Its chunks are 1,540 units. Before, an invocation gave up in the middle of a batch."""
     rng = random.Random(7)  # noqa: S311 - data
@@ -86,6 +87,7 @@ def test_a_list_of_long_rows_is_read_in_one_invocation(moto_dynamo: Any) -> None
     assert partition.taken[stores.tables.records, f"J#{upload.id}"] > UNITS
 
 
+@pytest.mark.slow
 def test_a_job_whose_partitions_are_throttled_is_sent_whole_and_once(moto_dynamo: Any) -> None:
     """At eight units a second for each partition, claims, joins or folds are refused now and then."""
     made: list[Throttling] = []

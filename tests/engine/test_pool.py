@@ -32,6 +32,7 @@ def test_a_thread_without_a_call_ends_and_the_next_burst_starts_others() -> None
             assert not thread.is_alive()
 
 
+@pytest.mark.slow
 def test_no_call_is_lost_while_threads_end() -> None:
     crew = ThreadPool(idle=0.0002)
     with crew(3) as pool:

@@ -32,6 +32,7 @@ def test_two_probes_close_the_breaker_and_load_comes_back() -> None:
     world.check()
 
 
+@pytest.mark.slow
 def test_only_one_worker_probes() -> None:
     world = World(credential("one", 150), credential("two", 150))
     world.providers["one"].answer = DOWN
@@ -74,6 +75,7 @@ def test_a_prober_that_dies_blocks_the_credential_for_half_a_minute(when: When) 
     world.check()
 
 
+@pytest.mark.slow
 def test_a_provider_that_flaps_is_left_alone_for_longer_and_longer() -> None:
     world = World(credential("one", 50), credential("two", 50))
     began = world.clock.now()

@@ -17,6 +17,7 @@ def singles(world: World, count: int) -> list[Job]:
     return [world.accept(1) for _ in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("names", [("one",), ("one", "two")])
 @pytest.mark.parametrize("rate", [100, 4])
@@ -40,6 +41,7 @@ def test_single_messages_close_the_breaker_and_are_sent_within_a_minute(names: t
     world.check()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(3)
 def test_a_credential_of_one_message_in_20_seconds_closes_its_breaker() -> None:
     world = World(credential("one", 0.05))
@@ -59,6 +61,7 @@ def test_a_credential_of_one_message_in_20_seconds_closes_its_breaker() -> None:
 # Bad but alive
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_provider_that_fails_a_quarter_of_its_calls_is_used_at_its_rate(seed: int) -> None:
@@ -76,6 +79,7 @@ def test_a_provider_that_fails_a_quarter_of_its_calls_is_used_at_its_rate(seed: 
     world.check()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 def test_a_provider_that_fails_a_quarter_of_its_calls_in_every_way_is_used() -> None:
     """One call in twenty hangs for its whole time, and a window ends with its last call."""
@@ -89,6 +93,7 @@ def test_a_provider_that_fails_a_quarter_of_its_calls_in_every_way_is_used() -> 
     world.check()
 
 
+@pytest.mark.slow
 def test_a_provider_that_fails_two_calls_in_three_is_left_alone() -> None:
     world = World(credential("one", 150))
     world.accept(2000)
@@ -98,6 +103,7 @@ def test_a_provider_that_fails_two_calls_in_three_is_left_alone() -> None:
     assert calls(world, "one") <= 2 * DEAD + 60
 
 
+@pytest.mark.slow
 def test_what_is_refused_for_its_own_sake_gets_its_time_however_well_the_provider_does() -> None:
     world = World(credential("one", 150))
     busy = Rejected("mailbox_busy", permanent=False, about_message=True)

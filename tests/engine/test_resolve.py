@@ -64,6 +64,7 @@ def test_what_was_taken_is_sent_and_what_was_not_is_sent_again(world: World) -> 
     world.check()
 
 
+@pytest.mark.slow
 def test_no_provider_is_asked_when_nothing_is_in_doubt(world: World) -> None:
     job = world.accept(2).id
     world.run()
@@ -73,6 +74,7 @@ def test_no_provider_is_asked_when_nothing_is_in_doubt(world: World) -> None:
     assert world.states(job) == [S, S]
 
 
+@pytest.mark.slow
 def test_a_provider_that_cannot_tell_is_asked_for_a_day_and_then_left_alone(world: World) -> None:
     provider = world.providers["one"]
     assert isinstance(provider, ResolvingProvider)
@@ -87,6 +89,7 @@ def test_a_provider_that_cannot_tell_is_asked_for_a_day_and_then_left_alone(worl
     assert list(world.records.doubts(world.clock.ms)) == []
 
 
+@pytest.mark.slow
 def test_a_provider_that_has_no_answers_is_not_asked() -> None:
     world = World(credential("one"), provider=FakeProvider)
     job = doubtful(world)
@@ -140,6 +143,7 @@ def test_what_is_taken_on_being_asked_is_taken_once(resending: World) -> None:
     assert set(resending.oracle.times(job).values()) == {1}
 
 
+@pytest.mark.slow
 @pytest.mark.promise(4)
 def test_a_resending_provider_is_not_asked_about_a_stopped_job(resending: World) -> None:
     provider = resending.providers["one"]

@@ -27,6 +27,7 @@ def drained(world: World, *jobs: str, hours: int = 1) -> None:
     assert {world.job(name).state for name in jobs} == {JobState.LOGGED}
 
 
+@pytest.mark.slow
 @pytest.mark.promise(3)
 def test_what_waits_in_a_lane_that_goes_is_sent_through_the_next_credential(world: World) -> None:
     job = world.accept(30, route=("one", "two"))

@@ -51,6 +51,7 @@ def ask(world: World, job: str, include: frozenset[str] = FAILED) -> Resumed:
     return asked
 
 
+@pytest.mark.slow
 def test_it_is_recorded_and_the_job_stays_logged_until_all_its_chunks_are_ready(world: World) -> None:
     job = given_up(world)
     asked = ask(world, job)
@@ -67,6 +68,7 @@ def test_it_is_recorded_and_the_job_stays_logged_until_all_its_chunks_are_ready(
     world.check()
 
 
+@pytest.mark.slow
 def test_a_job_of_fewer_chunks_is_retried_while_its_owner_waits(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     job = given_up(world)
     monkeypatch.setattr(control, "AT_ONCE", CHUNKS)
@@ -74,6 +76,7 @@ def test_a_job_of_fewer_chunks_is_retried_while_its_owner_waits(world: World, mo
     assert (asked.recorded, asked.messages, asked.job.state) == (False, 6, JobState.ENQUEUED)
 
 
+@pytest.mark.slow
 def test_what_needs_no_chunk_made_ready_is_done_at_once(world: World) -> None:
     job = given_up(world)
     assert ask(world, job, frozenset({"unknown"})) == Resumed(world.job(job), 0)
@@ -84,6 +87,7 @@ def test_what_needs_no_chunk_made_ready_is_done_at_once(world: World) -> None:
     assert (resumed.recorded, resumed.messages, resumed.job.state) == (False, 14, JobState.ENQUEUED)
 
 
+@pytest.mark.slow
 def test_one_retry_at_a_time(world: World) -> None:
     job = given_up(world)
     ask(world, job)
@@ -92,6 +96,7 @@ def test_one_retry_at_a_time(world: World) -> None:
     assert world.control.resume(job, ACCOUNT) == NotNow("job_in_progress", 5)
 
 
+@pytest.mark.slow
 def test_the_sweeper_is_enough(world: World) -> None:
     job = given_up(world)
     ask(world, job)
@@ -105,6 +110,7 @@ def test_the_sweeper_is_enough(world: World) -> None:
     world.check()
 
 
+@pytest.mark.slow
 def test_a_stop_withdraws_it(world: World) -> None:
     job = given_up(world)
     ask(world, job)
@@ -136,6 +142,7 @@ def points() -> list[int]:
         return list(range(world.tap.calls.index("records.change.plan", before) - before + 2))
 
 
+@pytest.mark.slow
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
 @pytest.mark.parametrize("nth", points())
@@ -161,6 +168,7 @@ def test_a_crash_at_any_call_loses_and_doubles_nothing(world: World, nth: int, w
     world.check()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 @pytest.mark.parametrize("nth", range(15))
 def test_a_write_whose_answer_is_lost_is_known_again(world: World, nth: int) -> None:
@@ -203,6 +211,7 @@ def test_a_late_retry_queues_nothing_that_became_unknown(world: World, call: int
     assert len(world.oracle.calls) == 21
 
 
+@pytest.mark.slow
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("seconds", [5, 3600])
 @pytest.mark.parametrize("call", range(8))
@@ -236,6 +245,7 @@ def test_a_late_retry_changes_nothing_of_a_running_job(world: World, call: int, 
     world.check()
 
 
+@pytest.mark.slow
 def test_a_ledger_that_a_worker_holds_is_waited_for(world: World) -> None:
     job = given_up(world)
     ask(world, job)

@@ -24,6 +24,7 @@ def event(*ledgers: Ledger) -> dict[str, Any]:
     return {"Records": [{"dynamodb": {"NewImage": image}} for image in encoded]}
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 def test_it_goes_on_with_a_retry_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunking, "MAX_RECIPIENTS", 1)

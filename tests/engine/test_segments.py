@@ -59,6 +59,7 @@ def mixed(n: int) -> list[int]:
     return random.Random(n).choices([1, 2, 3, 5, 11], [70, 15, 9, 5, 1], k=n)  # noqa: S311 - sizes
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 @pytest.mark.parametrize(("rate", "count", "goal"), [(1, 60, 0.9), (3, 90, 0.6), (10, 300, 0.6), (150, 1500, 0.85)])
 def test_no_second_holds_more_segments_than_the_rate(rate: int, count: int, goal: float) -> None:
@@ -74,6 +75,7 @@ def test_no_second_holds_more_segments_than_the_rate(rate: int, count: int, goal
     world.check()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 @pytest.mark.parametrize(("rate", "weight", "goal"), [(1, 5, 0.93), (3, 2, 0.6), (10, 3, 0.7), (100, 2, 0.93)])
 def test_messages_of_several_segments_never_come_to_a_halt(rate: int, weight: int, goal: float) -> None:
@@ -90,6 +92,7 @@ def test_messages_of_several_segments_never_come_to_a_halt(rate: int, weight: in
     assert [world.counts(job.id) for job in jobs] == [{"sent": half}, {"sent": len(weights) - half}]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 @pytest.mark.parametrize("own", [1, 3])
 def test_a_slower_jobs_long_messages_leave_room_for_what_others_send(own: float) -> None:

@@ -117,6 +117,7 @@ def test_a_stale_pointer_to_an_inactive_job_makes_no_call(
     assert world.lanes["one"].is_empty()
 
 
+@pytest.mark.slow
 def test_pointers_of_a_stopped_job_take_no_slots_and_no_leases_and_it_goes_on_when_resumed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ class Heavy(FakeProvider):
         return 1
 
 
+@pytest.mark.slow
 @pytest.mark.promise(2)
 def test_slots_are_reserved_for_what_a_call_really_carries() -> None:
     world = World(credential("one", 1000), provider_limit=50, provider=Heavy)

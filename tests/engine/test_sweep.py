@@ -194,6 +194,7 @@ def test_a_large_job_that_takes_too_long_is_gone_on_with_where_it_was_left_even_
     assert runs <= 6
 
 
+@pytest.mark.slow
 def test_open_jobs_of_all_slots_are_seen() -> None:
     world = World(credential("one", 1000))
     jobs = [world.accept(1) for _ in range(40)]

@@ -34,6 +34,7 @@ def calls(world: World) -> int:
     return len(world.tap.calls) - before
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 def test_scheduled_jobs_add_no_call(world: World) -> None:
     world.clock.advance(AGE)
@@ -44,6 +45,7 @@ def test_scheduled_jobs_add_no_call(world: World) -> None:
     assert calls(world) == idle  # of the fakes, which have no pages: on DynamoDB one for each 4,000
 
 
+@pytest.mark.slow
 def test_single_messages_under_way_cost_two_calls_a_hundred(world: World) -> None:
     world.clock.advance(AGE)
     idle = calls(world)
@@ -53,6 +55,7 @@ def test_single_messages_under_way_cost_two_calls_a_hundred(world: World) -> Non
     assert calls(world) - idle <= 2 * 10 + 2  # how its lane is, and whether somebody holds it back
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 def test_what_one_run_does_not_come_to_the_next_ones_do_for_every_kind_of_work(world: World) -> None:
     for _ in range(1_200):
@@ -175,6 +178,7 @@ def test_however_late_or_seldom_the_sweeper_comes_each_mark_counts_once(world: W
     assert sent == [0, 1, 0, 1, 0, 0, 0, 1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(3)
 def test_unserved_chunks_get_one_pointer_though_another_is_leased(world: World) -> None:
     job = world.accept(1500)
@@ -188,6 +192,7 @@ def test_unserved_chunks_get_one_pointer_though_another_is_leased(world: World) 
     assert world.job(job.id).pointed_at > job.planned_at
 
 
+@pytest.mark.slow
 def test_a_slow_lane_gets_few_more_pointers_than_it_has_chunks() -> None:
     """A pointer each minute for what waits over an hour would be some 2,000."""
     world = World(credential("one", 0.05))

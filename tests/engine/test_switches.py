@@ -150,6 +150,7 @@ def acknowledged(world: World, lane: str = "one") -> None:
     assert world.lanes[lane].is_empty()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("switch", [Switch(credential="one"), Switch(account=ACCOUNT), Switch()])
 def test_a_resume_wakes_what_waits_at_once(world: World, switch: Switch) -> None:
     job = world.accept(1000)

@@ -49,6 +49,7 @@ def test_one_batch_of_words_is_one_write_and_one_detail(world: World, job: str) 
     assert world.counts(job) == {"delivered": 3}
 
 
+@pytest.mark.slow
 @pytest.mark.promise(5)
 def test_the_order_and_repetition_of_words_change_nothing() -> None:
     ends = set()
@@ -243,6 +244,7 @@ def test_a_word_about_a_single_message_is_two_writes_and_a_hundredth_of_two_read
     assert calls == {**once, "records.put_feedback": 30, "ledgers.swap": 30}
 
 
+@pytest.mark.slow
 def test_a_tracker_joins_a_hundred_scattered_words_a_second(world: World) -> None:
     """So the ten workers of a deployment join a thousand, at 6 ms a call."""
     words = scattered(world, 200)

@@ -60,6 +60,7 @@ def pointed(world: World) -> Counter[tuple[str, int]]:
     return Counter((x["job"], x["chunk"]) for x in bodies)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(3)
 def test_a_resume_of_everything_wakes_all_by_a_chain_of_messages(world: World) -> None:
     paused(world, JOBS)  # a hundred thousand: `make bench`
@@ -76,6 +77,7 @@ def test_a_resume_of_everything_wakes_all_by_a_chain_of_messages(world: World) -
     assert world.clock.now() - began <= JOBS / 1_000
 
 
+@pytest.mark.slow
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("when", list(When))
 def test_a_crash_anywhere_loses_nothing_and_repeats_what_its_message_has_done(world: World, when: When) -> None:

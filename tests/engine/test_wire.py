@@ -53,6 +53,7 @@ def test_a_call_that_finds_no_connection_is_made_in_a_thread_once(cold: int) -> 
     assert wired.wire.joined == 1, "the lease left its wire"
 
 
+@pytest.mark.slow
 def test_a_call_of_several_goes_over_the_wire() -> None:
     wired = Wired(1000, per_call=1000)
     job = wired.world.accept(500)

@@ -72,6 +72,12 @@ def _read(self: Any, shape: Any, value: Any) -> Any:
     return READ(self, shape, value) if plain is None else plain
 
 
+def answers(client: Any) -> bool:
+    """Tell whether moto in this process answers a client, or what wraps one, for tables of `us-east-1`."""
+    address = getattr(getattr(client, "meta", None), "endpoint_url", "")
+    return bool(address == f"https://{_TABLES}.us-east-1.amazonaws.com" and botocore_stubber.enabled)
+
+
 def _make_request(self: Any, operation: Any, request: dict[str, Any], context: Any) -> Any:
     address = f"https://{_TABLES}.{self.meta.region_name}.amazonaws.com/"
     keys = self._request_signer._credentials

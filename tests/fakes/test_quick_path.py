@@ -198,6 +198,7 @@ class TooFast(ServiceException):
     code = "ProvisionedThroughputExceededException"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failures", [1, 3, 99])
 def test_what_botocore_repeats_is_repeated_as_often(monkeypatch: pytest.MonkeyPatch, failures: int) -> None:
     monkeypatch.setattr(time, "sleep", lambda _: None)

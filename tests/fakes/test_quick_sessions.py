@@ -59,6 +59,7 @@ def test_clients_have_the_methods_of_their_service(service: str) -> None:
         assert all(getattr(client, xform_name(name)).__self__ is client for name in operations)
 
 
+@pytest.mark.slow
 def test_moto_answers_each_time_anew_and_holds_nothing_of_before() -> None:
     answers = []
     for _ in range(3):

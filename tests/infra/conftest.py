@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from infra.lint import synthesise, templates
+from infra.lint import templates
 from infra.settings import DeploymentSettings, DeployTarget, read
+from tests.infra.synthesis import synthesised
 from tests.infra.template import Template
 
 SETTINGS: dict[str, Any] = {
@@ -37,11 +38,9 @@ def deployment(target: DeployTarget = DeployTarget.AWS, **changes: Any) -> Deplo
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder() -> Path:
     """Holds the assembly for AWS."""
-    where = tmp_path_factory.mktemp("aws")
-    synthesise(deployment(), where)
-    return where
+    return synthesised(deployment()).parent
 
 
 @pytest.fixture(scope="session")
@@ -64,8 +63,8 @@ def report(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def local_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return synthesise(deployment(DeployTarget.LOCAL), tmp_path_factory.mktemp("local"))
+def local_file() -> Path:
+    return synthesised(deployment(DeployTarget.LOCAL))
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,8 @@ from infra.building import bundling
 from infra.settings import ROOT, DeployTarget
 from shared import contracts
 
+pytestmark = pytest.mark.slow  # builds the asset
+
 AARCH64 = 183
 """ELF's machine number."""
 MAKES_CLIENTS = {"client", "later", "make", "create_client"}

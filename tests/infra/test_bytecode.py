@@ -86,6 +86,7 @@ def test_the_local_cloud_needs_none(machine: Machine) -> None:
     assert not (machine.uv.parent / "log").exists()
 
 
+@pytest.mark.slow
 def test_the_asset_of_aws_is_compiled_by_that_interpreter(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +105,7 @@ def test_the_asset_of_aws_is_compiled_by_that_interpreter(
     assert str(tmp_path).encode() not in made.read_bytes()
 
 
+@pytest.mark.slow
 def test_without_bytecode_nothing_is_asked_for(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +117,7 @@ def test_without_bytecode_nothing_is_asked_for(
     assert not (tmp_path / "log").exists()
 
 
+@pytest.mark.slow
 def test_the_hash_is_the_same_on_a_machine_without_the_interpreter(machine: Machine) -> None:
     """Else a laptop and the CI would replace each other's functions."""
     before = bundling.source_hash(DeployTarget.AWS)
@@ -124,6 +127,7 @@ def test_the_hash_is_the_same_on_a_machine_without_the_interpreter(machine: Mach
     assert bundling.source_hash(DeployTarget.AWS, bytecode=False) != before
 
 
+@pytest.mark.slow
 def test_the_app_ends_with_that_line(tmp_path: Path) -> None:
     """As `cdk deploy` starts it, on a machine whose uv finds nothing and reaches nobody."""
     machine = Machine(tmp_path)

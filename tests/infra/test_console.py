@@ -10,7 +10,6 @@ import pytest
 from infra import schema
 from infra.functions.console import CLAIMED, DRAFTED, SUPPRESSED
 from infra.grants import HOOK_CALLED
-from infra.lint import synthesise
 from infra.local import sign_in
 from infra.settings import SettingsError
 from shared.adapters.dynamo.keys import LISTS
@@ -26,9 +25,12 @@ from shared.contracts import (
 from shared.contracts.console import ConsoleSettings
 from shared.domain.people import LOGIN
 from tests.infra.conftest import TABLES, deployment
+from tests.infra.synthesis import synthesised
 from tests.infra.template import Template
 from tests.infra.test_hooks import QUEUES as OF_HOOKS
 from tests.infra.test_hooks import REPORTS
+
+pytestmark = pytest.mark.slow  # each synthesises stacks of its own
 
 CONSOLE: dict[str, Any] = {
     "client_id": "client",
@@ -49,10 +51,9 @@ WRITES = {
 
 
 @pytest.fixture(scope="module")
-def with_console(tmp_path_factory: pytest.TempPathFactory) -> Template:
-    where = tmp_path_factory.mktemp("console")
-    synthesise(deployment(console=CONSOLE), where)  # cdk-nag finds nothing that is not explained
-    return Template(json.loads((where / "posthaste-dev.template.json").read_text("utf-8")))
+def with_console() -> Template:
+    file = synthesised(deployment(console=CONSOLE))  # cdk-nag finds nothing that is not explained
+    return Template(json.loads(file.read_text("utf-8")))
 
 
 def people(template: Template) -> str:
@@ -104,9 +105,9 @@ def test_only_the_console_calls_what_makes_first_accounts(with_console: Template
     assert {ENV_PEOPLE_TABLE, ENV_RECORDS_TABLE, ENV_CONSOLE}.isdisjoint(variables)
 
 
-def test_without_accounts_of_their_own_there_is_no_such_function(tmp_path: Path) -> None:
-    synthesise(deployment(console={**CONSOLE, "own_accounts": False}), tmp_path)
-    found = Template(json.loads((tmp_path / "posthaste-dev.template.json").read_text("utf-8")))
+def test_without_accounts_of_their_own_there_is_no_such_function() -> None:
+    file = synthesised(deployment(console={**CONSOLE, "own_accounts": False}))
+    found = Template(json.loads(file.read_text("utf-8")))
     assert "console" in found.functions()
     assert "join" not in found.functions()
     assert "lambda:InvokeFunction" not in found.actions("console")

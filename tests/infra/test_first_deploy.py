@@ -1,16 +1,18 @@
 """A first deploy that fails can be repeated: nothing that it made keeps its name, and nothing protects its stack."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from cli.checks.first import ours
-from infra.lint import examples, synthesise, templates
+from infra.lint import examples, templates
 from infra.settings import SettingsError, read
 from shared.contracts import EXPRESS_SUFFIX
 from tests.infra.conftest import SETTINGS, deployment
+from tests.infra.synthesis import synthesised
 from tests.infra.template import Template, text
+
+pytestmark = pytest.mark.slow  # each synthesises stacks of its own
 
 GOES = {None, "Delete", "RetainExceptOnCreate"}
 """Deletion policies under which a rollback removes what it has created; None is Delete."""
@@ -18,10 +20,9 @@ OURS = ("posthaste-prod", "/aws/vendedlogs/posthaste-prod")
 
 
 @pytest.fixture(scope="module", params=["eu", "thirty"])
-def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Template]:
+def stage(request: pytest.FixtureRequest) -> list[Template]:
     """The templates of a production stage, those of nested stacks included."""
-    folder = tmp_path_factory.mktemp(request.param)
-    synthesise(read(examples()[request.param]), folder)
+    folder = synthesised(read(examples()[request.param])).parent
     return [Template(json.loads(f.read_text("utf-8"))) for f in templates(folder)]
 
 
@@ -61,8 +62,8 @@ def test_the_doctor_looks_for_every_queue_s_name(stage: list[Template]) -> None:
     assert ours(name, queues) == queues
 
 
-def protected(folder: Path, stage: str, protect: str) -> bool:
-    synthesise(read({**SETTINGS, "stage": stage}, protect=protect, known=["sendgrid"]), folder)
+def protected(stage: str, protect: str) -> bool:
+    folder = synthesised(read({**SETTINGS, "stage": stage}, protect=protect, known=["sendgrid"])).parent
     artifact = json.loads((folder / "manifest.json").read_text("utf-8"))["artifacts"][f"posthaste-{stage}"]
     found: bool = artifact["properties"].get("terminationProtection", False)
     return found
@@ -71,10 +72,8 @@ def protected(folder: Path, stage: str, protect: str) -> bool:
 @pytest.mark.parametrize(
     ("stage", "protect", "is_protected"), [("prod", "on", True), ("prod", "off", False), ("dev", "on", False)]
 )
-def test_production_is_protected_but_for_its_first_deploy(
-    tmp_path: Path, stage: str, protect: str, *, is_protected: bool
-) -> None:
-    assert protected(tmp_path, stage, protect) is is_protected
+def test_production_is_protected_but_for_its_first_deploy(stage: str, protect: str, *, is_protected: bool) -> None:
+    assert protected(stage, protect) is is_protected
 
 
 def test_protection_is_on_or_off() -> None:

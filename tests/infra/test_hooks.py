@@ -2,14 +2,13 @@
 
 import json
 import string
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from infra.lint import synthesise
 from shared import contracts
 from tests.infra.conftest import HOOK_KEY_ID, deployment
+from tests.infra.synthesis import synthesised
 from tests.infra.template import Template, target, text
 
 QUEUES = {"posthaste-dev-hooks", "posthaste-dev-calls", "posthaste-dev-calls-slow"}
@@ -67,9 +66,9 @@ def test_endpoints_that_hang_take_no_worker_from_the_others(hooks: Template) -> 
     assert {x["BatchSize"] for x in workers.values()} == {1}
 
 
-def test_nothing_is_reserved_for_webhooks_when_there_is_nothing_to_reserve(tmp_path: Path) -> None:
-    synthesise(deployment(reserved="none"), tmp_path)
-    (file,) = tmp_path.glob("*Hooks*.nested.template.json")
+@pytest.mark.slow
+def test_nothing_is_reserved_for_webhooks_when_there_is_nothing_to_reserve() -> None:
+    (file,) = synthesised(deployment(reserved="none")).parent.glob("*Hooks*.nested.template.json")
     functions = Template(json.loads(file.read_text("utf-8"))).functions()
     assert all("ReservedConcurrentExecutions" not in x for x in functions.values())
 

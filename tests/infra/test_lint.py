@@ -20,6 +20,7 @@ from tests.infra.conftest import deployment
 from tests.infra.template import Template
 
 
+@pytest.mark.slow
 def test_cfn_lint_sees_what_is_wrong(aws: Template, tmp_path: Path) -> None:
     table = copy.deepcopy(aws.resources["StorageOps44DC74F0"])
     table["Properties"]["BillingMode"] = "FREE"
@@ -28,6 +29,7 @@ def test_cfn_lint_sees_what_is_wrong(aws: Template, tmp_path: Path) -> None:
     assert "'FREE' is not one of" in cfn_lint(wrong)
 
 
+@pytest.mark.slow
 def test_the_examples_are_linted_with_the_rest() -> None:
     """`make lint-infra` synthesises them, so their settings at least are right."""
     found = {name: read(settings) for name, settings in examples().items()}
@@ -37,6 +39,7 @@ def test_the_examples_are_linted_with_the_rest() -> None:
     assert {c.provider for d in found.values() for c in d.settings.credentials} == set(providers()) - {"test"}
 
 
+@pytest.mark.slow
 def test_the_template_of_eventbridge_rules_is_linted_and_clean() -> None:
     found = example_templates()
     assert [file.parent.name for file in found] == ["eventbridge"]
@@ -75,6 +78,7 @@ def test_every_acknowledgement_has_a_reason_and_a_finding(report: dict[str, Any]
     assert set(used) == expected
 
 
+@pytest.mark.slow
 def test_a_finding_stops_the_synth(tmp_path: Path) -> None:
     app = App(context={**context(), "aws:cdk:bundling-stacks": []}, outdir=str(tmp_path))
     stack = PosthasteStack(app, "posthaste-dev", deployment=deployment())
@@ -83,6 +87,7 @@ def test_a_finding_stops_the_synth(tmp_path: Path) -> None:
         app.synth()
 
 
+@pytest.mark.slow
 def test_without_an_acknowledgement_the_synth_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("infra.nag.STACK", {})
     with pytest.raises(RuntimeError, match="The API does not implement authorization"):

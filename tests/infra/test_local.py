@@ -18,6 +18,7 @@ from infra.local.paths import ENV_CLOUDS, ENV_LOCAL, ROOT, Paths, several
 MODULES = sorted(f"infra.local.{file.stem}" for file in Path(local_cloud.__file__).parent.glob("*.py"))
 
 
+@pytest.mark.slow
 def test_no_node_runs_in_the_command_so_that_ctrl_c_finds_none() -> None:
     """A kernel of jsii that a terminal's Ctrl-C ends before us makes a traceback of our end."""
     code = f"import sys\nfor name in {MODULES}:\n    __import__(name)\nsys.exit('jsii' in sys.modules)"
@@ -38,6 +39,7 @@ def test_a_cloud_that_stops_leaves_no_copy_of_the_asset(tmp_path: Path) -> None:
     assert other.exists()
 
 
+@pytest.mark.slow
 def test_to_ask_what_runs_while_nothing_does_is_no_error_of_make(tmp_path: Path) -> None:
     make = shutil.which("make")
     if make is None:

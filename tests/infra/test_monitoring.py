@@ -10,16 +10,16 @@ import pytest
 from aws_cdk import App, Stack
 from aws_cdk.assertions import Annotations, Match
 from aws_cdk.aws_cloudwatch import MathExpression
-from typer.main import get_command
 
-from cli.main import app
-from infra.lint import context, synthesise
+from infra.lint import context
 from infra.monitoring import alarms, figures
 from infra.resources.queue import WorkQueue
 from infra.settings import ROOT, read
 from infra.stack import PosthasteStack
 from shared.metrics import Metric, Service
+from tests.cli.tree import root
 from tests.infra.conftest import SETTINGS, deployment
+from tests.infra.synthesis import synthesised
 from tests.infra.template import Template, target, text
 from tests.monitoring.cloudwatch import evaluate
 
@@ -129,6 +129,7 @@ def test_the_topic_is_encrypted_by_a_key_that_cloudwatch_may_use(aws: Template) 
         assert (ours["Action"], ours["Condition"]) == (actions, here)
 
 
+@pytest.mark.slow
 def test_without_an_address_the_topic_exists_and_the_synth_warns(tmp_path: Path) -> None:
     app = App(context={**context(), "aws:cdk:bundling-stacks": []}, outdir=str(tmp_path))
     stack = PosthasteStack(app, "posthaste-dev", deployment=deployment(alarm_email=""))
@@ -190,11 +191,11 @@ def test_the_commands_of_the_runbooks_exist() -> None:
     shell = "\n".join(block for page in pages for block in BLOCK.findall(page.read_text("utf-8")))
     done = subprocess.run(["bash", "-n"], input=shell, capture_output=True, text=True, check=False)
     assert done.stderr == ""
-    known = get_command(app)
+    known = root()
     used = {words for page in pages for words in COMMAND.findall(page.read_text("utf-8"))}
     assert ("batch", "retry") in used
     for group, name in used:
-        commands = known.commands[group].commands  # type: ignore[attr-defined]  # a group of groups
+        commands = known.commands[group].commands
         assert name in commands, f"posthaste {group} {name}"
 
 
@@ -207,6 +208,7 @@ def test_the_log_groups_of_the_runbooks_exist(aws: Template) -> None:
     assert all(sum(name.startswith(f"{x}Logs") for name in groups) == 1 for x in asked), groups
 
 
+@pytest.mark.slow
 def test_a_hundred_lanes_take_twenty_alarms(tmp_path: Path) -> None:
     stack = Stack(App(outdir=str(tmp_path)), "hundred")
     deployed = deployment()
@@ -246,10 +248,11 @@ def test_the_slowest_credentials_at_their_rate_are_no_alarm(channel: str, segmen
     assert share(2 * (1.2 * 900 * rate + segments)) > watch.threshold
 
 
-def test_a_relay_without_events_raises_no_alarm(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_relay_without_events_raises_no_alarm() -> None:
     relay = {"id": "relay", "provider": "smtp", "channel": "email", "rate": 5, "base_url": "smtps://mail.example.com"}
     settings = read({**SETTINGS, "credentials": [relay], "routes": {}})
-    template = Template(json.loads(synthesise(settings, tmp_path).read_text("utf-8")))
+    template = Template(json.loads(synthesised(settings).read_text("utf-8")))
     names = {a["AlarmName"] for a in found(template)}
     assert "posthaste-dev-unknown-share-email-smtp" in names
     assert not {n for n in names if "unacknowledged" in n or "bad-webhooks" in n}

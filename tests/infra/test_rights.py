@@ -2,15 +2,14 @@
 
 import json
 import string
-from pathlib import Path
 
 import pytest
 
 from infra.grants import WRITE
-from infra.lint import synthesise
 from infra.settings import DeployTarget, read
 from shared import contracts
 from tests.infra.conftest import HOOK_KEY_ID, LINK_KEYS_ID, SENDERS, TABLES
+from tests.infra.synthesis import synthesised
 from tests.infra.template import Template, listed, target
 
 SCANS = {"dynamodb:Scan", "dynamodb:PartiQLSelect"}
@@ -168,14 +167,13 @@ def test_no_function_scans_and_few_delete(template: Template) -> None:
     assert not any(a.startswith("dynamodb:") for a in template.actions("webhooks"))
 
 
+@pytest.mark.slow
 @pytest.mark.promise(9)
 @pytest.mark.parametrize("place", list(DeployTarget))
-def test_posts_of_unbound_signatures_are_all_that_the_webhooks_write(tmp_path: Path, place: DeployTarget) -> None:
+def test_posts_of_unbound_signatures_are_all_that_the_webhooks_write(place: DeployTarget) -> None:
     mailgun = {"id": "mg", "provider": "mailgun", "channel": "email", "rate": 10}
     settings = {"stage": "dev", "credentials": [mailgun], "routes": {"email": ["mg"]}, "alarm_email": "ops@example.com"}
-    made = Template(
-        json.loads(synthesise(read(settings, target=place, known=["mailgun"]), tmp_path).read_text("utf-8"))
-    )
+    made = Template(json.loads(synthesised(read(settings, target=place, known=["mailgun"])).read_text("utf-8")))
     role = made.resources[target(made.functions()["webhooks"]["Role"])]["Properties"]
     statements = [s for p in role["Policies"] for s in p["PolicyDocument"]["Statement"]]
     (writes,) = [s for s in statements if "dynamodb" in str(s["Action"])]

@@ -45,6 +45,7 @@ sys.exit(commands.main(["run"]))
 NODE: Final = '#!/bin/sh\necho $$ > "{begun}"\nexec sleep 300\n'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stage", "code", "last"), [("deploys", 130, "cdk deploy: failed"), ("stays up", 0, "Ctrl-C")])
 def test_ctrl_c_ends_the_run_and_all_that_it_started(tmp_path: Path, stage: str, code: int, last: str) -> None:
     begun, node, where = tmp_path / "begun", tmp_path / "node", Paths(tmp_path / "cloud")

@@ -7,22 +7,23 @@ from typing import Any
 
 import pytest
 
-from infra.lint import examples, synthesise, templates
+from infra.lint import examples, templates
 from infra.settings import MAX_SETTINGS, DeployTarget, SettingsError, read
 from shared import contracts
 from tests.infra.conftest import SETTINGS
+from tests.infra.synthesis import synthesised
 from tests.infra.template import Statement, Template, text
+
+pytestmark = pytest.mark.slow  # each synthesises stacks of its own
 
 RESOURCES, BYTES, PARAMETERS, OUTPUTS = 500, 1_000_000, 200, 200
 """CloudFormation's quotas of one template."""
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def files() -> list[Path]:
     """The templates of thirty credentials in two stacks; synthesis fails on any finding of cdk-nag."""
-    folder = tmp_path_factory.mktemp("thirty")
-    synthesise(read(examples()["thirty"]), folder)
-    return templates(folder)
+    return templates(synthesised(read(examples()["thirty"])).parent)
 
 
 @pytest.fixture(scope="module")

@@ -2,18 +2,19 @@
 
 import json
 from fnmatch import fnmatch
-from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.session import get_session
 
-from infra.lint import synthesise
 from infra.settings import DeployTarget, SettingsError, read
 from shared import contracts
 from shared.providers.ses.needs import BULK, LOOK, MAKE, SEND
 from tests.infra.conftest import SETTINGS
+from tests.infra.synthesis import synthesised
 from tests.infra.template import Template, listed, target, text
+
+pytestmark = pytest.mark.slow  # each synthesises stacks of its own
 
 HERE = "arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:"
 CONSOLE = {"client_id": "client", "allowed": {"users": ["Ann"], "organizations": []}}
@@ -36,10 +37,9 @@ def settings(*credentials: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[DeployTarget, Any]:
+def files() -> dict[DeployTarget, Any]:
     """Synthesis fails on any finding of cdk-nag."""
-    folder = tmp_path_factory.mktemp("ses")
-    return {t: synthesise(read(settings(*SES), target=t), folder / t) for t in DeployTarget}
+    return {t: synthesised(read(settings(*SES), target=t)) for t in DeployTarget}
 
 
 @pytest.fixture(params=DeployTarget)
@@ -126,9 +126,9 @@ def test_a_sender_may_send_by_its_own_configuration_set_alone(
 
 @pytest.mark.promise(9)
 @pytest.mark.parametrize("place", list(DeployTarget))
-def test_a_credential_with_domains_sends_from_these_alone(tmp_path: Path, place: DeployTarget) -> None:
+def test_a_credential_with_domains_sends_from_these_alone(place: DeployTarget) -> None:
     credential = {**SES[0], "domains": ["example.com", "xn--bcher-kva.example"]}
-    made = Template(json.loads(synthesise(read(settings(credential), target=place), tmp_path).read_text("utf-8")))
+    made = Template(json.loads(synthesised(read(settings(credential), target=place)).read_text("utf-8")))
     role = made.resources[target(made.functions()["send-ses-main"]["Role"])]["Properties"]
     statements = [s for p in role["Policies"] for s in p["PolicyDocument"]["Statement"] if "ses:" in str(s["Action"])]
     patterns = ["*@example.com", "*@*.example.com", "*@xn--bcher-kva.example", "*@*.xn--bcher-kva.example"]
@@ -144,10 +144,10 @@ def test_a_credential_with_domains_sends_from_these_alone(tmp_path: Path, place:
 
 
 @pytest.fixture(scope="module")
-def with_console(tmp_path_factory: pytest.TempPathFactory) -> Template:
+def with_console() -> Template:
     credential = {**SES[0], "domains": ["example.com"]}
     wanted = {**settings(credential, SES[2]), "console": CONSOLE}
-    made = synthesise(read(wanted, target=DeployTarget.AWS), tmp_path_factory.mktemp("console"))
+    made = synthesised(read(wanted, target=DeployTarget.AWS))
     return Template(json.loads(made.read_text("utf-8")))
 
 

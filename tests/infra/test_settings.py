@@ -183,6 +183,7 @@ def test_another_text_is_no_clock(text: str) -> None:
         read(SETTINGS, target="local", notice_clock=text)
 
 
+@pytest.mark.slow
 def test_the_app_says_it_in_one_line_without_a_traceback() -> None:
     raw = copy.deepcopy(SETTINGS)
     raw["credentials"][0]["rate"] = 0
@@ -195,6 +196,7 @@ def test_the_app_says_it_in_one_line_without_a_traceback() -> None:
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 def test_more_lanes_than_cloudformation_carries_are_refused(tmp_path: Any) -> None:
     raw = copy.deepcopy(SETTINGS)
     many(60)(raw)

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from infra.lint import synthesise
 from infra.settings import DeployTarget, SettingsError, read
 from shared import contracts
 from tests.infra.conftest import SETTINGS
+from tests.infra.synthesis import synthesised
 from tests.infra.template import Template, listed, target
+
+pytestmark = pytest.mark.slow  # each synthesises stacks of its own
 
 PHONES: list[dict[str, Any]] = [
     {"id": "aws-texts", "provider": "aws-sms", "channel": "sms", "rate": 20, "number": "+12125550101"},
@@ -28,11 +30,10 @@ PHONES: list[dict[str, Any]] = [
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[DeployTarget, Any]:
+def files() -> dict[DeployTarget, Any]:
     """Synthesis fails on any finding of cdk-nag."""
-    folder = tmp_path_factory.mktemp("sms")
     settings = {**SETTINGS, "credentials": [*SETTINGS["credentials"], *PHONES]}
-    return {t: synthesise(read(settings, target=t), folder / t) for t in DeployTarget}
+    return {t: synthesised(read(settings, target=t)) for t in DeployTarget}
 
 
 @pytest.fixture(params=DeployTarget)

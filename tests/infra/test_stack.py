@@ -4,15 +4,14 @@ import json
 from collections.abc import Iterator
 from copy import deepcopy
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from infra.lint import synthesise
 from shared import contracts
 from shared.domain.times import FUTURE
 from tests.infra.conftest import HOOK_KEY_ID, LINK_KEYS_ID, SENDERS, TABLES, deployment
+from tests.infra.synthesis import synthesised
 from tests.infra.template import Template, target, text
 
 QUEUES = {
@@ -108,10 +107,11 @@ def test_large_contents_go_with_their_jobs_and_no_sooner(template: Template) -> 
     assert deployment(retention={"jobs_days": 7, "logs_days": 30}).settings.kept_days == 30
 
 
-def test_data_is_kept_in_production_only(aws: Template, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_data_is_kept_in_production_only(aws: Template) -> None:
     """Queues and secrets have fixed names: those that a failed deploy has just made go with it."""
     unnamed, named = {"AWS::DynamoDB::Table", "AWS::S3::Bucket"}, {"AWS::SQS::Queue", "AWS::SecretsManager::Secret"}
-    prod = Template(json.loads(synthesise(deployment(stage="prod"), tmp_path).read_text("utf-8")))
+    prod = Template(json.loads(synthesised(deployment(stage="prod")).read_text("utf-8")))
     for template, kinds, policies in (
         (aws, unnamed | named, ("Delete", "Delete")),
         (prod, unnamed, ("Retain", "Retain")),

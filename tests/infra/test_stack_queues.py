@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from infra.lint import synthesise, templates
+from infra.lint import templates
 from shared import contracts
 from tests.infra.conftest import SENDERS, TABLES, deployment
+from tests.infra.synthesis import synthesised
 from tests.infra.template import Template, target, text
 
 
@@ -89,8 +90,9 @@ def test_express_queues_are_in_a_stack_of_their_own(folder: Path, aws: Template)
     assert aws.of("CloudFormation::Stack")
 
 
-def test_nothing_is_reserved_when_the_account_has_nothing_to_reserve(tmp_path: Path) -> None:
-    template = Template(json.loads(synthesise(deployment(reserved="none"), tmp_path).read_text("utf-8")))
+@pytest.mark.slow
+def test_nothing_is_reserved_when_the_account_has_nothing_to_reserve() -> None:
+    template = Template(json.loads(synthesised(deployment(reserved="none")).read_text("utf-8")))
     assert all("ReservedConcurrentExecutions" not in f for f in template.functions().values())
     found = {s: x["ScalingConfig"]["MaximumConcurrency"] for s, _, x in template.sources() if s in SENDERS}
     assert found == {"send-sendgrid-main": 2, "send-big": 3, "send-few": 3, "send-test": 2}

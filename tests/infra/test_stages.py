@@ -1,14 +1,16 @@
 """Two stages of one account and region: each watches its own figures only."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from infra.lint import examples, synthesise, templates
+from infra.lint import examples, templates
 from infra.settings import read
+from tests.infra.synthesis import synthesised
 from tests.infra.template import Template, text
+
+pytestmark = pytest.mark.slow  # each synthesises stacks of its own
 
 Series = tuple[str, str, tuple[tuple[str, str], ...]]
 """Namespace, name, dimensions."""
@@ -19,11 +21,11 @@ NAMED = {"AWS::SQS::Queue": "QueueName"}
 class Stage:
     """The templates of a stage, and what its alarms and its dashboard read."""
 
-    def __init__(self, name: str, folder: Path) -> None:
-        main = synthesise(read(examples()["eu"] | {"stage": name}), folder)
+    def __init__(self, name: str) -> None:
+        main = synthesised(read(examples()["eu"] | {"stage": name}))
         self.stack = f"posthaste-{name}"
         self.main = Template(json.loads(main.read_text("utf-8")))
-        self.nested = [Template(json.loads(f.read_text("utf-8"))) for f in templates(folder) if f != main]
+        self.nested = [Template(json.loads(f.read_text("utf-8"))) for f in templates(main.parent) if f != main]
 
     def series(self) -> set[Series]:
         """Return all series that it reads."""
@@ -65,8 +67,8 @@ class Stage:
 
 
 @pytest.fixture(scope="module")
-def stages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Stage, Stage]:
-    return tuple(Stage(name, tmp_path_factory.mktemp(name)) for name in ("dev", "prod"))  # type: ignore[return-value]
+def stages() -> tuple[Stage, Stage]:
+    return tuple(Stage(name) for name in ("dev", "prod"))  # type: ignore[return-value]
 
 
 def test_two_stages_have_no_series_in_common(stages: tuple[Stage, Stage]) -> None:

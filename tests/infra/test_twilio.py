@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from infra.lint import synthesise
 from infra.settings import DeployTarget, providers, read
 from shared import contracts
 from tests.infra.conftest import SETTINGS
+from tests.infra.synthesis import synthesised
 from tests.infra.template import Template, text
+
+pytestmark = pytest.mark.slow  # each synthesises stacks of its own
 
 TEXTS = {"id": "twilio-main", "provider": "twilio", "channel": "sms", "rate": 1}
 
@@ -22,9 +24,9 @@ def settings(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module", params=list(DeployTarget))
-def template(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Template:
+def template(request: pytest.FixtureRequest) -> Template:
     """Synthesis fails on any finding of cdk-nag."""
-    file = synthesise(read(settings(), target=request.param), tmp_path_factory.mktemp("twilio"))
+    file = synthesised(read(settings(), target=request.param))
     return Template(json.loads(file.read_text("utf-8")))
 
 

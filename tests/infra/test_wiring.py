@@ -87,6 +87,7 @@ DECLARED = ("shared.contracts", "shared.metrics", "shared.domain.channels", "sha
 """Names shared with functions, and what channels and providers declare of themselves."""
 
 
+@pytest.mark.slow
 def test_infra_knows_of_the_rest_only_names_and_declarations() -> None:
     for file in CONSTRUCTS:
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
@@ -120,6 +121,7 @@ def test_the_command_line_tool_is_the_pinned_one_and_the_lock_names_no_host() ->
     assert "resolved" not in lock
 
 
+@pytest.mark.slow
 def test_infra_brings_its_own_node(tmp_path: Path) -> None:
     """The machine's node may be absent or past its end of life; jsii warns on standard error of one that is."""
     program = "from infra.settings import read; from aws_cdk import App; print(len(App(outdir='.').node.children))"

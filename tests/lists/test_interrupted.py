@@ -42,6 +42,7 @@ def cloud() -> Iterator[Cloud]:
     made.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(3)
 def test_a_list_whose_readers_are_killed_again_and_again_gives_the_same_chunks(cloud: Cloud) -> None:
     stage = Stage(cloud, ROWS)

@@ -286,6 +286,40 @@ SMALL: Final = (
     *(f"digests: {name}" for name in digests.SMALL),
     *(f"hooks: {name}" for name in hooks.SMALL),
 )
-"""Worlds that are searched with every run of the tests."""
+"""Worlds that all tests search whole."""
+QUICK: Final = (
+    "three workers",
+    "runs of notices: two messages in a window",
+    "breaker: one credential, messages alone",
+    "notices: one notice, two actions, one run",
+    "notices: update log, three writers, one reader",
+    "digests: two events, windows of one part, two makers, a crash",
+    "hooks: a new endpoint, three folders, three gatherers",
+    "hooks: two changes of a cell, a crash",
+)
+"""A small world of each kind: the first tier searches these."""
 DEAR: Final = frozenset({"the_finaliser_reads_ledgers", "the_limit_never_shrinks"}) | digests.DEAR
-"""Rules whose worlds take seconds until something breaks."""
+"""Rules whose worlds take many seconds until something breaks."""
+LONG: Final = frozenset(
+    {
+        "a_closed_cell_stays_closed",
+        "a_doubtful_window_is_asked_again",
+        "a_lease_is_looked_at_when_it_ends",
+        "a_note_ends_its_own_beginning",
+        "a_reopened_job_waits_for_its_retry",
+        "a_retry_reopens_under_logged",
+        "a_stopped_job_is_not_reopened",
+        "a_word_is_of_its_run",
+        "absent_names_its_attempt",
+        "an_end_moves_as_read",
+        "an_overtaken_retry_asks_again",
+        "delivered_counts_for_its_data",
+        "job_and_window_change_together",
+        "repeats_are_looked_for_in_earlier_windows",
+        "what_is_begun_follows_what_was_read",
+        "what_is_closed_stays_closed",
+        "what_waits_is_looked_at",
+        "without_a_credential_left_it_is_given_up",
+    }
+)
+"""Rules whose worlds take over a quarter of a second until something breaks: the first tier omits the others."""

@@ -6,18 +6,19 @@ from pathlib import Path
 import pytest
 
 from tests.model.breaker import ALONE
-from tests.model.configurations import DEAR, RULES, SMALL, TASKS, sabotaged
+from tests.model.configurations import DEAR, LONG, QUICK, RULES, SMALL, TASKS, sabotaged
 from tests.model.digests import configurations as digests
 from tests.model.explore import explore, search
 from tests.model.hooks import configurations as hooks
 from tests.model.notices.configurations import LEFT_OUT, NOTICES
+from tests.tiers import some_slow
 
 
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
 @pytest.mark.promise(4)
 @pytest.mark.promise(5)
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", some_slow(SMALL, set(SMALL) - set(QUICK)))
 def test_nothing_breaks_and_everything_can_still_end(name: str) -> None:
     _, found, _ = search((name, TASKS[name]))
     assert (found.broken, found.trace) == ("", ())
@@ -35,10 +36,17 @@ def test_a_breaker_that_counts_by_lease_never_closes_where_chunks_have_one_messa
     assert explore(by_lease).broken == ("stuck: no fair way to the end" if messages == 1 else "")
 
 
-@pytest.mark.parametrize("rule", sorted(set(RULES) - DEAR))
+@pytest.mark.parametrize("rule", some_slow(sorted(set(RULES) - DEAR), LONG))
 def test_no_rule_can_be_left_out(rule: str) -> None:
     _, found, _ = search((rule, sabotaged(rule)))
     assert found.broken
+
+
+def test_the_first_tier_searches_a_world_of_each_kind_and_omits_twenty_rules() -> None:
+    assert set(QUICK) <= set(SMALL)
+    assert len(QUICK) >= 6
+    assert set(RULES) - DEAR > LONG
+    assert len(set(RULES) - DEAR - LONG) >= 20
 
 
 def test_the_protocol_states_the_numbers_of_configurations_and_rules() -> None:

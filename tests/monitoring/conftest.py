@@ -4,7 +4,6 @@ import base64
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +14,6 @@ from functions.digest import services as digest_services
 from functions.dispatch import call_hooks, ingest, log, notices, plan, send, services, sweep, track
 from functions.webhooks import receive
 from functions.webhooks.services import Services
-from infra.lint import synthesise
 from infra.settings import read
 from shared.adapters.dynamo import codec
 from shared.bootstrap.digesting import Digesting
@@ -30,6 +28,7 @@ from tests.fakes.bookmarks import FakeBookmarks
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.queues import FakeQueue
 from tests.fakes.world import World
+from tests.infra.synthesis import synthesised
 from tests.infra.template import Template
 from tests.monitoring.cloudwatch import Alarm, documents
 from tests.providers import test_sendgrid_events as sendgrid
@@ -41,15 +40,15 @@ Document = dict[str, Any]
 
 
 @pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Template:
-    return synthesised(STAGE, tmp_path_factory.mktemp("alarms"))
+def stack() -> Template:
+    return template_of(STAGE)
 
 
-def synthesised(stage: str, folder: Path) -> Template:
+def template_of(stage: str) -> Template:
     """Return the template of a stage with these credentials."""
     rows = [{"id": c.id, "provider": c.provider, "channel": c.channel, "rate": c.rate} for c in CREDENTIALS]
     raw = {"stage": stage, "credentials": rows, "alarm_email": "ops@example.com"}
-    return Template(json.loads(synthesise(read(raw), folder).read_text("utf-8")))
+    return Template(json.loads(synthesised(read(raw)).read_text("utf-8")))
 
 
 @pytest.fixture(scope="session")

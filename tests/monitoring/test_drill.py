@@ -6,7 +6,6 @@ replayed minute by minute: a healthy one, and for each alarm one in which someth
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +18,9 @@ from tests.fakes.faults import Crash, When
 from tests.fakes.world import INVOCATION, LEASE_MARGIN
 from tests.infra.template import Template, target, text
 from tests.monitoring.cloudwatch import Alarm, Key, Series
-from tests.monitoring.conftest import RATE, STAGE, Document, Functions, alarms_of, synthesised
+from tests.monitoring.conftest import RATE, STAGE, Document, Functions, alarms_of, template_of
 
+pytestmark = pytest.mark.slow
 MINUTE = 60.0
 EVERY_MINUTE = ("sweep", "notices", "digest", "hooks")
 """Services that report each minute, whether anything is sent or not."""
@@ -367,13 +367,11 @@ def test_the_alarms_read_what_the_functions_write(
     assert ours <= _all_that_is_told(functions, healthy)
 
 
-def test_a_stage_that_is_down_is_heard_beside_one_that_runs(
-    alarms: dict[str, Alarm], hours: Hours, tmp_path: Path
-) -> None:
+def test_a_stage_that_is_down_is_heard_beside_one_that_runs(alarms: dict[str, Alarm], hours: Hours) -> None:
     """The other stage's sweeper is no sign of life of this one."""
     hours.pass_by(0, NOW)
     assert firing(alarms, hours.series) == set()
-    other = alarms_of(synthesised("prod", tmp_path), "prod")
+    other = alarms_of(template_of("prod"), "prod")
     assert other.keys() == alarms.keys()
     assert firing(other, hours.series) == {"sweeper-silent", "notices-silent", "digests-silent", "hooks-silent"}
 

@@ -39,6 +39,7 @@ def check(document: Document) -> None:
     assert not re.search(r"[0-9a-z]{26}|acc_|acme", plain), "no id of a job, an account or a credential"
 
 
+@pytest.mark.slow
 @pytest.mark.promise(9)
 def test_a_healthy_minute(functions: Functions, healthy: list[Document]) -> None:
     for document in healthy:
@@ -58,6 +59,7 @@ def test_a_healthy_minute(functions: Functions, healthy: list[Document]) -> None
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(9)
 def test_a_bad_minute(functions: Functions) -> None:
     world = functions.world

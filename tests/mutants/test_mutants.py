@@ -65,6 +65,7 @@ def test_only_a_failed_assertion_kills(tmp_path: Path, code: int, inside: str, v
     assert judge(code, report) == verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "code"),
     [
@@ -78,3 +79,20 @@ def test_a_hanging_child_is_killed_in_time_and_each_end_is_reported(call: str, c
     script = f"import os, select, signal; from tests.mutants.runner import run; print(run({call}))"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=60)
     assert int(done.stdout) == code
+
+
+def is_slow(test: str) -> bool:
+    """Tell whether the first tier leaves a named test out."""
+    file, _, name = test.partition("::")
+    body = ast.parse((ROOT / file).read_text(encoding="utf-8")).body
+    function = next(x for x in body if isinstance(x, ast.FunctionDef) and x.name == name.partition("[")[0])
+    whole = [x for x in body if isinstance(x, ast.Assign) and ast.unparse(x.targets[0]) == "pytestmark"]
+    return any("pytest.mark.slow" in ast.unparse(x) for x in (*function.decorator_list, *whole))
+
+
+def test_the_first_tier_notices_most_sabotages_and_some_of_each_kind() -> None:
+    slow = {test for test in {m.test for m in MUTANTS} if is_slow(test)}
+    noticed = [m for m in MUTANTS if m.test not in slow]
+    assert len(noticed) >= 0.8 * len(MUTANTS)
+    assert {m.promise for m in noticed} == set(PROMISES)
+    assert {m.file.split("/")[1] for m in noticed} == {m.file.split("/")[1] for m in MUTANTS}

@@ -78,6 +78,7 @@ class WalkingHttp(FakeHttp):
         return self.answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "provider"), [("smtp", smtp), ("mailgun", mailgun), ("ses", amazon)])
 def test_two_of_the_largest_messages_take_little_memory(
     name: str, provider: Callable[[], AbstractContextManager[FinishedSender]]
@@ -103,6 +104,7 @@ def test_two_of_the_largest_messages_take_little_memory(
     assert peak < MOST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["smtp", "mailgun", "ses"])
 def test_a_sender_with_two_of_the_largest_messages_stays_below_its_memory(name: str) -> None:
     done = subprocess.run(

@@ -126,6 +126,7 @@ def far_side(simulator: Simulator, http: HttpClient, credential: str) -> Provide
     return registry.provider("mailgun")(Needs(http, CLOCK, secret, base, credential=declared))
 
 
+@pytest.mark.slow
 def test_the_far_side_gets_the_very_bytes(simulator: Simulator, http: HttpClient) -> None:
     by = far_side(simulator, http, "finished")
     assert isinstance(by, FinishedSender)

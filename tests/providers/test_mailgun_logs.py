@@ -165,6 +165,7 @@ def test_no_answer_breaks_the_look_up(items: list[Any], following: Any) -> None:
 # Against the simulator's wire format
 
 
+@pytest.mark.slow
 def test_attempts_are_found_in_the_simulators_logs_behind_several_pages(simulator: Simulator, http: HttpClient) -> None:
     clock = SystemClock()
     keys = simulator.control.keys("mailgun")

@@ -227,6 +227,7 @@ def test_each_recipient_of_a_call_is_found_by_its_own_ref(simulator: Simulator, 
             assert provider.resolve(CONTENT, other, at=clock.now(), deadline=clock.now() + FAR) == Unknown("too_early")
 
 
+@pytest.mark.slow
 def test_an_attempt_is_found_behind_several_pages(simulator: Simulator, http: HttpClient) -> None:
     clock = SystemClock()
     keys = simulator.control.keys("mailgun")

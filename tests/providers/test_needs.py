@@ -44,6 +44,7 @@ def texts(path: Path) -> Iterator[str]:
                 continue
 
 
+@pytest.mark.slow
 def test_no_code_outside_the_providers_names_one() -> None:
     found = {}
     for folder in ("shared", "functions", "infra", "cli"):
@@ -105,6 +106,7 @@ def test_a_name_that_no_package_has_needs_nothing() -> None:
     assert needs_of("nothing-of-this-name") == ProviderNeeds()
 
 
+@pytest.mark.slow
 def test_needs_are_read_without_the_adapter() -> None:
     code = (
         "import sys; from shared.providers.needs import needs_of\n"

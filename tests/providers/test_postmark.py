@@ -118,6 +118,7 @@ def test_each_target_has_a_message_of_its_own_and_all_share_one_copy_of_a_long_c
     assert http.parts == 10
 
 
+@pytest.mark.slow
 def test_a_call_of_several_stays_within_its_size() -> None:
     provider = postmark(FakeHttp(batch()))
     assert provider.per_call_of(CONTENT) == PER_CALL

@@ -79,6 +79,7 @@ def test_the_test_provider_needs_the_feedback_queue() -> None:
         registry.provider("test")(Needs(HttpClient(clock), clock, {}))
 
 
+@pytest.mark.slow
 def test_only_what_is_asked_for_is_loaded() -> None:
     code = (
         "import sys; from shared.providers import registry; registry.provider('test');"

@@ -268,6 +268,7 @@ EVENTS = st.dictionaries(FIELDS, JSON, max_size=8).flatmap(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.promise(10)
 @given(
     st.binary() | JSON.map(lambda v: json.dumps(v).encode()) | st.lists(EVENTS).map(lambda v: json.dumps(v).encode())

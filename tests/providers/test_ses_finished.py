@@ -150,6 +150,7 @@ def far_side(simulator: Simulator, http: HttpClient, credential: str) -> Finishe
     return made
 
 
+@pytest.mark.slow
 def test_the_far_side_gets_the_very_bytes(simulator: Simulator, http: HttpClient) -> None:
     by = far_side(simulator, http, "finished")
     large = HEADER + b"\r\n" + b"line\r\n" * 400_000

@@ -158,6 +158,7 @@ def test_an_identity_that_somebody_changed_is_never_removed(room: Room, what: st
     room.stub.assert_no_pending_responses()
 
 
+@pytest.mark.slow
 def test_the_whole_way_on_an_emulator() -> None:
     clients: Any = boto3.client
     with mock_aws():

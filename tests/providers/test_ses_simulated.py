@@ -68,6 +68,7 @@ def test_entries_of_a_call_have_fates_of_their_own(simulator: Simulator, http: H
     ]
 
 
+@pytest.mark.slow
 def test_what_is_refused_and_why(simulator: Simulator, http: HttpClient) -> None:
     unverified = replace(CONTENT, sender=Mailbox("news@unverified.example"))
     for changes, content, expected in (
@@ -140,6 +141,7 @@ def test_what_ses_says_is_read(
     assert all(abs(w.at - CLOCK.now()) < 60 for w in hook.words)
 
 
+@pytest.mark.slow
 def test_each_recipient_of_a_call_has_its_own_ref_and_id(simulator: Simulator, http: HttpClient, hook: Hook) -> None:
     targets = [target(n) for n in range(20)]
     ids = follow(simulator, "many", hook.url, ses(simulator, http, "many"), *targets)

@@ -243,6 +243,7 @@ def test_unknown_outcomes_are_reported_and_never_sent_twice(
         assert isinstance(send(through, target(2)), Accepted)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 def test_fifty_threads_deliver_each_message_once(transport: SmtpClient, clock: ShiftedClock) -> None:
     with RelayServer() as relay, clock.stopped(), ThreadPoolExecutor(50) as pool:

@@ -57,6 +57,7 @@ def test_bytes_in_are_bytes_out(transport: SmtpClient, block: int) -> None:
             assert relay.deliveries[-1].recipients == ("reader0@example.com",)
 
 
+@pytest.mark.slow
 def test_a_relay_without_extensions_gets_the_same_bytes_of_seven_bit_messages(transport: SmtpClient) -> None:
     with RelayServer(eight_bit=False) as relay:
         for name, data in SEVEN_BIT.items():
@@ -64,6 +65,7 @@ def test_a_relay_without_extensions_gets_the_same_bytes_of_seven_bit_messages(tr
         assert relay.transactions == len(SEVEN_BIT), "each was sent once"
 
 
+@pytest.mark.slow
 def test_a_message_goes_by_starttls_and_auth(transport: SmtpClient, server_tls: ssl.SSLContext) -> None:
     data = HEADER + b"\r\n" + b".line\r\n" * 50_000
     with RelayServer(tls=server_tls, auth=True) as relay:
@@ -79,6 +81,7 @@ def test_blind_copies_stay_blind(transport: SmtpClient) -> None:
     assert found.content == TEXT
 
 
+@pytest.mark.slow
 def test_a_large_message_arrives_whole(transport: SmtpClient) -> None:
     data = HEADER + b"\r\n" + (b".line %07d\r\n" * 200_000) % tuple(range(200_000))
     with RelayServer() as relay:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from shared.domain.content.content import Attachment, Content, Mailbox
 from shared.providers.smtp.message import Unsendable, common, mailbox, message_id, own
+from tests.tiers import examples
 
 REF = "0123456789abcdefghjkmnpqrs-0-0-1"
 NOW = 1_790_000_000.7
@@ -43,7 +44,7 @@ def body(message: EmailMessage, kind: str) -> str:
     return str(part.get_content()).replace("\r\n", "\n")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(subject=WORDS, display=WORDS, reply=WORDS, header=WORDS, text=WORDS, html=WORDS)
 def test_nothing_a_client_writes_becomes_a_header(
     subject: str, display: str, reply: str, header: str, text: str, html: str
@@ -73,7 +74,7 @@ def test_nothing_a_client_writes_becomes_a_header(
     assert not message.defects
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(
     subject=st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "M"]), min_size=1, max_size=300),
     text=st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_size=500),

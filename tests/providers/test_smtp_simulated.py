@@ -22,6 +22,7 @@ def send(transport: SmtpClient, url: str, data: bytes, n: int = 0) -> Outcome:
     return by.send_finished(content(data), Bytes(data), target(n), deadline=CLOCK.now() + FAR)
 
 
+@pytest.mark.slow
 def test_the_far_side_gets_the_very_bytes(simulator: Simulator, transport: SmtpClient) -> None:
     url = simulator.control.relay("bytes")
     for n, data in enumerate(CORPUS.values()):
@@ -31,6 +32,7 @@ def test_the_far_side_gets_the_very_bytes(simulator: Simulator, transport: SmtpC
     assert [line["recipient"] for line in log] == [f"reader{n}@example.com" for n in range(len(CORPUS))]
 
 
+@pytest.mark.slow
 def test_a_relay_without_extensions_gets_what_is_seven_bit_as_it_is(
     simulator: Simulator, transport: SmtpClient
 ) -> None:

@@ -178,6 +178,7 @@ def report(world: Far, doubts: Doubts, cells: Mapping[tuple[int, int], Cell], mi
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.parametrize(
     ("route", "count", "per_call", "least"),
@@ -214,6 +215,7 @@ def test_nearly_all_unknowns_are_settled_within_a_day_and_none_is_sent_twice(
         assert sum(world.counts(job).values()) == count
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 def test_much_of_what_sendgrid_took_is_found_in_its_logs_and_the_rest_stays_unknown(
     capsys: pytest.CaptureFixture[str],

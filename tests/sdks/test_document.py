@@ -10,6 +10,8 @@ from tools.sdks import python, typescript
 from tools.sdks.__main__ import DOCUMENT
 from tools.sdks.document import SdkOperation, for_types, operations
 
+pytestmark = pytest.mark.slow  # generates both SDKs
+
 
 @pytest.fixture(scope="module")
 def document() -> Any:

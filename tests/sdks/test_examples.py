@@ -10,6 +10,8 @@ from tools.sdks import python
 from tools.sdks.__main__ import DOCUMENT, PYTHON, TYPESCRIPT
 from tools.sdks.document import JSON, SdkOperation, operations
 
+pytestmark = pytest.mark.slow  # generates both SDKs
+
 ALL: Final = json.loads(DOCUMENT.read_text(encoding="utf-8"))
 CASES: Final = [
     (operation, int(status), answer["content"][JSON]["example"])

@@ -12,6 +12,8 @@ from tools.sdks import __main__ as sdks
 from tools.sdks.__main__ import PYTHON, TYPESCRIPT
 from tools.wheel import ROOT, version
 
+pytestmark = pytest.mark.slow  # builds packages of both SDKs
+
 USE = """
 import { Posthaste, NotFoundError, type Schemas } from "posthaste-sdk";
 const api = new Posthaste({ url: "https://x.example", key: "k" });

@@ -19,6 +19,8 @@ from tests.cli.real import RealApi
 from tests.fakes.clock import FakeClock
 from tools.sdks.__main__ import PYTHON, TYPESCRIPT
 
+pytestmark = pytest.mark.slow  # generates both SDKs
+
 BODY = '{"type": "message.failed", "timestamp": "2026-11-23T09:00:00.000Z", "data": {"recipient": "é@example.org"}}'
 SEEN = {
     "same": True,

@@ -148,6 +148,7 @@ def test_the_overview_names_what_was_used(sim: Simulator, send: Send) -> None:
     assert overview["credentials"][f"{PROVIDER}/{CREDENTIAL}"]["keys"]["keys"] == ["SG.simulator"]
 
 
+@pytest.mark.slow
 def test_the_command_serves_until_it_is_stopped(tmp_path: Path) -> None:
     port_file, key_file = tmp_path / "port.json", tmp_path / "key.pem"
     arguments = ["--port-file", str(port_file), "--key-file", f"sendgrid={key_file}", "--api-key", "sendgrid=SG.mine"]
@@ -167,6 +168,7 @@ def test_the_command_serves_until_it_is_stopped(tmp_path: Path) -> None:
     assert key_file.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_the_command_ends_with_status_0_on_a_signal_and_2_on_nonsense() -> None:
     root = Path(__file__).parents[2]
     command = [sys.executable, "-m", "simulator"]
@@ -180,6 +182,7 @@ def test_the_command_ends_with_status_0_on_a_signal_and_2_on_nonsense() -> None:
     assert "--listen nobody/x" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_call_that_ends_with_the_simulator_leaves_no_traceback(capfd: pytest.CaptureFixture[str]) -> None:
     with SimulatorProcess("--api-key", f"{PROVIDER}={KEY}") as sim:
         sim.control.faults(PROVIDER, CREDENTIAL, latency_ms=60_000)

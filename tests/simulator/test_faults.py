@@ -129,6 +129,7 @@ def test_a_reset_comes_after_the_request_was_read_and_accepts_nothing(sim: Simul
     assert send(mail("a@example.com")).status == 202
 
 
+@pytest.mark.slow
 def test_the_log_is_exact_when_calls_are_accepted_and_dropped(sim: Simulator, send: Send) -> None:
     fault(sim, mode="accept_and_drop", probability=0.5)
     answered, dropped = set(), set()
@@ -198,6 +199,7 @@ def test_only_calls_with_matching_recipients_are_hit(sim: Simulator, send: Send)
     assert sim.control.json("GET", f"/_control/{PROVIDER}/{CREDENTIAL}/faults")["hits"] == [1, 1]
 
 
+@pytest.mark.slow
 def test_a_rule_ends_after_its_time() -> None:
     time = 1_000.0
     statuses = []
@@ -210,6 +212,7 @@ def test_a_rule_ends_after_its_time() -> None:
     assert statuses == [503, 503, 202]
 
 
+@pytest.mark.slow
 def test_chances_are_replayed_by_the_seed() -> None:
     def play(seed: str) -> list[int]:
         with Simulator(seed=seed) as sim:

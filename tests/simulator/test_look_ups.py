@@ -33,6 +33,7 @@ def search(log: Log, query: str) -> list[dict[str, str]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_look_up_shows_only_the_lines_of_its_recipients(monkeypatch: pytest.MonkeyPatch) -> None:
     log = Log()
     accept(log, 1000)

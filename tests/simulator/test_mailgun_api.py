@@ -166,6 +166,7 @@ def test_a_wrong_request_is_400_with_the_vendors_body_and_stores_nothing(sim: Si
     assert log(sim) == []
 
 
+@pytest.mark.slow
 def test_the_limits_themselves_are_allowed(sim: Simulator) -> None:
     assert send(sim, mail(to=MANY[:1000])).status == 200
     assert send(sim, {**MAIL, "v:ref": "x" * (16 * 1024 - 5)}).status == 200

@@ -28,6 +28,7 @@ def test_a_new_module_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         providers.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_folder_keeps_every_providers_signing_key(tmp_path: Path) -> None:
     documents = []
     for _ in range(2):

@@ -192,6 +192,7 @@ def test_the_limits_themselves_are_allowed(sim: Simulator, send: Send) -> None:
     assert len(sim.control.log()) == 1001
 
 
+@pytest.mark.slow
 def test_a_body_over_30_mb_is_413_and_another_type_is_415(sim: Simulator, send: Send) -> None:
     huge = json.dumps(mail("a@example.com")).encode() + b" " * (30 * 2**20)
 

@@ -145,6 +145,7 @@ def test_losses_are_as_many_as_configured(sim: Simulator, send: Send, target: Ta
     assert len(words) == 400 - lost
 
 
+@pytest.mark.slow
 def test_a_seed_replays_and_another_one_does_not(target: Target) -> None:
     def play(seed: str) -> list[tuple[str, str]]:
         with Simulator(seed=seed) as sim:

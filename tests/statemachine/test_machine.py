@@ -10,7 +10,9 @@ from tests.statemachine.machine import Machine
 from tests.statemachine.operators import OperatorMachine
 from tests.statemachine.sabotage import OF_CAMPAIGNS, SABOTAGES
 from tests.statemachine.watch import Violation
+from tests.tiers import examples, some_slow
 
+pytestmark = pytest.mark.hypothesis
 SEED = 20_261_121
 """The hunt of CI goes over the same ground each time; `make soak` takes a fresh seed, and hours."""
 SEEDS = 100
@@ -26,7 +28,7 @@ RUNS = 25
 @pytest.mark.promise(8)
 @pytest.mark.timeout(1200)  # what is found is also made short
 def test_no_adversary_breaks_a_promise_over_the_fakes() -> None:
-    hunt(over_fakes(), SEED, runs=100)
+    hunt(over_fakes(), SEED, runs=examples(100))
 
 
 @pytest.mark.promise(1)
@@ -34,6 +36,7 @@ def test_no_adversary_breaks_a_promise_over_the_fakes() -> None:
 @pytest.mark.promise(4)
 @pytest.mark.promise(7)
 @pytest.mark.promise(8)
+@pytest.mark.slow
 @pytest.mark.timeout(1200)  # what is found is also made short
 def test_no_adversary_breaks_a_promise_over_dynamodb(moto_dynamo: Any) -> None:
     for number in range(2):
@@ -44,16 +47,18 @@ def test_no_adversary_breaks_a_promise_over_dynamodb(moto_dynamo: Any) -> None:
 @pytest.mark.timeout(1200)  # what is found is also made short
 def test_campaigns_that_share_a_credential_take_turns() -> None:
     for number in range(2):
-        hunt(over_fakes(CampaignMachine), SEED + number, runs=10)
+        hunt(over_fakes(CampaignMachine), SEED + number, runs=examples(10))
 
 
 @pytest.mark.promise(3)
 @pytest.mark.timeout(1200)  # what is found is also made short
 def test_what_operators_hold_back_is_neither_lost_nor_sent_twice() -> None:
     for number in range(3):
-        hunt(over_fakes(OperatorMachine), SEED + number, runs=8)
+        hunt(over_fakes(OperatorMachine), SEED + number, runs=examples(8))
 
 
+LONG = {"doubt_is_absence", "no_lost_pointers", "proof_of_any_attempt", "stop_ends_at_once", "suppressed_unseen"}
+"""Sabotages that take the adversary seconds to find."""
 RARE = {
     "takeover_sends_again",
     "no_epoch",
@@ -65,7 +70,7 @@ RARE = {
 """Sabotages that take the adversary minutes to find; `make mutants` shows that plain tests notice them too."""
 
 
-@pytest.mark.parametrize("name", sorted(set(SABOTAGES) - RARE))
+@pytest.mark.parametrize("name", some_slow(sorted(set(SABOTAGES) - RARE), LONG))
 def test_the_machine_finds_a_broken_rule(name: str) -> None:
     with SABOTAGES[name](), pytest.raises(Violation):
         _hunt_shortly()

@@ -210,6 +210,7 @@ def test_a_malformed_secret_is_503(queue: Queue) -> None:
     assert queue.bodies == []
 
 
+@pytest.mark.slow
 def test_thousands_of_words_are_cut_into_messages(queue: Queue) -> None:
     events = [
         event(event="bounce", type="bounce", reason="é" * 300, **{REF_ARG: f"{JOB}-{n % 7}-{n % 500}-1"})

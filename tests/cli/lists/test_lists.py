@@ -3,11 +3,14 @@
 import csv
 from pathlib import Path
 
+import pytest
+
 from tests.cli import honest
 from tests.cli.fakes import FakeApi, Run
 from tests.cli.scripts import CAMPAIGN, UPLOAD, bad_row, campaign, listed, place
 
 
+@pytest.mark.slow
 def test_the_column_and_strictness_are_the_uploads(run: Run, api: FakeApi, folder: Path) -> None:
     (folder / "list.csv").write_bytes(b"contact\nann@example.org\n")
     api.answers(campaign(status=201), place(api), listed("failed", code="invalid_row", detail="Row 7 cannot be used."))

@@ -28,6 +28,7 @@ def real(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
     served.close()
 
 
+@pytest.mark.slow
 def test_a_list_in_windows_1252_with_semicolons_is_sent_once_to_each(run: Run, real: Api, folder: Path) -> None:
     words = ("campaign", "run", "list.csv", "--template", "mail.html", "--subject", "Hi {{ name }}", "--from", SENDER)
     done = run(*words, terminal=True, input="y\n\ny\n")

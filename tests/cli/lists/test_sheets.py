@@ -19,6 +19,7 @@ from cli.lists.sources import as_csv
 from shared.domain.workbooks import bounds
 from tests.cli.fakes import Answer, FakeApi, Run
 from tests.cli.scripts import campaign, job, listed, place, preview, sent
+from tests.tiers import examples
 
 SPACES = {
     "office": "urn:oasis:names:tc:opendocument:xmlns:office:1.0",
@@ -105,7 +106,7 @@ def test_cells_of_an_open_document_are_read_as_people_see_them(folder: Path) -> 
 CELL = st.text(st.characters(min_codepoint=32, exclude_categories=["Cs", "Cn", "Cc"]), max_size=8).map(str.strip)
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.lists(CELL, min_size=2, max_size=2), min_size=1, max_size=8))
 @pytest.mark.parametrize("kind", ["xlsx", "ods"])
 def test_a_table_comes_out_as_it_went_in(folder: Path, rows: list[list[str]], kind: str) -> None:
@@ -184,7 +185,7 @@ def test_a_document_type_is_refused(folder: Path, encoding: str) -> None:
         rows_of(made)
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.integers(0, 100_000), value=st.integers(0, 255))
 @pytest.mark.parametrize("kind", ["xlsx", "ods"])
 def test_a_damaged_workbook_is_read_or_refused(folder: Path, kind: str, at: int, value: int) -> None:

@@ -12,7 +12,7 @@ from cli.lists.sources import BLOCK, as_utf8, guess
 
 HEADER = "email;name\r\n"
 LATIN = st.text(st.sampled_from('abc ,;\n"0é ü€ßñ«'), max_size=60)
-MANY = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def file(folder: Path, data: bytes) -> Path:
@@ -91,6 +91,7 @@ def test_any_bytes_are_utf8_or_asked_about_or_refused(folder: Path, data: bytes)
             read(made)
 
 
+@pytest.mark.slow
 def test_a_letter_at_the_end_of_a_block_or_far_inside_is_found(folder: Path) -> None:
     for text in ("a" * (BLOCK - 1) + "é", "a" * (3 * BLOCK) + "é"):
         assert guess(file(folder, text.encode())).encoding == "utf-8"
@@ -100,6 +101,7 @@ def test_a_letter_at_the_end_of_a_block_or_far_inside_is_found(folder: Path) -> 
     assert guess(file(folder, "aé".encode()[:-1])).encoding == "windows-1252"
 
 
+@pytest.mark.slow
 def test_utf8_with_a_few_damaged_bytes_is_not_offered_as_another_encoding(folder: Path) -> None:
     good = "email;city\nann@example.org;Zürich\nben@example.org;Köln\n".encode()
     for bad, said in (

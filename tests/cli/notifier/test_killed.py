@@ -81,6 +81,7 @@ def asked(rng: random.Random, spool: SpoolFile, wanted: dict[str, tuple[bool, di
             wanted[name] = (True, known)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_spool_and_hub_agree_after_kills_at_random_moments(seed: int, link: BadLink, folder: Path) -> None:
     rng = random.Random(seed)  # noqa: S311

@@ -69,6 +69,7 @@ def test_what_is_added_meanwhile_does_not_change_a_payload_that_may_have_arrived
     assert [x["id"] for x in json.loads(bodies[-1])] == ["later"]
 
 
+@pytest.mark.slow
 def test_an_upload_that_is_cut_off_is_halved_until_it_passes(run: Run, link: BadLink) -> None:
     fill(run, 2_000)
     link.mood = lambda method, size: Mood(carry=20_000) if method == "PUT" else Mood()
@@ -212,6 +213,7 @@ def test_updates_are_stored_once_and_shown_with_their_messages(run: Run, link: B
     assert link.gets[-1].startswith("/message_updates/2027")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page_bytes", [200, 400, 1_000])
 def test_every_update_of_a_long_answer_arrives_once_through_a_link_that_cuts(
     run: Run, link: BadLink, page_bytes: int
@@ -311,6 +313,7 @@ def test_what_ended_long_ago_is_removed(run: Run, link: BadLink, clock: FakeCloc
     assert run("notifier", "spool", "updates", "--json").lines == []
 
 
+@pytest.mark.slow
 def test_no_aws_library_is_loaded(folder: Path) -> None:
     asked = "import sys, cli.main; sys.exit(bool({'boto3', 'botocore'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", asked], check=False, timeout=60).returncode == 0

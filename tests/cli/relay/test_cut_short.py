@@ -21,6 +21,7 @@ KINDS = 6
 """Different states in which a restart finds the queue."""
 
 
+@pytest.mark.slow
 def test_a_process_killed_before_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.cli.relay.life", str(tmp_path)]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=120)
@@ -32,6 +33,7 @@ def test_a_process_killed_before_any_step_loses_and_doubles_nothing(tmp_path: Pa
     assert len(outcomes) >= KINDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("survives", ["nothing", "everything", "some", "others"])
 def test_a_power_cut_after_any_step_loses_and_doubles_nothing(tmp_path: Path, survives: str) -> None:
     disk = RecordingDisk(tmp_path / "whole")

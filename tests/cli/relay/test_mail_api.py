@@ -81,6 +81,7 @@ def test_a_large_mail_is_taken_once_whatever_answer_is_lost(api: FakeMailApi, cl
     assert len(api.mails) == 1
 
 
+@pytest.mark.slow
 def test_an_upload_that_expired_begins_anew(api: FakeMailApi, client: MailApi) -> None:
     large = mail(CONTENT + b"x" * AT_ONCE)
     api.mood = lambda path: Mood(status=503 if path.startswith("/store") else 0)

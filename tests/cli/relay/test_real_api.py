@@ -68,6 +68,7 @@ def shown(api: Api, reply: str) -> tuple[str, list[str]]:
     return found.json["mail_from"], [x["address"] for x in found.json["destinations"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [CONTENT, LARGE], ids=["small", "large"])
 def test_a_mail_is_taken_once_however_often_it_is_sent(api: Api, intake: MailIntake, content: bytes) -> None:
     replies = [taken(intake, SENDER, to, content) for to in (TO, TO[::-1], TO)]
@@ -87,6 +88,7 @@ def test_two_spellings_of_a_mailbox_are_one_destination(api: Api, intake: MailIn
     assert shown(api, reply)[1] == ["Ann@example.org"]
 
 
+@pytest.mark.slow
 def test_many_recipients_go_by_an_upload(api: Api, intake: MailIntake) -> None:
     to = [f"{n:020}@example.org" for n in range(300)]
     assert len(shown(api, taken(intake, SENDER, to, CONTENT))[1]) >= 100

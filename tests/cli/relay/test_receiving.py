@@ -72,6 +72,7 @@ def test_a_content_that_is_too_large_is_read_and_not_kept() -> None:
     assert read([LINE], 15, most=len(LINE) * 14) is DataFault.TOO_LARGE
 
 
+@pytest.mark.slow
 def test_a_large_content_takes_little_memory() -> None:
     block = LINE * 100
     read([block])
@@ -83,6 +84,7 @@ def test_a_large_content_takes_little_memory() -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_a_disk_that_fails_is_a_refusal_for_now(tmp_path: Path) -> None:
     with Serving(folder=tmp_path / "missing") as relay, smtplib.SMTP("127.0.0.1", relay.port, timeout=30) as smtp:
         with pytest.raises(smtplib.SMTPDataError) as caught:
@@ -92,6 +94,7 @@ def test_a_disk_that_fails_is_a_refusal_for_now(tmp_path: Path) -> None:
     assert [x[2] for x in relay.taken] == [LINE]
 
 
+@pytest.mark.slow
 def test_a_file_of_a_mail_goes_with_it(tmp_path: Path) -> None:
     def take(*_: object) -> str:
         assert not list(tmp_path.iterdir()), "it has no name"

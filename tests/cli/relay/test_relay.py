@@ -102,6 +102,7 @@ def subjects(contents: Sequence[bytes]) -> Counter[str]:
     return Counter(x.split(b"\r\n")[1].decode().removeprefix("Subject: ") for x in contents)
 
 
+@pytest.mark.slow
 def test_a_program_s_mail_reaches_the_api(api: FakeMailApi, start: Starter) -> None:
     relay = start()
     assert relay.send(letter("hello"), "c@d.example", "e@d.example")
@@ -120,12 +121,14 @@ def test_without_a_spool_a_mail_is_refused_for_now(api: FakeMailApi, start: Star
     assert len(api.mails) == 1
 
 
+@pytest.mark.slow
 def test_a_large_mail_passes(api: FakeMailApi, start: Starter) -> None:
     content = letter("large") + (b"x" * 990 + b"\r\n") * 10_000
     assert start().send(content)
     assert api.mails[0].content == content
 
 
+@pytest.mark.slow
 def test_mail_taken_while_the_api_is_away_is_posted_when_it_is_back(
     api: FakeMailApi, start: Starter, tmp_path: Path
 ) -> None:
@@ -142,6 +145,7 @@ def test_mail_taken_while_the_api_is_away_is_posted_when_it_is_back(
     assert "the API takes mail again; 5 mails to post" in told
 
 
+@pytest.mark.slow
 def test_a_second_relay_cannot_use_the_spool(start: Starter, tmp_path: Path) -> None:
     start("--spool", str(tmp_path / "spool"))
     command = [sys.executable, "-c", RELAY, "--spool", str(tmp_path / "spool")]
@@ -191,6 +195,7 @@ def test_wrong_options_are_one_line(api: FakeMailApi, tmp_path: Path, options: l
         app([str(tmp_path / x) if x in named else x for x in options], standalone_mode=False)
 
 
+@pytest.mark.slow
 def test_other_commands_load_no_server() -> None:
     code = "import sys, cli.main; print({'aiosmtpd', 'cli.relay.spool'} & set(sys.modules))"
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -204,6 +209,7 @@ def wait_for(reached: Callable[[], bool]) -> None:
         pause.wait(0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_mail_is_neither_lost_nor_doubled_by_kills_at_random_moments(
     api: FakeMailApi, start: Starter, tmp_path: Path, seed: int

@@ -140,6 +140,7 @@ def test_a_sender_that_is_not_utf_8_is_refused() -> None:
         assert talk(relay, b"EHLO me", b"MAIL FROM:<\xff@b.example>")[-1].startswith(b"553")
 
 
+@pytest.mark.slow
 def test_recipients_beyond_a_thousand_are_for_the_next_mail() -> None:
     lines = [b"RCPT TO:<r%d@d.example>" % n for n in range(MAX_DESTINATIONS + 1)]
     with Serving() as relay:

@@ -150,6 +150,7 @@ def test_names_of_data_are_placeholders_whatever_they_are_made_of() -> None:
     assert "A|B|x|2026-09-21 14:13:20||" in message(replace(PLAIN, line_text=line), happened).text
 
 
+@pytest.mark.slow
 def test_a_long_value_is_cut_and_a_long_message_counts_the_rest() -> None:
     long = events(1000, text="&" * 5000)
     got = message(replace(PLAIN, line='<tr><td id="{{ n }}">{{ text }}</td></tr>', max_lines=1000), long)

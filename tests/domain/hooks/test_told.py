@@ -9,6 +9,7 @@ from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
 from tests.domain.hooks.jobs import job
+from tests.tiers import examples
 
 SIZE = 4
 MIDNIGHT = 1_790_000_000_000
@@ -75,7 +76,7 @@ def ids(changes: Sequence[CellChange]) -> set[str]:
     return {message_event_id("job", 0, x.index, x.attempt, x.kind) for x in changes}
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(histories, st.data())
 def test_nothing_is_lost_whatever_fails_between_handing_on_and_writing(
     history: list[bytes], data: st.DataObject
@@ -95,7 +96,7 @@ def test_nothing_is_lost_whatever_fails_between_handing_on_and_writing(
     assert ids(untold(b"", history[-1])) <= handed_on
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(histories)
 def test_no_event_is_handed_on_twice_in_a_row_without_a_fault(history: list[bytes]) -> None:
     told = b""

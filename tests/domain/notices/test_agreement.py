@@ -131,6 +131,7 @@ def test_actions_on_nothing_agree_with_the_model(act: Act) -> None:
         assert change.notice.data == data(new.data)
 
 
+@pytest.mark.slow
 def test_words_agree_with_the_model() -> None:
     compared = 0
     for n, (cell, cells), run, older in product(small(), CELLS.items(), (1, 2, 3), (0, 1)):

@@ -139,6 +139,7 @@ def test_what_cannot_be_made_holds_nothing_up_and_is_heard_of() -> None:
     assert MIN_PAUSE_MS <= hub.window(bad).due_at - hub.clock.ms <= MAX_PAUSE_MS
 
 
+@pytest.mark.slow
 def test_a_late_window_is_heard_of_in_every_five_minutes() -> None:
     hub = DigestHub()
     hub.add(event("a", "ann"))

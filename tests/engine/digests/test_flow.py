@@ -128,6 +128,7 @@ def test_an_event_is_in_one_mail_of_each_recipient_whatever_dies(seed: int) -> N
     flow.check()
 
 
+@pytest.mark.slow
 def test_the_storms_meet_repeats_and_mails_of_many_events() -> None:
     duplicates = lost = mails = events = 0
     for seed in range(8):

@@ -76,6 +76,7 @@ def test_a_provider_of_single_messages_gets_single_messages() -> None:
     assert [n for n, _ in sent(world(limit=1), people(0, 0, 1))] == [1, 1, 1]
 
 
+@pytest.mark.slow
 def test_a_message_is_made_once_for_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     of = rendering.Groups.of

@@ -146,6 +146,7 @@ def test_other_keys_have_ids_of_their_own() -> None:
     assert hub.mails() == {"ann": [("a",), ("a",)]}
 
 
+@pytest.mark.slow
 def test_a_look_back_reads_few_windows_and_no_more_than_a_hundred() -> None:
     hub = DigestHub(window=1)
     for n in range(130):
@@ -234,6 +235,7 @@ def test_of_two_makers_one_job_is_accepted() -> None:
     assert hub.mails() == {"ann": [("a",)]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", list(When))
 def test_a_maker_that_dies_anywhere_leaves_one_mail_for_each(when: When) -> None:
     for nth in range(40):

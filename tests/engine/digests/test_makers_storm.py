@@ -223,6 +223,7 @@ class Storm:
         assert kept == dict.fromkeys(kept, 1), "only the last window of a key is kept for ever"
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("seed", range(12))
@@ -232,6 +233,7 @@ def test_a_storm_of_makers(seed: int) -> None:
     storm.check()
 
 
+@pytest.mark.slow
 def test_the_storms_meet_every_case() -> None:
     calls: Counter[str] = Counter()
     fired = repeats = removed = duplicates = faulty = windows = 0
@@ -248,6 +250,7 @@ def test_the_storms_meet_every_case() -> None:
     assert calls["digest_jobs.accept"] > windows, "some windows are made twice"
 
 
+@pytest.mark.slow
 def test_without_faults_a_window_is_made_once_at_its_time() -> None:
     """What windows cost when all goes well, in calls to the stores."""
     calls: Counter[str] = Counter()
@@ -271,6 +274,7 @@ def test_without_faults_a_window_is_made_once_at_its_time() -> None:
     assert calls["windows.ids"] <= 1.1 * windows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", list(When))
 def test_a_walk_that_dies_anywhere_leaves_one_mail_for_each(when: When) -> None:
     for nth in range(120):

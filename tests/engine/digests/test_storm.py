@@ -134,6 +134,7 @@ def test_a_storm_of_adders(seed: int) -> None:
     storm.check()
 
 
+@pytest.mark.slow
 def test_without_faults_each_event_is_in_one_window() -> None:
     for seed in range(5):
         storm = Storm(500 + seed)
@@ -144,6 +145,7 @@ def test_without_faults_each_event_is_in_one_window() -> None:
         assert held == storm.answered == storm.posted
 
 
+@pytest.mark.slow
 def test_the_storms_meet_every_case() -> None:
     calls: Counter[str] = Counter()
     repeated = fired = 0

@@ -84,6 +84,7 @@ def test_a_failed_attempt_is_made_again_after_its_delay() -> None:
     assert [x.body for x in caller.client.posts] == [b"evt_00000"] * 2
 
 
+@pytest.mark.slow
 def test_a_delivery_is_tried_ten_times_over_three_days() -> None:
     caller = Caller()
     caller.answers(500)
@@ -106,6 +107,7 @@ def test_an_endpoint_that_does_not_answer_is_tried_again() -> None:
     assert caller.state.slow
 
 
+@pytest.mark.slow
 def test_ten_thousand_events_to_a_dead_endpoint_cost_few_calls_and_arrive_later() -> None:
     caller = Caller()
     caller.answers(503)
@@ -145,6 +147,7 @@ def test_an_endpoint_that_answers_410_is_disabled_and_its_deliveries_wait() -> N
     assert [x.kind for x in caller.journal.since(ACCOUNT, Log.AUDIT, 0)] == ["hook.disabled"]
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_only_fails_for_five_days_is_disabled() -> None:
     caller = Caller()
     caller.answers(500)
@@ -156,6 +159,7 @@ def test_an_endpoint_that_only_fails_for_five_days_is_disabled() -> None:
     assert [x.data for x in caller.journal.since(ACCOUNT, Log.AUDIT, 0)] == [{"reason": "failing"}]
 
 
+@pytest.mark.slow
 def test_one_answer_in_five_days_keeps_an_endpoint() -> None:
     caller = Caller()
     for day in range(12):

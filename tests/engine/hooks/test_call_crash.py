@@ -121,12 +121,14 @@ def crashed(make: Callable[[], Mortal], when: When, some: slice = slice(None)) -
     return fired
 
 
+@pytest.mark.slow
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("when", list(When))
 def test_a_crash_at_any_call_loses_no_delivery(when: When) -> None:
     assert crashed(Mortal, when) > 40
 
 
+@pytest.mark.slow
 @pytest.mark.promise(3)
 def test_a_crash_at_a_call_of_the_database_loses_no_delivery(moto_dynamo: object) -> None:
     assert crashed(lambda: Mortal(moto_dynamo), When.AFTER, slice(0, None, 3)) > 10

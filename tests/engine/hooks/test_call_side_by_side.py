@@ -51,6 +51,7 @@ def seconds(caller: Caller) -> float:
     return caller.clock.now() - began
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_takes_all_is_sent_ever_more_at_once(caller: Caller) -> None:
     receiver = Receiver(caller)
     caller.add(400)
@@ -60,6 +61,7 @@ def test_an_endpoint_that_takes_all_is_sent_ever_more_at_once(caller: Caller) ->
     assert len(set(caller.posted())) == len(caller.posted())
 
 
+@pytest.mark.slow
 def test_an_endpoint_is_sent_few_at_once_to_begin_with_and_after_a_failure(caller: Caller) -> None:
     receiver = Receiver(caller)
     caller.add(2 * AT_ONCE)
@@ -74,6 +76,7 @@ def test_an_endpoint_is_sent_few_at_once_to_begin_with_and_after_a_failure(calle
     assert receiver.most < MOST_AT_ONCE
 
 
+@pytest.mark.slow
 def test_a_place_is_taken_again_as_soon_as_it_is_free(caller: Caller) -> None:
     receiver = Receiver(caller)
     caller.add(200)

@@ -262,6 +262,7 @@ def calls_of_steps() -> int:
     return len(world.tap.calls)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
 def test_a_crash_at_any_call_loses_no_change(when: When) -> None:

@@ -51,6 +51,7 @@ def another(world: HookWorld) -> Gatherer:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.promise(7)
 @pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
 def test_an_id_stands_for_one_body_wherever_a_gatherer_dies(when: When) -> None:

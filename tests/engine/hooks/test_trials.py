@@ -45,6 +45,7 @@ def test_an_endpoint_with_a_new_url_or_enabled_again_is_called_as_a_new_one(offi
     assert office.hints.calls == [CallHint(old.id), CallHint(old.id)]
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_is_enabled_again_has_its_own_days_to_fail() -> None:
     caller = Caller()
     caller.answers(500)
@@ -78,6 +79,7 @@ def test_a_new_url_is_called_without_the_pause_of_the_old_one() -> None:
     assert (caller.state.trial, caller.state.open_until) == (1, 0)
 
 
+@pytest.mark.slow
 def test_a_test_event_behind_many_others_is_found_by_few_reads() -> None:
     caller = Caller(proven=False)
     caller.add(4_800)

@@ -275,6 +275,7 @@ def test_an_upload_is_normalised_on_demand(door: Door) -> None:
     assert door.world.providers["one"].messages == [BYTES] * 2  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_what_is_too_large_once_it_is_normalised_is_refused(door: Door) -> None:
     door.limits["one"] = 2 * MAX_BYTES
     place = door.open()

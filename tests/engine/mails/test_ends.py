@@ -68,6 +68,7 @@ def test_a_mail_without_a_return_path_notifies_nobody() -> None:
     assert world.stored(mail).state is MailState.CLEANED
 
 
+@pytest.mark.slow
 def test_a_dropped_destination_is_not_reported() -> None:
     world = MailWorld()
     mail = world.mail("ann@example.org", "bob@example.org")

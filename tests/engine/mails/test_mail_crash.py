@@ -104,6 +104,7 @@ def check(world: CarefulWorld) -> None:
     assert len([t for t in world.oracle.taken if t.address == SENDER]) <= sum(x.reports for x in sent)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("when", SIDES)
@@ -136,6 +137,7 @@ def test_a_crash_while_a_mail_is_queued_queues_all_of_it_or_nothing(when: When) 
         assert len([x for x in stored if x.mail_from]) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", SIDES)
 def test_a_crash_in_the_walk_of_finished_mails_is_made_good(when: When) -> None:
     def looked() -> CarefulWorld:

@@ -82,6 +82,7 @@ def test_a_notice_that_has_changed_since_its_entry_stays(hub: Hub) -> None:
     assert shortened(hub, 1) == {1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", When)
 def test_a_walk_that_dies_anywhere_is_made_again(when: When) -> None:
     for at in range(40):

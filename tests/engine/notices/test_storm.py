@@ -15,6 +15,7 @@ from shared.domain.notices.purge import COLLECTED_DAYS
 from tests.engine.notices.hub import HOUR, Hub
 from tests.fakes.faults import Crash, When
 from tests.fakes.provider import Swallowed
+from tests.tiers import some_slow
 
 NOTICES = 5
 STEPS = 30
@@ -140,13 +141,14 @@ class Storm:
 
 
 @pytest.mark.promise(1)
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", some_slow(range(40), range(8, 40)))
 def test_a_storm_of_notices(seed: int) -> None:
     storm = Storm(seed)
     storm.run()
     storm.check()
 
 
+@pytest.mark.slow
 def test_the_storms_meet_every_final_state() -> None:
     seen: set[NoticeStatus] = set()
     cells: set[Cell] = set()

@@ -260,6 +260,7 @@ def test_a_paused_account_never_sends_after_hours_and_the_notice_waits() -> None
     assert hub.taken() == ["+61412000000"]
 
 
+@pytest.mark.slow
 def test_a_provider_that_is_down_all_day_costs_no_failure_of_the_notice() -> None:
     hub = Hub()
     hub.world.providers["text"].answer = DOWN
