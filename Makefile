@@ -24,7 +24,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-setup: $(VENV)/.installed $(VENV)/.node $(VENV)/.sdks ## install everything into .venv and node_modules (idempotent)
+setup: $(VENV)/.installed $(VENV)/.compiled $(VENV)/.node $(VENV)/.sdks ## install everything into .venv and node_modules (idempotent)
 
 # A virtual environment knows its own absolute path; one that was moved or lost its Python is made anew.
 $(VENV)/.created:
@@ -36,12 +36,18 @@ $(VENV)/.created:
 	@touch $@
 
 # The installer's own version and hashes stand in the lock as well.
-$(VENV)/.installed: $(VENV)/.created requirements/dev.txt pyproject.toml
+$(VENV)/.installed: $(VENV)/.created requirements/dev.txt pyproject.toml packages/quick_moto/pyproject.toml
 	@echo "installing the locked packages"
 	@awk '/^[a-z0-9]/ {on = ($$1 ~ /^uv==/)} on' requirements/dev.txt > $(VENV)/uv.txt
 	@$(PY) -m pip --disable-pip-version-check install -q --require-hashes -r $(VENV)/uv.txt
 	@$(UV) pip install -q --system-certs --python $(PY) --require-hashes -r requirements/dev.txt
-	@$(UV) pip install -q --system-certs --python $(PY) --no-deps --no-build-isolation -e .
+	@$(UV) pip install -q --system-certs --python $(PY) --no-deps --no-build-isolation -e . -e packages/quick_moto
+	@touch $@
+
+# Processes that start at once would each compile what they import. Large packages that few of them need are left out.
+$(VENV)/.compiled: $(VENV)/.installed
+	@$(PY) -m compileall -q -j 0 -x '/(aws_cdk|datamodel_code_generator|ministack|mpmath|mypyc?|networkx|pip|sympy|twilio)/' \
+		$(VENV)/lib shared functions cli infra simulator benchmarks tools tests
 	@touch $@
 
 $(VENV)/.node: $(VENV)/.installed package.json package-lock.json

@@ -5,7 +5,7 @@ import sys
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from tests.fakes import quick_moto
+import quick_moto
 
 
 def main(listener: int) -> None:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from moto import mock_aws
-from moto.core.models import DEFAULT_ACCOUNT_ID
-from moto.dynamodb.models import dynamodb_backends
 
+import quick_moto
+from quick_moto import create_table
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
@@ -26,10 +26,8 @@ from shared.domain.audit import SYSTEM
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.lanes.switches import Switch, Switches
 from shared.domain.recipients.suppressions import Reach
-from tests.fakes import quick_moto, quick_path
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
-from tests.fakes.held import REGION
 
 __all__ = ["FakeBlobs", "MotoStores", "Tables", "TappedClient", "create_tables", "mock_aws"]
 
@@ -59,8 +57,8 @@ def create_tables(client: Any, tables: Tables | None = None) -> Tables:
         INDEX_MINE: {"ProjectionType": "KEYS_ONLY"},
     }
     strings = ("pk", "sk", *(f"{index}_{part}" for index in projections for part in ("pk", "sk")))
-    create = _created if quick_path.answers(client) else client.create_table
-    create(
+    create_table(
+        client,
         TableName=tables.records,
         BillingMode="PAY_PER_REQUEST",
         AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in strings],
@@ -78,31 +76,14 @@ def create_tables(client: Any, tables: Tables | None = None) -> Tables:
         ],
     )
     for name in (tables.ops, tables.homes.identities, tables.homes.audit):
-        create(
+        create_table(
+            client,
             TableName=name,
             BillingMode="PAY_PER_REQUEST",
             AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("pk", "sk")],
             KeySchema=primary,
         )
     return tables
-
-
-def _created(**kwargs: Any) -> None:
-    """Have moto make a table at once: its answer, which nobody reads, takes most of the time of a call."""
-    dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].create_table(
-        name=kwargs["TableName"],
-        schema=kwargs["KeySchema"],
-        attr=kwargs["AttributeDefinitions"],
-        global_indexes=kwargs.get("GlobalSecondaryIndexes"),
-        billing_mode=kwargs["BillingMode"],
-        throughput=None,
-        indexes=None,
-        streams=None,
-        sse_specification=None,
-        tags=[],
-        deletion_protection_enabled=None,
-        warm_throughput=None,
-    )
 
 
 class FakeBlobs:

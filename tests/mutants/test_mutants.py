@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,12 @@ PROMISES = range(1, 14)
 each = pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
 
 
+@cache
+def statements(file: str) -> list[ast.stmt]:
+    """Return what a file of tests begins with at the left margin."""
+    return ast.parse((ROOT / file).read_text(encoding="utf-8")).body
+
+
 @each
 def test_a_sabotage_applies_exactly_once_and_changes_shipped_code(mutant: Mutant) -> None:
     assert mutant.file.split("/")[0] in {"shared", "functions", "cli"}
@@ -26,9 +33,7 @@ def test_a_sabotage_applies_exactly_once_and_changes_shipped_code(mutant: Mutant
 @each
 def test_a_sabotage_names_a_test_that_there_is(mutant: Mutant) -> None:
     file, _, name = mutant.test.partition("::")
-    function = name.partition("[")[0]
-    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-    assert function in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert name.partition("[")[0] in {node.name for node in statements(file) if isinstance(node, ast.FunctionDef)}
 
 
 def test_every_promise_is_broken_by_a_sabotage_that_names_it() -> None:
@@ -84,7 +89,7 @@ def test_a_hanging_child_is_killed_in_time_and_each_end_is_reported(call: str, c
 def is_slow(test: str) -> bool:
     """Tell whether the first tier leaves a named test out."""
     file, _, name = test.partition("::")
-    body = ast.parse((ROOT / file).read_text(encoding="utf-8")).body
+    body = statements(file)
     function = next(x for x in body if isinstance(x, ast.FunctionDef) and x.name == name.partition("[")[0])
     whole = [x for x in body if isinstance(x, ast.Assign) and ast.unparse(x.targets[0]) == "pytestmark"]
     return any("pytest.mark.slow" in ast.unparse(x) for x in (*function.decorator_list, *whole))

@@ -10,7 +10,7 @@ from tests.statemachine.machine import Machine
 from tests.statemachine.operators import OperatorMachine
 from tests.statemachine.sabotage import OF_CAMPAIGNS, SABOTAGES
 from tests.statemachine.watch import Violation
-from tests.tiers import examples, some_slow
+from tests.tiers import examples
 
 pytestmark = pytest.mark.hypothesis
 SEED = 20_261_121
@@ -57,8 +57,6 @@ def test_what_operators_hold_back_is_neither_lost_nor_sent_twice() -> None:
         hunt(over_fakes(OperatorMachine), SEED + number, runs=examples(8))
 
 
-LONG = {"doubt_is_absence", "no_lost_pointers", "proof_of_any_attempt", "stop_ends_at_once", "suppressed_unseen"}
-"""Sabotages that take the adversary seconds to find."""
 RARE = {
     "takeover_sends_again",
     "no_epoch",
@@ -70,12 +68,14 @@ RARE = {
 """Sabotages that take the adversary minutes to find; `make mutants` shows that plain tests notice them too."""
 
 
-@pytest.mark.parametrize("name", some_slow(sorted(set(SABOTAGES) - RARE), LONG))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(SABOTAGES) - RARE))
 def test_the_machine_finds_a_broken_rule(name: str) -> None:
     with SABOTAGES[name](), pytest.raises(Violation):
         _hunt_shortly()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(OF_CAMPAIGNS) - RARE))
 def test_the_machine_of_campaigns_finds_a_broken_rule(name: str) -> None:
     with OF_CAMPAIGNS[name](), pytest.raises(Violation):

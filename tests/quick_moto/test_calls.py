@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from moto.core.serialize import AttributePicker, JSONSerializer
 from moto.core.utils import get_service_model
 
-from tests.fakes import quick_calls, quick_moto
+import quick_moto
+from quick_moto import calls
 
 scalars = (
     st.text(max_size=9).map(lambda x: {"S": x})
@@ -49,7 +50,7 @@ def test_values_are_answered_as_moto_answers_them(items: list[dict[str, Any]]) -
     quick_moto.install()
     quick = served(items)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(JSONSerializer, "_serialize", quick_calls.SERIALIZE)
+        patch.setattr(JSONSerializer, "_serialize", calls.SERIALIZE)
         assert quick == served(items)
 
 
@@ -85,7 +86,7 @@ def shown(node: Any) -> Any:
 def test_a_walk_visits_what_motos_own_visits(expression: str) -> None:
     quick_moto.install()
     walks = []
-    for walk in (quick_calls.walk, quick_calls.WALK):
+    for walk in (calls.walk, calls.WALK):
         walker, tree = Renaming(), EXPRESSIONS.UpdateExpressionParser.make(expression)
         walks.append((shown(walk(walker, tree)), walker.seen))
     assert walks[0] == walks[1]

@@ -1,9 +1,10 @@
-"""What `tests/fakes/quick_moto.py` changes of moto: a transaction that fails still leaves everything as it was."""
+"""What `quick_moto.backends` changes of moto: a transaction that fails still leaves everything as it was."""
 
 from typing import Any
 
 import pytest
 
+import quick_moto
 from tests.fakes.tables import create_tables
 
 
@@ -35,3 +36,29 @@ def _key(name: str) -> dict[str, Any]:
 
 def _of(table: str, name: str) -> dict[str, Any]:
     return {"TableName": table, "Key": _key(name)}
+
+
+def test_another_version_of_moto_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quick_moto.version", lambda _name: "6.0.0")
+    with pytest.raises(RuntimeError, match=r"for moto==5\.2\.5, and this is 6\.0\.0: name the new version"):
+        quick_moto.install()
+
+
+def test_a_table_that_is_created_at_once_is_described_as_one_that_is_asked_for(moto_dynamo: Any) -> None:
+    wanted: Any = {
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": x, "AttributeType": "S"} for x in ("pk", "sk", "open_pk")],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+        "GlobalSecondaryIndexes": [
+            {
+                "IndexName": "open",
+                "KeySchema": [{"AttributeName": "open_pk", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+            }
+        ],
+    }
+    moto_dynamo.create_table(TableName="asked", **wanted)
+    quick_moto.create_table(moto_dynamo, TableName="at-once", **wanted)
+    asked, made = (moto_dynamo.describe_table(TableName=x)["Table"] for x in ("asked", "at-once"))
+    differing = {name for name in asked.keys() | made.keys() if asked.get(name) != made.get(name)}
+    assert differing == {"TableName", "TableArn", "TableId", "CreationDateTime"} & differing

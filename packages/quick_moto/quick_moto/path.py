@@ -19,14 +19,15 @@ from botocore.endpoint import convert_to_response_dict
 from moto import settings
 from moto.core import parse, responses
 from moto.core.botocore_stubber import MockRawResponse
-from moto.core.models import botocore_stubber
+from moto.core.models import DEFAULT_ACCOUNT_ID, botocore_stubber
 from moto.core.utils import get_service_model, utcnow
+from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.responses import DynamoHandler
 from moto.iam.models import mark_account_as_visited
 from moto.utilities.utils import get_partition
 from werkzeug.http import http_date
 
-from tests.fakes.quick_calls import as_it_is
+from quick_moto.calls import as_it_is
 
 REQUEST: Final = BaseClient._make_request  # type: ignore[attr-defined]
 SENT: Final = parse.BaseJSONParser._parse_structure
@@ -72,10 +73,32 @@ def _read(self: Any, shape: Any, value: Any) -> Any:
     return READ(self, shape, value) if plain is None else plain
 
 
-def answers(client: Any) -> bool:
-    """Tell whether moto in this process answers a client, or what wraps one, for tables of `us-east-1`."""
-    address = getattr(getattr(client, "meta", None), "endpoint_url", "")
-    return bool(address == f"https://{_TABLES}.us-east-1.amazonaws.com" and botocore_stubber.enabled)
+def create_table(client: Any, **wanted: Any) -> None:
+    """Create a table on demand, at once where moto answers: its answer takes most of the time, and has no readers.
+
+    Args:
+        client: a client of DynamoDB, or what wraps one and has its `meta`.
+        wanted: as the operation `CreateTable` takes them: name, billing mode, attributes, keys, global indices.
+    """
+    meta = getattr(client, "meta", None)
+    region = getattr(meta, "region_name", "")
+    if not botocore_stubber.enabled or getattr(meta, "endpoint_url", "") != f"https://{_TABLES}.{region}.amazonaws.com":
+        client.create_table(**wanted)
+        return
+    dynamodb_backends[DEFAULT_ACCOUNT_ID][region].create_table(
+        name=wanted["TableName"],
+        schema=wanted["KeySchema"],
+        attr=wanted["AttributeDefinitions"],
+        global_indexes=wanted.get("GlobalSecondaryIndexes"),
+        billing_mode=wanted["BillingMode"],
+        throughput=None,
+        indexes=None,
+        streams=None,
+        sse_specification=None,
+        tags=[],
+        deletion_protection_enabled=False,
+        warm_throughput=None,
+    )
 
 
 def _make_request(self: Any, operation: Any, request: dict[str, Any], context: Any) -> Any:

@@ -19,8 +19,6 @@ from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 from moto.sqs import models as sqs
 
-from tests.fakes import quick_calls, quick_path, quick_sessions, quick_tables
-
 _ORIGINAL = DynamoDBBackend.transact_write_items
 _PICK = AttributePicker.__call__
 _TYPES = frozenset({"S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"})
@@ -33,10 +31,6 @@ def install() -> None:
     sqs.SQSBackend.is_message_valid_based_on_retention_period = _is_kept  # type: ignore[method-assign]
     AttributePicker.__call__ = _picked  # type: ignore[method-assign]
     vars(sqs)["unix_time_millis"] = lambda: time.time() * 1000
-    quick_calls.install()
-    quick_tables.install()
-    quick_path.install()
-    quick_sessions.install()
 
 
 def _picked(self: AttributePicker, context: AttributePickerContext) -> Any:

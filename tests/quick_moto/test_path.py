@@ -26,10 +26,11 @@ from moto.dynamodb.models.dynamo_type import DynamoType, Item
 from moto.dynamodb.models.table import Table
 from moto.dynamodb.responses import DynamoHandler
 
-from tests.fakes import quick_path, quick_tables
+from quick_moto import path as quick_path
+from quick_moto import tables as quick_tables
 from tests.fakes.tables import Tables, create_tables, mock_aws
 from tests.fakes.tables_script import CALLS, ITEMS
-from tests.fakes.test_quick_calls import values
+from tests.quick_moto.test_calls import values
 
 KEYS: dict[str, Any] = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing", "region_name": "us-east-1"}
 
