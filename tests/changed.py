@@ -9,28 +9,32 @@ import argparse
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
-import pytest
-
 from infra.settings import ROOT
 from tests.docs.complexity import ALL, modules
 from tests.imports import graph, name_of
-from tests.quick import PYTEST
+from tests.quick import counted, shared
 
 EVERYWHERE: Final = frozenset({"tests.conftest", "tests.tiers", "pyproject.toml"})
 """What every test depends on, if it imports it or not."""
 CLOUD: Final = "tests.deployed"
+SECONDS: Final = 50.0
+"""From the start of the tests: a change of what much depends on reaches nearly all of them."""
+REPORTS: Final = ROOT / ".local" / "changed"
 
 
 def main(words: list[str]) -> int:
     """Run what the change reaches; return pytest's exit code, 0 if it reaches nothing."""
     parser = argparse.ArgumentParser(prog="python -m tests.changed", description=__doc__)
     parser.add_argument("--since", default="", help="a commit; by default where this branch left main")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="after which no test begins")
     parser.add_argument("--list", action="store_true", help="print the test modules, and run nothing")
     options, more = parser.parse_known_args(words)
+    began = time.monotonic()
     files = changed(options.since or base())
     chosen = reached(files, {name_of(path): path.read_text("utf-8") for path in modules(ALL)})
     sys.stdout.write(f"{len(files)} changed files reach {len(chosen)} test modules\n")
@@ -38,9 +42,11 @@ def main(words: list[str]) -> int:
     if options.list or not paths:
         sys.stdout.write("".join(f"{path}\n" for path in paths))
         return 0
-    command = (*PYTEST, "-n", "auto", "--dist", "worksteal", *more, *paths)
-    code = subprocess.run(command, cwd=ROOT, check=False).returncode
-    return 0 if code == pytest.ExitCode.NO_TESTS_COLLECTED else code
+    code, outcome = shared(paths, REPORTS, f"--seconds={options.seconds}", *more)
+    late = outcome.left["late"]
+    sys.stdout.write(f"{counted(outcome)} in {time.monotonic() - began:.0f} s")
+    sys.stdout.write(f"; no time for {late} others that it reaches: make test\n" if late else "\n")
+    return code
 
 
 def base() -> str:

@@ -1,6 +1,11 @@
-"""`-p tests.outcomes --outcome FILE`: a plugin that writes what came of a run into a file, as JSON."""
+"""`-p tests.outcomes --outcome FILE`: a plugin that writes what came of a run into a file, as JSON.
+
+With `--seconds N` no test begins later than that after the start of the run.
+"""
 
 import json
+import math
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +19,13 @@ class Outcome:
 
     Attributes:
         ended: tests by outcome, `error` among them.
-        left: tests that the run left out, by the mark for which it did.
+        left: tests that the run left out, by the mark for which it did, or "late" if there was no time left.
     """
 
-    def __init__(self, file: Path) -> None:
-        """`file`: where it is written."""
+    def __init__(self, file: Path, seconds: float = math.inf) -> None:
+        """`file`: where it is written. `seconds`: from now, after which no test begins."""
         self._file = file
+        self._end = time.monotonic() + seconds
         self.ended: Counter[str] = Counter()
         self.left: Counter[str] = Counter()
 
@@ -40,6 +46,14 @@ class Outcome:
             for item in items
         )
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self) -> bool | None:
+        """Say that a test was run if there is no time for it."""
+        if time.monotonic() < self._end:
+            return None
+        self.left["late"] += 1
+        return True
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count a test once: by its call, or by what went wrong before or after."""
         if report.when == "call":
@@ -53,12 +67,13 @@ class Outcome:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
+    """Add the options."""
     parser.addoption("--outcome", type=Path, help="a file for what came of the run")
+    parser.addoption("--seconds", type=float, default=math.inf, help="after which no test begins")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Watch the run, if that is asked for."""
     file: Path | None = config.getoption("--outcome")
     if file:
-        config.pluginmanager.register(Outcome(file))
+        config.pluginmanager.register(Outcome(file, config.getoption("--seconds")))

@@ -12,8 +12,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from infra.local.paths import ENV_LOCAL, ROOT
@@ -26,6 +26,8 @@ CLOUD: Final = ROOT / ".local" / "quick"
 JOB: Final = (sys.executable, "-m", "infra.local", "with", "--", sys.executable, "-m", "tests.deployed.main_job")
 PYTEST: Final = (sys.executable, "-m", "pytest", "-q", "-m", tiers.QUICK_TESTS, f"--hypothesis-profile={tiers.QUICK}")
 PROCESSES: Final = (os.cpu_count() or 1) + 1
+NO_TESTS: Final = 5
+"""pytest's exit code where it runs none."""
 PROGRESS: Final = re.compile(r"\[ *\d+%\]$")
 
 
@@ -33,11 +35,6 @@ def files() -> list[str]:
     """Return the files with tests, in order, but for those that need a cloud."""
     found = (str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py"))
     return sorted(name for name in found if not name.startswith("tests/deployed/"))
-
-
-def share(number: int, count: int) -> list[str]:
-    """Return the files of one of `count` processes: of each folder about as many as the others have."""
-    return files()[number::count]
 
 
 class Process:
@@ -82,41 +79,61 @@ class Process:
         return code
 
 
-def closing(outcomes: Iterable[Outcome], job: int, seconds: float) -> str:
+def counted(outcome: Outcome) -> str:
+    """Return in words how many tests passed, failed, or ended otherwise."""
+    return ", ".join(f"{n} {name}" for name, n in {"passed": 0, "failed": 0, **outcome.ended}.items())
+
+
+def closing(outcome: Outcome, job: int, seconds: float) -> str:
     """Return the last line: how many tests passed or did not, how long it took, and what is left to `make test-all`.
 
     Args:
-        outcomes: of all shares.
+        outcome: of the tests.
         job: exit code of the main job.
         seconds: from the start.
     """
-    ended, left = Counter({"passed": 0, "failed": 0}), Counter[str]()
-    for outcome in outcomes:
-        ended.update(outcome.ended)
-        left.update(outcome.left)
-    tests = ", ".join(f"{n} {name}" for name, n in ended.items())
+    left = outcome.left
     return (
-        f"{tests} in {seconds:.0f} s; main job on a local cloud: {'failed' if job else 'passed'}; "
+        f"{counted(outcome)} in {seconds:.0f} s; main job on a local cloud: {'failed' if job else 'passed'}; "
         f"left to make test-all: {left.total()} tests ({amounts(left)}), all that need a cloud, and most examples of "
         "properties"
     )
 
 
-def main() -> int:
-    """Run the tier; return the exit code: the first of a process that is not 0."""
-    began = time.monotonic()
-    CLOUD.mkdir(parents=True, exist_ok=True)
-    written = [CLOUD / f"{number}.json" for number in range(PROCESSES)]
+def shared(names: Sequence[str], folder: Path, *options: str) -> tuple[int, Outcome]:
+    """Run files of tests in a few processes; return the first exit code that is not 0, and what came of all.
+
+    Args:
+        names: of the files; each process begins with the first ones.
+        folder: of the reports of the processes.
+        options: more of pytest's.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    shares = [names[number::PROCESSES] for number in range(min(PROCESSES, len(names)))]
+    written = [folder / f"{number}.json" for number in range(len(shares))]
     for file in written:
         file.unlink(missing_ok=True)
-    job = Process(JOB, **{ENV_LOCAL: str(CLOUD)})
-    shares = [
-        Process((*PYTEST, "-p", "tests.outcomes", "--outcome", str(file), *share(number, PROCESSES)))
-        for number, file in enumerate(written)
+    processes = [
+        Process((*PYTEST, "-p", "tests.outcomes", "--outcome", str(file), *options, *share))
+        for file, share in zip(written, shares, strict=True)
     ]
-    codes = [process.ended() for process in (*shares, job)]
-    sys.stdout.write(f"{closing(map(Outcome.read, written), codes[-1], time.monotonic() - began)}\n")
-    return next((code for code in codes if code), 0)
+    codes = [process.ended() for process in processes]
+    found = Outcome(folder)
+    for outcome in map(Outcome.read, written):
+        found.ended.update(outcome.ended)
+        found.left.update(outcome.left)
+    return next((code for code in codes if code not in (0, NO_TESTS)), 0), found
+
+
+def main() -> int:
+    """Run the tier; return the exit code of the tests, or of the main job if all of them pass."""
+    began = time.monotonic()
+    CLOUD.mkdir(parents=True, exist_ok=True)
+    main_job = Process(JOB, **{ENV_LOCAL: str(CLOUD)})
+    code, outcome = shared(files(), CLOUD)
+    job = main_job.ended()
+    sys.stdout.write(f"{closing(outcome, job, time.monotonic() - began)}\n")
+    return code or job
 
 
 if __name__ == "__main__":

@@ -21,6 +21,10 @@ SELECTIONS = [x.replace("$(HERE)", HERE) for x in re.findall(r"\$\(PYTEST\) -m \
 """What the targets of the Makefile choose by marks."""
 
 
+ALONE = ("-c", "pyproject.toml", "--rootdir", str(ROOT), "-p", "no:cacheprovider", "-p", "tests.conftest")
+"""Options for tests that are elsewhere."""
+
+
 def chooses(selection: str, marks: set[str]) -> bool:
     """Tell whether `-m` chooses a test with those marks; its grammar is Python's."""
     known = dict.fromkeys(("slow", "hypothesis", "deployed", "browser"), False) | dict.fromkeys(marks, True)
@@ -42,13 +46,22 @@ def test_the_first_tier_is_all_without_a_cloud_that_is_not_slow_and_its_properti
     assert not chooses(f"{HERE} and (slow or hypothesis)", set())
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 7])
-def test_each_file_is_in_one_share(count: int) -> None:
-    shares = [quick.share(number, count) for number in range(count)]
-    assert sorted(itertools.chain(*shares)) == quick.files()
-    assert max(map(len, shares)) - min(map(len, shares)) <= 1
-    assert "tests/test_tiers.py" in quick.files()
+def test_the_first_tier_has_all_files_that_need_no_cloud() -> None:
+    assert {"tests/test_tiers.py", "tests/api/test_batches.py"} <= set(quick.files())
     assert not [name for name in quick.files() if name.startswith("tests/deployed/")]
+
+
+def test_files_are_shared_out_and_what_came_of_all_is_added_up(tmp_path: Path) -> None:
+    texts = {"fails": "assert 0", "passes": "pass", "slow": "pass", "passes_too": "pass", "more": "pass"}
+    for name, body in texts.items():
+        mark = "import pytest\n@pytest.mark.slow\n" if name == "slow" else ""
+        (tmp_path / f"test_{name}.py").write_text(f"{mark}def test_it(): {body}\n")
+    names = [str(tmp_path / f"test_{name}.py") for name in texts]
+    code, outcome = quick.shared(names, tmp_path / "reports", *ALONE)
+    assert (code, outcome.ended, outcome.left) == (1, Counter(passed=3, failed=1), Counter(slow=1))
+    assert quick.shared(names[2:3], tmp_path / "reports", *ALONE)[0] == 0
+    late = quick.shared(names, tmp_path / "reports", "--seconds=0", *ALONE)
+    assert (late[0], late[1].ended, late[1].left) == (0, Counter(), Counter(late=4, slow=1))
 
 
 @pytest.mark.parametrize(("asked", "quickly"), [(100, 20), (300, 60), (12, 2), (3, 1), (1, 1)])
@@ -83,23 +96,17 @@ def test_deployed(): pass
 def test_what_came_of_a_run_is_counted_with_what_it_left_out(tmp_path: Path) -> None:
     file, found = tmp_path / "test_some.py", tmp_path / "found.json"
     file.write_text(TESTS)
-    words = [*quick.PYTEST, "-c", "pyproject.toml", "-p", "no:cacheprovider", "-p", "tests.outcomes"]
-    done = subprocess.run(
-        [*words, "--rootdir", str(ROOT), "-p", "tests.conftest", "--outcome", str(found), str(file)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        check=False,
-    )
+    words = [*quick.PYTEST, *ALONE, "-p", "tests.outcomes", "--outcome", str(found), str(file)]
+    done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, check=False)
     outcome = Outcome.read(found)
     assert (done.returncode, outcome.ended) == (1, Counter(passed=1, failed=1, error=1)), done.stdout.decode()
     assert outcome.left == Counter(slow=1, deployed=1)
 
 
-def test_the_last_line_sums_the_shares_up(tmp_path: Path) -> None:
-    files = [tmp_path / f"{number}.json" for number in range(3)]
-    files[0].write_text(json.dumps([{"passed": 3, "failed": 1}, {"slow": 4}]))
-    files[1].write_text(json.dumps([{"passed": 2}, {"slow": 1, "browser": 2}]))
-    line = quick.closing(map(Outcome.read, files), 1, 12.6)
+def test_the_last_line_says_what_passed_how_long_it_took_and_what_is_left(tmp_path: Path) -> None:
+    file = tmp_path / "found.json"
+    file.write_text(json.dumps([{"passed": 5, "failed": 1}, {"slow": 5, "browser": 2}]))
+    line = quick.closing(Outcome.read(file), 1, 12.6)
     assert line.startswith("5 passed, 1 failed in 13 s; main job on a local cloud: failed; left to make test-all: 7 ")
     assert "7 tests (2 browser, 5 slow)" in line
 
