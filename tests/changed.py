@@ -21,7 +21,6 @@ from tests.quick import counted, shared
 
 EVERYWHERE: Final = frozenset({"tests.conftest", "tests.tiers", "pyproject.toml"})
 """What every test depends on, if it imports it or not."""
-CLOUD: Final = "tests.deployed"
 SECONDS: Final = 50.0
 """From the start of the tests: a change of what much depends on reaches nearly all of them."""
 REPORTS: Final = ROOT / ".local" / "changed"
@@ -81,7 +80,7 @@ def reached(files: Iterable[str], texts: Mapping[str, str]) -> list[str]:
 
 
 def _is_test(name: str) -> bool:
-    return name.rpartition(".")[2].startswith("test_") and not name.startswith(f"{CLOUD}.")
+    return name.rpartition(".")[2].startswith("test_")
 
 
 def _counts_as(file: str, texts: Mapping[str, str]) -> set[str]:

@@ -32,9 +32,8 @@ PROGRESS: Final = re.compile(r"\[ *\d+%\]$")
 
 
 def files() -> list[str]:
-    """Return the files with tests, in order, but for those that need a cloud."""
-    found = (str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py"))
-    return sorted(name for name in found if not name.startswith("tests/deployed/"))
+    """Return the files with tests, in order."""
+    return sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py"))
 
 
 class Process:
