@@ -56,6 +56,7 @@ def test_the_first_tier_looks_for_its_tests_in_every_file() -> None:
     assert "tests/deployed/test_lists.py" in quick.files(), "which needs no cloud"
 
 
+@pytest.mark.slow
 def test_files_are_shared_out_and_what_came_of_all_is_added_up(tmp_path: Path) -> None:
     texts = {"fails": "assert 0", "passes": "pass", "slow": "pass", "passes_too": "pass", "more": "pass"}
     for name, body in texts.items():
@@ -69,12 +70,12 @@ def test_files_are_shared_out_and_what_came_of_all_is_added_up(tmp_path: Path) -
     assert (late[0], late[1].ended, late[1].left) == (0, Counter(), Counter(late=4, slow=1))
 
 
-@pytest.mark.parametrize(("asked", "quickly"), [(100, 20), (300, 60), (12, 2), (3, 1), (1, 1)])
-def test_a_property_draws_a_fifth_of_its_examples_in_the_quick_profile(asked: int, quickly: int) -> None:
+@pytest.mark.slow
+def test_a_property_draws_a_fifth_of_its_examples_in_the_quick_profile() -> None:
     load = "from tests import tiers; tiers.register(); tiers.settings.load_profile(tiers.QUICK)"
-    code = f"{load}; print(tiers.examples({asked}))"
+    code = f"{load}; print(*map(tiers.examples, (100, 300, 12, 3, 1)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert int(done.stdout) == quickly
+    assert done.stdout == "20 60 2 1 1\n"
 
 
 def test_some_cases_are_slow() -> None:
@@ -98,6 +99,7 @@ def test_deployed(): pass
 """
 
 
+@pytest.mark.slow
 def test_what_came_of_a_run_is_counted_with_what_it_left_out(tmp_path: Path) -> None:
     file, found = tmp_path / "test_some.py", tmp_path / "found.json"
     file.write_text(TESTS)
