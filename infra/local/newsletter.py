@@ -145,19 +145,22 @@ def _forgive(cloud: Cloud, keys: set[str]) -> None:
         call(cloud, "DELETE", f"/suppressions/{quote(address, safe='')}")
 
 
-def watch(cloud: Cloud, sent: SentNewsletter, *, show: Callable[[str], None] = say) -> dict[str, Any]:
+def watch(
+    cloud: Cloud, sent: SentNewsletter, *, show: Callable[[str], None] = say, seconds: float = WATCH_SECONDS
+) -> dict[str, Any]:
     """Follow a job until no message is open; return its last description.
 
     Args:
         cloud: the local cloud's address and environment.
         sent: the newsletter's job and the answer that accepted it.
         show: prints a line for each change.
+        seconds: the most that it may take.
 
     Raises:
-        LocalCloudError: the counts do not add up, or it takes over `WATCH_SECONDS`.
+        LocalCloudError: the counts do not add up, or it takes longer.
     """
     last = ""
-    end = time.monotonic() + WATCH_SECONDS
+    end = time.monotonic() + seconds
     while True:
         job: dict[str, Any] = call(cloud, "GET", f"/jobs/{sent.job_id}")
         counts = {state: int(job["counts"].get(state, 0)) for state in STATES}
@@ -171,7 +174,7 @@ def watch(cloud: Cloud, sent: SentNewsletter, *, show: Callable[[str], None] = s
         if job["state"] == "LOGGED" and not any(counts[state] for state in OPEN):
             return job
         if time.monotonic() > end:
-            raise LocalCloudError(f"the job is not finished after {WATCH_SECONDS:.0f} s: {line.strip()}")
+            raise LocalCloudError(f"the job is not finished after {seconds:.0f} s: {line.strip()}")
         time.sleep(0.25)
 
 

@@ -100,7 +100,7 @@ def run(inside: Inside, api: Api, control: ControlClient) -> MainJob:
             watch.add(sent.job_id, sent.answer["recipients"])
             if wait_for(lambda: len(oracle.of(sent.job_id)) >= AIM, kills.AIM_SECONDS, pause=0.02):
                 report.kills["sender"] = inside.kill(LANE)
-            newsletter.watch(inside.cloud, sent, show=lambda _line: None)
+            newsletter.watch(inside.cloud, sent, show=lambda _line: None, seconds=kills.SETTLE_SECONDS)
             watch.drop(sent.job_id)
         report.seconds, report.samples = time.monotonic() - began, watch.samples
         report.wrong += watch.wrong
