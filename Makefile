@@ -79,7 +79,7 @@ down: setup ## stop the local cloud
 status: setup ## show what of the local cloud is running
 	@$(PY) -m infra.local status || test $$? -eq 1
 
-test: setup ## five minutes: quick tests of everything, and the main job on a local cloud with a failover and kills
+test: setup ## quick tests of everything, and the main job on a local cloud with a failover and kills
 	@$(PY) -m tests.quick
 
 test-changed: setup ## quick tests whose imports reach what changed since main, or since the commit SINCE
