@@ -84,7 +84,7 @@ def _is_test(name: str) -> bool:
 
 
 def _counts_as(file: str, texts: Mapping[str, str]) -> set[str]:
-    """Return the names of the modules that a changed file stands for."""
+    """Return the names of the modules whose importers a changed file reaches."""
     path = PurePosixPath(file)
     if file in EVERYWHERE:
         return {file}

@@ -1,9 +1,8 @@
 """`make test`: the first tier of the tests, and beside it the main job on a local cloud. Ends with one line.
 
 The tests are shared out, file by file, among a few processes that know nothing of each other. So each collects only
-its own, and none waits for reports: pytest-xdist, which balances single tests, takes a quarter more of the processors
-for tests that are all short. The cloud mostly waits. One process more than there are cores fills its waits, and those
-of tests, and evens out the ends.
+its own, and none waits for reports. pytest-xdist collects all tests in each process. The cloud mostly waits. One
+process more than there are cores fills its waits, and those of tests, and evens out the ends.
 """
 
 import os
