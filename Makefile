@@ -11,6 +11,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 UV := $(VENV)/bin/uv
 PYTEST := $(PY) -m pytest -q
+# One process more than there are processors: some tests wait.
+SHARED = -p xdist.plugin -n $(shell $(PY) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal
 HERE := not deployed and not browser
 LANES := --lanes tests/deployed/lanes.json
 # Tests on a local cloud mostly wait: so many clouds share them, file by file.
@@ -18,7 +20,7 @@ CLOUDS ?= 2
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links
 
-.PHONY: help setup run demo demo-page up down status test test-changed test-all test-rest test-unit test-slow test-browser test-deployed lint lint-infra english \
+.PHONY: help setup run demo demo-page up down status test test-changed test-all test-rest test-unit test-slow test-browser test-pages test-stories test-deployed lint lint-infra english \
 	check bench mutants proofs crash chaos kill recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hook-rate ingest-proof pace model soak browser screenshots docs openapi samples release wheel sdks lock clean
 
 help: ## show this list
@@ -90,18 +92,22 @@ test-all: test-unit test-deployed ## all tests but those in a browser: unit, fun
 test-rest: test-slow test-deployed ## what `make test` leaves of test-all
 
 test-unit: setup ## all tests that need no local cloud
-	$(PYTEST) -m "$(HERE)" -n auto --dist worksteal
+	$(PYTEST) -m "$(HERE)" $(SHARED)
 
 test-slow: setup ## of these, what `make test` leaves out or runs with fewer examples
-	$(PYTEST) -m "$(HERE) and (slow or hypothesis)" -n auto --dist worksteal
+	$(PYTEST) -m "$(HERE) and (slow or hypothesis)" $(SHARED)
 
 test-deployed: setup ## tests against a local cloud that is started for them and stopped afterwards
 	POSTHASTE_LOCAL=.local/test $(PY) -m infra.local with --clouds $(CLOUDS) $(LANES) -- \
-		$(PYTEST) -m deployed -n $(CLOUDS) --dist loadfile --no-loadscope-reorder tests/deployed
+		$(PYTEST) -m deployed -p xdist.plugin -n $(CLOUDS) --dist loadfile --no-loadscope-reorder tests/deployed
 
-test-browser: setup browser ## pages, and the story of the README on a local cloud, in a real browser, which is installed if it is missing
-	$(PYTEST) -m browser -n 0 --ignore=tests/deployed
-	POSTHASTE_LOCAL=.local/browser $(PY) -m infra.local with -- $(PYTEST) -m browser -n 0 tests/deployed
+test-browser: test-pages test-stories ## all tests in a real browser, which is installed if it is missing
+
+test-pages: setup browser ## pages in a browser
+	$(PYTEST) -m browser --ignore=tests/deployed
+
+test-stories: setup browser ## the story of the README and other ways through pages on a local cloud, in a browser
+	POSTHASTE_LOCAL=.local/browser $(PY) -m infra.local with -- $(PYTEST) -m browser tests/deployed
 
 lint: setup ## style, types, import rules and plain English
 	$(PY) -m ruff check .

@@ -3,7 +3,7 @@
 import gc
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import boto3
 import pytest
@@ -14,13 +14,17 @@ from tests.fakes.tables import mock_aws
 # As the Makefile does: workers and commands that tests start would each compile every package anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+GARBAGE: Final = 50_000
+"""Objects after which Python looks for garbage: what it finds there is seldom worth a twentieth of the tests' time."""
+
 tiers.register()
 
 
 def pytest_collection_finish() -> None:
-    """Look for no garbage among what collecting has made: it stays until the end."""
+    """Look for no garbage among what collecting has made: it stays until the end. Look for other garbage seldom."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(GARBAGE)
 
 
 @pytest.fixture(scope="module")

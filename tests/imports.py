@@ -7,9 +7,9 @@ from pathlib import Path
 from infra.settings import ROOT
 
 
-def name_of(path: Path) -> str:
-    """Return a module's name; that of a package for its `__init__`."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
+def name_of(path: Path, tree: Path = ROOT) -> str:
+    """Return the name of a module of a tree; that of a package for its `__init__`."""
+    parts = path.relative_to(tree).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 

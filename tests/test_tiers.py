@@ -18,7 +18,7 @@ from tests.outcomes import Outcome
 
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 HERE = re.findall(r"^HERE := (.*)$", MAKEFILE, re.MULTILINE)[0]
-SELECTIONS = [x.replace("$(HERE)", HERE) for x in re.findall(r"\$\(PYTEST\) -m \"?([^-\"\n]*?)\"? -n", MAKEFILE)]
+SELECTIONS = [x.replace("$(HERE)", HERE) for x in re.findall(r"\$\(PYTEST\) -m \"?([^-\"\n]*?)\"? [$t-]", MAKEFILE)]
 """What the targets of the Makefile choose by marks."""
 
 

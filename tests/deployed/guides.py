@@ -28,7 +28,7 @@ UNTYPED: Final = {
     "make test ": "it is what runs the tests",
     "make wheel ": "tests/cli/test_wheel.py builds the package, installs it and uses it",
     "posthaste campaign list --json | jq ": "jq is no package of this repository",
-    ".venv/bin/pytest -q -n 0 tests/providers -k example\n": "the reader writes the provider that it tests",
+    ".venv/bin/pytest -q tests/providers -k example\n": "the reader writes the provider that it tests",
     "curl -s https://api.github.com/": "it asks GitHub",
 }
 """How blocks begin that no test types → the reason."""

@@ -1,6 +1,7 @@
 """`make mutants`: apply every sabotage, two at a time, and print what its test said. Exits with 1 if any survives.
 
-Words on the command line choose the sabotages whose names contain one of them.
+Words on the command line choose the sabotages whose names contain one of them. Each of these tests is first run in the
+same way without its sabotage.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ from queue import Queue
 
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import Mutant
-from tests.mutants.run import Bench, Misfit, Result, prepare
+from tests.mutants.run import Bench, Dependents, Misfit, Result, prepare
 
 AT_ONCE = 2
 
@@ -38,12 +39,13 @@ def main(words: list[str]) -> int:
         _say(f"unsabotaged, {tests} tests pass ({time.monotonic() - began:.1f} s)\n")
         _say(f"{'promise':>7}  {'sabotage':<48} {'verdict':<12} {'s':>5}  test")
         results: list[Result] = []
+        dependents = Dependents(base)
         with contextlib.ExitStack() as stack:
             benches: Queue[Bench] = Queue()
             for n in range(AT_ONCE):
-                benches.put(stack.enter_context(Bench(base, base.with_name(str(n)))))
+                benches.put(stack.enter_context(Bench(base, base.with_name(str(n)), dependents)))
             pool = stack.enter_context(ThreadPoolExecutor(AT_ONCE))
-            for r in pool.map(partial(_try, benches), chosen):
+            for r in pool.map(partial(_try, benches, twice=bool(words)), chosen):
                 results.append(r)
                 m = r.mutant
                 _say(f"{m.promise:>7}  {m.name:<48} {r.verdict:<12} {r.seconds:5.1f}  {m.test}")
@@ -52,10 +54,10 @@ def main(words: list[str]) -> int:
     return 0 if killed == len(results) else 1
 
 
-def _try(benches: "Queue[Bench]", mutant: Mutant) -> Result:
+def _try(benches: "Queue[Bench]", mutant: Mutant, *, twice: bool) -> Result:
     bench = benches.get()
     try:
-        return bench.sabotage(mutant)
+        return bench.sabotage(mutant, twice=twice)
     finally:
         benches.put(bench)
 

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Final, Self
 from xml.etree import ElementTree as ET
 
+from tests.imports import graph, name_of
 from tests.mutants.mutant import Mutant
+from tests.mutants.runner import CODE, modules
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 TIMEOUT: Final = 120.0
 """Seconds for one test; each takes a few."""
-PLUGINS: Final = ("-p", "pytest_timeout", "-p", "_hypothesis_pytestplugin")
-"""What the tests and the settings in pyproject.toml need."""
 REPORT: Final = "mutants.xml"
 RED: Final = 1
 """pytest's exit code when tests ran and some failed."""
@@ -82,14 +82,12 @@ def copy_tree(to: Path) -> None:
 
 def arguments(tree: Path, tests: Iterable[str]) -> list[str]:
     """Return the words after `pytest` that run tests of a copy; its JUnit report is `REPORT`."""
-    return ["-q", "--no-header", "-p", "no:cacheprovider", *PLUGINS, f"--junit-xml={tree / REPORT}", *tests]
+    return ["-q", "--no-header", "-p", "no:cacheprovider", f"--junit-xml={tree / REPORT}", *tests]
 
 
 def environment() -> dict[str, str]:
     """Return the environment of pytest, without what would change it here."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV", "PYTHON"))}
-    env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # to import them all takes longer than most of the tests
-    return env
+    return {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV", "PYTHON"))}
 
 
 def prepare(base: Path, mutants: Sequence[Mutant]) -> str:
@@ -101,6 +99,7 @@ def prepare(base: Path, mutants: Sequence[Mutant]) -> str:
     copy_tree(base)
     for mutant in mutants:
         mutated(mutant, base)
+    subprocess.run([sys.executable, "-m", "compileall", "-q", "-j", "0", *CODE], cwd=base, check=True)
     where = subprocess.run(
         [sys.executable, "-c", "import functions, shared; print(functions.__file__, shared.__file__)"],
         cwd=base,
@@ -123,14 +122,47 @@ def prepare(base: Path, mutants: Sequence[Mutant]) -> str:
     return done.stdout if done.returncode else ""
 
 
-class Bench:
-    """A copy of the tree in which one sabotage after the other is tried; a context manager."""
+class Dependents:
+    """Which modules of a tree import which, directly or not.
 
-    def __init__(self, base: Path, place: Path) -> None:
+    Args:
+        tree: with the modules that a runner imports.
+    """
+
+    def __init__(self, tree: Path) -> None:
+        texts = {name_of(file, tree): file.read_text("utf-8") for file in modules(tree)}
+        self._importers: dict[str, set[str]] = {name: set() for name in texts}
+        for name, imports in graph(texts).items():
+            self._importers[name] |= {x for x in texts if x.startswith(f"{name}.")}  # inside a package
+            for used in imports:
+                self._importers[used].add(name)
+
+    def of(self, file: str) -> list[str]:
+        """Return the modules that hold something of a file, itself among them; none if no runner imports it."""
+        found, waiting = set[str](), [name_of(ROOT / file)]
+        while waiting:
+            name = waiting.pop()
+            if name in self._importers and name not in found:
+                found.add(name)
+                waiting += self._importers[name]
+        return sorted(found)
+
+
+class Bench:
+    """A copy of the tree in which one sabotage after the other is tried; a context manager.
+
+    Args:
+        base: the prepared copy.
+        place: where this one is made.
+        dependents: of the modules of the tree.
+    """
+
+    def __init__(self, base: Path, place: Path, dependents: Dependents) -> None:
         shutil.copytree(base, place)
         self._place = place
+        self._dependents = dependents
         self._runner = subprocess.Popen(
-            [sys.executable, "-m", "tests.mutants.runner"],
+            [sys.executable, "-m", "tests.mutants.runner", str(place)],
             cwd=ROOT,
             env=environment(),
             stdin=subprocess.PIPE,
@@ -144,8 +176,17 @@ class Bench:
     def __exit__(self, *_exc: object) -> None:
         self._runner.communicate()
 
-    def sabotage(self, mutant: Mutant) -> Result:
-        """Sabotage the copy, run the named test there, and mend the copy."""
+    def sabotage(self, mutant: Mutant, *, twice: bool) -> Result:
+        """Sabotage the copy, run the named test there, and mend the copy.
+
+        Args:
+            mutant: the sabotage.
+            twice: first run the test without it. It must pass although modules are imported anew.
+        """
+        began = time.monotonic()
+        anew = self._dependents.of(mutant.file)
+        if twice and self._test(mutant.test, anew):
+            return Result(mutant, "fails without", time.monotonic() - began)
         target, report = self._place / mutant.file, self._place / REPORT
         before, right = target.stat(), target.read_bytes()
         report.unlink(missing_ok=True)
@@ -153,17 +194,16 @@ class Bench:
         later = before.st_mtime_ns + 2 * 10**9
         os.utime(target, ns=(later, later))  # whatever its size, the compiled file beside it is stale
         try:
-            began = time.monotonic()
-            code = self._test(mutant.test)
+            code = self._test(mutant.test, anew)
             return Result(mutant, judge(code, report), time.monotonic() - began)
         finally:
             target.write_bytes(right)
             os.utime(target, ns=(before.st_mtime_ns, before.st_mtime_ns))
 
-    def _test(self, test: str) -> int:
+    def _test(self, test: str, anew: Sequence[str]) -> int:
         if self._runner.stdin is None or self._runner.stdout is None:
             raise RuntimeError("the runner has no pipes")
-        wanted = {"tree": str(self._place), "arguments": arguments(self._place, [test]), "seconds": TIMEOUT}
+        wanted = {"arguments": arguments(self._place, [test]), "anew": anew, "seconds": TIMEOUT}
         self._runner.stdin.write(json.dumps(wanted) + "\n")
         self._runner.stdin.flush()
         answer = self._runner.stdout.readline()

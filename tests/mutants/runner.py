@@ -1,20 +1,26 @@
-"""`python -m tests.mutants.runner`: runs tests of copies of the tree, each in a child that knows their imports already.
+"""`python -m tests.mutants.runner TREE`: runs tests of a copy of the tree, each in a child that has imported its code.
 
-To import moto, boto3 and their like takes longer than most of the tests do. So this process imports them, and nothing
-of the tree itself; a line of JSON on its input, `{"tree": …, "arguments": […], "seconds": …}`, has it fork a child
-that runs pytest in that tree. The answer is a line with the exit code, negative for a child that was killed.
+To import moto, boto3 and the code itself takes longer than most of the tests do. So this process imports them, and for
+each line of JSON on its input, `{"arguments": […], "anew": […], "seconds": …}`, forks a child. The child forgets the
+modules `anew`, which are then imported from their files again, and runs pytest. The answer is a line with the exit
+code, negative for a child that was killed.
 """
 
+import gc
 import importlib
 import json
 import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 from typing import Any, Final
 
+from tests.imports import name_of
+
 PRELOAD: Final = (
+    "aiosmtpd.smtp",
     "aws_lambda_powertools",
     "boto3.session",
     "botocore.client",
@@ -23,22 +29,43 @@ PRELOAD: Final = (
     "moto.s3",
     "moto.secretsmanager",
     "moto.sqs",
+    "openapi_spec_validator",
+    "openpyxl",
+    "pdb",
+    "postmarker.core",
     "pydantic",
     "pytest",
+    "quick_moto",
+    "twilio.rest",
 )
+CODE: Final = ("shared", "functions", "cli")
+"""Folders of the tree whose modules are imported."""
 OURS: Final = frozenset({"benchmarks", "cli", "functions", "infra", "shared", "simulator", "tests"})
 FORK: Final = multiprocessing.get_context("fork")
 """A child of it has what this process has imported; its end is waited for without asking again and again."""
 
 
-def main() -> None:
+def main(tree: str) -> None:
     """Serve until the input ends."""
-    for name in PRELOAD:
+    os.chdir(tree)
+    sys.path[0] = os.environ["PYTHONPATH"] = tree
+    for name in [m for m in sys.modules if m.partition(".")[0] in OURS]:
+        del sys.modules[name]
+    for name in (*PRELOAD, *(name_of(file, Path(tree)) for file in modules(Path(tree)))):
         importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # a child that looks for garbage copies no page of it
     for line in sys.stdin:
         wanted = json.loads(line)
-        sys.stdout.write(f"{run(_child, wanted['tree'], wanted['arguments'], seconds=wanted['seconds'])}\n")
+        ended = run(_child, wanted["arguments"], wanted["anew"], seconds=wanted["seconds"])
+        sys.stdout.write(f"{ended}\n")
         sys.stdout.flush()
+
+
+def modules(tree: Path) -> list[Path]:
+    """Return the files of a tree's modules that are imported before any test."""
+    files = (file for folder in CODE for file in (tree / folder).rglob("*.py"))
+    return sorted(file for file in files if file.name != "__main__.py")
 
 
 def run(target: Callable[..., object], *args: Any, seconds: float) -> int:
@@ -57,23 +84,29 @@ def run(target: Callable[..., object], *args: Any, seconds: float) -> int:
     return -signal.SIGKILL
 
 
-def _child(tree: str, arguments: Sequence[str]) -> None:
-    """Run pytest in a tree as a new interpreter would that was started there; does not return."""
+def _child(arguments: Sequence[str], anew: Collection[str]) -> None:
+    """Run pytest as a new interpreter would that was started in the tree; does not return."""
     code = 1
     try:
-        os.chdir(tree)
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
-        sys.path[0] = os.environ["PYTHONPATH"] = tree
         sys.dont_write_bytecode = True
-        for name in [m for m in sys.modules if m.partition(".")[0] in OURS]:
-            del sys.modules[name]
-        sys.path_importer_cache.clear()
+        forget(anew)
         code = int(importlib.import_module("pytest").main(list(arguments)))
     finally:
         os._exit(code)
 
 
+def forget(names: Collection[str]) -> None:
+    """Forget modules, so that the next import reads them from their files."""
+    for name in names:
+        if sys.modules.pop(name, None):
+            package, _, last = name.rpartition(".")
+            if parent := sys.modules.get(package):
+                vars(parent).pop(last, None)
+    sys.path_importer_cache.clear()
+
+
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

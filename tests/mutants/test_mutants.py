@@ -12,7 +12,8 @@ import pytest
 
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import Mutant
-from tests.mutants.run import ROOT, Misfit, judge, mutated
+from tests.mutants.run import ROOT, Dependents, Misfit, judge, mutated
+from tests.mutants.runner import forget
 
 PROMISES = range(1, 14)
 each = pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
@@ -101,3 +102,42 @@ def test_the_first_tier_notices_most_sabotages_and_some_of_each_kind() -> None:
     assert len(noticed) >= 0.8 * len(MUTANTS)
     assert {m.promise for m in noticed} == set(PROMISES)
     assert {m.file.split("/")[1] for m in noticed} == {m.file.split("/")[1] for m in MUTANTS}
+
+
+def test_a_changed_module_is_imported_anew_with_all_that_hold_something_of_it(tmp_path: Path) -> None:
+    texts = {
+        "shared/rule.py": "",
+        "shared/use.py": "from shared.rule import x",
+        "shared/apart.py": "",
+        "shared/pack/__init__.py": "import shared.use",
+        "shared/pack/inner.py": "",
+        "functions/page.py": "def f():\n    from shared.pack import x",
+        "tests/fakes/one.py": "import shared.rule",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    dependents = Dependents(tmp_path)
+    anew = ["functions.page", "shared.pack", "shared.pack.inner", "shared.rule", "shared.use"]
+    assert dependents.of("shared/rule.py") == anew
+    assert dependents.of("functions/page.py") == ["functions.page"]
+    assert dependents.of("tests/fakes/one.py") == [], "no runner has imported it"
+
+
+def test_what_is_forgotten_is_imported_anew_also_by_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = f"forgotten_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").touch()
+    (tmp_path / package / "rule.py").write_text("x = 1")
+    monkeypatch.syspath_prepend(tmp_path)
+    read = f"from {package} import rule; found = rule.x"
+    before: dict[str, int] = {}
+    exec(read, before)  # noqa: S102 - our own text
+    (tmp_path / package / "rule.py").write_text("x = 22")
+    forget([f"{package}.rule"])
+    after: dict[str, int] = {}
+    exec(read, after)  # noqa: S102
+    assert (before["found"], after["found"]) == (1, 22)
+    forget([f"{package}.rule", package])

@@ -30,7 +30,7 @@ def test_the_python_layer_is_strictly_typed(tool: Tool) -> None:
 
 
 def test_the_python_layer_passes_its_tests(tool: Tool) -> None:
-    words = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
+    words = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert " passed" in tool(*words, folder=PYTHON, PYTEST_ADDOPTS="")
 
 
