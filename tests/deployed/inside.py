@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
+import psutil
+
 from infra.local import accounts, deploy, emulator, processes
 from infra.local import cloud as local_cloud
 from infra.local.cloud import Cloud
@@ -157,11 +159,18 @@ class Inside:
         found = self._processes("AWS_LAMBDA_FUNCTION_NAME", self.names[contracts.HANDLERS[function]])
         return sum(processes.kill(pid, born) for pid, born in found.items())
 
+    def processor_seconds(self) -> float:
+        """Return what the living processes of the emulator and of its functions have taken of a processor."""
+        times = [psutil.Process(pid).cpu_times() for pid in processes.group(self._emulator())]
+        return float(sum(one.user + one.system for one in times))
+
+    def _emulator(self) -> int:
+        return processes.read(self.cloud.paths)[emulator.NAME].pid
+
     def _processes(self, variable: str, value: str) -> dict[int, str]:
-        parent = processes.read(self.cloud.paths)[emulator.NAME]
         return {
             pid: born
-            for pid, born in processes.group(parent.pid).items()
+            for pid, born in processes.group(self._emulator()).items()
             if processes.carries(pid, variable, value) and processes.carries(pid, ENV_LOCAL, str(self.cloud.paths.home))
         }
 
