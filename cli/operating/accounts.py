@@ -185,7 +185,7 @@ def suspend_account(
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Suspend an account. It sends nothing, its keys can only read, and accepted messages wait."""
+    """Suspend an account. It sends and makes nothing, and accepted messages wait. It can read, stop and delete."""
     told = reason_of(reason)
     with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
         changed = desk.accounts.suspend(owner, told, by=desk.by)

@@ -17,6 +17,7 @@ from functions.api.operations import ROUTES
 from functions.api.samples.document import add_samples
 from functions.api.tags import TAGS
 from shared.contracts import WEBHOOK_PATH
+from shared.web.authentication import SUSPENDED
 from shared.web.problems import CODES, ProblemDetails
 from shared.web.routing import AnyRoute, Form, Nothing, Page, Public, Scheme, parameters
 
@@ -182,9 +183,16 @@ def _takes_input(route: AnyRoute) -> bool:
     return bool(route.query is not Nothing or route.body is not Nothing or route.parameters or route.method == "GET")
 
 
-def _codes(route: AnyRoute) -> Iterable[str]:
+def _of_callers(route: AnyRoute) -> Iterable[str]:
+    """Yield the codes that depend on who calls."""
     yield from (code for code in COMMON if code != "missing_scope" or Scheme.KEY in route.schemes)
     yield from route.problems
+    if route.shut and Scheme.KEY in route.schemes and SUSPENDED not in route.problems:
+        yield SUSPENDED
+
+
+def _codes(route: AnyRoute) -> Iterable[str]:
+    yield from _of_callers(route)
     if route.refusal:
         yield from ("too_large", "unsupported_media_type")
         return

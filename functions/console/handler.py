@@ -34,6 +34,7 @@ from shared.bootstrap import Deployment
 from shared.domain.accounts import Account, is_account_id
 from shared.domain.ids import is_id
 from shared.domain.lanes.switches import Switch
+from shared.domain.people import Role
 from shared.ports import Retriable
 from shared.web import http
 from shared.web.http import Answer, Request
@@ -45,6 +46,7 @@ logger = logs.lines("console")
 LATER = Denial(503, "This did not work just now", "Please try again in a moment.")
 FAULT = Denial(500, "Something went wrong", "It is our fault. If it happens again, tell your operator the time.")
 BUSY = Denial(429, "Too many changes", "The account's requests are limited, as in the API. Try again in a moment.")
+SUSPENDED = Denial(403, "The account is suspended", "Until an operator ends that you can read, stop and delete.")
 FORGED = Denial(
     403, "This form is not from your session", "Nothing was changed. Open the page again, and repeat what you did."
 )
@@ -142,9 +144,22 @@ def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
         look.request, look.services, look.path, visitor, role, look.form, account.name, _pause(look, account)
     )
     _refuse_often(look)
-    if not allowed.may(screen.scope):
-        raise Denial(403, "You may not do this", f"Your role in this account is {role.value}. Ask an admin of it.")
+    _refuse_role(allowed, role, screen)
+    if account.suspended:
+        _refuse_suspended(look, screen)
     return allowed
+
+
+def _refuse_role(look: Look, role: Role, screen: PageRoute) -> None:
+    """Refuse a member whose role does not include what is asked."""
+    if not look.may(screen.scope):
+        raise Denial(403, "You may not do this", f"Your role in this account is {role.value}. Ask an admin of it.")
+
+
+def _refuse_suspended(look: Look, screen: PageRoute) -> None:
+    """Refuse a suspended account what makes something, or lets it go on."""
+    if look.request.method == "POST" and not (screen.ends or screen.operators):
+        raise SUSPENDED
 
 
 def _pause(look: Look, account: Account) -> Pause | None:

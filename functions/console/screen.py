@@ -131,6 +131,7 @@ class PageRoute:
         scope: what the visitor's role must include, in the account of the path.
         public: no session is needed, and no form's token is asked for.
         operators: only for operators; it does not exist for others.
+        ends: what is posted stops or deletes something, or only looks: members of a suspended account may do so, too.
     """
 
     method: str
@@ -140,6 +141,7 @@ class PageRoute:
     scope: Scope = Scope.READ
     public: bool = False
     operators: bool = False
+    ends: bool = False
 
 
 def home_of(request: Request) -> str:

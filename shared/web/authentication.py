@@ -17,6 +17,7 @@ from shared.web.routing import AnyRoute, Caller, Scheme
 REALMS: Final = {Scheme.KEY: 'Bearer realm="posthaste"', Scheme.BASIC: 'Basic realm="posthaste", charset="UTF-8"'}
 INVALID: Final = {"WWW-Authenticate": 'Bearer realm="posthaste", error="invalid_token"'}
 """RFC 6750 3: the error is named only where a token was given."""
+SUSPENDED: Final = "account_suspended"
 NEEDS: Final = {
     (Scheme.BASIC,): "A notifier's name and password are needed: Authorization: Basic.",
     (Scheme.KEY, Scheme.BASIC): "A valid API key is needed, or a notifier's name and password.",
@@ -35,6 +36,9 @@ class Callers(Protocol):
 
     def note_use(self, secret: str, key: ApiKey) -> None:
         """Note that a key was used."""
+
+    def suspended(self, account: str) -> bool:
+        """Tell whether an operator has suspended an account."""
 
 
 class NotifierLogins(Protocol):
@@ -60,14 +64,14 @@ def authenticate(request: Request, route: AnyRoute, accounts: Callers, logins: N
         logins: notifiers.
 
     Raises:
-        Problem: unauthorized, rate_limited, missing_scope.
+        Problem: unauthorized, rate_limited, missing_scope, account_suspended.
     """
     kind, _, given = request.headers.get("authorization", "").partition(" ")
     for scheme in route.schemes:
         if kind.lower() == scheme.lower() and given.strip():
             if scheme is Scheme.BASIC:
                 return _notifier(given.strip(), route, logins)
-            return Caller(_key(given.strip(), accounts, route.scope))
+            return Caller(_key(given.strip(), accounts, route))
     raise _unauthorized(route)
 
 
@@ -76,13 +80,15 @@ def _unauthorized(route: AnyRoute) -> Problem:
     return Problem("unauthorized", NEEDS.get(tuple(route.schemes), ""), headers={"WWW-Authenticate": realms})
 
 
-def _key(secret: str, accounts: Callers, scope: Scope) -> ApiKey:
+def _key(secret: str, accounts: Callers, route: AnyRoute) -> ApiKey:
     key = accounts.find_by_key(secret)
     if key is None:
         raise Problem("unauthorized", headers=INVALID)
     _limit(accounts.take(key.account, test=key.test))
-    if scope not in key.scopes:
-        raise Problem("missing_scope", f"This call needs an API key with the scope `{scope.value}`.")
+    if route.scope not in key.scopes:
+        raise Problem("missing_scope", f"This call needs an API key with the scope `{route.scope.value}`.")
+    if route.shut and accounts.suspended(key.account):
+        raise Problem(SUSPENDED)
     accounts.note_use(secret, key)
     return key
 

@@ -30,7 +30,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
         403,
         "Use a live key. This belongs to the account, and other keys do not change it.",
     ),
-    "account_suspended": (403, "The account is suspended and sends nothing."),
+    "account_suspended": (403, "The account is suspended. It may read, stop and delete, and sends nothing."),
     "channel_not_open": (403, "The account may not send by this channel until an operator opens it."),
     "not_found": (404, "Nothing with this ID exists in this account. Check the path and the ID."),
     "credential_not_found": (404, "The credential does not exist, or this account may not use it."),

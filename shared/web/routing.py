@@ -118,6 +118,8 @@ class Route(Generic[Q, B]):
         refusal: the code of every body that is not valid; empty: each kind of fault has its own.
         form: of its problems; None: this API's own.
         headers: of its 2xx answers, by name, with what they say.
+        while_suspended: whether a suspended account may call it, or its handler asks; None: it may if this reads or
+            deletes.
     """
 
     method: str
@@ -143,6 +145,12 @@ class Route(Generic[Q, B]):
     key_use: str = ""
     form: Form | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    while_suspended: bool | None = None
+
+    @property
+    def shut(self) -> bool:
+        """Whether it is refused to a suspended account."""
+        return self.method not in {"GET", "DELETE"} if self.while_suspended is None else not self.while_suspended
 
     @property
     def parameters(self) -> list[str]:

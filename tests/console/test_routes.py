@@ -167,6 +167,27 @@ def test_nothing_is_done_by_a_role_that_does_not_include_it(
         assert got.headers["content-security-policy"] == POLICY
 
 
+def test_members_of_a_suspended_account_make_nothing_and_may_end_what_there_is(
+    example: Example, members: dict[Role, Console]
+) -> None:
+    admin = members[Role.ADMIN]
+    accounts = example.console.services.accounts
+    form = {"csrf": token(admin)}
+    accounts.suspend(example.account)
+    try:
+        for route in (x for x in OF_ACCOUNTS if not x.ends):
+            got = refused(example, admin, route, form)
+            assert (got.status, "The account is suspended" in got.text) == (403, True), route.name
+        assert admin.ask("POST", f"/{example.account}/campaigns/preview", form=form).status == 200
+    finally:
+        accounts.unsuspend(example.account)
+    assert {route.name for route in OF_ACCOUNTS if route.ends} == {
+        *("stop", "delete a campaign", "withdraw a list", "delete a template", "cancel a window", "drop a destination"),
+        *("pause a webhook", "delete a webhook", "give up a domain", "suppress an address", "remove a member"),
+        *("withdraw an invitation", "preview of a form", "preview of a change"),
+    }
+
+
 @pytest.mark.parametrize("route", [r for r in POSTS if "{account}" in r.path or r.operators], ids=lambda x: x.name)
 def test_nothing_is_there_for_a_stranger(example: Example, stranger: Console, route: PageRoute) -> None:
     got = refused(example, stranger, route, {"csrf": token(stranger)})

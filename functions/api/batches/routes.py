@@ -126,6 +126,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         ),
         body_required=True,
         idempotent=True,
+        while_suspended=True,  # it asks with the sender's right
     ),
     Route(
         method="GET",

@@ -248,6 +248,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         body=Nothing,
         answers={200: CampaignJobs},
         problems=("not_found",),
+        while_suspended=True,
     ),
     Route(
         method="POST",

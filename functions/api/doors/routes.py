@@ -135,6 +135,7 @@ def _route(door: Door) -> AnyRoute:
         idempotent=True,
         form=_form(door),
         headers=door.headers,
+        while_suspended=True,  # it asks with the sender's right
     )
 
 

@@ -96,5 +96,6 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         body_required=True,
         key_use="Names the events that have no `event_id`, by their position. A repeat within an hour is accepted, and "
         "its events are left out of the digest.",
+        while_suspended=True,  # it asks with the sender's right
     ),
 )

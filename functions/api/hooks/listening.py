@@ -103,5 +103,6 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         answers={200: HookDeliveryView},
         problems=("not_found",),
         body_required=True,
+        while_suspended=True,
     ),
 )

@@ -167,6 +167,7 @@ def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRou
             body=Nothing,
             answers={200: JobView},
             problems=("not_found",),
+            while_suspended=True,
         ),
         Route(
             method="POST",

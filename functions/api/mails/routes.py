@@ -219,6 +219,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         idempotent=True,
         media=(MEDIA,),
         bytes_media=(MEDIA,),
+        while_suspended=True,  # it asks with the sender's right
     ),
     Route(
         method="GET",
@@ -248,6 +249,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         problems=("account_suspended", "no_route", "from_not_allowed", "invalid_mail"),
         body_required=True,
         idempotent=True,
+        while_suspended=True,  # it asks with the sender's right
     ),
     Route(
         method="GET",
@@ -276,6 +278,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         body=CommitMail,
         answers={202: AcceptedMail},
         problems=(*_REFUSED, "not_found", "upload_missing", "etag_mismatch"),
+        while_suspended=True,  # it asks with the sender's right
     ),
     Route(
         method="DELETE",

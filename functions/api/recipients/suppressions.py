@@ -89,6 +89,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         query=EntryQuery,
         body=NewSuppression,
         answers={200: SuppressionView},
+        while_suspended=True,
     ),
     Route(
         method="DELETE",
@@ -101,5 +102,6 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         query=EntryQuery,
         body=Nothing,
         answers={200: Removed},
+        while_suspended=False,
     ),
 )

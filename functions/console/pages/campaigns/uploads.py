@@ -218,5 +218,5 @@ ROUTES: Final = (
     PageRoute("GET", f"{_ONE}/sample-list.csv", "sample list", example),
     PageRoute("GET", f"{_ONE}/problems.csv", "bad rows", problems),
     PageRoute("GET", f"{_ONE}/withdraw", "ask to withdraw a list", ask, Scope.SEND),
-    PageRoute("POST", f"{_ONE}/withdraw", "withdraw a list", withdraw, Scope.SEND),
+    PageRoute("POST", f"{_ONE}/withdraw", "withdraw a list", withdraw, Scope.SEND, ends=True),
 )

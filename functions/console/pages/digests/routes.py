@@ -99,5 +99,5 @@ ROUTES: Final = (
     PageRoute("GET", f"{_PATH}/{{window}}/close", "ask to close a window", ask_to_close, Scope.SEND),
     PageRoute("POST", f"{_PATH}/{{window}}/close", "close a window", close, Scope.SEND),
     PageRoute("GET", f"{_PATH}/{{window}}/cancel", "ask to cancel a window", ask_to_cancel, Scope.SEND),
-    PageRoute("POST", f"{_PATH}/{{window}}/cancel", "cancel a window", cancel, Scope.SEND),
+    PageRoute("POST", f"{_PATH}/{{window}}/cancel", "cancel a window", cancel, Scope.SEND, ends=True),
 )

@@ -158,11 +158,11 @@ _HOOK: Final = "/console/{account}/hooks/{hook}"
 ROUTES: Final = (
     PageRoute("POST", "/console/{account}/hooks/add", "create a webhook", add, Scope.ADMIN),
     PageRoute("GET", f"{_HOOK}/pause", "ask to pause a webhook", ask_to_pause, Scope.ADMIN),
-    PageRoute("POST", f"{_HOOK}/pause", "pause a webhook", pause, Scope.ADMIN),
+    PageRoute("POST", f"{_HOOK}/pause", "pause a webhook", pause, Scope.ADMIN, ends=True),
     PageRoute("GET", f"{_HOOK}/enable", "ask to enable a webhook", ask_to_enable, Scope.ADMIN),
     PageRoute("POST", f"{_HOOK}/enable", "enable a webhook", enable, Scope.ADMIN),
     PageRoute("GET", f"{_HOOK}/delete", "ask to delete a webhook", ask_to_delete, Scope.ADMIN),
-    PageRoute("POST", f"{_HOOK}/delete", "delete a webhook", delete, Scope.ADMIN),
+    PageRoute("POST", f"{_HOOK}/delete", "delete a webhook", delete, Scope.ADMIN, ends=True),
     PageRoute("POST", f"{_HOOK}/test", "test a webhook", test, Scope.SEND),
     PageRoute("GET", f"{_HOOK}/replay", "ask to replay a webhook", ask_to_replay, Scope.SEND),
     PageRoute("POST", f"{_HOOK}/replay", "replay a webhook", replay, Scope.SEND),

@@ -75,21 +75,14 @@ def stop(look: Look) -> Answer:
 
 def resume(look: Look) -> Answer:
     """Send what a stop kept back."""
-    _active(look)
     return _done(look, lambda job, by: look.services.control.resume(job.id, job.account, by=by))
 
 
 def retry(look: Look) -> Answer:
     """Send again what failed; what may have arrived only if that was chosen."""
-    _active(look)
     include = {"failed"} | ({MAY_REPEAT} if look.form.get(MAY_REPEAT) else set())
     which = frozenset(include)
     return _done(look, lambda job, by: look.services.control.retry(job.id, job.account, which, by=by))
-
-
-def _active(look: Look) -> None:
-    if look.services.accounts.suspended(look.account):
-        raise Denial(403, "The account is suspended", "It sends nothing until an operator ends the suspension.")
 
 
 def _done(look: Look, change: Callable[[Job, str], object]) -> Answer:
@@ -110,7 +103,7 @@ ROUTES: Final = (
     PageRoute("GET", f"{_JOB}/stop", "ask to stop", ask_to_stop, Scope.SEND),
     PageRoute("GET", f"{_JOB}/resume", "ask to resume", ask_to_resume, Scope.SEND),
     PageRoute("GET", f"{_JOB}/retry", "ask to retry", ask_to_retry, Scope.SEND),
-    PageRoute("POST", f"{_JOB}/stop", "stop", stop, Scope.SEND),
+    PageRoute("POST", f"{_JOB}/stop", "stop", stop, Scope.SEND, ends=True),
     PageRoute("POST", f"{_JOB}/resume", "resume", resume, Scope.SEND),
     PageRoute("POST", f"{_JOB}/retry", "retry", retry, Scope.SEND),
 )

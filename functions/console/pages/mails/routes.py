@@ -123,7 +123,7 @@ ROUTES: Final = (
     PageRoute("GET", "/console/{account}/mails", "mails", mails),
     PageRoute("GET", _MAIL, "mail", mail),
     PageRoute("GET", f"{_MAIL}/drop", "ask to drop a destination", ask_to_drop, Scope.SEND),
-    PageRoute("POST", f"{_MAIL}/drop", "drop a destination", drop, Scope.SEND),
+    PageRoute("POST", f"{_MAIL}/drop", "drop a destination", drop, Scope.SEND, ends=True),
     PageRoute("GET", f"{_MAIL}/hurry", "ask to hurry a destination", ask_to_hurry, Scope.SEND),
     PageRoute("POST", f"{_MAIL}/hurry", "hurry a destination", hurry, Scope.SEND),
 )

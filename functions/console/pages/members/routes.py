@@ -176,7 +176,7 @@ ROUTES: Final = (
     PageRoute("GET", f"{_PATH}/role", "ask to change a member's role", ask_to_change, Scope.ADMIN),
     PageRoute("POST", f"{_PATH}/role", "change a member's role", change, Scope.ADMIN),
     PageRoute("GET", f"{_PATH}/withdraw", "ask to withdraw an invitation", ask_to_withdraw, Scope.ADMIN),
-    PageRoute("POST", f"{_PATH}/withdraw", "withdraw an invitation", withdraw, Scope.ADMIN),
+    PageRoute("POST", f"{_PATH}/withdraw", "withdraw an invitation", withdraw, Scope.ADMIN, ends=True),
     PageRoute("GET", f"{_PATH}/remove", "ask to remove a member", ask_to_remove, Scope.ADMIN),
-    PageRoute("POST", f"{_PATH}/remove", "remove a member", remove, Scope.ADMIN),
+    PageRoute("POST", f"{_PATH}/remove", "remove a member", remove, Scope.ADMIN, ends=True),
 )

@@ -159,5 +159,5 @@ ROUTES: Final = (
     PageRoute("GET", _ONE, "sender", sender),
     PageRoute("POST", f"{_ONE}/verify", "look for a domain's record", verify, Scope.ADMIN),
     PageRoute("GET", f"{_ONE}/give-up", "ask to give up a domain", ask_to_give_up, Scope.ADMIN),
-    PageRoute("POST", f"{_ONE}/give-up", "give up a domain", give_up, Scope.ADMIN),
+    PageRoute("POST", f"{_ONE}/give-up", "give up a domain", give_up, Scope.ADMIN, ends=True),
 )

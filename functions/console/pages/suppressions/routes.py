@@ -165,7 +165,7 @@ def _back(look: Look, reach: str) -> Answer:
 _PATH: Final = "/console/{account}/suppressions"
 ROUTES: Final = (
     PageRoute("GET", _PATH, "suppressions", suppressions),
-    PageRoute("POST", f"{_PATH}/add", "suppress an address", add, Scope.ADMIN),
+    PageRoute("POST", f"{_PATH}/add", "suppress an address", add, Scope.ADMIN, ends=True),
     PageRoute("GET", f"{_PATH}/lift", "ask to lift a suppression", ask_to_lift, Scope.ADMIN),
     PageRoute("POST", f"{_PATH}/lift", "lift a suppression", lift, Scope.ADMIN),
 )

@@ -198,5 +198,5 @@ ROUTES: Final = (
     PageRoute("GET", f"{_ONE}/edit", "change a template", edit, Scope.ADMIN),
     PageRoute("POST", f"{_ONE}/edit", "store a version", save, Scope.ADMIN),
     PageRoute("GET", f"{_ONE}/delete", "ask to delete a template", ask, Scope.ADMIN),
-    PageRoute("POST", f"{_ONE}/delete", "delete a template", delete, Scope.ADMIN),
+    PageRoute("POST", f"{_ONE}/delete", "delete a template", delete, Scope.ADMIN, ends=True),
 )
