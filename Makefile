@@ -20,7 +20,7 @@ CLOUDS ?= 2
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links
 
-.PHONY: help setup run demo demo-page up down status test test-changed test-all test-rest test-unit test-slow test-browser test-pages test-stories test-deployed lint lint-infra english \
+.PHONY: help setup run demo demo-page up down status test test-changed test-all test-rest test-unit test-slow test-browser test-pages test-stories test-deployed exercised lint lint-infra english \
 	check bench mutants proofs crash chaos kill recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hook-rate ingest-proof pace model soak browser screenshots docs openapi samples release wheel sdks lock clean
 
 help: ## show this list
@@ -108,6 +108,9 @@ test-pages: setup browser ## pages in a browser
 
 test-stories: setup browser ## the story of the README and other ways through pages on a local cloud, in a browser
 	POSTHASTE_LOCAL=.local/browser $(PY) -m infra.local with -- $(PYTEST) -m browser tests/deployed
+
+exercised: ## what no test on a local cloud has asked for, by what the clouds of the tests have answered
+	@$(PY) -m tests.deployed.exercised $(wildcard .local/*/requests.txt)
 
 lint: setup ## style, types, import rules and plain English
 	$(PY) -m ruff check .

@@ -31,6 +31,8 @@ OLD_PLACES: Final = ("K#*", "ACCOUNTS", "A#*#AUDIT")
 """Partitions of `records` with API keys, the list of accounts, and audit logs of a stage that is older than the tables
 `identities` and `audit`. Its accounts and senders are in partitions that functions do write, so they count no more once
 they have been moved."""
+JOBS: Final = ("J#*",)
+"""Partitions of `records` with jobs, their content and recipients, and of `ops` with their ledgers."""
 HOOK_GATHERED: Final = ("HC#*", "HQ#*", "HT#*", "HW#*")
 """Partitions of `records` with what was handed on, deliveries that wait, and endpoints' work."""
 HOOK_CALLED: Final = ("HE#*", "HL#*", "HQ#*", "HW#*")
@@ -120,6 +122,7 @@ class Grants(Arns):
         serve = console.serve
         tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
         serve.allow(*READ, *CHANGE, on=tables)
+        serve.allow("dynamodb:BatchWriteItem", on=tables, partitions=JOBS)
         serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
         serve.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
         serve.allow("dynamodb:DeleteItem", on=tables[:1], partitions=(*SUPPRESSED, *DRAFTED, *CLAIMED))

@@ -128,7 +128,7 @@ class Function(Construct):
             actions: as IAM names them.
             on: the resources.
             partitions: of tables, only partitions whose key fits one of these patterns.
-            conditions: more of them, operator → key → values. The emulator knows neither of the two.
+            conditions: more of them, operator → key → values.
         """
         if self._local:  # the emulator asks for sqs:SendMessageBatch too, which on AWS is the same action
             actions = tuple(a.replace("sqs:SendMessage", "sqs:SendMessage*") for a in actions)
@@ -139,7 +139,7 @@ class Function(Construct):
                 effect=Effect.ALLOW,
                 actions=list(actions),
                 resources=on,
-                conditions=every if every and not self._local else None,
+                conditions=every or None,
             )
         )
 
@@ -149,11 +149,8 @@ class Function(Construct):
         Args:
             *actions: IAM actions, as in `dynamodb:Query`.
             on: ARNs; of tables with `partitions`.
-            partitions: only partitions whose key fits one of these patterns, as in `SECRET#*`. The emulator knows no
-                such condition, so there nothing is refused.
+            partitions: only partitions whose key fits one of these patterns, as in `SECRET#*`.
         """
-        if partitions and self._local:
-            return
         within = {"ForAnyValue:StringLike": {"dynamodb:LeadingKeys": list(partitions)}} if partitions else None
         self._policy.add_statements(
             PolicyStatement(effect=Effect.DENY, actions=list(actions), resources=on, conditions=within)

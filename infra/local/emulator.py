@@ -100,7 +100,7 @@ def begin(paths: Paths) -> Process:
     for stale in (paths.deployed, paths.env):
         stale.unlink(missing_ok=True)
     port = processes.choose_port(paths, NAME)
-    command = [sys.executable, "-m", "ministack"]
+    command = [sys.executable, "-m", "infra.local.emulated"]
     return processes.start(paths, NAME, command, environment(paths, port), port)
 
 

@@ -58,6 +58,11 @@ class Paths:
         return self.home / "code"
 
     @property
+    def requests(self) -> Path:
+        """Which requests the HTTP API has answered."""
+        return self.home / "requests.txt"
+
+    @property
     def demo(self) -> Path:
         """What the demo measured."""
         return self.home / "demo.json"

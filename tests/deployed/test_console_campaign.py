@@ -76,3 +76,21 @@ def test_a_list_of_two_thousand_goes_straight_to_the_bucket_and_to_each_once(
     assert found["total"] == PEOPLE
     log = browser.do("POST", "/se/log", {"type": "browser"})
     assert [x["message"] for x in log if x["level"] == "SEVERE" and "favicon" not in x["message"]] == []
+
+
+def test_a_test_message_goes_to_whom_the_form_names_and_to_nobody_of_the_list(browser: Browser, api: Api) -> None:
+    tag = uuid.uuid4().hex[:10]
+    browser.click("nav.side a[href$='/campaigns']")
+    browser.click("//a[.='Start with a sample']")
+    browser.click("//button[.='Create campaign']")
+    browser.click("//button[.='Use the sample list']")
+    comes_to_show(browser, ".state", "10 messages to send")
+    browser.click("//summary[.='Send a test message']")
+    browser.do("POST", f"{browser.find('#to')}/value", {"text": f"ann-{tag}@example.org"})
+    browser.click("//button[.='Send the test']")
+    job = job_of(browser)
+    comes_to_show(browser, "#live .badge", "sent")
+    assert api.get(f"/jobs/{job}")["total"] == 1
+    (line,) = api.items(f"/jobs/{job}/logs")
+    assert line["recipient"] == f"ann-{tag}@example.org"
+    assert line["state"] in {"sent", "delivered"}
