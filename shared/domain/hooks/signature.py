@@ -1,4 +1,4 @@
-"""Signatures of deliveries, as Standard Webhooks has them, and the secrets behind them.
+"""Headers of deliveries: signatures, as Standard Webhooks has them, and the secrets behind them.
 
 No secret is stored: each is derived from the deployment's master secret, the endpoint's id and a version.
 """
@@ -9,6 +9,8 @@ import hmac
 from collections.abc import Sequence
 from typing import Final
 
+USER_AGENT: Final = "Posthaste-Hooks/1"
+"""Firewalls refuse requests without one. The number is of the form of deliveries: operators may have allowed it."""
 _PREFIX: Final = "whsec_"
 
 
@@ -21,6 +23,12 @@ def secret_of(master: str, endpoint: str, version: int) -> str:
         version: of the secret, from 1.
     """
     return _PREFIX + base64.b64encode(_digest(master.encode(), f"hook:{endpoint}:{version}".encode())).decode()
+
+
+def post_headers(delivery: str, at: int, body: bytes, secrets: Sequence[str]) -> dict[str, str]:
+    """Return all headers of a delivery; the arguments are those of `signed_headers`."""
+    said = {"content-type": "application/json", "accept": "*/*", "user-agent": USER_AGENT}
+    return {**said, **signed_headers(delivery, at, body, secrets)}
 
 
 def signed_headers(delivery: str, at: int, body: bytes, secrets: Sequence[str]) -> dict[str, str]:

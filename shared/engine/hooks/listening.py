@@ -6,7 +6,7 @@ from typing import Final
 
 from shared.domain.hooks.delivery import CONTENT_GONE, DeliveryState, HookAttempt, HookDelivery, attempted, ended
 from shared.domain.hooks.endpoint import Endpoint
-from shared.domain.hooks.signature import secret_of, signed_headers
+from shared.domain.hooks.signature import post_headers, secret_of
 from shared.domain.times import Millis
 from shared.ports import Clock, Endpoints, HookQueue, HookSecrets
 
@@ -66,7 +66,7 @@ class ListenerDesk:
         out = []
         for x in found:
             if body := self._body(x, endpoint):
-                headers = {"content-type": "application/json", **signed_headers(x.id, now // 1000, body, secrets)}
+                headers = post_headers(x.id, now // 1000, body, secrets)
                 out.append(OutgoingHook(x, headers, body))
             else:
                 self.done(x, HookAttempt(now, error=CONTENT_GONE))

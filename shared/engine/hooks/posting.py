@@ -7,7 +7,7 @@ from typing import Final
 
 from shared.domain.hooks.delivery import HookAttempt, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint
-from shared.domain.hooks.signature import secret_of, signed_headers
+from shared.domain.hooks.signature import post_headers, secret_of
 from shared.domain.times import Millis, Seconds
 from shared.ports import Clock, HookClient, HookSecrets, HookUnreachable
 
@@ -108,7 +108,7 @@ class HookPoster:
         if not body:
             return HookResult(delivery, None)
         at = self._clock.now()
-        headers = {"content-type": "application/json", **signed_headers(delivery.id, int(at), body, secrets)}
+        headers = post_headers(delivery.id, int(at), body, secrets)
         try:
             answer = self._client.post(endpoint.url, headers=headers, body=body, until=at + seconds)
         except HookUnreachable as failure:

@@ -41,6 +41,7 @@ def test_a_post_is_signed_by_both_secrets_after_a_rotation() -> None:
         key = base64.b64decode(secret_of(FakeHookSecrets().master(), HOOK, version)[6:])
         assert signature == "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
     assert post.headers["webhook-timestamp"] == str(int(caller.clock.now()))
+    assert (post.headers["user-agent"], post.headers["accept"]) == ("Posthaste-Hooks/1", "*/*"), "firewalls want both"
 
 
 def test_new_deliveries_send_one_hint_unless_a_worker_has_the_lease() -> None:

@@ -18,7 +18,7 @@ from shared.domain.hooks.endpoint import (
     EndpointState,
     HookFormat,
 )
-from shared.domain.hooks.signature import secret_of, signed_headers
+from shared.domain.hooks.signature import post_headers, secret_of
 from shared.domain.hooks.work import HookWork, ReplayOrder
 from shared.engine.hooks.desk import HookDesk
 from shared.engine.hooks.listening import ListenerDesk
@@ -332,8 +332,7 @@ def test_a_listener_hears_at_once_and_is_never_called(office: Office) -> None:
     assert office.hints.calls == []
     (item,) = office.listeners.pending(made.endpoint, 10)
     assert item.body == b'{"type":"test"}'
-    signed = signed_headers(item.delivery.id, office.now // 1000, item.body, [made.secret])
-    assert item.headers == {"content-type": "application/json", **signed}
+    assert item.headers == post_headers(item.delivery.id, office.now // 1000, item.body, [made.secret])
     assert code(office.desk.replay(made.endpoint, 0, office.now, None)) == ("hook_listens", "")
     assert code(office.desk.change(made.endpoint, HookDraft(url=URL), by="key")) == ("validation_failed", "url")
 
