@@ -1,6 +1,7 @@
 """Routes as data: the router answers by them, and the OpenAPI document is generated from them."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.message import Message
@@ -43,6 +44,8 @@ GREEDY: Final = frozenset({"address", "message_id", "prefix"})
 """Path parameters that take the rest of the path, or all but its literal end: they may have slashes."""
 
 
+LONGEST: Final = 1_000
+"""Bytes of a path parameter: no key of a table may be longer than a kilobyte, so nothing has such a name."""
 _OF_BODIES: Final = frozenset({"malformed_json", "invalid_utf8", "validation_failed"})
 """Codes of faults that a body may have."""
 UTF_8: Final = frozenset({"utf-8", "utf8", "us-ascii"})
@@ -192,17 +195,20 @@ class Route(Generic[Q, B]):
             raise Problem("unsupported_media_type", f"Send the body as {taken}.")
         if not request.body and not self.body_required:
             return self.body()
-        _named_once(request.body)
+        _refuse_loose(request.body)
         try:
             return self.body.model_validate_json(request.body)
         except ValidationError as error:
             raise of_validation(error, self.body) from None
 
 
-def _named_once(body: bytes) -> None:
-    """Refuse JSON in which an object has a name twice: readers differ in which of the two they take (RFC 8259 4)."""
+def _refuse_loose(body: bytes) -> None:
+    """Refuse JSON that readers take differently.
+
+    An object has a name twice (RFC 8259 4), or a number is none, or too large for any reader's (RFC 8259 6).
+    """
     try:
-        json.loads(body, object_pairs_hook=_distinct, parse_int=str)
+        json.loads(body, object_pairs_hook=_distinct, parse_int=str, parse_float=_finite, parse_constant=_no_number)
     except (ValueError, RecursionError):
         return  # not JSON: said where it is validated
 
@@ -210,6 +216,17 @@ def _named_once(body: bytes) -> None:
 def _distinct(pairs: list[tuple[str, Any]]) -> None:
     if len({name for name, _ in pairs}) < len(pairs):
         raise Problem("malformed_json", "An object of the body has the same name twice.")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise Problem("malformed_json", "A number of the body is too large.")
+    return number
+
+
+def _no_number(name: str) -> float:
+    raise Problem("malformed_json", f"The body has {name}, which is no number in JSON.")
 
 
 def _in_utf8(request: Request) -> None:
@@ -308,7 +325,7 @@ def find(routes: Sequence[R], request: Request) -> tuple[R, dict[str, str]]:
     allowed: set[str] = set()
     for route in routes:
         path = _match(route.path, request.segments)
-        if path is not None:
+        if path is not None and all(len(value.encode()) <= LONGEST for value in path.values()):
             if route.method == request.method:
                 return route, path
             allowed.add(route.method)

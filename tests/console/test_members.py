@@ -70,6 +70,8 @@ def test_nobody_removes_themselves_and_wrong_forms_change_nothing(console: Conso
     for unknown in ("", "?user=", "?user=U%23other"):
         assert console.get(f"/{console.account}/members/remove{unknown}").status == 404
     assert console.post(f"/{console.account}/members/remove", user="U#other").status == 303
+    assert console.post(f"/{console.account}/members/remove", user="u" * 1_100).status == 303
+    assert console.post(f"/{console.account}/members/role", user="u" * 1_100, role="admin").status == 404
     for login, role in (("", "admin"), ("a b", "admin"), ("ben", "king"), ("ben", "")):
         assert console.post(f"/{console.account}/members/invite", login=login, role=role).status == 422
     assert console.services.people.waiting(console.account) == []

@@ -88,10 +88,8 @@ def ask_to_change(look: Look) -> Answer:
 
 def change(look: Look) -> Answer:
     """Give a member another role."""
-    user, role = look.form.get("user", ""), look.form.get("role", "")
-    if user == look.who.person.user.id:
-        raise OWN_ROLE
-    if role not in ROLES or not look.services.people.change(user, look.account, Role(role), by=look.actor):
+    found, role = _member(look, look.form.get("user", ""), OWN_ROLE), look.form.get("role", "")
+    if role not in ROLES or not look.services.people.change(found.user, look.account, Role(role), by=look.actor):
         raise absent("member")
     return _back(look)
 
@@ -157,7 +155,8 @@ def remove(look: Look) -> Answer:
     user = look.form.get("user", "")
     if user == look.who.person.user.id:
         raise YOURSELF
-    look.services.people.remove(user, look.account, by=look.actor)
+    if user in {found.id for found, _ in look.services.people.members(look.account)}:  # removed twice is removed
+        look.services.people.remove(user, look.account, by=look.actor)
     return _back(look)
 
 
