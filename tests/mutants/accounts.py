@@ -11,10 +11,27 @@ JOBS: Final = "tests/api/test_jobs.py"
 AUDIT: Final = "tests/contracts/test_journal.py"
 ERASING: Final = "tests/api/test_erasing.py"
 
+SUSPENDED: Final = "tests/attacks/test_a_suspended_account_at_every_door.py"
 LIVE: Final = "tests/attacks/test_a_test_key_at_live_data.py"
 LOOPS: Final = "tests/attacks/test_a_test_key_in_a_loop.py"
 
 ACCOUNTS: Final = (
+    Mutant(
+        "a suspended account makes webhooks",
+        9,
+        "shared/web/authentication.py",
+        "if route.shut and accounts.suspended(key.account):",
+        "if False:",
+        f"{SUSPENDED}::test_a_suspended_account_ends_things_and_makes_none[createHook]",
+    ),
+    Mutant(
+        "a number that JSON does not have is stored",
+        10,
+        "shared/web/routing.py",
+        ", parse_constant=_no_number)",
+        ")",
+        "tests/api/test_http.py::test_a_number_that_json_does_not_have_is_refused_wherever_it_is[mails-NaN]",
+    ),
     Mutant(
         "a test key takes live suppressions away",
         9,
