@@ -46,10 +46,11 @@ $(VENV)/.installed: $(VENV)/.created requirements/dev.txt pyproject.toml package
 	@$(UV) pip install -q --system-certs --python $(PY) --no-deps --no-build-isolation -e . -e packages/quick_moto
 	@touch $@
 
-# Processes that start at once would each compile what they import. Large packages that few of them need are left out.
+# Processes that start at once would each compile what they import. Of large packages only that is compiled here.
 $(VENV)/.compiled: $(VENV)/.installed
 	@$(PY) -m compileall -q -j 0 -x '/(aws_cdk|datamodel_code_generator|ministack|mpmath|mypyc?|networkx|pip|sympy|twilio)/' \
 		$(VENV)/lib shared functions cli infra simulator benchmarks tools tests
+	@$(PY) -c 'import infra.lint, infra.stack, ministack.app'
 	@touch $@
 
 $(VENV)/.node: $(VENV)/.installed package.json package-lock.json

@@ -318,26 +318,19 @@ def test_outputs(template: Template, local: Template) -> None:
 
 
 def _plain(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return a role with its rights one by one, without partitions: the emulator knows nothing of their keys.
-
-    What a role is refused by keys is left out. Statements that differ in conditions alone become one there.
-    """
+    """Return a role with its rights one by one, each with its effect and conditions."""
     for policy in properties.get("Policies", ()):
         document = policy["PolicyDocument"]
-        allowed = [s for s in document["Statement"] if s["Effect"] == "Allow"]
-        document["Statement"] = sorted({right for statement in allowed for right in _rights(statement)})
+        document["Statement"] = sorted({right for statement in document["Statement"] for right in _rights(statement)})
     return properties
 
 
-def _rights(statement: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield each action of a statement with each resource, and with its conditions on anything but partitions."""
-    conditions = statement.get("Condition", {})
-    if "dynamodb:LeadingKeys" in str(conditions):
-        assert set(conditions) == {"ForAllValues:StringLike", "Null"}
-        conditions = {}
+def _rights(statement: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield each action of a statement with each resource, as texts."""
     actions, resources = (v if isinstance(v, list) else [v] for v in (statement["Action"], statement["Resource"]))
     for action, resource in product(actions, resources):
-        yield action, json.dumps(resource, sort_keys=True), json.dumps(conditions, sort_keys=True)
+        said = (resource, statement.get("Condition", {}))
+        yield statement["Effect"], action, *(json.dumps(x, sort_keys=True) for x in said)
 
 
 def _differences(here: Any, there: Any, path: str = "") -> list[tuple[str, Any, Any]]:
