@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Final
 
 from aws_cdk import (
     Annotations,
@@ -31,6 +30,7 @@ from infra.functions.notices import NoticesConstruct
 from infra.functions.schedules import SchedulesConstruct
 from infra.functions.webhooks import Webhooks
 from infra.grants import Grants
+from infra.limits import TEMPLATE_RESOURCES
 from infra.monitoring.dashboard import Monitoring
 from infra.resources.links import LinkKeys
 from infra.resources.queue import ExpressQueue
@@ -38,9 +38,6 @@ from infra.resources.storage import ARCHIVE, Storage
 from infra.settings import DeploymentSettings, SettingsError
 from shared import contracts
 from shared.providers.needs import needs_of, topic_output
-
-MAX_RESOURCES: Final = 500
-"""CloudFormation's limit for one stack."""
 
 
 class PosthasteStack(Stack):
@@ -294,12 +291,12 @@ class PosthasteStack(Stack):
                 if name is not None:  # three resources a lane: the stack of express queues has room for 160
                     counts[name] += 1
         for name, count in counts.items():
-            if count > MAX_RESOURCES:
+            if count > TEMPLATE_RESOURCES:
                 lanes = sum(deployment.stacks.get(c.id, "") == name for c in deployment.credentials)
                 where = f"nested stack {name!r}" if name else "the stack"
                 raise SettingsError(
                     f"credentials: {lanes} lanes make {count} resources in {where}, and CloudFormation allows "
-                    f'{MAX_RESOURCES}; give those that you add a nested stack of their own: "stack": "more" '
+                    f'{TEMPLATE_RESOURCES}; give those that you add a nested stack of their own: "stack": "more" '
                     "(docs/operations.md)"
                 )
 

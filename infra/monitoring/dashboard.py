@@ -28,6 +28,7 @@ from infra.functions.api import Api
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.hooks import HooksConstruct
 from infra.functions.lane import LaneConstruct
+from infra.limits import WIDGET_ALARMS
 from infra.monitoring import alarms, figures
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.settings import DeploymentSettings
@@ -173,7 +174,10 @@ class Monitoring(Construct):
             _value("Breakers opened", figures.together("SUM", self._by_provider(name.BREAKER_OPENED, five), five)),
             _value("Unknown (%)", figures.unknown_share(self._pairs, quarter)),
         )
-        board.add_widgets(AlarmStatusWidget(title="Alarms", alarms=self.alarms, width=WIDTH, height=4))
+        for begin in range(0, len(self.alarms), WIDGET_ALARMS):
+            some = self.alarms[begin : begin + WIDGET_ALARMS]
+            title = "Alarms" if some == self.alarms else f"Alarms {begin + 1} to {begin + len(some)}"
+            board.add_widgets(AlarmStatusWidget(title=title, alarms=some, width=WIDTH, height=4))
         board.add_widgets(
             _graph("Accepted", self._by_provider(name.ACCEPTED, minute)),
             _graph(

@@ -2,11 +2,13 @@
 
 import json
 import re
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from infra.limits import WIDGET_ALARMS
 from infra.lint import examples, templates
 from infra.settings import MAX_SETTINGS, DeployTarget, SettingsError, read
 from shared import contracts
@@ -95,11 +97,30 @@ def test_the_dashboard_is_within_the_limits(stacks: dict[str, Template]) -> None
     shown = [widget["properties"].get("metrics", []) for widget in widgets]
     assert max(map(len, shown)) <= 500
     assert sum(map(len, shown)) <= 2500
-    assert max(len(widget["properties"].get("alarms", [])) for widget in widgets) <= 100
+    assert max(len(widget["properties"].get("alarms", [])) for widget in widgets) <= WIDGET_ALARMS
     expressions = [row[0]["expression"] for rows in shown for row in rows if isinstance(row[0], dict)]
     assert len(expressions) > 10
     assert max(map(len, expressions)) <= 2048
     assert not re.search(r"\de", " ".join(expressions)), "numbers are plain"
+
+
+def test_a_hundred_credentials_have_all_their_alarms_on_the_dashboard() -> None:
+    pairs = [
+        *((name, "email") for name in ("sendgrid", "mailgun", "postmark", "resend", "ses")),
+        *(("twilio", channel) for channel in ("sms", "whatsapp", "voice")),
+    ]
+    rows = [
+        {"id": f"c{n}", "provider": name, "channel": channel, "rate": 1, "stack": f"more{n // 20}"}
+        for n, (name, channel) in zip(range(100), cycle(pairs))
+    ]
+    file = synthesised(read({**SETTINGS, "credentials": rows, "routes": {}, "reserved": "none"}))
+    template = Template(json.loads(file.read_text("utf-8")))
+    (board,) = template.of("CloudWatch::Dashboard").values()
+    widgets = json.loads(text(board["DashboardBody"]))["widgets"]
+    shown = [widget["properties"]["alarms"] for widget in widgets if "alarms" in widget["properties"]]
+    assert [len(some) for some in shown][:-1] == [WIDGET_ALARMS] * (len(shown) - 1)
+    assert len(shown[-1]) <= WIDGET_ALARMS
+    assert len(template.of("CloudWatch::Alarm")) == sum(map(len, shown)) > WIDGET_ALARMS
 
 
 def test_settings_and_addresses_fit_a_function_s_environment(stacks: dict[str, Template]) -> None:
