@@ -1,7 +1,4 @@
-"""Each forbidden act is tried in the role of each deployed function, under the local cloud's IAM.
-
-It knows no conditions on keys of partitions and none of SES: those are asserted on the template (`tests/infra`).
-"""
+"""Each forbidden act is tried in the role of each deployed function, under the local cloud's IAM."""
 
 import base64
 from collections.abc import Callable, Iterator
@@ -16,6 +13,7 @@ from shared.contracts import (
     ENV_BUCKET,
     ENV_IDENTITIES_TABLE,
     ENV_LANE,
+    ENV_RECORDS_TABLE,
     HANDLERS,
     secret_name,
     unsubscribe_secret_name,
@@ -28,6 +26,8 @@ Aws = Callable[[str], Any]
 InRole = Callable[[str, str], Any]
 
 KEY: Final = {"pk": {"S": "K#forged"}, "sk": {"S": "KEY"}}
+NOTE: Final = {"pk": {"S": "N#forged"}, "sk": {"S": "NOTE"}}
+"""What makes first accounts reads its own notes alone."""
 ENTRY: Final = {"pk": {"S": "A#acc_forged#AUDIT"}, "sk": {"S": "000000000000001#x#key.created"}}
 SET: Final = {"UpdateExpression": "SET forged = :yes", "ExpressionAttributeValues": {":yes": {"BOOL": True}}}
 FOLDERS: Final = ("contents", "uploads", "exports", "inbox", "archive")
@@ -145,13 +145,9 @@ def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audit
 
 def test_identities_are_read_by_what_people_use_or_starts_jobs(may: May, deployment: accounts.LocalDeployment) -> None:
     table = deployment.environment[ENV_IDENTITIES_TABLE]
-    assert may("dynamodb", "get_item", {"TableName": table, "Key": KEY}) == {
-        "api",
-        "console",
-        "digest",
-        "join",
-        *STARTS,
-    }
+    readers = {"api", "console", "digest", *STARTS}
+    assert may("dynamodb", "get_item", {"TableName": table, "Key": KEY}) == readers
+    assert may("dynamodb", "get_item", {"TableName": table, "Key": NOTE}) == {*readers, "join"}
     assert may("dynamodb", "scan", {"TableName": table}) == set()
 
 
@@ -218,3 +214,45 @@ def test_no_other_function_sends_mail(may: May, deployment: accounts.LocalDeploy
 def _action(method: str, table: str, arguments: dict[str, Any]) -> dict[str, Any]:
     kind = {"put_item": "Put", "update_item": "Update", "delete_item": "Delete"}[method]
     return {kind: {"TableName": table, **arguments}}
+
+
+@pytest.fixture
+def console(functions: dict[str, str], in_role: InRole) -> Any:
+    """DynamoDB, as the console may use it."""
+    return in_role(next(name for name, kind in functions.items() if kind == "console"), "dynamodb")
+
+
+@pytest.mark.parametrize(("partition", "may"), [("J#forged", True), ("HQ#forged", True), ("A#acc_forged", False)])
+def test_the_console_writes_several_rows_at_once_only_where_it_may(
+    console: Any, deployment: accounts.LocalDeployment, tag: str, partition: str, *, may: bool
+) -> None:
+    table = deployment.environment[ENV_RECORDS_TABLE]
+    here, there = ({"pk": {"S": pk}, "sk": {"S": tag}, "ttl": {"N": "1"}} for pk in (partition, "A#acc_forged"))
+    puts = [{"PutRequest": {"Item": item}} for item in (here, there)]
+    assert allowed(console, "batch_write_item", {"RequestItems": {table: puts[:1]}}) is may
+    if may:
+        assert not allowed(console, "batch_write_item", {"RequestItems": {table: puts}}), "one of them it may not"
+
+
+def test_a_transaction_is_judged_by_the_rows_of_each_of_its_actions(
+    console: Any, deployment: accounts.LocalDeployment, tag: str
+) -> None:
+    table = deployment.environment[ENV_RECORDS_TABLE]
+    keys = [{"pk": {"S": pk}, "sk": {"S": tag}} for pk in ("A#acc_forged", "T#forged", "A#acc_forged#SUMS")]
+    put = {"Put": {"TableName": table, "Item": keys[0]}}
+    mine, other = ({"Delete": {"TableName": table, "Key": key}} for key in keys[1:])
+    assert allowed(console, "transact_write_items", {"TransactItems": [put, mine]})
+    assert not allowed(console, "transact_write_items", {"TransactItems": [put, other]})
+
+
+@pytest.mark.parametrize(("partition", "may"), [("ACCOUNTS", True), ("A#acc_forged", True), ("K#forged", False)])
+def test_a_query_is_judged_by_the_partition_that_it_names(
+    console: Any, deployment: accounts.LocalDeployment, partition: str, *, may: bool
+) -> None:
+    query = {
+        "TableName": deployment.environment[ENV_IDENTITIES_TABLE],
+        "KeyConditionExpression": "#p = :p",
+        "ExpressionAttributeNames": {"#p": "pk"},
+        "ExpressionAttributeValues": {":p": {"S": partition}},
+    }
+    assert allowed(console, "query", query) is may
