@@ -325,7 +325,7 @@ def find(routes: Sequence[R], request: Request) -> tuple[R, dict[str, str]]:
     allowed: set[str] = set()
     for route in routes:
         path = _match(route.path, request.segments)
-        if path is not None and all(len(value.encode()) <= LONGEST for value in path.values()):
+        if path is not None and _may_be_there(route, path):
             if route.method == request.method:
                 return route, path
             allowed.add(route.method)
@@ -333,6 +333,11 @@ def find(routes: Sequence[R], request: Request) -> tuple[R, dict[str, str]]:
         raise Problem("method_not_allowed", headers={"Allow": ", ".join(sorted(allowed))})
     shown = named("path", f"/{'/'.join(request.segments)}")
     raise Problem("not_found", f"This API has no {shown}. /docs shows all paths.")
+
+
+def _may_be_there(route: object, path: Mapping[str, str]) -> bool:
+    """Tell whether a path names what a table could hold; people without a key get their own answer to any link."""
+    return isinstance(route, Public) or all(len(value.encode()) <= LONGEST for value in path.values())
 
 
 def _match(template: str, segments: Sequence[str]) -> dict[str, str] | None:
