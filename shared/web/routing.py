@@ -1,7 +1,5 @@
 """Routes as data: the router answers by them, and the OpenAPI document is generated from them."""
 
-import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.message import Message
@@ -14,6 +12,7 @@ from shared.domain.accounts import ApiKey, Scope
 from shared.domain.ids import named
 from shared.domain.notices.notifier import Notifier
 from shared.web.http import Answer, Request
+from shared.web.loose import refuse_loose
 from shared.web.problems import Problem, of_validation
 
 
@@ -195,38 +194,11 @@ class Route(Generic[Q, B]):
             raise Problem("unsupported_media_type", f"Send the body as {taken}.")
         if not request.body and not self.body_required:
             return self.body()
-        _refuse_loose(request.body)
+        refuse_loose(request.body)
         try:
             return self.body.model_validate_json(request.body)
         except ValidationError as error:
             raise of_validation(error, self.body) from None
-
-
-def _refuse_loose(body: bytes) -> None:
-    """Refuse JSON that readers take differently.
-
-    An object has a name twice (RFC 8259 4), or a number is none, or too large for any reader's (RFC 8259 6).
-    """
-    try:
-        json.loads(body, object_pairs_hook=_distinct, parse_int=str, parse_float=_finite, parse_constant=_no_number)
-    except (ValueError, RecursionError):
-        return  # not JSON: said where it is validated
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> None:
-    if len({name for name, _ in pairs}) < len(pairs):
-        raise Problem("malformed_json", "An object of the body has the same name twice.")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise Problem("malformed_json", "A number of the body is too large.")
-    return number
-
-
-def _no_number(name: str) -> float:
-    raise Problem("malformed_json", f"The body has {name}, which is no number in JSON.")
 
 
 def _in_utf8(request: Request) -> None:

@@ -27,10 +27,10 @@ ACCOUNTS: Final = (
     Mutant(
         "a number that JSON does not have is stored",
         10,
-        "shared/web/routing.py",
+        "shared/web/loose.py",
         ", parse_constant=_no_number)",
         ")",
-        "tests/api/test_http.py::test_a_number_that_json_does_not_have_is_refused_wherever_it_is[mails-NaN]",
+        "tests/api/test_loose.py::test_a_number_that_json_does_not_have_is_refused_wherever_it_is[mails-NaN]",
     ),
     Mutant(
         "a test key takes live suppressions away",
