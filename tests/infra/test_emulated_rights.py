@@ -10,6 +10,11 @@ from ministack.core import iam_actions, iam_evaluator
 from infra.grants import HOOK_CALLED
 from infra.local.emulated import rights
 from infra.settings import DeployTarget
+from shared.adapters.dynamo.audit import puts
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.homes import Homes
+from shared.contracts import HELD_BACK, RESUMED
+from shared.domain.audit import Act, Event
 from tests.infra.conftest import deployment
 from tests.infra.synthesis import synthesised
 from tests.infra.template import Template
@@ -125,3 +130,15 @@ def test_the_console_writes_content_and_ledgers_of_jobs_at_once_and_nothing_else
         assert {p for s in found if f"<{table}.Arn>" in s.resources for p in s.partitions} == patterns
         assert all(s.partitions for s in found)
         assert template.may("console", "dynamodb:BatchWriteItem", table, "J#job_1")
+
+
+@pytest.mark.parametrize("kind", [*RESUMED, *HELD_BACK])
+def test_what_wakes_the_planner_is_where_the_console_may_write_it(kind: str) -> None:
+    template = Template(json.loads(synthesised(deployment(console=CONSOLE)).read_text("utf-8")))
+    db = Dynamo(None, sleep=lambda _: None, homes=Homes("identities", "audit"))
+    made = [x["Put"] for x in puts(db, "records", Event("acc_1", 1, "acc_1", Act(kind), "user:1", {"reason": "x"}))]
+    tables = {"records": "StorageRecords0990588D", "audit": "StorageAudit9012A908"}
+    placed = [(x["TableName"], x["Item"]["pk"]["S"], x["Item"]["kind"]["S"]) for x in made]
+    assert ("records", "A#acc_1#WAKE", kind) in placed, "its stream record wakes what waits"
+    for table, partition, _ in placed:
+        assert table == "audit" or template.may("console", "dynamodb:PutItem", tables[table], partition), partition

@@ -16,6 +16,10 @@ from shared.contracts import HELD_BACK, RESUMED
 from shared.domain.audit import EVENT_DAYS, Event, Log
 
 DAY_S: Final = 86_400
+WAKE: Final = "wake"
+"""A log in `records` that nobody reads but its stream: no function may write there what looks like the audit log."""
+WAKE_DAYS: Final = 2
+"""Longer than a stream keeps records."""
 PAGES: Final = 5
 """Queries that one page with a filter may take."""
 EXAMINED: Final = 1000
@@ -30,9 +34,9 @@ def puts(db: Dynamo, table: str, event: Event) -> list[Item]:
         table: the name of `records`.
         event: the event.
     """
-    wakes = event.kind in (*RESUMED, *HELD_BACK)
-    tables = {Log.AUDIT: db.homes.audits(table, wakes=wakes), Log.EVENTS: (table,)}
-    days = {Log.AUDIT: db.audit_days, Log.EVENTS: EVENT_DAYS}
+    places = [(log.value, name, days) for log, days in _kept(db, event) for name in _tables(db, table, log)]
+    if event.kind in (*RESUMED, *HELD_BACK) and table not in _tables(db, table, Log.AUDIT):
+        places.append((WAKE, table, WAKE_DAYS))
     fields: Item = {
         "at": n(event.at),
         "id": s(event.id),
@@ -45,15 +49,25 @@ def puts(db: Dynamo, table: str, event: Event) -> list[Item]:
             "Put": {
                 "TableName": name,
                 "Item": {
-                    **keys.event(event.account, log.value, event.at, event.id, event.kind),
+                    **keys.event(event.account, log, event.at, event.id, event.kind),
                     **fields,
-                    "ttl": n(event.at // 1000 + days[log] * DAY_S),
+                    "ttl": n(event.at // 1000 + days * DAY_S),
                 },
             }
         }
-        for log in event.logs
-        for name in tables[log]
+        for log, name, days in places
     ]
+
+
+def _kept(db: Dynamo, event: Event) -> Iterator[tuple[Log, int]]:
+    """Yield the logs of an event, each with the days for which it keeps it."""
+    days = {Log.AUDIT: db.audit_days, Log.EVENTS: EVENT_DAYS}
+    return ((log, days[log]) for log in event.logs)
+
+
+def _tables(db: Dynamo, records: str, log: Log) -> Sequence[str]:
+    """Return the tables that get an event of a log."""
+    return db.homes.audits(records) if log is Log.AUDIT else (records,)
 
 
 class DynamoJournal:

@@ -24,11 +24,11 @@ class Homes:
     audit: str = ""
     both: bool = False
 
-    def audits(self, records: str, *, wakes: bool) -> Sequence[str]:
-        """Return the tables that get an entry of the audit log; `wakes`: the stream of `records` must see it."""
+    def audits(self, records: str) -> Sequence[str]:
+        """Return the tables that get an entry of the audit log."""
         if not self.audit:
             return (records,)
-        return (self.audit, records) if self.both or wakes else (self.audit,)
+        return (self.audit, records) if self.both else (self.audit,)
 
 
 IN_RECORDS: Final = Homes()
