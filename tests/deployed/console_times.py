@@ -6,7 +6,6 @@ not in it. Prints a line for each page, the slowest last, and fails if one is ov
 work only the processor time says something, which is the emulator's and that of all functions.
 """
 
-import gzip
 import html
 import re
 import sys
@@ -89,7 +88,7 @@ def furnished(cloud: Cloud, api: Api, visitor: Visitor, tag: str) -> dict[str, s
         visitor: an operator.
         tag: part of each name.
     """
-    furnisher, account = Furnisher(cloud, api, tag), _account(visitor)
+    furnisher, account = Furnisher(cloud, api, tag), account_of(visitor)
     own = {name: f"{account}/{path}" for name, path in furnisher.furnish().items()}
     furnisher.invite(visitor, account)
     searched = f"{account}/notices?search=%2B61{NUMBER}"
@@ -97,9 +96,9 @@ def furnished(cloud: Cloud, api: Api, visitor: Visitor, tag: str) -> dict[str, s
     return {**found, **UNLINKED, **own, LIVE: f"{found['job']}?part=live"}
 
 
-def _account(visitor: Visitor) -> str:
+def account_of(visitor: Visitor) -> str:
     """Return the id of the demo account."""
-    page = gzip.decompress(visitor.open(f"?name={ACCOUNT}")[1]).decode()
+    page = visitor.text(f"?name={ACCOUNT}")
     found = re.search(rf'(acc_[0-9a-z]{{12}})"[^>]*>{ACCOUNT}<', page)
     assert found is not None, page
     return found[1]
@@ -122,7 +121,7 @@ def _followed(visitor: Visitor, account: str, begin: Sequence[str]) -> dict[str,
             continue
         known.append(path)
         here = f"{visitor.home}/{path}".rstrip("/")
-        links = _LINK.findall(gzip.decompress(visitor.open(path)[1]).decode())
+        links = _LINK.findall(visitor.text(path))
         there = [urljoin(here, html.unescape(link)).partition("#")[0] for link in links]
         inside = [x.removeprefix(f"{visitor.home}/") for x in there if x.startswith(f"{visitor.home}/")]
         fresh = [x for x in dict.fromkeys(inside) if x not in seen and _name(x) and _apart(x) in ("", account)]

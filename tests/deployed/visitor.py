@@ -14,6 +14,7 @@ from infra.local.cloud import Cloud
 
 FORM: Final = "application/x-www-form-urlencoded"
 _FIELD: Final = re.compile(r'type="hidden" name="([^"]+)" value="([^"]*)"')
+GZIP: Final = b"\x1f\x8b"
 TIMEOUT: Final = 30.0
 """Seconds of a call: as long as the API has for one."""
 
@@ -59,8 +60,7 @@ class Visitor:
 
     def fields(self, path: str) -> dict[str, str]:
         """Return the hidden fields of all forms of a page."""
-        page = gzip.decompress(self.open(path)[1]).decode()
-        return {name: html.unescape(value) for name, value in _FIELD.findall(page)}
+        return {name: html.unescape(value) for name, value in _FIELD.findall(self.text(path))}
 
     def post(self, path: str, fields: Mapping[str, str]) -> str:
         """Send a form that answers with a page, and return the page.
@@ -73,16 +73,22 @@ class Visitor:
         assert status == http.client.OK, (path, status)
         return gzip.decompress(body).decode()
 
-    def press(self, page: str, path: str, **fields: str) -> None:
-        """Send a form of a page, whose answer leads to another page.
+    def text(self, path: str) -> str:
+        """Return a page, or a file."""
+        body = self.open(path)[1]
+        return (gzip.decompress(body) if body.startswith(GZIP) else body).decode()
+
+    def press(self, page: str, path: str, **fields: str) -> str:
+        """Send a form of a page, whose answer leads to another page; return that one's address.
 
         Args:
             page: below the console.
             path: of the form, below the console.
             fields: of the form, besides the hidden ones.
         """
-        status, _, body = self._call("POST", self._address(path), urlencode({**self.fields(page), **fields}))
+        status, there, body = self._call("POST", self._address(path), urlencode({**self.fields(page), **fields}))
         assert status == http.client.SEE_OTHER, (path, status, body[:300])
+        return there
 
     def _address(self, path: str) -> str:
         return f"{self.home}/{path}".replace("/?", "?").rstrip("/")

@@ -1,0 +1,162 @@
+"""Each action of the console is done on a cloud, with the rights of its function: no page says that it is our fault."""
+
+import re
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import pytest
+
+from infra.local import sign_in
+from infra.local.cloud import Cloud
+from infra.local.processes import wait_for
+from tests.deployed.api import Api
+from tests.deployed.console_times import account_of
+from tests.deployed.visitor import Visitor
+
+pytestmark = pytest.mark.deployed
+FROM: Final = "news@example.com"
+LANE: Final = "sendgrid-main"
+SAID: Final = {
+    "name": "October",
+    "channel": "email",
+    "from": FROM,
+    "subject": "Hello {{ name }}",
+    "body": "<p>Dear {{ name }}</p>",
+}
+ROWS: Final = "recipient,name\r\na@example.org,Ann\r\nnobody,Kim\r\n"
+PATIENCE: Final = 60.0
+"""Seconds for what a function does by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An operator in an account."""
+
+    visitor: Visitor
+    account: str
+
+    def shown(self, path: str) -> str:
+        """Return a page of the account."""
+        return self.visitor.text(f"{self.account}/{path}".rstrip("/"))
+
+    def does(self, path: str, page: str = "", **fields: str) -> str:
+        """Send a form of the account, and return the last part of where it leads.
+
+        Args:
+            path: of the form.
+            page: that has it, with its hidden fields; by default the account's first one.
+            fields: of the form, besides the hidden ones.
+        """
+        there = self.visitor.press(f"{self.account}/{page}".rstrip("/"), f"{self.account}/{path}", **fields)
+        return there.rpartition("/")[2]
+
+
+@pytest.fixture
+def member(cloud: Cloud) -> Any:
+    with Visitor(cloud, sign_in.OPERATOR) as visitor:
+        yield Member(visitor, account_of(visitor))
+
+
+def made(api: Api, method: str, path: str, body: Any = None) -> Any:
+    """Make a call of the API that succeeds; return its answer."""
+    answer = api.call(method, path, body)
+    assert answer.status < 300, (path, answer.status, answer.body)
+    return answer.body
+
+
+def test_templates(member: Member) -> None:
+    name = member.does("templates/new", "templates/new", **SAID)
+    member.does(f"templates/{name}/edit", f"templates/{name}/edit", **{**SAID, "subject": "Hi {{ name }}"})
+    member.shown(f"templates/{name}/preview")
+    member.does(f"templates/{name}/delete", f"templates/{name}/delete")
+
+
+def test_a_campaign_and_its_list(member: Member) -> None:
+    name = member.does("campaigns/new", "campaigns/new", **SAID, credential=LANE)
+    there = f"campaigns/{name}"
+    member.does(f"{there}/edit", f"{there}/edit", **{**SAID, "subject": "Hi {{ name }}"}, credential=LANE)
+    hidden = member.visitor.fields(f"{member.account}/{there}/edit")
+    member.visitor.post(f"{member.account}/{there}/preview", {**hidden, **SAID, "row": "1"})
+    member.shown(f"{there}/sample-list.csv")
+    member.does(f"{there}/paste", there, rows=ROWS)
+    assert wait_for(lambda: "1 message to send" in member.shown(there), PATIENCE), "the list is not read"
+    assert "nobody" in member.shown(f"{there}/problems.csv")
+    member.does(f"{there}/withdraw", f"{there}/withdraw")
+    member.does(f"{there}/delete", f"{there}/delete")
+
+
+def test_members(cloud: Cloud, member: Member, tag: str) -> None:
+    for login in (tag, f"guest-{tag}"):
+        member.does("members/invite", "members", login=login, role="viewer")
+    with Visitor(cloud, tag) as joined:
+        joined.press(member.account, "sign-out-everywhere")
+    page = member.shown("members")
+    (row,) = re.findall(rf"<tr>(?:(?!</tr>).)*{tag}(?:(?!</tr>).)*remove\?user=([^\"&]+)", page, re.DOTALL)[-1:]
+    user = row.replace("%23", "#").replace("%3A", ":")
+    member.does("members/role", "members", user=user, role="sender")
+    member.does("members/withdraw", "members", login=f"guest-{tag}")
+    member.does("members/remove", "members", user=user)
+
+
+def test_a_domain_and_a_suppression(member: Member, tag: str) -> None:
+    domain = f"{tag}.example.net"
+    member.does("senders/add", "senders", domain=domain)
+    member.does(f"senders/{domain}/give-up", f"senders/{domain}/give-up")
+    address = {"address": f"ann+{tag}@example.org", "list": "all", "keys": "live"}
+    member.does("suppressions/add", "suppressions", **address, reason="asked", sure="1")
+    member.does("suppressions/lift", "suppressions", **address)
+
+
+def test_windows_of_events(api: Api, member: Member, tag: str) -> None:
+    made(api, "PUT", f"/digest-policies/{tag}/", {"from": FROM})
+    made(api, "PUT", f"/digest-policies/{tag}-b", {"from": FROM})
+    made(api, "GET", f"/digest-policies/{tag}-b/preview")
+    for action in ("close", "cancel"):
+        event = {"event_type": "x", "batch_key": f"{tag}/{action}", "recipients": [f"{action}+{tag}@example.org"]}
+        window = made(api, "POST", "/events", [event])["items"][0]["window_id"]
+        member.does(f"digests/{window}/{action}", f"digests/{window}/{action}")
+
+
+def test_destinations_of_a_mail(api: Api, member: Member, tag: str) -> None:
+    later = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    for action in ("drop", "hurry"):
+        address = f"{action}+{tag}@example.org"
+        mail = {"mail_from": FROM, "content": f"From: {FROM}\r\n\r\nHi!\r\n"}
+        name = made(api, "POST", "/mails", {**mail, "destinations": [{"address": address, "schedule_at": later}]})
+        member.does(f"mails/{name['mail_id']}/{action}", f"mails/{name['mail_id']}", address=address)
+
+
+def test_a_webhook(cloud: Cloud, member: Member, tag: str) -> None:
+    url = f"{cloud.env['SIMULATOR_URL']}/{tag}"
+    there = f"hooks/{member.does('hooks/add', 'hooks', url=url, every='1', format='standard')}"
+    assert wait_for(lambda: "deliveries/" in member.shown(there), PATIENCE), "nothing is posted"
+    delivery = re.findall(r"deliveries/([^\"]+)\"", member.shown(there))[0]
+    assert wait_for(lambda: "failed" in member.shown(there) or "delivered" in member.shown(there), PATIENCE)
+    member.does(f"{there}/test", there)
+    member.does(f"{there}/deliveries/{delivery}/retry", f"{there}/deliveries/{delivery}")
+    since = str(int((datetime.now(UTC) - timedelta(minutes=5)).timestamp() * 1000))
+    member.does(f"{there}/replay", there, since=since)
+    for action in ("pause", "enable", "delete"):
+        member.does(f"{there}/{action}", there)
+
+
+def test_a_batch_is_retried(api: Api, member: Member) -> None:
+    to = [f"blocked+{uuid.uuid4().hex[:10]}@example.org"]
+    body = {"from": FROM, "to": to, "subject": "Hello", "text": "Hi!", "max_attempts": 1}
+    job = made(api, "POST", "/batches", body)["job_id"]
+    assert api.finished(job)["counts"]["failed"] == 1
+    member.does(f"jobs/{job}/retry", f"jobs/{job}/retry")
+
+
+def test_the_switches_of_operators(member: Member) -> None:
+    visitor = member.visitor
+    member.does("pause", "pause")
+    member.does("resume", "resume")
+    for path in ("credentials/all", f"credentials/{LANE}"):
+        for action in ("pause", "resume"):
+            visitor.press(f"{path}/{action}", f"{path}/{action}")
+    visitor.press(f"credentials/{LANE}/rate", f"credentials/{LANE}/rate", rate="1")
+    visitor.press(f"credentials/{LANE}/close", f"credentials/{LANE}/close")
+    visitor.press(f"credentials/{LANE}/rate", f"credentials/{LANE}/rate", rate="150")
