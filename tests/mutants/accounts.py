@@ -89,12 +89,12 @@ ACCOUNTS: Final = (
         f"{JOBS}::test_what_a_suspended_account_has_accepted_waits_for_its_end",
     ),
     Mutant(
-        "a suspended account resumes its jobs",
+        "a suspended account posts events",
         4,
         "shared/engine/intake/intake.py",
         "if self._senders.suspended(account):",
         "if not account:",
-        f"{JOBS}::test_a_suspended_account_reads_and_stops_but_starts_nothing",
+        f"{SUSPENDED}::test_a_suspended_account_ends_things_and_makes_none[postEvents]",
     ),
     Mutant(
         "a rotated key lives on longer than it was made to",

@@ -87,7 +87,6 @@ def resume(call: Call[Nothing, Nothing]) -> Answer:
 
 def _again(call: Call[Any, Any], include: frozenset[str]) -> Answer:
     campaign = owned(call)
-    accepted(call.services.intake.active(call.key.account))
     found = call.services.campaigns().control.retry(campaign, include, by=call.key.id)
     if isinstance(found, NotNow):
         raise not_now(found)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from functions.api.call import Call, now_of
-from functions.api.declined import accepted
 from functions.api.requests import Paging, Retry
 from functions.api.views import JobPage, JobView, Restarted, job_view, progress_view
 from shared.domain.accounts import Scope
@@ -96,7 +95,6 @@ def retrier(kind: str | None) -> Handler:
 
     def answer(call: Call[Nothing, Retry]) -> Answer:
         job, _ = owned(call, kind)
-        accepted(call.services.intake.active(call.key.account))
         include = frozenset(call.body.include)
         return _restarted(job.id, call.services.control.retry(job.id, call.key.account, include, by=call.key.id))
 
@@ -108,7 +106,6 @@ def resumer(kind: str | None) -> Handler:
 
     def answer(call: Call[Nothing, Nothing]) -> Answer:
         job, _ = owned(call, kind)
-        accepted(call.services.intake.active(call.key.account))
         return _restarted(job.id, call.services.control.resume(job.id, call.key.account, by=call.key.id))
 
     return answer
