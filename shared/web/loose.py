@@ -7,13 +7,18 @@ from typing import Any
 from shared.web.problems import Problem
 
 
-def refuse_loose(body: bytes) -> None:
+def refuse_loose(body: bytes, *, large: bool = False) -> None:
     """Refuse a body of JSON that readers take differently.
 
     An object has a name twice (RFC 8259 4), or a number is none, or too large for any reader's (RFC 8259 6).
+
+    Args:
+        body: of the request.
+        large: whether a number may be too large. A record of a notifier holds up no other one.
     """
+    real = str if large else _finite
     try:
-        json.loads(body, object_pairs_hook=_distinct, parse_int=str, parse_float=_finite, parse_constant=_no_number)
+        json.loads(body, object_pairs_hook=_distinct, parse_int=str, parse_float=real, parse_constant=_no_number)
     except (ValueError, RecursionError):
         return  # not JSON: said where it is validated
 

@@ -194,7 +194,7 @@ class Route(Generic[Q, B]):
             raise Problem("unsupported_media_type", f"Send the body as {taken}.")
         if not request.body and not self.body_required:
             return self.body()
-        refuse_loose(request.body)
+        refuse_loose(request.body, large=bool(self.refusal))
         try:
             return self.body.model_validate_json(request.body)
         except ValidationError as error:
