@@ -308,8 +308,12 @@ def find(routes: Sequence[R], request: Request) -> tuple[R, dict[str, str]]:
 
 
 def _may_be_there(route: object, path: Mapping[str, str]) -> bool:
-    """Tell whether a path names what a table could hold; people without a key get their own answer to any link."""
-    return isinstance(route, Public) or all(len(value.encode()) <= LONGEST for value in path.values())
+    """Tell whether a path names what a table could hold.
+
+    People without a key get their own answer to any link. What is wrong with an address is said where it is read.
+    """
+    named = (value for name, value in path.items() if name != "address")
+    return isinstance(route, Public) or all(len(value.encode()) <= LONGEST for value in named)
 
 
 def _match(template: str, segments: Sequence[str]) -> dict[str, str] | None:

@@ -38,13 +38,9 @@ def test_a_notifier_s_record_has_no_such_number_either(api: Api) -> None:
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        *(
-            ("GET", f"/{x}/{{name}}")
-            for x in ("digest-policies", "jobs", "templates", "hooks", "senders", "suppressions")
-        ),
+        *(("GET", f"/{x}/{{name}}") for x in ("digest-policies", "jobs", "templates", "hooks", "senders")),
         ("DELETE", "/digest-policies/{name}"),
         ("GET", "/digest-policies/{name}/preview"),
-        ("DELETE", "/guests/{name}"),
         ("DELETE", "/notifiers/{name}"),
     ],
 )

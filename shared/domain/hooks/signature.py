@@ -26,7 +26,14 @@ def secret_of(master: str, endpoint: str, version: int) -> str:
 
 
 def post_headers(delivery: str, at: int, body: bytes, secrets: Sequence[str]) -> dict[str, str]:
-    """Return all headers of a delivery; the arguments are those of `signed_headers`."""
+    """Return all headers of a delivery.
+
+    Args:
+        delivery: the delivery's id.
+        at: Unix seconds of the attempt.
+        body: what is posted.
+        secrets: as `secret_of` returns them; each signs.
+    """
     said = {"content-type": "application/json", "accept": "*/*", "user-agent": USER_AGENT}
     return {**said, **signed_headers(delivery, at, body, secrets)}
 
