@@ -159,4 +159,4 @@ def test_the_switches_of_operators(member: Member) -> None:
             visitor.press(f"{path}/{action}", f"{path}/{action}")
     visitor.press(f"credentials/{LANE}/rate", f"credentials/{LANE}/rate", rate="1")
     visitor.press(f"credentials/{LANE}/close", f"credentials/{LANE}/close")
-    visitor.press(f"credentials/{LANE}/rate", f"credentials/{LANE}/rate", rate="150")
+    visitor.press(f"credentials/{LANE}/rate", f"credentials/{LANE}/rate", rate="0")  # as declared
