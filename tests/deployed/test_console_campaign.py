@@ -78,7 +78,7 @@ def test_a_list_of_two_thousand_goes_straight_to_the_bucket_and_to_each_once(
     assert [x["message"] for x in log if x["level"] == "SEVERE" and "favicon" not in x["message"]] == []
 
 
-def test_a_test_message_goes_to_whom_the_form_names_and_to_nobody_of_the_list(browser: Browser, api: Api) -> None:
+def test_a_test_message_goes_to_whom_the_form_names_and_not_to_the_list(browser: Browser, api: Api) -> None:
     tag = uuid.uuid4().hex[:10]
     browser.click("nav.side a[href$='/campaigns']")
     browser.click("//a[.='Start with a sample']")

@@ -55,7 +55,7 @@ def test_each_request_that_is_answered_is_recorded_once(
         sent.append(message)
 
     async def receive() -> Any:
-        raise AssertionError("nobody reads the body")
+        raise AssertionError("the body is not read")
 
     file = tmp_path / "requests.txt"
     for _ in range(2):  # also by a cloud that has been stopped and started again

@@ -17,7 +17,7 @@ from shared.domain.audit import EVENT_DAYS, Event, Log
 
 DAY_S: Final = 86_400
 WAKE: Final = "wake"
-"""A log in `records` that nobody reads but its stream: no function may write there what looks like the audit log."""
+"""A log in `records` for its stream alone. Functions are denied the partitions of the audit log there."""
 WAKE_DAYS: Final = 2
 """Longer than a stream keeps records."""
 PAGES: Final = 5
