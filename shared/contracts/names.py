@@ -122,8 +122,9 @@ PLAN_STREAM_FILTERS: Final = (
     {"dynamodb": {"NewImage": {"kind": {"S": [*RESUMED, *HELD_BACK]}}}},
 )
 """`records` stream → plan: a job that is READY (no other item has that `state`), or that has just given back its
-credential; the next write of it takes the mark away; and the audit entry of a resume, or of an account's pause, which
-no write repeats. AWS documents filters of table streams for the key `dynamodb` only; a deletion has no NewImage."""
+credential; the next write of it takes the mark away; and the copy of the audit entry of a resume, or of an account's
+pause, which no write repeats. AWS documents filters of table streams for the key `dynamodb` only; a deletion has no
+NewImage."""
 LOG_STREAM_FILTER: Final = {
     "dynamodb": {"NewImage": {"dirty": {"N": ["1"]}, "status": {"S": ["IDLE", "DONE"]}}},
 }

@@ -43,8 +43,6 @@ GREEDY: Final = frozenset({"address", "message_id", "prefix"})
 """Path parameters that take the rest of the path, or all but its literal end: they may have slashes."""
 
 
-LONGEST: Final = 1_000
-"""Bytes of a path parameter: no key of a table may be longer than a kilobyte, so nothing has such a name."""
 _OF_BODIES: Final = frozenset({"malformed_json", "invalid_utf8", "validation_failed"})
 """Codes of faults that a body may have."""
 UTF_8: Final = frozenset({"utf-8", "utf8", "us-ascii"})
@@ -297,7 +295,7 @@ def find(routes: Sequence[R], request: Request) -> tuple[R, dict[str, str]]:
     allowed: set[str] = set()
     for route in routes:
         path = _match(route.path, request.segments)
-        if path is not None and _may_be_there(route, path):
+        if path is not None:
             if route.method == request.method:
                 return route, path
             allowed.add(route.method)
@@ -305,15 +303,6 @@ def find(routes: Sequence[R], request: Request) -> tuple[R, dict[str, str]]:
         raise Problem("method_not_allowed", headers={"Allow": ", ".join(sorted(allowed))})
     shown = named("path", f"/{'/'.join(request.segments)}")
     raise Problem("not_found", f"This API has no {shown}. /docs shows all paths.")
-
-
-def _may_be_there(route: object, path: Mapping[str, str]) -> bool:
-    """Tell whether a path names what a table could hold.
-
-    People without a key get their own answer to any link. What is wrong with an address is said where it is read.
-    """
-    named = (value for name, value in path.items() if name != "address")
-    return isinstance(route, Public) or all(len(value.encode()) <= LONGEST for value in named)
 
 
 def _match(template: str, segments: Sequence[str]) -> dict[str, str] | None:

@@ -38,7 +38,7 @@ def test_a_notifier_s_record_has_no_such_number_either(api: Api) -> None:
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        *(("GET", f"/{x}/{{name}}") for x in ("digest-policies", "jobs", "templates", "hooks", "senders")),
+        *(("GET", f"/{x}/{{name}}") for x in ("digest-policies", "jobs", "templates", "hooks")),
         ("DELETE", "/digest-policies/{name}"),
         ("GET", "/digest-policies/{name}/preview"),
         ("DELETE", "/notifiers/{name}"),
@@ -47,3 +47,9 @@ def test_a_notifier_s_record_has_no_such_number_either(api: Api) -> None:
 def test_nothing_has_a_name_longer_than_a_key_of_a_table(api: Api, method: str, path: str, letter: str) -> None:
     got = api.call(method, path.format(name=quote(letter * 1_100)))
     assert (got.status, got.code) in {(404, "not_found"), (405, "method_not_allowed")}, got.text
+
+
+@pytest.mark.parametrize("letter", ["a", "é"])
+def test_a_domain_that_is_too_long_is_no_domain(api: Api, letter: str) -> None:
+    got = api.call("GET", f"/senders/{quote(letter * 1_100)}")
+    assert (got.status, got.code) == (422, "validation_failed")

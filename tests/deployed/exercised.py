@@ -5,13 +5,18 @@ rights of the template and no more. `UNEXERCISED` names the others, with the rea
 in both, or in both of them.
 """
 
+import contextlib
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from urllib.parse import unquote
 
 from functions.api.operations import ROUTES as OPERATIONS
 from functions.console.screens import ROUTES as PAGES
+from shared.web.http import Request
+from shared.web.problems import Problem
+from shared.web.routing import find
 
 _NAMES: Final = "it asks the DNS for a domain's record, and the clouds of tests have no domains"
 UNEXERCISED: Final[Mapping[str, str]] = {"verifySender": _NAMES, "console: look for a domain's record": _NAMES}
@@ -19,43 +24,28 @@ UNEXERCISED: Final[Mapping[str, str]] = {"verifySender": _NAMES, "console: look 
 
 def routes() -> dict[str, str]:
     """Return the method and path of each operation and page, by its name; pages are those of the console."""
-    found = {f"console: {page.name}": f"{page.method} {page.path}" for page in PAGES}
-    return found | {operation.name: f"{operation.method} {operation.path}" for operation in OPERATIONS}
+    return {_name(route): f"{route.method} {route.path}" for route in (*OPERATIONS, *PAGES)}
 
 
-def exercised(requests: Iterable[str], wanted: Mapping[str, str]) -> set[str]:
-    """Return the names of what some requests have asked for.
-
-    Args:
-        requests: method and path of each.
-        wanted: routes by name; where several fit a request it is the one with the most parts that are no parameters.
-    """
-    tree: dict[tuple[str, int], list[tuple[str, list[str]]]] = {}
-    for name, route in wanted.items():
-        method, parts = _parts(route)
-        tree.setdefault((method, len(parts)), []).append((name, parts))
+def exercised(requests: Iterable[str]) -> set[str]:
+    """Return the names of what some requests, each a method and a path, have asked for, as the functions route them."""
     found = set()
     for request in requests:
-        method, parts = _parts(request)
-        fit = [(name, route) for name, route in tree.get((method, len(parts)), ()) if _fits(parts, route)]
-        if fit:
-            found.add(max(fit, key=lambda x: sum(not part.startswith("{") for part in x[1]))[0])
+        method, _, path = request.partition(" ")
+        segments = tuple(map(unquote, path.strip("/").split("/")))
+        asked = Request("", method, segments, {}, {}, b"", slash=path.endswith("/"))
+        with contextlib.suppress(Problem):  # a page of the API that is no operation, or a provider's webhook
+            found.add(_name(find(PAGES if segments[0] == "console" else OPERATIONS, asked)[0]))
     return found
 
 
-def _parts(route: str) -> tuple[str, list[str]]:
-    method, _, path = route.partition(" ")
-    return method, path.rstrip("/").split("/")
-
-
-def _fits(parts: list[str], route: list[str]) -> bool:
-    return all(have == want or want.startswith("{") for have, want in zip(parts, route, strict=True))
+def _name(route: Any) -> str:
+    return f"console: {route.name}" if route in PAGES else str(route.name)
 
 
 def faults(requests: Iterable[str]) -> list[str]:
     """Return what is wrong, in sentences."""
-    wanted = routes()
-    found = exercised(requests, wanted)
+    wanted, found = routes(), exercised(requests)
     missing = [f"no test on a cloud does: {name} ({wanted[name]})" for name in wanted.keys() - found - {*UNEXERCISED}]
     stale = [f"a test on a cloud does: {name}; take it out of UNEXERCISED" for name in found & {*UNEXERCISED}]
     return sorted([*missing, *stale, *(f"there is no {name}" for name in {*UNEXERCISED} - wanted.keys())])

@@ -11,6 +11,7 @@ import pytest
 from infra.local import sign_in
 from infra.local.cloud import Cloud
 from infra.local.processes import wait_for
+from tests.console.campaigns import SAID
 from tests.deployed.api import Api
 from tests.deployed.console_times import account_of
 from tests.deployed.visitor import Visitor
@@ -18,13 +19,6 @@ from tests.deployed.visitor import Visitor
 pytestmark = pytest.mark.deployed
 FROM: Final = "news@example.com"
 LANE: Final = "sendgrid-main"
-SAID: Final = {
-    "name": "October",
-    "channel": "email",
-    "from": FROM,
-    "subject": "Hello {{ name }}",
-    "body": "<p>Dear {{ name }}</p>",
-}
 ROWS: Final = "recipient,name\r\na@example.org,Ann\r\nnobody,Kim\r\n"
 PATIENCE: Final = 60.0
 """Seconds for what a function does by itself."""

@@ -11,7 +11,7 @@ from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.domain.digests.policy import DigestPolicy
 from shared.domain.digests.samples import preview as sample
-from shared.engine.digests.policies import PolicyDraft
+from shared.engine.digests.policies import MAX_PREFIX, PolicyDraft
 from shared.ports import Idempotency, Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
@@ -66,17 +66,26 @@ def preview(call: Call[Nothing, Nothing]) -> Answer:
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:
     """Delete a policy."""
-    prefix = _prefix(call)
+    prefix = _there(call)
     desk = call.services.digests().policy_desk
     accepted(desk.delete(call.key.namespace, prefix, by=call.key.id), absent=missing("digest policy", prefix))
     return Deleted(deleted=True).answer()
 
 
 def _owned(call: Call[Any, Any]) -> DigestPolicy:
-    found = call.services.digests().policies.get(call.key.namespace, _prefix(call))
+    prefix = _there(call)
+    found = call.services.digests().policies.get(call.key.namespace, prefix)
     if found is None or found.deleted:
-        raise missing("digest policy", _prefix(call))
+        raise missing("digest policy", prefix)
     return found
+
+
+def _there(call: Call[Any, Any]) -> str:
+    """Return the prefix that the path names; Problem if it is longer than that of any policy, and than a key may be."""
+    prefix = _prefix(call)
+    if len(prefix.encode()) > MAX_PREFIX:
+        raise missing("digest policy", prefix)
+    return prefix
 
 
 def _prefix(call: Call[Any, Any]) -> str:

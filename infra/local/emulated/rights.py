@@ -19,13 +19,6 @@ from ministack.services import dynamodb
 
 KEYS: Final = "dynamodb:LeadingKeys"
 SENDER: Final = "ses:FromAddress"
-TRANSACTED: Final[Mapping[str, str]] = {
-    "Put": "dynamodb:PutItem",
-    "Update": "dynamodb:UpdateItem",
-    "Delete": "dynamodb:DeleteItem",
-    "ConditionCheck": "dynamodb:ConditionCheckItem",
-    "Get": "dynamodb:GetItem",
-}
 _EQUALS: Final = re.compile(r"([#\w.-]+)\s*=\s*(:\w+)")
 _TABLE: Final = re.compile(r":table/([^/]+)(?:/index/([^/]+))?")
 _sender: ContextVar[str] = ContextVar("sender", default="")
@@ -52,7 +45,8 @@ def leading_keys(request: Mapping[str, Any], table: str, action: str, hash_of: H
 def _items(request: Mapping[str, Any], table: str, action: str) -> Iterable[Mapping[str, Any]]:
     """Yield keys, or whole items, of a table that a request names."""
     parts = (x for part in request.get("TransactItems", ()) for x in part.items())
-    transacted = (x for kind, x in parts if TRANSACTED.get(kind) == action and x.get("TableName") == table)
+    actions = iam_actions._DYNAMODB_TRANSACT_ITEM_ACTIONS  # noqa: SLF001
+    transacted = (x for kind, x in parts if actions.get(kind) == action and x.get("TableName") == table)
     for named in (request, *_batched(request.get("RequestItems", {}).get(table, ())), *transacted):
         yield named.get("Key") or named.get("Item", {})
 

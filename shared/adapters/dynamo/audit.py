@@ -34,8 +34,10 @@ def puts(db: Dynamo, table: str, event: Event) -> list[Item]:
         table: the name of `records`.
         event: the event.
     """
-    places = [(log.value, name, days) for log, days in _kept(db, event) for name in _tables(db, table, log)]
-    if event.kind in (*RESUMED, *HELD_BACK) and table not in _tables(db, table, Log.AUDIT):
+    audits = db.homes.audits(table)
+    kept = {Log.AUDIT: (audits, db.audit_days), Log.EVENTS: ((table,), EVENT_DAYS)}
+    places = [(log.value, name, kept[log][1]) for log in event.logs for name in kept[log][0]]
+    if event.kind in (*RESUMED, *HELD_BACK) and table not in audits:
         places.append((WAKE, table, WAKE_DAYS))
     fields: Item = {
         "at": n(event.at),
@@ -57,17 +59,6 @@ def puts(db: Dynamo, table: str, event: Event) -> list[Item]:
         }
         for log, name, days in places
     ]
-
-
-def _kept(db: Dynamo, event: Event) -> Iterator[tuple[Log, int]]:
-    """Yield the logs of an event, each with the days for which it keeps it."""
-    days = {Log.AUDIT: db.audit_days, Log.EVENTS: EVENT_DAYS}
-    return ((log, days[log]) for log in event.logs)
-
-
-def _tables(db: Dynamo, records: str, log: Log) -> Sequence[str]:
-    """Return the tables that get an event of a log."""
-    return db.homes.audits(records) if log is Log.AUDIT else (records,)
 
 
 class DynamoJournal:

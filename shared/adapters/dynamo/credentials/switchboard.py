@@ -94,7 +94,7 @@ class Switchboard:
         return self._write(update, switch, now, acts, by, {"reason": reason})
 
     def resume(self, switch: Switch, *, by: str, reason: str) -> bool:
-        """End a pause. False: there was none. The stream record of the audit entry starts what waits.
+        """End a pause. False: there was none. The stream record of the audit entry's copy starts what waits.
 
         Args:
             switch: the credential, account or whole deployment.
