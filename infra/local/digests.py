@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from infra.local import newsletter
 from infra.local.cloud import Cloud
-from infra.local.console import LocalCloudError
+from infra.local.console import LocalCloudError, Patience
 from simulator.client import ControlClient
 
 FAILURES: Final = 400
@@ -30,7 +30,6 @@ PREFIX: Final = "acme/"
 PRODUCTION: Final = "production"
 DEVELOPMENT: Final = "development"
 REASON: Final = "The database refused the connection."
-WATCH_SECONDS: Final = 90.0
 PAUSE_SECONDS: Final = 0.5
 INBOX: Final = 2_000
 _TASK: Final = re.compile(r"task: (import-\d+)")
@@ -126,15 +125,15 @@ def watch(flood: Flood) -> list[Mail]:
     """Wait until every person has what they should have, and return the mails.
 
     Raises:
-        LocalCloudError: it takes over `WATCH_SECONDS`.
+        LocalCloudError: no mail has come for `PATIENCE_SECONDS`.
     """
-    end = time.monotonic() + WATCH_SECONDS
+    patience = Patience()
     while True:
         found = mails(flood)
         wrong = faults(flood, found)
         if not wrong:
             return found
-        if time.monotonic() > end:
+        if patience.over(len(found)):
             raise LocalCloudError("the digests are not as they should be:\n  " + "\n  ".join(wrong))
         time.sleep(PAUSE_SECONDS)
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from infra.local.cloud import Cloud
-from infra.local.console import LocalCloudError, say
+from infra.local.console import PATIENCE_SECONDS, LocalCloudError, Patience, say
 from infra.local.emulator import direct
 from infra.local.paths import ROOT
 from simulator.client import ControlClient
@@ -34,7 +34,6 @@ STATES: Final = ("queued", "sending", "sent", "delivered", "failed", "skipped", 
 OPEN: Final = ("queued", "sending", "sent")
 """States that sending or feedback will still change."""
 HANDED_OVER: Final = ("sent", "delivered", "failed")
-WATCH_SECONDS: Final = 90.0
 API_SECONDS: Final = 35.0
 """A little more than the HTTP API's own limit."""
 
@@ -124,19 +123,19 @@ def recovered(cloud: Cloud) -> None:
     """Send single messages until the provider that was down is used again, and its breaker is closed.
 
     Raises:
-        LocalCloudError: that takes over `WATCH_SECONDS`.
+        LocalCloudError: the breaker's state has not changed for `PATIENCE_SECONDS`.
     """
-    end = time.monotonic() + WATCH_SECONDS
+    patience = Patience()
     for n in count():
-        if time.monotonic() > end:
-            break
         found = {item["id"]: item["breaker"]["state"] for item in call(cloud, "GET", "/credentials")["items"]}
         if found[OUTAGE[1]] == "closed":
             return
+        if patience.over(found[OUTAGE[1]]):
+            break
         probe = {"from": SENDER, "to": [PROBE.format(n)], "subject": "Are you back?", "text": "A probe."}
         call(cloud, "POST", "/batches", {**probe, "route": [OUTAGE[1]]}, {"Idempotency-Key": uuid.uuid4().hex})
         time.sleep(1)
-    raise LocalCloudError(f"{OUTAGE[1]} is not used again after {WATCH_SECONDS:.0f} s")
+    raise LocalCloudError(f"{OUTAGE[1]} is {found[OUTAGE[1]]} for {patience.seconds:.0f} s")
 
 
 def _forgive(cloud: Cloud, keys: set[str]) -> None:
@@ -146,7 +145,7 @@ def _forgive(cloud: Cloud, keys: set[str]) -> None:
 
 
 def watch(
-    cloud: Cloud, sent: SentNewsletter, *, show: Callable[[str], None] = say, seconds: float = WATCH_SECONDS
+    cloud: Cloud, sent: SentNewsletter, *, show: Callable[[str], None] = say, seconds: float = PATIENCE_SECONDS
 ) -> dict[str, Any]:
     """Follow a job until no message is open; return its last description.
 
@@ -154,13 +153,13 @@ def watch(
         cloud: the local cloud's address and environment.
         sent: the newsletter's job and the answer that accepted it.
         show: prints a line for each change.
-        seconds: the most that it may take.
+        seconds: the most that the counts may stay the same.
 
     Raises:
-        LocalCloudError: the counts do not add up, or it takes longer.
+        LocalCloudError: the counts do not add up, or stay the same for longer.
     """
     last = ""
-    end = time.monotonic() + seconds
+    patience = Patience(seconds)
     while True:
         job: dict[str, Any] = call(cloud, "GET", f"/jobs/{sent.job_id}")
         counts = {state: int(job["counts"].get(state, 0)) for state in STATES}
@@ -173,8 +172,8 @@ def watch(
             last = line
         if job["state"] == "LOGGED" and not any(counts[state] for state in OPEN):
             return job
-        if time.monotonic() > end:
-            raise LocalCloudError(f"the job is not finished after {seconds:.0f} s: {line.strip()}")
+        if patience.over(line):
+            raise LocalCloudError(f"the job is not finished, and nothing changes for {seconds:.0f} s: {line.strip()}")
         time.sleep(0.25)
 
 

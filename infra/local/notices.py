@@ -25,7 +25,7 @@ from zoneinfo import ZoneInfo
 from infra.local import deploy, newsletter
 from infra.local.accounts import ZONE
 from infra.local.cloud import NOTICE_CLOCK, Cloud
-from infra.local.console import LocalCloudError
+from infra.local.console import LocalCloudError, Patience
 from infra.local.deploy import PHONES
 from infra.local.emulator import direct
 from shared import contracts
@@ -38,7 +38,6 @@ MOVED: Final = 5
 CANCELED: Final = 5
 EXPIRED: Final = 2
 INVALID: Final = 1
-WATCH_SECONDS: Final = 90.0
 PAUSE_SECONDS: Final = 0.5
 LATER: Final = 60
 """Days from today: longer than the demo takes in compressed time."""
@@ -207,9 +206,9 @@ def watch(story: Story) -> list[Record]:
     Where a day takes a day, a notice whose phone was busy is uploaded again as an update: the staff asks for a call.
 
     Raises:
-        LocalCloudError: that takes over `WATCH_SECONDS`.
+        LocalCloudError: no update has come for `PATIENCE_SECONDS`.
     """
-    end = time.monotonic() + WATCH_SECONDS
+    patience = Patience()
     again = 0
     run = runner(story.clinic.cloud, "notices")
     while True:
@@ -222,7 +221,7 @@ def watch(story: Story) -> list[Record]:
             story.clinic.put([{**story.records[story.busy], **asked}])
         if not faults(story, found):
             return found
-        if time.monotonic() > end:
+        if patience.over(len(found)):
             raise LocalCloudError("the notices are not finished:\n  " + "\n  ".join(faults(story, found)))
         time.sleep(PAUSE_SECONDS)
 

@@ -33,7 +33,7 @@ def sign_in_as(browser: Browser, cloud: Cloud, login: str) -> None:
     browser.click(f"button[value='{login}']")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_newcomer_sees_the_newsletter_that_failed_over_down_to_the_mail_in_the_inbox(
     cloud: Cloud, api: Api, browser: Browser
 ) -> None:

@@ -12,10 +12,23 @@ import pytest
 from infra.local import __main__ as commands
 from infra.local import cloud as local_cloud
 from infra.local import deploy, emulator, processes
-from infra.local.console import LocalCloudError
+from infra.local.console import LocalCloudError, Patience
 from infra.local.paths import ENV_CLOUDS, ENV_LOCAL, ROOT, Paths, several
 
 MODULES = sorted(f"infra.local.{file.stem}" for file in Path(local_cloud.__file__).parent.glob("*.py"))
+
+
+def test_a_wait_ends_when_nothing_changes_however_long_it_takes_otherwise() -> None:
+    now = 0.0
+    patience = Patience(90, clock=lambda: now)
+    for now in range(0, 900, 60):
+        assert not patience.over(f"{now} of 900")
+    assert not patience.over("840 of 900")
+    now = 840 + 90
+    assert not patience.over("840 of 900")
+    now += 1
+    assert patience.over("840 of 900")
+    assert not patience.over("841 of 900")
 
 
 @pytest.mark.slow
