@@ -54,6 +54,7 @@ from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.links import FakeLinks
 from tests.fakes.queues import FakeLanes, FakePacer
 from tests.fakes.records import FakeRecords
+from tests.fakes.standings import FakeStandings
 
 T = TypeVar("T")
 KEY: Final = "SG.bench"
@@ -107,7 +108,7 @@ def run(messages: int, per_call: int, distance: float, *, campaign: bool = False
         )
         http = HttpClient(clock)
         sender = Sender(
-            stores=LaneStores(records, ledgers, FakePacer(clock, tap), lanes),
+            stores=LaneStores(records, ledgers, FakePacer(clock, tap), lanes, FakeStandings),
             access=ProviderAccess(
                 provider("sendgrid")(Needs(http, clock, {"api_key": KEY}, credential.base_url)),
                 wire=partial(HttpWire, http),

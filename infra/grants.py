@@ -20,6 +20,7 @@ from infra.joining.grants import let_join
 from infra.resources import encryption
 from infra.resources.storage import EXPORTS, UPLOADS
 from shared import contracts
+from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import carried
 from shared.providers.needs import Right, needs_of
 
@@ -67,7 +68,9 @@ class Grants(Arns):
             sender.allow("secretsmanager:GetSecretValue", on=[self._secret(f"{own}-??????")])
         if any(c.offers_links for c in carried(lane.credential.channel)):
             sender.allow("secretsmanager:GetSecretValue", on=[self._link_keys()])
-
+        if EMAIL in carried(lane.credential.channel):  # whose mails are they that have waited?
+            identities = [self._storage.identities.table_arn]
+            sender.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=identities, partitions=("A#*", "SYS"))
         for right in needs_of(lane.credential.provider).rights(lane.credential):
             self._declared(sender, right)
 

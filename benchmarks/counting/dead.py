@@ -35,6 +35,7 @@ from tests.fakes.breakers import FakeBreakers
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.queues import FakeLanes, FakePacer, FakeQueue
 from tests.fakes.records import FakeRecords
+from tests.fakes.standings import FakeStandings
 
 KEY: Final = "SG.bench"
 DEAD: Final = "sendgrid-dead"
@@ -104,7 +105,7 @@ def left_alone(faults: dict[str, Any]) -> tuple[int, int]:
                     rng=random.Random(1),
                 )
                 sender = Sender(
-                    stores=LaneStores(records, ledgers, pacer, lanes),
+                    stores=LaneStores(records, ledgers, pacer, lanes, FakeStandings),
                     access=ProviderAccess(
                         provider("sendgrid")(Needs(http, clock, {"api_key": KEY}, credential.base_url)), CALL_SECONDS
                     ),

@@ -32,6 +32,8 @@ OURS: Final[Mapping[str, str]] = {
     "suppressed": "the address is suppressed: see posthaste suppression show",
     "unsubscribed": "the recipient has unsubscribed",
     "stopped": "the recipient wants no more messages by this channel",
+    "key_revoked": "its API key was revoked while it waited",
+    "sender_removed": "its sender was taken from the account while it waited",
     "not_a_guest": "team keys send only to guests of the account: see posthaste guest add",
     "erased": "the person's data were erased while the message waited",
     "attempts_exhausted": "no attempt is left",

@@ -83,7 +83,7 @@ class SendingLane:
 
             d = self.deployment
             self._sender = Sender(
-                stores=LaneStores(d.records, d.ledgers, d.pacer, d.lanes),
+                stores=LaneStores(d.records, d.ledgers, d.pacer, d.lanes, lambda: d.standings),
                 access=ProviderAccess(provider, call_timeout, self._wire, self._renewed, self._messages),
                 credential=self.credential,
                 recovery=d.recovery,

@@ -13,6 +13,7 @@ from functions.api.error_page import TABLES, as_html
 from infra.local.paths import ROOT
 from shared.domain.channels.lookup import CHANNELS
 from shared.domain.content.templates import FaultCode
+from shared.domain.jobs.job import StopReason
 from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST
 from shared.domain.lists.csv_rows import RowCode
 from shared.domain.lists.header import FileCode
@@ -95,7 +96,8 @@ def test_every_code_of_a_message_has_a_row_and_words_in_the_command() -> None:
     ended = literals(ENDED, returned_by=("_exhausted",))
     assert {"subject_missing", "message_too_large"} <= composed
     too_long = {channel.too_long for channel in CHANNELS.values() if channel.too_long}
-    known = {*SUPPRESSIONS.values(), NOT_A_GUEST, ERASED, LOST, *RECIPIENTS, *composed, *ended, *too_long}
+    gone = {StopReason.KEY_REVOKED, StopReason.SENDER_REMOVED}
+    known = {*SUPPRESSIONS.values(), *gone, NOT_A_GUEST, ERASED, LOST, *RECIPIENTS, *composed, *ended, *too_long}
     assert known <= set(MESSAGES)
     assert set(MESSAGES) - known == {"withdrawn", "expired"}
     assert set(OURS) == set(MESSAGES)

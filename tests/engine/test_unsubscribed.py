@@ -12,7 +12,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import Rejected, Unknown
 from shared.domain.jobs.states import Cell, MessageState
 from shared.domain.recipients.suppressions import DigestsOf, Reach, reaches
-from shared.engine.lane.send import LOOK_AGAIN
+from shared.engine.lane.lease import LOOK_AGAIN
 from shared.engine.reports.message_log import Filter, LogLine
 from shared.engine.suppression.suppressed import SLACK_MS, Suppressed, heeds
 from shared.ports import Target

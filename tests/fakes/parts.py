@@ -201,7 +201,7 @@ class Parts:
     ) -> Sender:
         """Return a new sender of a lane: a worker with a clock or a credential of its own, if given."""
         return Sender(
-            stores=LaneStores(self.records, self.ledgers, pacer or self.pacer, self.lanes),
+            stores=LaneStores(self.records, self.ledgers, pacer or self.pacer, self.lanes, lambda: self.standings),
             access=ProviderAccess(self.providers[lane], wire=wire, messages=self.messages),
             credential=declared or self.settings.credential(lane),
             recovery=self.recovery if breaker_cache is None else self.recovering(breaker_cache),

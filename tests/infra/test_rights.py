@@ -138,12 +138,20 @@ def test_only_operators_write_identities_and_few_functions_the_audit_log(templat
                     for action in statement.actions:
                         found.setdefault((table, action), set()).add(service)
     assert found == {
-        ("identities", "dynamodb:GetItem"): {"api", "plan", "due", "sweep", "digest"},
-        ("identities", "dynamodb:BatchGetItem"): {"api", "plan", "due", "sweep", "digest"},
+        ("identities", "dynamodb:GetItem"): {"api", "plan", "due", "sweep", "digest", *SENDERS},
+        ("identities", "dynamodb:BatchGetItem"): {"api", "plan", "due", "sweep", "digest", *SENDERS},
         ("identities", "dynamodb:Query"): {"api"},  # one account's senders
         ("audit", "dynamodb:Query"): {"api"},
         ("audit", "dynamodb:PutItem"): {"api", "plan", "due", "log", "sweep", "notices"},
     }
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("sender", SENDERS)
+def test_a_sender_reads_no_keys_by_their_hashes(template: Template, sender: str) -> None:
+    ids = {name: id_ for id_, name in TABLES.items()}
+    mine = [s for s in template.statements(sender) if f"<{ids['identities']}.Arn>" in s.resources]
+    assert [s.partitions for s in mine] == [("A#*", "SYS")]
 
 
 @pytest.mark.promise(9)

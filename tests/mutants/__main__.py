@@ -1,7 +1,7 @@
 """`make mutants`: apply every sabotage, two at a time, and print what its test said. Exits with 1 if any survives.
 
-What survives is tried once more. Words on the command line choose the sabotages whose names contain one of them. Each of these tests is first run in the
-same way without its sabotage.
+What survives is tried once more. Words on the command line choose the sabotages whose names contain one of them. Each
+of these tests is first run in the same way without its sabotage.
 """
 
 import contextlib

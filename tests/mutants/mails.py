@@ -9,6 +9,7 @@ _COMMAND: Final = "tests/cli/test_mails.py"
 _MESSAGE: Final = "tests/domain/mails/test_message.py"
 _STORE: Final = "shared/adapters/dynamo/mails/mails.py"
 _DESK: Final = "shared/engine/mails/desk.py"
+_TEST_STANDING: Final = "tests/engine/mails/test_standing.py"
 _REPORTS: Final = "shared/engine/mails/reports.py"
 _RETRY: Final = "shared/domain/mails/retry.py"
 _TEST_STORE: Final = "tests/contracts/test_mails.py"
@@ -279,5 +280,32 @@ _ENDED: Final = (
     ),
 )
 
-MAILS: Final = (*_BYTES, *_COMMITTED, *_TRIED, *_LATE, *_ENDED)
+_WAITED: Final = (
+    Mutant(
+        "a mail that waited is sent with a key that has gone",
+        9,
+        "shared/engine/suppression/left_out.py",
+        "if job.kind != MAIL or tried:",
+        "if job.kind == MAIL or tried:",
+        f"{_TEST_STANDING}::test_what_waited_is_not_sent_once_its_key_or_sender_has_gone[key_revoked]",
+    ),
+    Mutant(
+        "a notification counts as of the mail's key",
+        3,
+        _REPORTS,
+        "by=SYSTEM,",
+        "by=mail.by,",
+        f"{_TEST_STANDING}::test_a_notification_that_waits_is_sent_all_the_same",
+    ),
+    Mutant(
+        "a mail is sent while DNS says nothing of its sender",
+        9,
+        "shared/engine/lane/send.py",
+        "lease.throttled_until = int(now * 1000) + DNS_AGAIN_MS\n                return False",
+        "pass",
+        f"{_TEST_STANDING}::test_while_dns_does_not_answer_it_waits",
+    ),
+)
+
+MAILS: Final = (*_WAITED, *_BYTES, *_COMMITTED, *_TRIED, *_LATE, *_ENDED)
 """Named sabotages of the shipped code, each of which must turn a promise test red (`python -m tests.mutants`)."""

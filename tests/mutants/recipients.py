@@ -72,7 +72,7 @@ RECIPIENTS: Final = (
     Mutant(
         "who has unsubscribed is not looked for before a claim",
         11,
-        "shared/engine/lane/send.py",
+        "shared/engine/suppression/left_out.py",
         "heeded = heeds(job, content)",
         'heeded = heeds(job, replace(content, unsubscribe=""))',
         "tests/engine/test_unsubscribed.py::test_a_recipient_unsubscribed_after_acceptance_is_skipped_with_the_code",
@@ -80,9 +80,9 @@ RECIPIENTS: Final = (
     Mutant(
         "a lease looks once for who has unsubscribed",
         11,
-        "shared/engine/lane/send.py",
-        "stale = lease.looked_for != latest and now - lease.looked_at >= LOOK_AGAIN",
-        "stale = lease.looked_for != latest and now < lease.looked_at",
+        "shared/engine/lane/lease.py",
+        "stale = self.looked_for != latest and now - self.looked_at >= LOOK_AGAIN",
+        "stale = self.looked_for != latest and now < self.looked_at",
         "tests/engine/test_unsubscribed.py::test_a_recipient_unsubscribed_during_a_slow_lease_is_skipped",
     ),
     Mutant(
@@ -120,7 +120,7 @@ RECIPIENTS: Final = (
     Mutant(
         "a look just before a click is stored is a lease's last",
         11,
-        "shared/engine/lane/send.py",
+        "shared/engine/lane/lease.py",
         "for r, at in latest.items() if at < now * 1000 - SLACK_MS}",
         "for r, at in latest.items() if at}",
         "tests/engine/test_unsubscribed.py::test_a_lease_that_looks_just_before_a_click_is_stored_looks_again",

@@ -27,7 +27,7 @@ SWITCHES: Final = (
     Mutant(
         "a job starts although its key has been revoked",
         9,
-        "shared/engine/jobs/plan.py",
+        "shared/engine/suppression/standing.py",
         "if standing.key and standing.sender:",
         "if standing.sender:",
         f"{LEAKED}::test_a_scheduled_job_is_stopped_when_its_key_was_revoked",

@@ -136,7 +136,7 @@ class StagedWorld(World):
     ) -> Sender:
         """Return a new sender of a lane: a process of its own."""
         return Sender(
-            stores=LaneStores(self.records, self.ledgers, pacer or self.pacer, self.lanes),
+            stores=LaneStores(self.records, self.ledgers, pacer or self.pacer, self.lanes, lambda: self.standings),
             access=ProviderAccess(self.staged[lane], wire=wire),
             credential=declared or self.settings.credential(lane),
             recovery=self.recovery,

@@ -3,12 +3,13 @@
 It goes to the mail's return path, and its own return path is null, so that no notification is about another one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import Final
 
+from shared.domain.jobs.job import StopReason
 from shared.domain.jobs.states import Cell
 from shared.domain.times import Millis
 
@@ -22,6 +23,11 @@ _SAYS: Final = {
     Cell.SKIPPED: ("5.7.1", "The address is on the list of addresses that get no mail."),
     Cell.UNKNOWN_CLOSED: ("4.4.2", "The connection broke. It may have been delivered, and is not sent again."),
 }
+_SKIPPED: Final[Mapping[str, tuple[str, str]]] = {
+    StopReason.KEY_REVOKED: ("5.7.1", "The key that asked for it has been revoked."),
+    StopReason.SENDER_REMOVED: ("5.7.1", "Its sender is not allowed any more."),
+}
+"""Why a destination was left out that is on no list."""
 _OTHER: Final = ("5.0.0", "It was not delivered.")
 
 
@@ -109,7 +115,8 @@ def _fields(x: FailedDestination) -> tuple[str, ...]:
 
 
 def _said(x: FailedDestination) -> tuple[str, str]:
-    return _SAYS.get(x.cell, _OTHER)
+    left_out = _SKIPPED.get(x.code) if x.cell is Cell.SKIPPED else None
+    return left_out or _SAYS.get(x.cell, _OTHER)
 
 
 def _shown(address: str) -> str:

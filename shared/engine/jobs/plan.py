@@ -12,19 +12,17 @@ or its sender taken from its account, it is stopped instead.
 import logging
 from typing import Final
 
-from shared.domain.accounts import is_key_id
 from shared.domain.audit import SYSTEM, Act, Event
-from shared.domain.jobs.job import Job, StopReason
+from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import ACTIVE, Change, JobState
 from shared.domain.times import Millis
 from shared.engine.intake.accept import send_pointers
+from shared.engine.suppression.standing import StandingCheck, key_of
 from shared.ports import Changed, Clock, Lanes, LedgerStore, OpenJob, Records, Standings
 
 PROMPT_MS: Final = 3_000
 """Whoever planned a job less than so long ago is still sending its pointers."""
-WAITED_MS: Final = 60_000
-"""Key and sender of a job that starts sooner after its acceptance were looked at just now."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -34,7 +32,7 @@ class Planner:
     def __init__(
         self, *, records: Records, ledgers: LedgerStore, lanes: Lanes, standings: Standings, clock: Clock
     ) -> None:
-        self._standings = standings
+        self._standing_check = StandingCheck(standings)
         self._records = records
         self._ledgers = ledgers
         self._lanes = lanes
@@ -160,30 +158,14 @@ class Planner:
 
     def _refused(self, job: Job, now: Millis) -> bool:
         """Stop a job that is to start for the first time if it would not be accepted now; one read if it has waited."""
-        if job.planned_at or now - job.created_at < WAITED_MS:
-            return False
-        key = job.asked_by if is_key_id(job.asked_by) else ""
-        reason = self._reason_to_stop(job, key)
+        reason = None if job.planned_at else self._standing_check.refusal(job, now)
         if reason is None:
             return False
-        told = {"reason": reason.value, "key": key, "campaign": job.campaign}
+        told = {"reason": reason.value, "key": key_of(job), "campaign": job.campaign}
         event = Event(job.namespace, now, job.id, Act.JOB_STOPPED, SYSTEM, {k: v for k, v in told.items() if v})
         if self._records.change(job, Change.STOP, now, reason=reason.value, strict=True, event=event).won:
             _LOG.warning("stopped at its start", extra={"job": job.id, "reason": reason.value})
         return True
-
-    def _reason_to_stop(self, job: Job, key: str) -> StopReason | None:
-        """Return why a job would not be accepted now, if it would not.
-
-        A key that was replaced by another counts for as long as that one does. Of a job that names no key (a version
-        before keys were noted made it) only the sender is looked at.
-        """
-        if not key and not job.sender:
-            return None
-        standing = self._standings.read(job.namespace, key, job.sender)
-        if standing.key and standing.sender:
-            return None
-        return StopReason.SENDER_REMOVED if standing.key else StopReason.KEY_REVOKED
 
     def _now(self) -> int:
         return int(self._clock.now() * 1000)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.times import Seconds
-from shared.ports import FinishedMessages, Lanes, LedgerStore, Pacer, Provider, Records, Wire
+from shared.ports import FinishedMessages, Lanes, LedgerStore, Pacer, Provider, Records, Standings, Wire
 
 CALL_TIMEOUT: Final = 10.0
 """Seconds that a provider call may take; what is slower than that is `unknown`."""
@@ -13,12 +13,16 @@ CALL_TIMEOUT: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class LaneStores:
-    """The stores that the workers of a lane share with everything else."""
+    """The stores that the workers of a lane share with everything else.
+
+    `standings`: returns the keys and senders of accounts; only mails that waited need them.
+    """
 
     records: Records
     ledgers: LedgerStore
     pacer: Pacer
     lanes: Lanes
+    standings: Callable[[], Standings]
 
 
 @dataclass(frozen=True, slots=True)

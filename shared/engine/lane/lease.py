@@ -31,12 +31,15 @@ from shared.domain.recipients.suppressions import Reach
 from shared.domain.times import Seconds
 from shared.engine.lane.call_counters import Count
 from shared.engine.lane.compose import CannotCompose, Composition, Made
-from shared.engine.suppression.suppressed import Unwelcome
+from shared.engine.suppression.suppressed import SLACK_MS, Unwelcome
 
 MAX_SIZE: Final = 16 * 1024 * 1024
 """Characters of the messages of one window that were made for a recipient each: they are in memory all at once, some
 of them several times over while they are sent. A message that is larger goes by itself."""
 
+LOOK_AGAIN: Final = 15.0
+"""Seconds after which a lease asks again who was suppressed, if anybody was: one of a slow job lasts for minutes; while
+many bounce, somebody is all the time."""
 A_TURN: Final = 5
 """Chunks of a job with a rate of its own that come to each of its turns, on average: seldom is there none."""
 
@@ -200,6 +203,28 @@ class Lease:
     def suppressed(self) -> Mapping[int, str]:
         """Who gets no message any more, by index, with the code of each."""
         return self.left_out.codes if self.left_out is not None else {}
+
+    def looks(self, latest: Mapping[Reach, int], now: Seconds) -> bool:
+        """Tell whether to look at who is not to be sent to: before the first claim, and again when there is news.
+
+        Args:
+            latest: when an address was last suppressed, and unsubscribed (Unix ms), as of Control.
+            now: Unix seconds.
+        """
+        stale = self.looked_for != latest and now - self.looked_at >= LOOK_AGAIN
+        return self.left_out is None or stale
+
+    def saw(self, left_out: Unwelcome, latest: Mapping[Reach, int], now: Seconds) -> None:
+        """Take in who is not to be sent to.
+
+        Args:
+            left_out: as seen.
+            latest: as `looks` had it.
+            now: as `looks` had it.
+        """
+        self.left_out, self.looked_at = left_out, now
+        # A moment is noted before its entry is stored, so that entries of the last ones may not have shown yet.
+        self.looked_for = {r: at for r, at in latest.items() if at < now * 1000 - SLACK_MS}
 
     def _wanted_only(self, content: Content) -> Content:
         """Return a message without copies to those who were suppressed or unsubscribed since acceptance."""

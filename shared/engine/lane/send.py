@@ -30,8 +30,8 @@ from shared.engine.lane.slots import LatencyEstimate, SlotClient, patience
 from shared.engine.lane.start import PointerResult, Starter
 from shared.engine.lane.window import Window
 from shared.engine.pool import Pool, ThreadPool
-from shared.engine.suppression.suppressed import SLACK_MS, Suppressed, heeds
-from shared.ports import Clock, Links, Loaded, Provider
+from shared.engine.suppression.left_out import DNS_AGAIN_MS, LeavingOut
+from shared.ports import Clock, DnsUnanswered, Links, Loaded, Provider
 
 MARGIN: Final = 3.0
 """Seconds kept for the writes after the last call."""
@@ -39,9 +39,6 @@ LATEST: Final = 0.3
 """Share of the latest window in what is known of how long answers take."""
 LEASES: Final = 2
 """Leases that a worker holds at the most: the event source's batch size."""
-LOOK_AGAIN: Final = 15.0
-"""Seconds after which a lease asks again who was suppressed, if anybody was: one of a slow job lasts for minutes; while
-many bounce, somebody is all the time."""
 OWN_LEASE: Final = OWN_WAIT + HORIZON
 """Seconds until which a lease of a job with a rate of its own may begin windows, plus the 2 s that slots are ahead."""
 
@@ -96,7 +93,7 @@ class Sender:
         """Seconds that answers take at the end of a window, of late. Threads may write at once; the last word wins."""
         self._links = links
         self._compositions: dict[str, Composition] = {}
-        self._suppressed = Suppressed(stores.records, clock)
+        self._leaving_out = LeavingOut(stores.records, stores.standings, clock)
         self._call_counters = CallCounters()
 
     def use(self, provider: Provider) -> None:
@@ -315,22 +312,24 @@ class Sender:
             if changed.job is None or changed.job.state is not JobState.SENDING:
                 return False
             lease.job = changed.job
-        self._leave_out(lease, job, control.suppressed_at)
+        if not self._leave_out(lease, job, control.suppressed_at):
+            return False
         self._admission.see(control.breaker)
         lease.leave = not self._admission.admit(lease.ledger.owner)
         return not lease.leave
 
-    def _leave_out(self, lease: Lease, job: Job, latest: Mapping[Reach, int]) -> None:
-        """See who is not to be sent to by now: before a lease's first claim, and again when there is news."""
+    def _leave_out(self, lease: Lease, job: Job, latest: Mapping[Reach, int]) -> bool:
+        """See who is not to be sent to by now; False if that is not known, and the lease puts its recipients off."""
         now = self._clock.now()
-        stale = lease.looked_for != latest and now - lease.looked_at >= LOOK_AGAIN
-        if lease.left_out is None or stale:
-            waiting, content = lease.ledger.having(Cell.QUEUED), lease.composition.content
-            heeded = heeds(job, content)
-            lease.left_out = self._suppressed.among(job, lease.chunk, waiting, latest, heeded, content)
-            lease.looked_at = now
-            # A moment is noted before its entry is stored, so that entries of the last ones may not have shown yet.
-            lease.looked_for = {r: at for r, at in latest.items() if at < now * 1000 - SLACK_MS}
+        if lease.looks(latest, now):
+            content = lease.composition.content
+            try:
+                left_out = self._leaving_out.among(job, lease.chunk, lease.ledger, content, latest)
+            except DnsUnanswered:
+                lease.throttled_until = int(now * 1000) + DNS_AGAIN_MS
+                return False
+            lease.saw(left_out, latest, now)
+        return True
 
     def _suppress(self, lease: Lease) -> None:
         """Suppress who told the provider to send no more. What is lost by a crash the next message to them brings."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shared.contracts import MAIL_CONTENTS
+from shared.domain.audit import SYSTEM
 from shared.domain.content.content import Content, Finished, Mailbox
 from shared.domain.ids import new_id
 from shared.domain.jobs.job import Job
@@ -103,7 +104,7 @@ class MailReporter:
             test=mail.test,
             mail_from="",
             addresses=[mail.mail_from],
-            by=mail.by,
+            by=SYSTEM,  # so that it is sent although the mail's key has been revoked
             now=now,
             until=0,
         )

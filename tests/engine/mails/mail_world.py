@@ -87,6 +87,7 @@ class MailWorld(World):
         data: bytes = BYTES,
         until: int = 0,
         account: str = ACCOUNT,
+        by: str = "key_1",
     ) -> StoredMail:
         """Queue a mail and return it."""
         some = [x if isinstance(x, NewDestination) else NewDestination(x, MailSchedule(0)) for x in destinations]
@@ -97,7 +98,7 @@ class MailWorld(World):
             test=False,
             mail_from=mail_from,
             addresses=[x.address for x in some],
-            by="key_1",
+            by=by,
             now=self.clock.ms,
             until=until,
         )

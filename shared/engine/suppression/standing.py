@@ -1,0 +1,41 @@
+"""Whether what waited would still be accepted: its API key exists, and its sender belongs to its account (ADR 87)."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from shared.domain.accounts import is_key_id
+from shared.domain.jobs.job import Job, StopReason
+from shared.domain.times import Millis
+from shared.ports import Standings
+
+WAITED_MS: Final = 60_000
+"""Key and sender of what starts sooner after its acceptance were looked at just now."""
+
+
+def key_of(job: Job) -> str:
+    """Return the id of the API key that last asked for a job; empty if an operator, or an old version, did."""
+    return job.asked_by if is_key_id(job.asked_by) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class StandingCheck:
+    """Looks at the key and the sender of what has waited since its acceptance."""
+
+    standings: Standings
+
+    def refusal(self, job: Job, now: Millis) -> StopReason | None:
+        """Return why a job would not be accepted now, if it would not; at most one read.
+
+        A key that was replaced by another counts for as long as that one does. Of a job that names no key only the
+        sender is looked at.
+
+        Raises:
+            DnsUnanswered: the sender is of a claimed domain, and DNS does not answer.
+        """
+        key = key_of(job)
+        if now - job.created_at < WAITED_MS or not (key or job.sender):
+            return None
+        standing = self.standings.read(job.namespace, key, job.sender)
+        if standing.key and standing.sender:
+            return None
+        return StopReason.SENDER_REMOVED if standing.key else StopReason.KEY_REVOKED
