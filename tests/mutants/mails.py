@@ -302,7 +302,7 @@ _WAITED: Final = (
         9,
         "shared/engine/lane/send.py",
         "lease.throttled_until = int(now * 1000) + DNS_AGAIN_MS\n                return False",
-        "pass",
+        "return True",
         f"{_TEST_STANDING}::test_while_dns_does_not_answer_it_waits",
     ),
 )
