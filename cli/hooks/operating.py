@@ -59,7 +59,7 @@ class OperatedHooks:
         """Create an endpoint, and return it with its secret."""
         asked = _valid(NewHook, body)
         draft = HookDraft(asked.url, tuple(asked.events), asked.description, batch=asked.batch, format=asked.format)
-        return self._secret(_done(self._desk.create(DEPLOYMENT, draft, by=self._by)))
+        return self._secret(accepted(self._desk.create(DEPLOYMENT, draft, by=self._by)))
 
     def every(self) -> list[Document]:
         """Return the endpoints, oldest first."""
@@ -81,11 +81,11 @@ class OperatedHooks:
             format=asked.format,
             disabled=asked.disabled,
         )
-        return _document(hook_view(_done(self._desk.change(self._found(name), draft, by=self._by)), self._now()))
+        return _document(hook_view(accepted(self._desk.change(self._found(name), draft, by=self._by)), self._now()))
 
     def rotate(self, name: str) -> Document:
         """Give an endpoint a second secret, and return it with that."""
-        return self._secret(_done(self._desk.rotate(self._found(name), by=self._by)))
+        return self._secret(accepted(self._desk.rotate(self._found(name), by=self._by)))
 
     def delete(self, name: str) -> Document:
         """Delete an endpoint."""
@@ -94,7 +94,7 @@ class OperatedHooks:
 
     def test(self, name: str) -> Document:
         """Have a `test` event posted, and return its delivery."""
-        return _document(delivery_view(_done(self._desk.test(self._found(name), by=self._by))))
+        return _document(delivery_view(accepted(self._desk.test(self._found(name), by=self._by))))
 
     def deliveries(self, name: str, state: str) -> Iterator[list[Document]]:
         """Yield pages of deliveries; `state`: only those, empty for all."""
@@ -112,7 +112,7 @@ class OperatedHooks:
         """Have a delivery tried now."""
         endpoint = self._found(name)
         return _document(
-            delivery_view(_done(self._desk.retry(endpoint, self._delivery(endpoint, delivery), by=self._by)))
+            delivery_view(accepted(self._desk.retry(endpoint, self._delivery(endpoint, delivery), by=self._by)))
         )
 
     def replay(self, name: str, body: Mapping[str, Any]) -> Document:
@@ -121,7 +121,7 @@ class OperatedHooks:
         since = int(asked.since.timestamp() * 1000)
         until = int(asked.until.timestamp() * 1000) if asked.until is not None else self._now()
         state = DeliveryState(asked.state) if asked.state is not None else None
-        return _document(replay_view(_done(self._desk.replay(self._found(name), since, until, state, by=self._by))))
+        return _document(replay_view(accepted(self._desk.replay(self._found(name), since, until, state, by=self._by))))
 
     def _found(self, name: str) -> Endpoint:
         found = self._desk.find(DEPLOYMENT, name)
@@ -153,10 +153,11 @@ def operated(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[HookDoor]
     """
     with opened(ctx, stage, aws=aws) as desk:
         clock = surroundings(ctx).clock
-        yield OperatedHooks(_desk(desk.found, clock), clock, desk.by)
+        yield OperatedHooks(hook_desk(desk.found, clock), clock, desk.by)
 
 
-def _desk(found: OperatedDeployment, clock: Clock) -> HookDesk:
+def hook_desk(found: OperatedDeployment, clock: Clock) -> HookDesk:
+    """Return the endpoints of a deployment."""
     dynamo, records = found.dynamo(clock), found.table()
     sqs = found.client("sqs")
     url = str(sqs.get_queue_url(QueueName=calls_queue_name(found.stage))["QueueUrl"])
@@ -185,7 +186,8 @@ def _valid(model: type[M], body: Mapping[str, Any]) -> M:
         raise Misused("; ".join(f"{field}: {text.rstrip('.')}" for field, text in faults)) from None
 
 
-def _done(found: T | Declined) -> T:
+def accepted(found: T | Declined) -> T:
+    """Return what was found; raise what was declined as an error of the command."""
     if isinstance(found, Declined):
         raise _refusal(found)
     return found

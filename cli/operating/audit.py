@@ -126,7 +126,7 @@ def _operated(
         accounts = found.accounts(clock)
         owners = _owners(accounts, account, kind, everything=everything)
         journal = found.journal(clock)
-        logs = [_entries(journal, owner, action, min(PAGE, limit)) for owner in owners]
+        logs = [entries(journal, owner, action, min(PAGE, limit)) for owner in owners]
         newest = list(islice(heapq.merge(*logs, key=lambda event: event.at, reverse=True), limit))
         names = _names(accounts, newest)
     return [_row(event, names) for event in newest]
@@ -149,7 +149,7 @@ def _owners(accounts: "Accounts", account: str, kind: KeyKind, *, everything: bo
     return [namespace(team_space(whose) if kind is KeyKind.TEAM else whose, test=kind is KeyKind.TEST)]
 
 
-def _entries(journal: Journal, owner: str, action: str, size: int) -> Iterator[Event]:
+def entries(journal: Journal, owner: str, action: str, size: int) -> Iterator[Event]:
     """Yield the entries of one log, newest first.
 
     Args:

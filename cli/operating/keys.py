@@ -9,12 +9,13 @@ import typer
 
 from cli.deployment import Aws, Stage
 from cli.errors import Misused, NotFound
-from cli.operating.accounts import Account, kind_wanted, name_of, opened, opened_at, resolve
-from cli.operating.stopping import stop_of_key, working
+from cli.operating.accounts import Account, Desk, kind_wanted, name_of, opened, opened_at, resolve
+from cli.operating.stopping import of_key, stop_of_key, working
 from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table, tell
 from shared.domain.accounts import ApiKey, Scope, is_key_id
 from shared.domain.jobs.job import Job
 from shared.domain.namespaces import owner as owner_of
+from shared.ports import Clock
 
 key_app = typer.Typer(help="API keys of an account.", no_args_is_help=True)
 
@@ -134,35 +135,97 @@ def revoke_key(
     ctx: typer.Context,
     account: Account,
     key_id: KeyId,
+    *,
     stop_jobs: Annotated[
-        bool, typer.Option("--stop-jobs", help="Also stop its open and scheduled jobs. Repeatable.")
+        bool,
+        typer.Option("--stop-jobs", help="Also stop its open and scheduled jobs, and drop what waits of its mails."),
+    ] = False,
+    leaked: Annotated[
+        bool,
+        typer.Option("--leaked", help="As --stop-jobs, and disable endpoints and notifiers that it made or changed."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what the key has done, and what --leaked would stop.")
     ] = False,
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Revoke an API key. It stops working within 30 seconds."""
+    """Revoke an API key. It stops working within 30 seconds. After an interruption, repeat it."""
     _check(key_id)
     clock = surroundings(ctx).clock
     with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
+        if dry_run:
+            _show_traces(desk, owner, key_id, clock, json=json)
+            return
         revoked = desk.accounts.revoke_key(owner, key_id, by=desk.by)
-        if not revoked and not stop_jobs:
+        if not revoked and not (stop_jobs or leaked):
             raise _no_key(owner, key_id)
         if not json:
             done = "revoked; it may work for up to 30 seconds more" if revoked else "is not there: revoked already?"
             say(f"key {key_id} of {owner} {done}")
-        if not stop_jobs:
-            stopped = None
-        else:
+        more: dict[str, Any] = {}
+        if stop_jobs or leaked:
             names: list[str] = []
             with working(desk, clock) as work:
                 stop_of_key(work, owner, key_id, clock, partial(_note_stopped, names, json=json))
-            stopped = names
+            more["stopped"] = names
+        if leaked:  # after the jobs: by then no process takes the key any more
+            more["disabled"] = _disabled(desk, owner, key_id, clock, json=json)
     if json:
-        more = {} if stopped is None else {"stopped": stopped}
         emit({"account_id": owner, "key_id": key_id, "revoked": revoked, **more})
-    elif stopped is not None:
-        say(f"{counted(len(stopped), 'job')} stopped; their messages stay queued, and a valid key may resume them")
+    elif more:
+        many = counted(len(more["stopped"]), "job")
+        say(f"{many} stopped; their messages stay queued, and a valid key may resume them")
+
+
+def _show_traces(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) -> None:
+    """Show what a key has done, and what is open of it.
+
+    Args:
+        desk: the accounts of the deployment.
+        owner: the account's id.
+        key_id: the key's.
+        clock: the time.
+        json: for programs.
+    """
+    from cli.account.traces import traces_of  # noqa: PLC0415 - loads botocore
+
+    found = traces_of(desk, owner, key_id, clock)
+    with working(desk, clock) as work:
+        jobs = [job for page in work.jobs.pages(lambda job: of_key(job, owner, key_id)) for job in page]
+    if json:
+        emit({"account_id": owner, "key_id": key_id, "jobs": [job.id for job in jobs], **found.document()})
+        return
+    say(f"key {key_id} of {owner}, nothing is changed:")
+    for job in jobs:
+        say(f"open {job.kind} {job.id}: {counted(job.total, 'message')}, {job.state.value}")
+    for line in found.lines():
+        say(line)
+    if not jobs and not found.acts:
+        say("it has no open job, and no entry of the audit log names it")
+
+
+def _disabled(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) -> dict[str, list[str]]:
+    """Disable the endpoints and notifiers that a key has made or changed; return their names.
+
+    Args:
+        desk: the accounts of the deployment.
+        owner: the account's id.
+        key_id: the key's.
+        clock: the time.
+        json: for programs: nothing is said.
+    """
+    from cli.account.traces import disable, traces_of  # noqa: PLC0415 - loads botocore
+
+    found = traces_of(desk, owner, key_id, clock)
+    disable(desk, found, clock)
+    if not json:
+        for x in found.endpoints:
+            say(f"disabled endpoint {x.id} {x.url}".rstrip())
+        for notifier in found.notifiers:
+            say(f"disabled notifier {notifier.name}; what it has stored is still delivered")
+    return {"endpoints": [x.id for x in found.endpoints], "notifiers": [x.name for x in found.notifiers]}
 
 
 def _note_stopped(names: list[str], job: Job, *, json: bool) -> None:

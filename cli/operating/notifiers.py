@@ -16,6 +16,7 @@ from shared.domain.namespaces import namespaces_of
 from shared.domain.notices.notifier import Contact, Notifier, is_name
 from shared.engine.intake.declined import Declined
 from shared.engine.notices.notifiers import NotifierDesk, NotifierDraft
+from shared.ports import Clock
 
 if TYPE_CHECKING:
     from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
@@ -57,14 +58,17 @@ def opened_office(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Offi
         stage: the stage's name; empty for the default one.
         aws: whether AWS is meant even if a local cloud is up.
     """
+    with opened(ctx, stage, aws=aws) as desk:
+        yield office_of(desk, surroundings(ctx).clock)
+
+
+def office_of(desk: Desk, clock: Clock) -> Office:
+    """Return the notifiers of the deployment of a desk."""
     from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers  # noqa: PLC0415 - loads botocore
 
-    with opened(ctx, stage, aws=aws) as desk:
-        clock = surroundings(ctx).clock
-        store = DynamoNotifiers(desk.found.dynamo(clock), records=desk.found.table())
-        settings = desk.found.settings()
-        made = NotifierDesk(store=store, senders=desk.accounts, settings=settings, clock=clock)
-        yield Office(store, made, desk)
+    store = DynamoNotifiers(desk.found.dynamo(clock), records=desk.found.table())
+    settings = desk.found.settings()
+    return Office(store, NotifierDesk(store=store, senders=desk.accounts, settings=settings, clock=clock), desk)
 
 
 @app.command("create")

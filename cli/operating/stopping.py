@@ -1,7 +1,7 @@
 """`posthaste job list | stop`: jobs of all accounts, for operators, straight from the deployment's tables."""
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -14,9 +14,11 @@ from cli.operating.accounts import Desk, opened, reason_of, resolve
 from cli.output import Json, counted, emit_all, moment, say, surroundings, table, tell
 from cli.sending.words import left_of, state_words
 from shared.contracts import TEST_CREDENTIAL
+from shared.domain.audit import Act, audited
 from shared.domain.ids import is_id
-from shared.domain.jobs.job import DIGEST, Job, StopReason
-from shared.domain.jobs.states import JobState
+from shared.domain.jobs.job import DIGEST, MAIL, Job, StopReason
+from shared.domain.jobs.states import Cell, JobState
+from shared.domain.mails.destination import waits
 from shared.domain.namespaces import accounts_of
 from shared.domain.namespaces import owner as owner_of
 from shared.ports import Clock
@@ -24,7 +26,7 @@ from shared.ports import Clock
 if TYPE_CHECKING:
     from shared.adapters.dynamo.listing import Listing
     from shared.engine.jobs.stop import OpenWork, Stopper
-    from shared.ports import Records
+    from shared.ports import LedgerStore, Records
 
 job_app = typer.Typer(help="Jobs of all accounts: find and stop them, without an API key.", no_args_is_help=True)
 
@@ -46,12 +48,14 @@ class Work:
     listing: "Listing"
     jobs: "OpenWork"
     stopper: "Stopper"
+    ledgers: "LedgerStore"
 
 
 @contextmanager
 def working(desk: Desk, clock: Clock) -> Iterator[Work]:
     """Yield the jobs of the deployment of a desk."""
     from shared.adapters.dynamo.credentials.known import KnownCredentials, OpenSlots  # noqa: PLC0415
+    from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers  # noqa: PLC0415
     from shared.adapters.dynamo.jobs.records import DynamoRecords  # noqa: PLC0415
     from shared.adapters.dynamo.listing import Listing  # noqa: PLC0415
     from shared.adapters.s3.blobs import S3Blobs  # noqa: PLC0415 - loads botocore
@@ -70,7 +74,14 @@ def working(desk: Desk, clock: Clock) -> Iterator[Work]:
     slots = OpenSlots(KnownCredentials(dynamo, found.ops()), [*(c.id for c in settings.credentials), TEST_CREDENTIAL])
     stopper = Stopper(records=records, clock=clock)
     jobs = OpenWork(records=records, slots=slots, stopper=stopper, pool=ThreadPool())
-    yield Work(desk, records, Listing(found.client("dynamodb"), found.table(), clock), jobs, stopper)
+    yield Work(
+        desk,
+        records,
+        Listing(found.client("dynamodb"), found.table(), clock),
+        jobs,
+        stopper,
+        DynamoLedgers(dynamo, found.ops()),
+    )
 
 
 def left_words(desk: Desk, clock: Clock) -> str:
@@ -215,8 +226,21 @@ def _what(job: Job | None, *, changed: bool) -> str:
     return "stopped" if changed else f"not changed, it is {_words(job)}"
 
 
+def of_key(job: Job, owner: str, key_id: str) -> bool:
+    """Tell whether a key of an account made a job, or was the last to resume it.
+
+    Args:
+        job: as read.
+        owner: the account's id.
+        key_id: the key's.
+    """
+    return owner_of(job.account) == owner and job.asked_by == key_id
+
+
 def stop_of_key(work: Work, owner: str, key_id: str, clock: Clock, tell_of: Callable[[Job], None]) -> int:
     """Stop every open job that a key, just revoked, made or was the last to resume; returns how many that were.
+
+    Of a mail, the destinations that wait are dropped: its job cannot be stopped.
 
     Looks twice, the second time when no process takes the key any more. Repeat it after an interruption.
 
@@ -229,7 +253,7 @@ def stop_of_key(work: Work, owner: str, key_id: str, clock: Clock, tell_of: Call
     """
 
     def wanted(job: Job) -> bool:
-        return owner_of(job.account) == owner and job.asked_by == key_id
+        return of_key(job, owner, key_id)
 
     stopped = 0
     until = clock.now() + SETTLED_S
@@ -242,4 +266,29 @@ def stop_of_key(work: Work, owner: str, key_id: str, clock: Clock, tell_of: Call
             stopped += len(page)
             for job in page:
                 tell_of(job)
+        for job in (job for page in work.jobs.pages(lambda job: job.kind == MAIL and wanted(job)) for job in page):
+            dropped = _drop_waiting(work, job, {"reason": "key revoked", "key": key_id}, by, clock)
+            stopped += dropped
+            if dropped:
+                tell_of(job)
     return stopped
+
+
+def _drop_waiting(work: Work, job: Job, data: Mapping[str, str], by: str, clock: Clock) -> bool:
+    """Drop the destinations of a mail that wait; returns whether there were any.
+
+    Args:
+        work: the stores of the deployment.
+        job: the mail's.
+        data: of the audit entry.
+        by: the actor.
+        clock: the time of the entry.
+    """
+    waiting = [x.chunk for x in work.ledgers.read_all(job.id) if waits(x)]
+    found = [work.ledgers.drop(job.id, chunk, [0], Cell.WITHDRAWN) for chunk in waiting]
+    dropped = sum(x is not None and bool(x.having(Cell.WITHDRAWN)) for x in found)
+    if dropped:
+        told: dict[str, str | int] = {**data, "destinations": dropped}
+        now = int(clock.now() * 1000)
+        work.desk.found.journal(clock).write(audited(job.namespace, now, job.name, Act.MAIL_DROPPED, by, told))
+    return dropped > 0

@@ -1,6 +1,7 @@
 """Operators' commands on jobs: they find and stop what others scheduled, and all that a leaked key has."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from cli.operating import stopping
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.audit import DynamoJournal
+from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints
+from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
 from shared.contracts import (
     ENV_AUDIT_TABLE,
     ENV_IDENTITIES_TABLE,
@@ -18,13 +21,16 @@ from shared.contracts import (
     ENV_SETTINGS,
     Credential,
     Settings,
+    calls_queue_name,
 )
-from shared.domain.audit import Event, Log
-from shared.domain.jobs.job import Job
-from shared.domain.jobs.states import Change, JobState
+from shared.domain.audit import Act, Event, Log, audited
+from shared.domain.hooks.endpoint import Endpoint
+from shared.domain.jobs.job import MAIL, Job
+from shared.domain.jobs.states import Cell, Change, JobState
+from shared.domain.notices.notifier import Notifier
 from shared.engine.jobs import stop
 from tests.cli.fakes import FakeClock, Run
-from tests.contracts.conftest import Parts
+from tests.contracts.conftest import Parts, leased
 from tests.fakes.clock import FakeClock as StoreClock
 from tests.fakes.tables import MotoStores
 
@@ -44,10 +50,10 @@ class Deployed:
         self.key = self.accounts.create_key(self.owner)[1].id
         self.other = self.accounts.create_key(self.owner)[1].id
 
-    def store(self, **changes: Any) -> Job:
+    def store(self, sizes: Sequence[int] = (3,), **changes: Any) -> Job:
         self.at.advance(1)
         fields = {"account": self.owner, "created_by": self.key, "state": JobState.READY, "sender": "news@example.com"}
-        parts = Parts(self.at, **{**fields, "planned_at": 0, "not_before": self.at.ms + HOUR_MS, **changes})
+        parts = Parts(self.at, sizes, **{**fields, "planned_at": 0, "not_before": self.at.ms + HOUR_MS, **changes})
         parts.store(self.stores)
         return parts.job
 
@@ -57,8 +63,39 @@ class Deployed:
         return found.state.value, found.stop_reason
 
     def events(self, job: Job) -> list[Event]:
+        return self.entries(job.id)
+
+    def entries(self, name: str) -> list[Event]:
         journal = DynamoJournal(self.stores.dynamo, self.tables.records)
-        return [x for x in journal.since(self.owner, Log.AUDIT, 0) if x.id == job.id]
+        return [x for x in journal.since(self.owner, Log.AUDIT, 0) if x.id == name]
+
+    def endpoint(self, name: str, by: str, act: Act = Act.HOOK_CREATED) -> str:
+        """Store an endpoint that a key has made, or changed."""
+        made = Endpoint(f"hook_{name:0>26}", self.owner, f"https://{name}.example.com/", ("*",), self.at.ms)
+        event = audited(self.owner, self.at.ms, made.id, act, by)
+        self.hooks.create(made, None, event=event)
+        return made.id
+
+    @property
+    def hooks(self) -> DynamoEndpoints:
+        return DynamoEndpoints(self.stores.dynamo, records=self.tables.records)
+
+    @property
+    def notifiers(self) -> DynamoNotifiers:
+        return DynamoNotifiers(self.stores.dynamo, records=self.tables.records)
+
+    def notifier(self, name: str, by: str) -> str:
+        """Store a notifier that a key has made."""
+        made = Notifier(name, self.owner, "5d3f6a52-6d2f-4f6e-9a59-1f8d3c9b7a10", "Europe/Berlin", self.at.ms)
+        event = audited(self.owner, self.at.ms, name, Act.NOTIFIER_CREATED, by)
+        assert self.notifiers.create(made, event=event)
+        return name
+
+    def enabled(self) -> list[str]:
+        """Return the endpoints and notifiers that are not disabled."""
+        notifiers, _ = self.notifiers.page(self.owner, after="", limit=100)
+        hooks = [x.id for x in self.hooks.of(self.owner) if not x.disabled_at]
+        return sorted([*hooks, *(x.name for x in notifiers if not x.disabled)])
 
 
 @pytest.fixture
@@ -242,3 +279,66 @@ def test_more_jobs_than_a_page_are_all_stopped(deployed: Deployed, run: Run, mon
     done = run("key", "revoke", deployed.owner, deployed.key, "--stop-jobs", "--json")
     assert set(json.loads(done.out)["stopped"]) == {job.id for job in jobs}
     assert {deployed.state(job) for job in jobs} == {("STOPPED", "operator")}
+
+
+@pytest.mark.slow
+@pytest.mark.promise(9)
+def test_destinations_of_its_mails_that_wait_are_dropped(deployed: Deployed, run: Run) -> None:
+    mail = deployed.store((1, 1, 1), kind=MAIL, name="mail-1", state=JobState.ENQUEUED)
+    other = deployed.store((1,), kind=MAIL, name="mail-2", state=JobState.ENQUEUED, created_by=deployed.other)
+    leased(deployed.stores, deployed.at, mail.id, 1)
+    held = deployed.stores.ledgers.read(mail.id, 1)
+    assert held is not None
+    assert deployed.stores.ledgers.claim(held, (), 1, route=mail.route)
+    done = run("key", "revoke", deployed.owner, deployed.key, "--stop-jobs")
+    assert (done.code, f"stopped mail {mail.id}" in done.out, other.id in done.out) == (0, True, False)
+    states = [x.cell(0)[0] for x in deployed.stores.ledgers.read_all(mail.id)]
+    assert states == [Cell.WITHDRAWN, Cell.CLAIMED, Cell.WITHDRAWN]
+    assert [x.cell(0)[0] for x in deployed.stores.ledgers.read_all(other.id)] == [Cell.QUEUED]
+    (event,) = deployed.entries("mail-1")
+    told = {"reason": "key revoked", "key": deployed.key, "destinations": 2}
+    assert (event.kind, dict(event.data)) == (Act.MAIL_DROPPED, told)
+
+
+@pytest.mark.slow
+@pytest.mark.promise(9)
+def test_what_a_leaked_key_has_touched_is_disabled_and_the_rest_is_not(deployed: Deployed, run: Run) -> None:
+    boto3.client("sqs", "us-east-1").create_queue(QueueName=calls_queue_name("test"))
+    mine = [deployed.endpoint("a", deployed.key), deployed.notifier("ward-1", deployed.key)]
+    changed = deployed.endpoint("b", deployed.key, Act.HOOK_CHANGED)
+    theirs = [deployed.endpoint("c", deployed.other), deployed.notifier("ward-2", deployed.other)]
+    every = sorted([*mine, changed, *theirs])
+    job = deployed.store()
+
+    shown = run("key", "revoke", deployed.owner, deployed.key, "--dry-run", "--json").json
+    assert (shown["jobs"], shown["notifiers"]) == ([job.id], ["ward-1"])
+    assert set(shown["endpoints"]) == {mine[0], changed}
+    assert shown["actions"]["hook.changed"] == [changed]
+    told = run("key", "revoke", deployed.owner, deployed.key, "--dry-run").out
+    assert all(x in told for x in (*mine, changed, job.id))
+    assert not any(x in told for x in theirs)
+    assert deployed.enabled() == every, "it changes nothing"
+    assert deployed.key in [k.id for k in deployed.accounts.list_keys(deployed.owner)]
+
+    assert run("key", "revoke", deployed.owner, deployed.key, "--stop-jobs").code == 0
+    assert deployed.enabled() == every, "a key that ends as planned leaves what it has made"
+    done = run("key", "revoke", deployed.owner, deployed.key, "--leaked")
+    assert done.code == 0, done.err
+    assert all(f"disabled {kind} {x}" in done.out for kind, x in (("endpoint", changed), ("notifier", "ward-1")))
+    assert deployed.enabled() == sorted(theirs)
+    (event,) = [x for x in deployed.entries(changed) if x.kind == Act.HOOK_DISABLED]
+    assert event.actor.startswith("operator:")
+    again = run("key", "revoke", deployed.owner, deployed.key, "--leaked", "--json").json
+    assert again["disabled"] == {"endpoints": [], "notifiers": []}
+
+
+def test_of_a_key_that_has_done_nothing_nothing_is_shown(deployed: Deployed, run: Run) -> None:
+    done = run("key", "revoke", deployed.owner, deployed.other, "--dry-run")
+    assert (done.code, "no entry of the audit log names it" in done.out) == (0, True)
+
+
+def test_an_endpoint_that_a_key_has_changed_is_shown(deployed: Deployed, run: Run) -> None:
+    boto3.client("sqs", "us-east-1").create_queue(QueueName=calls_queue_name("test"))
+    changed = deployed.endpoint("b", deployed.key, Act.HOOK_CHANGED)
+    shown = run("key", "revoke", deployed.owner, deployed.key, "--dry-run", "--json").json
+    assert shown["endpoints"] == [changed]

@@ -25,6 +25,22 @@ SWITCHES: Final = (
         f"{WAYS}::test_it_keeps_the_credential_while_a_window_of_it_is_out",
     ),
     Mutant(
+        "what a key has changed outlives it",
+        9,
+        "cli/account/traces.py",
+        "Act.HOOK_CREATED, Act.HOOK_CHANGED,",
+        "Act.HOOK_CREATED,",
+        "tests/cli/test_stopping.py::test_an_endpoint_that_a_key_has_changed_is_shown",
+    ),
+    Mutant(
+        "mails of a revoked key wait on",
+        9,
+        "cli/operating/stopping.py",
+        "job.kind == MAIL and wanted(job)",
+        "not wanted(job)",
+        "tests/cli/test_stopping.py::test_destinations_of_its_mails_that_wait_are_dropped",
+    ),
+    Mutant(
         "a job starts although its key has been revoked",
         9,
         "shared/engine/suppression/standing.py",

@@ -1,0 +1,102 @@
+"""What an API key has done, by the audit log; and how the endpoints and notifiers that still serve it are disabled."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cli.hooks.operating import accepted, hook_desk
+from cli.operating.accounts import Desk
+from cli.operating.audit import entries
+from cli.operating.notifiers import done, office_of
+from cli.output import counted
+from shared.domain.audit import Act
+from shared.domain.hooks.draft import HookDraft
+from shared.domain.hooks.endpoint import Endpoint
+from shared.domain.namespaces import namespaces_of
+from shared.domain.notices.notifier import Notifier
+from shared.ports import Clock
+
+PAGE: Final = 1000
+SHOWN: Final = 5
+HOOKS: Final = frozenset({Act.HOOK_CREATED, Act.HOOK_CHANGED, Act.HOOK_ROTATED, Act.HOOK_ENABLED})
+NOTIFIERS: Final = frozenset({Act.NOTIFIER_CREATED, Act.NOTIFIER_CHANGED, Act.NOTIFIER_ROTATED, Act.NOTIFIER_ENABLED})
+"""After one of these, who has the key may hear what an endpoint hears, or upload as a notifier."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """What a key has done.
+
+    Attributes:
+        acts: action → what it was done to, the latest first.
+        endpoints: those that it has made or changed, and that are not disabled.
+        notifiers: likewise.
+    """
+
+    acts: Mapping[str, list[str]]
+    endpoints: list[Endpoint]
+    notifiers: list[Notifier]
+
+    def document(self) -> dict[str, Any]:
+        """Return it for programs."""
+        return {
+            "endpoints": [x.id for x in self.endpoints],
+            "notifiers": [x.name for x in self.notifiers],
+            "actions": dict(self.acts),
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield it for people."""
+        yield from (f"endpoint {x.id} {x.url}".rstrip() for x in self.endpoints)
+        yield from (f"notifier {x.name}" for x in self.notifiers)
+        for act, subjects in self.acts.items():
+            more = f" and {counted(len(subjects) - SHOWN, 'other')}" if len(subjects) > SHOWN else ""
+            yield f"{act}: {', '.join(subjects[:SHOWN])}{more}"
+
+
+def traces_of(desk: Desk, owner: str, key_id: str, clock: Clock) -> Traces:
+    """Return what a key has done, as far back as entries of the account's audit logs are kept.
+
+    Args:
+        desk: the accounts of the deployment.
+        owner: the account's id.
+        key_id: the key's.
+        clock: the time.
+    """
+    acts: dict[str, dict[str, None]] = {}
+    journal = desk.found.journal(clock)
+    for space in namespaces_of(owner):
+        for entry in entries(journal, space, "", PAGE):
+            if entry.actor == key_id:
+                acts.setdefault(entry.kind, {})[entry.id] = None
+    touched, named = _subjects(acts, HOOKS), _subjects(acts, NOTIFIERS)
+    hooks = hook_desk(desk.found, clock) if touched else None
+    every = [x for space in namespaces_of(owner) for x in hooks.every(space)] if hooks is not None else []
+    store = office_of(desk, clock).store
+    known = [store.get(name) for name in sorted(named)]
+    return Traces(
+        {act: list(subjects) for act, subjects in sorted(acts.items())},
+        [x for x in every if x.id in touched and not x.disabled_at],
+        [x for x in known if x is not None and not x.disabled and not x.deleted],
+    )
+
+
+def disable(desk: Desk, found: Traces, clock: Clock) -> None:
+    """Disable the endpoints and notifiers of a key. Repeat it after an interruption.
+
+    Args:
+        desk: the accounts of the deployment.
+        found: as just read.
+        clock: the time.
+    """
+    if found.endpoints:
+        hooks = hook_desk(desk.found, clock)
+        for endpoint in found.endpoints:
+            accepted(hooks.change(endpoint, HookDraft(disabled=True), by=desk.by))
+    office = office_of(desk, clock)
+    for notifier in found.notifiers:
+        done(office.notifiers.switch(notifier, disabled=True, by=desk.by))
+
+
+def _subjects(acts: Mapping[str, Mapping[str, None]], wanted: frozenset[Act]) -> set[str]:
+    return {subject for act in wanted for subject in acts.get(act.value, ())}
