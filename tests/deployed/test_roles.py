@@ -15,10 +15,13 @@ from shared.contracts import (
     ENV_LANE,
     ENV_RECORDS_TABLE,
     HANDLERS,
+    TEST_CREDENTIAL,
     secret_name,
     unsubscribe_secret_name,
     webhook_secret_name,
 )
+from shared.domain.channels.email import EMAIL
+from shared.domain.channels.lookup import carried
 
 pytestmark = [pytest.mark.deployed, pytest.mark.promise(9)]
 
@@ -26,6 +29,7 @@ Aws = Callable[[str], Any]
 InRole = Callable[[str, str], Any]
 
 KEY: Final = {"pk": {"S": "K#forged"}, "sk": {"S": "KEY"}}
+PROFILE: Final = {"pk": {"S": "A#acc_000000000000"}, "sk": {"S": "PROFILE"}}
 NOTE: Final = {"pk": {"S": "N#forged"}, "sk": {"S": "NOTE"}}
 """What makes first accounts reads its own notes alone."""
 ENTRY: Final = {"pk": {"S": "A#acc_forged#AUDIT"}, "sk": {"S": "000000000000001#x#key.created"}}
@@ -148,6 +152,10 @@ def test_identities_are_read_by_what_people_use_or_starts_jobs(may: May, deploym
     readers = {"api", "console", "digest", *STARTS}
     assert may("dynamodb", "get_item", {"TableName": table, "Key": KEY}) == readers
     assert may("dynamodb", "get_item", {"TableName": table, "Key": NOTE}) == {*readers, "join"}
+    credentials = (*deployment.settings.credentials, deployment.settings.credential(TEST_CREDENTIAL))
+    mailing = {f"send-{x.id}" for x in credentials if EMAIL in carried(x.channel)}
+    assert mailing
+    assert may("dynamodb", "get_item", {"TableName": table, "Key": PROFILE}) == {*readers, *mailing}
     assert may("dynamodb", "scan", {"TableName": table}) == set()
 
 
