@@ -133,6 +133,12 @@ PASSES: Final = {
     "passes: two messages, three credentials": replace(
         _PASSES, messages=2, window=2, workers=1, route=3, limit=2, budget=_ALONE._replace(freeze=1, soft=1, shut=1)
     ),
+    "passes: one credential cannot carry it": replace(
+        _PASSES, unable=0b01, budget=_ALONE._replace(crash=1, freeze=1, soft=1, shut=1)
+    ),
+    "passes: no credential can carry it": replace(
+        _PASSES, unable=0b11, stale=False, budget=_ALONE._replace(crash=1, freeze=1, retry=1)
+    ),
     "passes: doubts are risked": replace(
         _PASSES, fail_over=True, outcomes="stUN", budget=_ALONE._replace(crash=1, soft=2)
     ),
@@ -224,6 +230,7 @@ SABOTAGED: Final = {
     "an_overtaken_retry_asks_again": replace(_RETRY, without=frozenset({"a_retry_reopens_under_logged"})),
     "a_retry_reopens_under_logged": _RETRY,
     "a_credential_that_failed_it_never_gets_it_again": replace(_PASSES, workers=1, budget=_ALONE._replace(soft=1)),
+    "who_cannot_carry_it_never_gets_it_again": replace(_PASSES, unable=0b01, limit=4, workers=1, budget=_ALONE),
     "details_are_read_after_the_ledger": _PART,
     "a_words_detail_comes_first": _PART,
     "without_a_credential_left_it_is_given_up": replace(

@@ -23,6 +23,11 @@ def named(s: State, c: int, i: int, past: Past) -> set[int]:
     return {s.truth[c][i].lanes[a] for a in bits(past.noted | past.failed)}
 
 
+def barred(m: World, s: State, c: int, i: int, past: Past) -> set[int]:
+    """Return the credentials of which details say that they cannot carry a message."""
+    return {s.truth[c][i].lanes[a] for a in bits(past.noted) if m.unable >> s.truth[c][i].lanes[a] & 1}
+
+
 def note(m: World, s: State, c: int, i: int, attempt: int, *, failed: bool = False) -> State:
     """Put a detail that names an attempt: a window's, or a provider's word that it failed after all."""
     if not m.route:
@@ -99,8 +104,10 @@ class _Pass:
         closed = named(self._s, self._c, i, past) if self._later(i) else spent
         if "a_credential_that_failed_it_never_gets_it_again" in self._m.without:
             closed = set()
-        everybody = set(range(self._m.route))
-        return everybody - closed or (everybody if self._ledger.asked and not self._later(i) else set())
+        able = set(range(self._m.route))
+        if "who_cannot_carry_it_never_gets_it_again" not in self._m.without:
+            able -= barred(self._m, self._s, self._c, i, past)
+        return able - closed or (able if self._ledger.asked and not self._later(i) else set())
 
     def _queued(self, place: int, indices: list[int], tried: int) -> Ledger:
         out = list(self._cells)
@@ -121,13 +128,15 @@ def reopened(m: World, s: State, c: int) -> Moved:
 def check_claim(m: World, s: State, c: int, lane: int, window: tuple[tuple[int, int], ...]) -> None:
     """Check that no message is claimed in a lane that may not have it.
 
-    That is one whose provider took it and gave it up, and, if that was its last attempt, any that has tried it. With
-    `fail_over` such a word may come when the message waits in that lane already.
+    That is one that cannot carry it, one whose provider took it and gave it up, and, if that was its last attempt, any
+    that has tried it. With `fail_over` such a word may come when the message waits in that lane already.
     """
     if not m.route or m.fail_over or s.ledgers[c].asked:
         return
     for i, attempt in window:
         past, before, lanes = s.pasts[c][i], attempt - 1, s.truth[c][i].lanes
+        if lane in barred(m, s, c, i, past):
+            raise Broken(f"message {c}.{i} goes back to credential {lane}, which cannot carry it")
         if lane in {lanes[a] for a in bits(past.failed)}:
             raise Broken(f"message {c}.{i} goes back to credential {lane}, which took it and gave it up")
         if past.failed >> before & 1 and lane in named(s, c, i, past):

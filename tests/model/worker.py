@@ -165,7 +165,7 @@ def _call(m: World, s: State, number: int, worker: Worker) -> Steps:
     truth, bit = s.truth[c][index], 1 << attempt
     if truth.ended:
         raise Broken(f"message {c}.{index} is sent after its owner was informed that it has ended")
-    for outcome in m.outcomes:
+    for outcome in "t" if m.unable >> worker.lane & 1 else m.outcomes:
         told = truth
         if outcome in "sU":
             same = bit if m.asking == "send" else 0  # a question may have made this call before, under its key

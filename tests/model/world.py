@@ -65,6 +65,7 @@ class World:
         stale: pointers may be delivered again at any time.
         clients: owners who retry at the same time.
         route: credentials of the route, where passes by message are told apart; 0: any number, alike.
+        unable: the credentials of the route, a bit for each, whose adapter refuses all messages before any call.
         asking: what providers do that are asked about a doubt: "look" it up, or "send" it again under its key; or
             nothing.
         carriers: those who carry out recorded retries, which all are then; 0: retries are made while owners wait.
@@ -86,6 +87,7 @@ class World:
     stale: bool = True
     clients: int = 1
     route: int = 0
+    unable: int = 0
     asking: str = ""
     carriers: int = 0
     names_unknown: bool = False

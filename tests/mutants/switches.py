@@ -25,6 +25,14 @@ SWITCHES: Final = (
         f"{WAYS}::test_it_keeps_the_credential_while_a_window_of_it_is_out",
     ),
     Mutant(
+        "what no credential can carry is tried round after round",
+        3,
+        "shared/domain/jobs/passes.py",
+        "able = frozenset(r for r, credential in enumerate(route) if credential not in self.barred)",
+        "able = frozenset(range(len(route)))",
+        "tests/engine/test_cannot_carry.py::test_a_mail_that_cannot_be_carried_is_told_its_sender_at_once",
+    ),
+    Mutant(
         "what a key has changed outlives it",
         9,
         "cli/account/traces.py",

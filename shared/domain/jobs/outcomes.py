@@ -39,6 +39,18 @@ class Rejected:
     by_text: bool = False
 
 
+CANNOT_CARRY: Final = frozenset(
+    {
+        "smtputf8_not_supported",
+        "header_not_allowed",
+        "keys_not_supported",
+        "voice_not_supported",
+        "finished_not_supported",
+    }
+)
+"""Codes of what an adapter refuses by itself, before any call: it would refuse the same message each time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Throttled:
     """Too fast; surely not sent. `retry_after` in seconds."""

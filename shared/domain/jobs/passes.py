@@ -10,7 +10,7 @@ from typing import Final
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.feedback import SOFT, WordKind
 from shared.domain.jobs.ledger import Ledger, LedgerStatus, give_up, merge
-from shared.domain.jobs.outcomes import Entry, Kind
+from shared.domain.jobs.outcomes import CANNOT_CARRY, Entry, Kind
 from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
 from shared.domain.times import Millis
 
@@ -32,20 +32,23 @@ class Past:
         named: credentials that tried it.
         spent: those that took it and then failed it: they never get it again.
         failed_later: its last attempt was taken and failed later, so only credentials that never tried it may.
+        barred: those whose adapter cannot carry it: they never get it again, and no other word changes that.
     """
 
     named: frozenset[str] = frozenset()
     spent: frozenset[str] = frozenset()
     failed_later: bool = False
+    barred: frozenset[str] = frozenset()
 
     def open_to(self, route: Sequence[str], *, owner_asked: bool = False) -> frozenset[int]:
         """Return the places in the route that may still get the message.
 
         `owner_asked`: its owner wanted it sent again, so that a route that is spent begins anew.
         """
+        able = frozenset(r for r, credential in enumerate(route) if credential not in self.barred)
         closed = self.named if self.failed_later else self.spent
-        left = frozenset(r for r, credential in enumerate(route) if credential not in closed)
-        return left or (frozenset(range(len(route))) if owner_asked and not self.failed_later else left)
+        left = frozenset(r for r in able if route[r] not in closed)
+        return left or (able if owner_asked and not self.failed_later else left)
 
 
 NO_PAST: Final = Past()
@@ -61,6 +64,15 @@ def _named(windows: Iterable[Detail]) -> dict[int, set[str]]:
     return named
 
 
+def _barred(windows: Iterable[Detail]) -> dict[int, set[str]]:
+    """Return by recipient the credentials whose adapter cannot carry its message."""
+    barred: dict[int, set[str]] = {}
+    for credential, entry in ((w.credential, e) for w in windows for e in w.entries):
+        if entry.kind is Kind.NOT_SENT and entry.code in CANNOT_CARRY:
+            barred.setdefault(entry.index, set()).add(credential)
+    return barred
+
+
 def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDetail]) -> dict[int, Past]:
     """Return by recipient what a chunk's details tell of its attempts; who is left out was never tried.
 
@@ -69,7 +81,8 @@ def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDet
         windows: its window details.
         words: its feedback details.
     """
-    named = _named(windows)
+    windows = list(windows)
+    named, barred = _named(windows), _barred(windows)
     spent: dict[int, set[str]] = {}
     last: set[int] = set()
     about = [(f.credential, e) for f in words for e in f.entries if e.index < len(ledger.cells) and not e.secondary]
@@ -79,7 +92,11 @@ def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDet
             spent.setdefault(entry.index, set()).add(credential)
             if entry.attempt == ledger.cells[entry.index] >> 4:
                 last.add(entry.index)
-    return {i: Past(frozenset(names), frozenset(spent.get(i, ())), i in last) for i, names in named.items()}
+    nobody: frozenset[str] = frozenset()
+    return {
+        i: Past(frozenset(names), frozenset(spent.get(i, nobody)), i in last, frozenset(barred.get(i, nobody)))
+        for i, names in named.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
