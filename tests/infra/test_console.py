@@ -20,6 +20,7 @@ from shared.contracts import (
     ENV_RECORDS_TABLE,
     HANDLERS,
     QUEUES,
+    dead_queue_names,
     dead_queue_url,
 )
 from shared.contracts.console import FILE, ConsoleSettings
@@ -179,8 +180,9 @@ def test_only_the_console_s_pages_may_put_files_from_a_browser(with_console: Tem
 
 
 def test_the_console_counts_dead_letters_and_reads_none(with_console: Template) -> None:
-    may = {a for s in with_console.statements("console") if any("-dlq" in r for r in s.resources) for a in s.actions}
-    assert may == {"sqs:GetQueueAttributes"}
+    (may,) = (s for s in with_console.statements("console") if any("-dlq" in r for r in s.resources))
+    assert may.actions == {"sqs:GetQueueAttributes"}
+    assert {r.rpartition(":")[2] for r in may.resources} == set(dead_queue_names("dev"))
     assert "sqs:ReceiveMessage" not in with_console.actions("console")
     names = {q["QueueName"] for q in with_console.of("SQS::Queue").values() if q["QueueName"].endswith(DEAD_ENDING)}
     names |= OF_HOOKS | REPORTS  # which are in a stack of their own
