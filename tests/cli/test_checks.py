@@ -64,7 +64,17 @@ def test_lambda_concurrency(limit: int, unreserved: int, here: int, reserved: bo
 def test_the_tables_throughput() -> None:
     settings = Settings("dev", (ONE, Credential("fast", "sendgrid", "email", 90_000)), {})
     assert levels(account.writes({"Quota": {"Value": 40_000.0}}, settings)) == [ERROR]
-    assert levels(account.writes({"Quota": {"Value": 80_000.0}}, settings)) == [OK]
+    assert levels(account.writes({"Quota": {"Value": 80_000.0}}, settings)) == [WARNING]
+    assert levels(account.writes({"Quota": {"Value": 1_600_000.0}}, settings)) == [OK]
+
+
+def test_five_thousand_single_messages_a_second_are_too_many_for_a_table() -> None:
+    five = Settings("dev", (Credential("fast", "sendgrid", "email", 5000),), {})
+    found = account.writes({"Quota": {"Value": 40_000.0}}, five)
+    assert levels(found) == [WARNING]
+    assert "2,500 in batches and campaigns, and 85,000 as single messages" in found.says
+    assert "2,353 of those a second, a new one 235" in found.says
+    assert "--desired-value 85000" in found.do
 
 
 def test_settings_that_differ_are_named() -> None:

@@ -15,7 +15,7 @@ from infra.fitting import Found, measured, refuse
 from infra.lengths import UNKNOWN, Lengths
 from infra.limits import Limit
 from infra.lint import context, examples
-from infra.settings import DeploymentSettings, SettingsError, read
+from infra.settings import ROOT, DeploymentSettings, SettingsError, read
 from infra.stack import PosthasteStack
 from shared import contracts
 from tests.infra.conftest import SETTINGS
@@ -182,3 +182,35 @@ def test_a_nested_stack_that_is_too_large_is_named() -> None:
         SettingsError, match=r"nested stack 'more' has \d+ resources, .* 60 lanes.*\"stack\": \"more2\""
     ):
         built(read({**SETTINGS, "credentials": rows, "routes": {}, "reserved": "none"}))
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text("utf-8")
+
+
+def only(count: int, provider: str) -> DeploymentSettings:
+    """Return credentials of one provider in the stack itself."""
+    rows = [{"id": f"c{n}", "provider": provider, "channel": "email", "rate": 1} for n in range(count)]
+    return read({**SETTINGS, "credentials": rows, "routes": {}, "reserved": "none"})
+
+
+@pytest.mark.slow
+def test_the_page_says_how_many_credentials_a_stack_holds() -> None:
+    has = re.search(r"The stack holds (\d+), or (\d+) if all are SES's", page("operations.md"))
+    assert has
+    for provider, count in (("sendgrid", int(has[1])), ("ses", int(has[2]))):
+        built(only(count, provider))
+        with pytest.raises(SettingsError, match="CloudFormation allows 500"):
+            built(only(count + 1, provider))
+
+
+@pytest.mark.slow
+def test_the_page_of_a_first_deploy_has_the_numbers_of_one() -> None:
+    text = page("first-deploy.md")
+    (settings,) = re.findall(r"```json\n(\{\n.*?\n\})\n```", text, re.DOTALL)
+    deployment = read(settings)
+    resources = [row.count for row in found(deployment) if row.limit is limits.TEMPLATE_RESOURCES]
+    main = max(resources)
+    assert f"| {main} with one credential, and {sum(resources) - main} in nested stacks |" in text
+    assert f"131, and four for each lane: {deployment.concurrency + 100} with one credential" in text
+    assert deployment.concurrency + 100 == 131 + 4 * len(deployment.credentials)
