@@ -7,10 +7,12 @@ Context: `posthaste` (cdk.json; or a JSON object on the command line), `target` 
 """
 
 import sys
+from pathlib import Path
 
 from infra.settings import SettingsError, read  # isort: skip  # first: infra chooses the node beneath aws_cdk
 from aws_cdk import App
 
+from infra import fitting
 from infra.building import bundling
 from infra.stack import PosthasteStack
 
@@ -29,11 +31,11 @@ def main() -> int:
         )
         if deployment.bytecode and app.node.try_get_context("aws:cdk:bundling-stacks") != []:
             bundling.interpreter(deployment.target)  # here it is one line; amid the synth it would be a trace
-        PosthasteStack(app, f"posthaste-{deployment.stage}", deployment=deployment)
+        stack = PosthasteStack(app, f"posthaste-{deployment.stage}", deployment=deployment)
+        fitting.refuse(Path(app.synth().directory), stack.stack_name)
     except SettingsError as error:
         print(f"posthaste: {error}", file=sys.stderr)  # noqa: T201 - a command line's answer
         return 1
-    app.synth()
     return 0
 
 

@@ -122,7 +122,7 @@ class Grants(Arns):
         """
         if console is None:
             return
-        serve = console.serve
+        serve, stage = console.serve, self._deployment.stage
         tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
         serve.allow(*READ, *CHANGE, on=tables)
         serve.allow("dynamodb:BatchWriteItem", on=tables, partitions=JOBS)
@@ -131,8 +131,7 @@ class Grants(Arns):
         serve.allow("dynamodb:DeleteItem", on=tables[:1], partitions=(*SUPPRESSED, *DRAFTED, *CLAIMED))
         serve.allow("dynamodb:DeleteItem", "dynamodb:BatchWriteItem", on=tables[:1], partitions=HOOK_CALLED)
         serve.allow("sqs:SendMessage", on=[*(self._queue(q) for q in hooks.names[1:]), digest.work.queue.queue_arn])
-        dead = f"{contracts.prefix(self._deployment.stage)}-*{contracts.DEAD_ENDING}"
-        serve.allow("sqs:GetQueueAttributes", on=[self._queue(dead)])
+        serve.allow("sqs:GetQueueAttributes", on=[self._queue(x) for x in contracts.dead_queue_names(stage)])
         if not self._deployment.local:
             serve.allow("cloudwatch:DescribeAlarms", on=[self._alarms()])
         serve.allow("dynamodb:PutItem", "dynamodb:Query", on=[self._storage.audit.table_arn])

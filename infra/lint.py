@@ -13,6 +13,7 @@ from typing import Any, Final
 from infra.settings import ROOT, DeploymentSettings, SettingsError, DeployTarget, read  # isort: skip  # first: it chooses the node
 from aws_cdk import App
 
+from infra import fitting
 from infra.stack import PosthasteStack
 
 EXAMPLES: Final = ROOT / "examples"
@@ -25,11 +26,12 @@ def synthesise(deployment: DeploymentSettings, folder: Path) -> Path:
 
     Raises:
         RuntimeError: cdk-nag or CDK's own validation refused; the findings are on standard error.
-        SettingsError: the settings make too large a stack.
+        SettingsError: the settings make what exceeds a limit of AWS.
     """
     app = App(context={**context(), "aws:cdk:bundling-stacks": []}, outdir=str(folder))
     stack = PosthasteStack(app, f"posthaste-{deployment.stage}", deployment=deployment)
     app.synth()
+    fitting.refuse(folder, stack.stack_name)
     return folder / stack.template_file
 
 

@@ -99,11 +99,11 @@ def _console(deployment: DeploymentSettings) -> dict[str, str]:
     """Return what the console's pages of operators ask for; none without a console."""
     if deployment.console is None:
         return {}
-    dead = _HERE.format(service="sqs", name=f"{contracts.prefix(deployment.stage)}-*{contracts.DEAD_ENDING}")
+    dead = _HERE.format(service="sqs", name=contracts.dead_queue_names(deployment.stage)[0])
     return {
         _HERE.format(service="cloudwatch", name="alarm:*"): "The console shows operators which alarms are raised. "
         "CloudWatch judges a list by prefix as one of all alarms.",
-        dead: "The console counts the dead letters of every queue of this stage, and reads none. By pattern: a list of "
+        dead: "The console counts the dead letters of every lane of this stage, and reads none. By pattern: a list of "
         "a hundred lanes exceeds what an inline policy may hold.",
     }
 

@@ -53,6 +53,8 @@ NUMBER: Final = re.compile(r"\+[1-9][0-9]{6,14}")
 CONFIGURATION_SET: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 STACK: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 STAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
+OF_LANES: Final = re.compile(r"-lane(?:-|$)")
+"""In a stage's name: its queues would have names of another stage's lanes."""
 KMS_KEY: Final = re.compile(r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[A-Za-z0-9-]{1,64}")
 MAX_BACKUPS: Final = 35
 """Days of DynamoDB's point-in-time recovery."""
@@ -297,6 +299,10 @@ class Posthaste(_Model):
     def _stage(cls, value: str) -> str:
         if not STAGE.fullmatch(value):
             raise ValueError(f"{value!r} is not a letter followed by up to 19 of a-z, 0-9 and -")
+        if OF_LANES.search(value):
+            raise ValueError(
+                f"{value!r} has -lane, by which the queues of a stage {value.partition('-lane')[0]!r} begin"
+            )
         return value
 
     @model_validator(mode="after")

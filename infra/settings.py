@@ -103,6 +103,17 @@ class DeploymentSettings:
         """
         return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if self.production else RemovalPolicy.DESTROY
 
+    def lane_removal(self, credential: str) -> RemovalPolicy:
+        """Return what becomes of a lane's queues and secret: kept in production.
+
+        AWS does not say whether a rollback of the stack counts as one of the creation for nested stacks. So as long as
+        the stack is not protected, in its first deploy, those of nested stacks are deleted with it.
+
+        Args:
+            credential: the lane's.
+        """
+        return RemovalPolicy.DESTROY if credential in self.stacks and not self.protect else self.named_removal
+
     @property
     def production(self) -> bool:
         """True for stages that start with `prod`: their data is kept when the stack goes."""

@@ -6,7 +6,7 @@ from importlib import import_module
 from aws_cdk import (
     Annotations,
     CfnOutput,
-    CfnResource,
+    CfnWaitConditionHandle,
     CliCredentialsStackSynthesizer,
     Fn,
     NestedStack,
@@ -17,6 +17,7 @@ from constructs import Construct
 
 from infra.building import bundling
 from infra.building.function import Function
+from infra.crowds import refuse_crowded
 from infra.functions.api import Api
 from infra.functions.console import ConsoleConstruct
 from infra.functions.digest import DigestConstruct
@@ -30,12 +31,11 @@ from infra.functions.notices import NoticesConstruct
 from infra.functions.schedules import SchedulesConstruct
 from infra.functions.webhooks import Webhooks
 from infra.grants import Grants
-from infra.limits import TEMPLATE_RESOURCES
 from infra.monitoring.dashboard import Monitoring
 from infra.resources.links import LinkKeys
 from infra.resources.queue import ExpressQueue
 from infra.resources.storage import ARCHIVE, Storage
-from infra.settings import DeploymentSettings, SettingsError
+from infra.settings import DeploymentSettings
 from shared import contracts
 from shared.providers.needs import needs_of, topic_output
 
@@ -144,7 +144,7 @@ class PosthasteStack(Stack):
         grants.refuse_old_places(webhooks.receive)
         grants.key(schedules)
         self._outputs(api, environment, deployment.settings.audit_days)
-        self._refuse_what_is_too_large(deployment)
+        refuse_crowded(self, deployment)
         if not deployment.local:
             self._advise(deployment)
 
@@ -184,6 +184,9 @@ class PosthasteStack(Stack):
                 description=f"Posthaste: lanes of stage {deployment.stage}",
                 suppress_template_indentation=True,
             )
+            if deployment.production and deployment.protect:
+                # CloudFormation changes what becomes of a resource only beside a change of resources (ADR 185).
+                CfnWaitConditionHandle(nested, "Protected")
             self._homes[name] = (
                 nested,
                 bundling.asset(deployment.target, bytecode=deployment.bytecode),
@@ -281,24 +284,6 @@ class PosthasteStack(Stack):
             contracts.ENV_LANE_URL_PREFIX: f"{host}{name}",
             **({contracts.ENV_LOOPBACK: "1"} if deployment.local else {}),
         }
-
-    def _refuse_what_is_too_large(self, deployment: DeploymentSettings) -> None:
-        counts = dict.fromkeys(self._homes, 0)
-        names = {Stack.of(home).node.path: name for name, (home, _) in self._homes.items()}
-        for found in self.node.find_all():
-            if CfnResource.is_cfn_resource(found):
-                name = names.get(Stack.of(found).node.path)
-                if name is not None:  # three resources a lane: the stack of express queues has room for 160
-                    counts[name] += 1
-        for name, count in counts.items():
-            if count > TEMPLATE_RESOURCES:
-                lanes = sum(deployment.stacks.get(c.id, "") == name for c in deployment.credentials)
-                where = f"nested stack {name!r}" if name else "the stack"
-                raise SettingsError(
-                    f"credentials: {lanes} lanes make {count} resources in {where}, and CloudFormation allows "
-                    f'{TEMPLATE_RESOURCES}; give those that you add a nested stack of their own: "stack": "more" '
-                    "(docs/operations.md)"
-                )
 
     def _outputs(self, api: Api, environment: Mapping[str, str], audit_days: int) -> None:
         values: Sequence[tuple[str, str]] = (

@@ -22,8 +22,14 @@ BOOTSTRAP_LEAST: Final = 6
 CONCURRENCY_QUOTA: Final = "L-B99A9384"
 WRITES_QUOTA: Final = "L-AB614373"
 """DynamoDB: write units per second of one on-demand table; docs.aws.amazon.com/servicequotas."""
-WRITES_PER_MESSAGE: Final = 0.5
-"""Of the table that takes more, feedback included; `make bench` counts less."""
+BULK_WRITES: Final = 0.5
+"""Write units a message of a batch or campaign, of the table that takes more, feedback included; `make bench` counts
+less."""
+SINGLE_WRITES: Final = 17
+"""Write units of `records` a single message with one event about it. Those of indexes are not of the table's quota."""
+NEW_TABLE: Final = 4000
+"""Write units per second that a new on-demand table takes, until it has grown; DynamoDB Developer Guide, "On-demand
+capacity mode"."""
 RAISE: Final = (
     "aws service-quotas request-service-quota-increase --service-code {} --quota-code {} --desired-value {:.0f}"
 )
@@ -85,12 +91,24 @@ def concurrency(answer: Mapping[str, Any], here: int, needed: int, *, reserved: 
 
 
 def writes(answer: Mapping[str, Any], settings: Settings) -> Finding:
-    """Judge DynamoDB's write throughput of a table (`service-quotas.get_service_quota`) by the rates declared."""
+    """Judge DynamoDB's write throughput of a table (`service-quotas.get_service_quota`) by the rates declared.
+
+    Batches and campaigns must have room for all rates together: else it is an error. Single messages cost some forty
+    times as much, and few deployments send nothing else: without room for them it is a warning.
+    """
     rate = sum(c.rate for c in settings.credentials)
-    needed, limit = rate * WRITES_PER_MESSAGE, answer["Quota"]["Value"]
-    says = f"a table takes {limit:,.0f} write units a second; {rate:,.0f} messages a second need {needed:,.0f} at most"
-    if limit < needed:
-        return Finding("tables", Level.ERROR, says, RAISE.format("dynamodb", WRITES_QUOTA, 2 * needed))
+    bulk, single, limit = rate * BULK_WRITES, rate * SINGLE_WRITES, answer["Quota"]["Value"]
+    new = min(limit, NEW_TABLE)
+    says = (
+        f"a table takes {limit:,.0f} write units a second, a new one {new:,.0f}; {rate:,.0f} messages a second need "
+        f"{bulk:,.0f} in batches and campaigns, and {single:,.0f} as single messages: the table takes "
+        f"{limit / SINGLE_WRITES:,.0f} of those a second, a new one {new / SINGLE_WRITES:,.0f}"
+    )
+    if limit < bulk:
+        return Finding("tables", Level.ERROR, says, RAISE.format("dynamodb", WRITES_QUOTA, 2 * bulk))
+    if limit < single:
+        do = RAISE.format("dynamodb", WRITES_QUOTA, single)
+        return Finding("tables", Level.WARNING, says, f"if you send so many single messages: {do}")
     return Finding("tables", Level.OK, says)
 
 

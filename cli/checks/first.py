@@ -17,7 +17,6 @@ QUEUE: Final = re.compile(
     r"|notices|export|plan|log|sweep)(?:-dlq)?"
 )
 """The end of a queue's name, after the stage's prefix; the queues of a stage `prod-eu` do not look like `prod`'s."""
-SHOWN: Final = 3
 
 
 def failed(answer: Mapping[str, Any]) -> Finding:
@@ -66,6 +65,5 @@ def names(stage: str, queues: Iterable[str], secrets: Iterable[str]) -> Finding:
     taken = sorted([*ours(stage, queues), *left])
     if not taken:
         return Finding("names", Level.OK, "no queue or secret of an earlier deployment has one of this stage's names")
-    some = ", ".join(taken[:SHOWN]) + (f" and {len(taken) - SHOWN} more" if len(taken) > SHOWN else "")
-    says = f"an earlier deployment left {some}: the deploy will fail, since these names are taken"
+    says = f"an earlier deployment left {', '.join(taken)}: the deploy will fail, since these names are taken"
     return Finding("names", Level.ERROR, says, f"keep or delete what is in them: {PAGE}")

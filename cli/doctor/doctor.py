@@ -38,6 +38,7 @@ from shared.contracts import (
 from shared.domain.lanes.switches import EVERYTHING, Switch
 from shared.ports import Clock
 
+ALARM: Final = "AWS::CloudWatch::Alarm"
 WORKERS: Final = 8
 TIMEOUT: Final = 10.0
 """Seconds that the API may take to answer."""
@@ -285,7 +286,9 @@ def _switches(patient: Patient) -> list[Finding]:
 def _alarms(patient: Patient) -> list[Finding]:
     topic = patient.found.output("AlarmTopicArn")
     pages = patient.found.client("cloudwatch").get_paginator("describe_alarms")
-    alarms = [x for p in pages.paginate(AlarmNamePrefix=f"{prefix(patient.found.stage)}-") for x in p["MetricAlarms"]]
+    listed = (x for p in pages.paginate(AlarmNamePrefix=f"{prefix(patient.found.stage)}-") for x in p["MetricAlarms"])
+    own = set(patient.found.resources(ALARM))  # the alarms of a stage prod-eu begin as those of prod do
+    alarms = [x for x in listed if x["AlarmName"] in own]
     return stack.alarms(alarms, topic, providers.subscriptions(patient, topic))
 
 

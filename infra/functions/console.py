@@ -1,13 +1,15 @@
 """The console: its function, the table of its people, and its secret."""
 
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from aws_cdk import CfnOutput, Stack
 from aws_cdk.aws_apigatewayv2 import HttpMethod
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from aws_cdk.aws_dynamodb import Table
-from aws_cdk.aws_lambda import Code
+from aws_cdk.aws_lambda import Code, LayerVersion
 from constructs import Construct
 
 from infra.building.function import Function
@@ -15,7 +17,7 @@ from infra.functions.api import SECONDS, Api
 from infra.resources.keys import KeySecret
 from infra.settings import DeploymentSettings
 from shared import contracts
-from shared.contracts.console import ConsoleSettings
+from shared.contracts.console import FILE, ConsoleSettings
 
 MEMORY_MB: Final = 1024
 JOIN_SECONDS: Final = 10
@@ -27,6 +29,8 @@ JOIN_KNOWS: Final = (
 )
 SUPPRESSED: Final = ("A#*#SUP", "A#*#SUPLOG", "A#*#UNSUB*", "A#*#STOP*")
 """Partitions of `records` with addresses that are not sent to, by address and by time."""
+IMPORTED: Final = "python"
+"""The folder of a layer that Lambda puts on the import path."""
 CLAIMED: Final = ("A#*#CLAIMS",)
 """Partitions of `records` with domains that accounts claim."""
 DRAFTED: Final = ("M#*", "T#*")
@@ -74,10 +78,11 @@ class ConsoleConstruct(Construct):
             environment={
                 **environment,
                 contracts.ENV_API_URL: api.http.api_endpoint,
-                contracts.ENV_CONSOLE: settings.dumps(),
+                contracts.ENV_CONSOLE: settings.apart.dumps(),
                 contracts.ENV_PEOPLE_TABLE: people.table_name,
             },
         )
+        self.serve.function.add_layers(self._told(settings))
         self.join = self._joining(deployment, code, environment) if settings.own_accounts else None
         if self.join is not None:
             self.serve.function.add_environment(contracts.ENV_JOIN_FUNCTION, self.join.function.function_arn)
@@ -87,6 +92,18 @@ class ConsoleConstruct(Construct):
         CfnOutput(Stack.of(self), "PeopleTable", value=people.table_name)
         CfnOutput(Stack.of(self), "ConsoleProvider", value=settings.provider)
         self.key = ConsoleKey(self, "Key", deployment=deployment)
+
+    def _told(self, settings: ConsoleSettings) -> LayerVersion:
+        """Create the layer with the file of the settings.
+
+        Other settings are another version of it, by which Lambda starts the function anew. A rollback brings the old
+        version back.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / IMPORTED / FILE
+            file.parent.mkdir()
+            file.write_text(settings.dumps(), encoding="utf-8")
+            return LayerVersion(self, "Settings", code=Code.from_asset(folder), description="Posthaste: console")
 
     def _joining(self, deployment: DeploymentSettings, code: Code, environment: Mapping[str, str]) -> Function:
         """Create the function that makes people's first accounts; it knows no more than where those are kept.

@@ -5,12 +5,12 @@ them their names. Nothing makes up for a hint about changes that are folded. So 
 of changes is empty. The secret is in the stack itself, since all endpoints' secrets are derived from it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk.aws_dynamodb import Table
-from aws_cdk.aws_events import EventPattern, Match, Rule
+from aws_cdk.aws_events import EventPattern, Rule
 from aws_cdk.aws_events_targets import LambdaFunction
 from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_lambda_destinations import SqsDestination
@@ -19,6 +19,7 @@ from constructs import Construct
 from infra.building.function import Function
 from infra.building.minutely import every_minute
 from infra.building.streams import read_stream
+from infra.limits import RULE_PATTERN
 from infra.resources.keys import KeySecret
 from infra.resources.queue import DeadLetters, WorkQueue
 from infra.settings import DeploymentSettings, DeployTarget
@@ -38,6 +39,10 @@ STREAM_AGE_SECONDS: Final = 6 * 3600
 """Nothing makes up for a record of a stream that is given up, so it is tried for hours."""
 ALARM_AGE: Final = Duration.hours(6)
 """The same holds for a change of an alarm: AWS tries three times, and waits so long while calls are throttled."""
+PATTERN: Final = 200
+"""Characters of a rule's pattern around the names of alarms."""
+QUOTED: Final = 3
+"""Characters around each name."""
 GATHERERS: Final = {DeployTarget.AWS: 10, DeployTarget.LOCAL: 2}
 WORKERS: Final = {DeployTarget.AWS: contracts.HOOK_WORKERS, DeployTarget.LOCAL: 3}
 SLOW_WORKERS: Final = {DeployTarget.AWS: contracts.SLOW_HOOK_WORKERS, DeployTarget.LOCAL: 2}
@@ -117,8 +122,6 @@ class HooksConstruct(Construct):
                 age_seconds=STREAM_AGE_SECONDS,
             )
         every_minute(self.call, self.call_dead)
-        if not deployment.local:
-            self._hear_alarms()
 
     @property
     def names(self) -> tuple[str, str, str]:
@@ -166,21 +169,39 @@ class HooksConstruct(Construct):
             reserved=reserved if self._deployment.reserved else None,
         )
 
-    def _hear_alarms(self) -> None:
-        """Bring changes of this stage's alarms to the function that makes deliveries. One that fails is kept."""
-        prefix = f"{contracts.prefix(self._deployment.stage)}-"
-        pattern = EventPattern(
-            source=["aws.cloudwatch"],
-            detail_type=["CloudWatch Alarm State Change"],
-            detail={"alarmName": Match.prefix(prefix)},
-        )
-        target = LambdaFunction(
-            self.gather.function,
-            dead_letter_queue=self.gather_dead.queue,
-            retry_attempts=2,
-            max_event_age=ALARM_AGE,
-        )
+    def hear(self, alarms: Sequence[str]) -> None:
+        """Bring changes of this stage's alarms to the function that makes deliveries. One that fails is kept.
+
+        By their names: the alarms of a stage `prod-eu` begin as those of a stage `prod` do.
+
+        Args:
+            alarms: the names, as many as there are; each rule takes as many as its pattern has room for.
+        """
         self.gather.function.configure_async_invoke(
             on_failure=SqsDestination(self.gather_dead.queue), retry_attempts=2, max_event_age=ALARM_AGE
         )
-        Rule(self, "Alarms", event_pattern=pattern, targets=[target])
+        for n, names in enumerate(_groups(alarms), start=1):
+            pattern = EventPattern(
+                source=["aws.cloudwatch"],
+                detail_type=["CloudWatch Alarm State Change"],
+                detail={"alarmName": names},
+            )
+            target = LambdaFunction(
+                self.gather.function,
+                dead_letter_queue=self.gather_dead.queue,
+                retry_attempts=2,
+                max_event_age=ALARM_AGE,
+            )
+            Rule(self, "Alarms" if n == 1 else f"Alarms{n}", event_pattern=pattern, targets=[target])
+
+
+def _groups(names: Sequence[str]) -> list[list[str]]:
+    """Return names in groups that a rule's pattern has room for."""
+    groups: list[list[str]] = [[]]
+    room = RULE_PATTERN.most - PATTERN
+    for name in names:
+        taken = sum(len(x) + QUOTED for x in groups[-1])
+        if taken + len(name) + QUOTED > room:
+            groups.append([])
+        groups[-1].append(name)
+    return groups

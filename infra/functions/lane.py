@@ -47,6 +47,7 @@ class LaneConstruct(Construct):
             deployment=deployment,
             name=contracts.lane_queue_name(deployment.stage, credential.id),
             consumer_seconds=SECONDS[deployment.target],
+            removal=deployment.lane_removal(credential.id),
         )
         self.secret: CfnSecret | None = None
         if credential.id != contracts.TEST_CREDENTIAL:
@@ -58,7 +59,7 @@ class LaneConstruct(Construct):
                 description=f"Posthaste: what credential {credential.id} needs to call {credential.provider}",
                 kms_key_id=deployment.kms_key_arn or None,
             )
-            self.secret.apply_removal_policy(deployment.named_removal)
+            self.secret.apply_removal_policy(deployment.lane_removal(credential.id))
 
     def serve(self, environment: Mapping[str, str]) -> Function:
         """Create the sender and let it consume the queue."""

@@ -73,7 +73,7 @@ class Watch:
 
 def lanes(work: Sequence[WorkQueue | ExpressQueue]) -> Iterable[Watch]:
     """Watch the lanes' queues: pointers wait, and nobody takes any."""
-    for n, group in enumerate(_groups(work, ALARM_METRICS // 2), start=1):
+    for n, group in enumerate(_groups(work, ALARM_METRICS.most // 2), start=1):
         using: dict[str, IMetric] = {}
         terms = []
         for i, lane in enumerate(group):
@@ -100,7 +100,7 @@ def queues(feedback: WorkQueue, others: Sequence[WorkQueue]) -> Iterable[Watch]:
         QUEUE_AGE,
         periods=3,
     )
-    for n, group in enumerate(_groups(others, ALARM_METRICS), start=1):
+    for n, group in enumerate(_groups(others, ALARM_METRICS.most), start=1):
         yield Watch(
             f"queue-age-{n}",
             "queue-age",
@@ -113,7 +113,7 @@ def queues(feedback: WorkQueue, others: Sequence[WorkQueue]) -> Iterable[Watch]:
 
 def dead(letters: Sequence[Queue]) -> Iterable[Watch]:
     """Watch all dead-letter queues."""
-    for n, group in enumerate(_groups(letters, ALARM_METRICS), start=1):
+    for n, group in enumerate(_groups(letters, ALARM_METRICS.most), start=1):
         yield Watch(
             f"dead-letters-{n}",
             "dead-letters",
@@ -125,7 +125,7 @@ def dead(letters: Sequence[Queue]) -> Iterable[Watch]:
 
 def sending(found: Sequence[Pair]) -> Iterable[Watch]:
     """Watch what providers say."""
-    for n, group in enumerate(_groups(found, ALARM_METRICS), start=1):
+    for n, group in enumerate(_groups(found, ALARM_METRICS.most), start=1):
         opened = [p.metric(metrics.Service.SEND, metrics.Metric.BREAKER_OPENED, FIVE_MINUTES) for p in group]
         yield Watch(
             f"breaker-open-{n}",
@@ -195,7 +195,7 @@ def _silent(pair: Pair) -> Watch:
 def webhooks(found: Sequence[Pair]) -> Iterable[Watch]:
     """Watch what is posted to the webhooks."""
     heard = [p for p in found if needs_of(p.provider).has_feedback]
-    for n, group in enumerate(_groups(heard, ALARM_METRICS), start=1):
+    for n, group in enumerate(_groups(heard, ALARM_METRICS.most), start=1):
         posts = [p.metric(metrics.Service.WEBHOOKS, metrics.Metric.BAD_POSTS, QUARTER) for p in group]
         yield Watch(
             f"bad-webhooks-{n}",
@@ -325,8 +325,8 @@ def lists(stage: str) -> Iterable[Watch]:
 
 def functions(senders: Sequence[Function], others: Sequence[Function]) -> Iterable[Watch]:
     """Watch errors and throttles of all functions."""
-    parts = [("functions", g) for g in _groups(others, ALARM_METRICS)] + [
-        ("senders", g) for g in _groups(senders, ALARM_METRICS)
+    parts = [("functions", g) for g in _groups(others, ALARM_METRICS.most)] + [
+        ("senders", g) for g in _groups(senders, ALARM_METRICS.most)
     ]
     counts = {"functions": 0, "senders": 0}
     for kind, group in parts:

@@ -87,7 +87,9 @@ class Monitoring(Construct):
             *alarms.streams([dispatch.plan, dispatch.log, hooks.gather]),
             *alarms.api(api.http),
         ]
-        self.alarms = [self._alarm(watch) for watch in watches]
+        names = [f"{contracts.prefix(deployment.stage)}-{watch.name}" for watch in watches]
+        self.alarms = [self._alarm(watch, name) for watch, name in zip(watches, names, strict=True)]
+        hooks.hear(names)
         self._dashboard(letters, [feedback.work, *hooks.queues, *others])
 
     def _all(self, kind: type[C]) -> list[C]:
@@ -114,7 +116,7 @@ class Monitoring(Construct):
                 conditions=here,
             )
         )
-        name = f"{contracts.prefix(self._deployment.stage)}-alarms"
+        name = contracts.topic_name(self._deployment.stage, "alarms")
         topic = Topic(self, "Topic", topic_name=name, master_key=key, enforce_ssl=True)
         topic.add_to_resource_policy(
             PolicyStatement(
@@ -136,11 +138,11 @@ class Monitoring(Construct):
         CfnOutput(Stack.of(self), "AlarmTopicArn", value=topic.topic_arn)
         return topic
 
-    def _alarm(self, watch: alarms.Watch) -> Alarm:
+    def _alarm(self, watch: alarms.Watch, name: str) -> Alarm:
         made = Alarm(
             self,
             watch.name,
-            alarm_name=f"{contracts.prefix(self._deployment.stage)}-{watch.name}",
+            alarm_name=name,
             alarm_description=f"{watch.says} What to do: {RUNBOOKS}/{watch.runbook}.md",
             metric=watch.metric,
             threshold=watch.threshold,
@@ -174,8 +176,8 @@ class Monitoring(Construct):
             _value("Breakers opened", figures.together("SUM", self._by_provider(name.BREAKER_OPENED, five), five)),
             _value("Unknown (%)", figures.unknown_share(self._pairs, quarter)),
         )
-        for begin in range(0, len(self.alarms), WIDGET_ALARMS):
-            some = self.alarms[begin : begin + WIDGET_ALARMS]
+        for begin in range(0, len(self.alarms), WIDGET_ALARMS.most):
+            some = self.alarms[begin : begin + WIDGET_ALARMS.most]
             title = "Alarms" if some == self.alarms else f"Alarms {begin + 1} to {begin + len(some)}"
             board.add_widgets(AlarmStatusWidget(title=title, alarms=some, width=WIDTH, height=4))
         board.add_widgets(

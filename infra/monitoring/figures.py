@@ -9,6 +9,7 @@ from aws_cdk.aws_cloudwatch import IMetric, MathExpression, Metric
 from aws_cdk.aws_sqs import Queue
 
 from infra.building.function import Function
+from infra.limits import EXPRESSION
 from infra.settings import DeploymentSettings
 from shared import metrics
 
@@ -138,7 +139,9 @@ def together(function: str, found: Sequence[IMetric], seconds: int) -> MathExpre
         seconds: the period.
     """
     using = {f"m{i}": metric for i, metric in enumerate(found)}
-    return expression_of(f"{function}([{', '.join(f'FILL({name}, 0)' for name in using)}])", using, seconds)
+    listed = f"{function}([{', '.join(f'FILL({name}, 0)' for name in using)}])"
+    every = f"{function}(FILL(METRICS(), 0))"  # of a widget; alarms take neither so many metrics nor this function
+    return expression_of(listed if len(listed) <= EXPRESSION.most else every, using, seconds)
 
 
 def of_queue(queue: Queue, name: str, statistic: str) -> Metric:

@@ -10,6 +10,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from shared.domain.times import Millis, Seconds
 from shared.ports import Clock, Retriable
 
+TOPIC: Final = "alarms"
+"""Ends the name of the topic that the alarms of a deployment notify."""
 KEPT: Final[Seconds] = 60
 """A process asks once a minute at the most."""
 
@@ -30,11 +32,11 @@ class RaisedAlarm:
 
 
 class RaisedAlarms:
-    """Alarms by the prefix of their names.
+    """Alarms by the topic that they notify.
 
     Args:
         client: of CloudWatch; None where there is none, so that no alarm is ever raised.
-        prefix: that the names of the deployment's alarms have.
+        prefix: that the names of the deployment's alarms and topic have. Alarms of other stages can have it, too.
         clock: the time.
     """
 
@@ -74,4 +76,5 @@ class RaisedAlarms:
                 int(x["StateUpdatedTimestamp"].timestamp() * 1000),
             )
             for x in found
+            if any(action.endswith(f":{self._prefix}{TOPIC}") for action in x.get("AlarmActions", ()))
         ]

@@ -1,7 +1,9 @@
 """The parts of a deployment that only the console has, each made when first asked for."""
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from shared import contracts
@@ -33,8 +35,9 @@ class Consoling:
 
     @cached_property
     def settings(self) -> ConsoleSettings:
-        """Who may sign in."""
-        return ConsoleSettings.loads(self.deployment.env[contracts.ENV_CONSOLE])
+        """Who may sign in. Raises FileNotFoundError if the environment names a file that no layer has."""
+        told = ConsoleSettings.loads(self.deployment.env[contracts.ENV_CONSOLE])
+        return ConsoleSettings.loads(_imported(told.file)) if told.file else told
 
     @cached_property
     def people(self) -> DynamoPeople:
@@ -70,3 +73,12 @@ class Consoling:
 
         back = f"{self.deployment.address}{SIGNED_IN}"
         return OpenIdSignIn(self.settings, secret, HttpClient(clock), clock, back)
+
+
+def _imported(name: str) -> str:
+    """Return the text of a file on the import path, where Lambda has the layers of a function."""
+    for folder in sys.path:
+        file = Path(folder) / name
+        if file.is_file():
+            return file.read_text(encoding="utf-8")
+    raise FileNotFoundError(name)

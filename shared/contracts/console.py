@@ -17,6 +17,8 @@ DOMAIN_PREFIX: Final = "@"
 """Begins a domain of verified e-mail addresses, which is no login either."""
 ID_PREFIX: Final = "id:"
 """Begins the provider's own id of a person, which never becomes another's; no login has it."""
+FILE: Final = "posthaste_console.json"
+"""The file in the console's layer with its settings. An environment of 4 KB has no room for hundreds of people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class ConsoleSettings:
         issuer: of OpenID: its identifier, letter by letter as in its tokens.
         groups_claim: of OpenID: the claim with a person's groups.
         name: of OpenID: how people know the provider.
+        file: on the function's import path, with all of these settings; empty: they are here.
     """
 
     provider: str
@@ -48,13 +51,19 @@ class ConsoleSettings:
     issuer: str = ""
     groups_claim: str = "groups"
     name: str = ""
+    file: str = ""
 
     def having(self, role: str) -> frozenset[str]:
         """Return the logins and organizations that have a role."""
         return frozenset(name for name, given in self.roles.items() if given == role)
 
+    @property
+    def apart(self) -> "ConsoleSettings":
+        """What the environment holds of settings whose file is in the function's layer."""
+        return ConsoleSettings(self.provider, self.client_id, file=FILE)
+
     def dumps(self) -> str:
-        """Serialise for an environment variable."""
+        """Serialise for an environment variable, or for the file."""
         return json.dumps(asdict(self), separators=(",", ":"))
 
     @classmethod

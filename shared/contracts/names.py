@@ -176,6 +176,11 @@ def dead_queue_url(lanes: str, name: str) -> str:
     return f"{lanes.removesuffix('lane-')}{name}{DEAD_ENDING}"
 
 
+def dead_queue_names(stage: str) -> list[str]:
+    """Return the names of the queues of dead letters: first a pattern that fits those of all lanes, then the others."""
+    return [f"{lane_queue_name(stage, '*')}{DEAD_ENDING}", *(f"{prefix(stage)}-{x}{DEAD_ENDING}" for x in QUEUES)]
+
+
 def lane_queue_name(stage: str, credential_id: str) -> str:
     """Return the queue name of a credential's lane; its dead-letter queue is this name + `-dlq`."""
     return f"{prefix(stage)}-lane-{credential_id}"

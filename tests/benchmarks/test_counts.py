@@ -1,14 +1,16 @@
 """What the counted promises rest on: the engine over moto does each thing with no more writes than it needs."""
 
 import random
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from benchmarks.counting import finished
 from benchmarks.rig.mail import recipients
-from benchmarks.rig.scenarios import rate_of
-from benchmarks.rig.world import world
+from benchmarks.rig.scenarios import batch, lane_of, rate_of, warm, words
+from benchmarks.rig.world import World, world
+from cli.checks import account
 from shared.bootstrap.noticing import Noticing
 from shared.contracts import Word
 from shared.domain.jobs import runs
@@ -38,6 +40,34 @@ def test_a_batch_of_one_is_logged_by_few_calls_and_keeps_its_content_in_its_chun
         assert content is not None
         assert len(content.html) == 500
         assert list(w.deployment.records.open_jobs(["shared#RUN#" + str(i) for i in range(16)])) == []
+
+
+@pytest.mark.slow
+def test_the_doctor_knows_what_single_messages_and_bulk_write() -> None:
+    """A table's quota is apart from those of its indexes; the slowest window is the dearest bulk."""
+    with world(rate=1000) as w:
+        warm(w)
+        assert table_units(w, 1)["records"] == account.SINGLE_WRITES
+    with world(rate=20) as w:
+        warm(w)
+        assert max(table_units(w, 200).values()) / 200 <= account.BULK_WRITES
+
+
+def table_units(w: World, count: int) -> Counter[str]:
+    """Send a batch, have an event about each message, and return the write units by table, those of indexes left out.
+
+    Args:
+        w: the world to send in.
+        count: of messages.
+    """
+    job, sent = batch(w, count)
+    w.track(lane_of(w, job), [words(job, 0, range(count))])
+    w.log()
+    units: Counter[str] = Counter()
+    for what, written in (sent.writes + w.take().writes).items():
+        if ", index" not in what:
+            units[what.split()[0]] += written
+    return units
 
 
 @pytest.mark.slow

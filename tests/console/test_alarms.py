@@ -41,6 +41,7 @@ def raised(name: str, minute: int, says: str = "Look at it.") -> dict[str, Any]:
     return {
         "AlarmName": PREFIX + name,
         "AlarmDescription": says,
+        "AlarmActions": [f"arn:aws:sns:eu-west-1:123456789012:{PREFIX}alarms"],
         "StateUpdatedTimestamp": AT.replace(minute=minute),
     }
 
@@ -56,6 +57,13 @@ def test_the_newest_are_first_and_cloudwatch_is_asked_once_a_minute(clock: FakeC
     client.pages = []
     clock.advance(KEPT)
     assert alarms.read() == []
+
+
+def test_alarms_of_a_stage_whose_name_begins_alike_are_not_shown(clock: FakeClock) -> None:
+    topic = f"arn:aws:sns:eu-west-1:123456789012:{PREFIX}"
+    theirs = [{**raised("eu-late", 2), "AlarmActions": [f"{topic}eu-alarms"]}, {**raised("x", 2), "AlarmActions": []}]
+    alarms = RaisedAlarms(FakeCloudWatch([{"MetricAlarms": [raised("late", 1), *theirs]}]), PREFIX, clock)
+    assert [x.name for x in alarms.read()] == ["late"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -12,6 +13,7 @@ from shared.adapters.sign_in.openid import OpenIdSignIn
 from shared.bootstrap import Deployment
 from shared.bootstrap.consoling import Consoling
 from shared.contracts import ENV_CONSOLE, ENV_SETTINGS, Settings
+from shared.contracts.console import FILE
 from shared.domain.people import Role
 from simulator import Simulator
 from tests.api.conftest import Reply
@@ -158,6 +160,19 @@ def test_a_deployment_has_browsers_sent_back_to_its_own_address(sim: Simulator) 
     query = parse_qs(urlsplit(made.address("s", VERIFIER)).query)
     assert query["redirect_uri"] == ["https://mail.acme.example/console/signed-in"]
     made._wire._http.close()  # type: ignore[attr-defined]  # the transport's connections
+
+
+def test_people_are_read_from_the_file_that_the_environment_names(
+    sim: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = settings(sim, users=tuple(f"person-{n}" for n in range(300)))
+    env = {ENV_SETTINGS: Settings("dev", (), {}, "").dumps(), ENV_CONSOLE: told.apart.dumps()}
+    with pytest.raises(FileNotFoundError, match=FILE):  # else nobody, or everybody, might sign in
+        _ = Consoling(Deployment(env)).settings
+    (tmp_path / FILE).write_text(told.dumps(), "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert Consoling(Deployment(env)).settings == told
+    assert len(env[ENV_CONSOLE]) < 500
 
 
 def test_the_page_says_by_whom_and_what_is_given(console: Console, sim: Simulator) -> None:

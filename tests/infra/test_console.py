@@ -20,13 +20,14 @@ from shared.contracts import (
     ENV_RECORDS_TABLE,
     HANDLERS,
     QUEUES,
+    dead_queue_names,
     dead_queue_url,
 )
-from shared.contracts.console import ConsoleSettings
+from shared.contracts.console import FILE, ConsoleSettings
 from shared.domain.people import LOGIN
 from tests.infra.conftest import TABLES, deployment
 from tests.infra.synthesis import synthesised
-from tests.infra.template import Template
+from tests.infra.template import Template, target
 from tests.infra.test_hooks import QUEUES as OF_HOOKS
 from tests.infra.test_hooks import REPORTS
 
@@ -59,6 +60,33 @@ def with_console() -> Template:
 def people(template: Template) -> str:
     (name,) = (x for x in template.of("DynamoDB::Table") if "People" in x)
     return name
+
+
+def told_by_layer(template: Template, assembly: Path) -> ConsoleSettings:
+    """Return the settings in the layer of the console's function."""
+    (layer,) = template.functions()["console"]["Layers"]
+    row = template.resources[target(layer)]["Properties"]
+    (file,) = (assembly / f"asset.{row['Content']['S3Key'].removesuffix('.zip')}").rglob("*.json")
+    assert file.parent.name == "python", "Lambda puts no other folder of a layer on the import path"
+    assert file.name == FILE
+    return ConsoleSettings.loads(file.read_text("utf-8"))
+
+
+def test_three_hundred_people_deploy_and_another_person_is_another_layer() -> None:
+    """An environment of 4,096 bytes had room for 55."""
+    people = [f"first.last-{n}@a-rather-long-name.bank.example" for n in range(300)]
+    layers = []
+    for some in (people, people[1:]):
+        roles = {f"id:{n}": "operator" for n in range(50)}
+        settings = deployment(console={**CONSOLE, "allowed": {"users": some}, "roles": roles})
+        file = synthesised(settings)
+        template = Template(json.loads(file.read_text("utf-8")))
+        told = told_by_layer(template, file.parent)
+        assert told == settings.console
+        assert told.users == tuple(some)
+        layers.append(template.of("Lambda::LayerVersion"))
+    assert layers[0].keys() == layers[1].keys()
+    assert layers[0] != layers[1], "else a function that runs would keep the people that it knows"
 
 
 def test_the_console_makes_no_account_key_or_sender(with_console: Template) -> None:
@@ -152,8 +180,9 @@ def test_only_the_console_s_pages_may_put_files_from_a_browser(with_console: Tem
 
 
 def test_the_console_counts_dead_letters_and_reads_none(with_console: Template) -> None:
-    may = {a for s in with_console.statements("console") if any("-dlq" in r for r in s.resources) for a in s.actions}
-    assert may == {"sqs:GetQueueAttributes"}
+    (may,) = (s for s in with_console.statements("console") if any("-dlq" in r for r in s.resources))
+    assert may.actions == {"sqs:GetQueueAttributes"}
+    assert {r.rpartition(":")[2] for r in may.resources} == set(dead_queue_names("dev"))
     assert "sqs:ReceiveMessage" not in with_console.actions("console")
     names = {q["QueueName"] for q in with_console.of("SQS::Queue").values() if q["QueueName"].endswith(DEAD_ENDING)}
     names |= OF_HOOKS | REPORTS  # which are in a stack of their own
@@ -173,7 +202,8 @@ def test_its_pages_are_behind_the_api_s_address(with_console: Template) -> None:
 
 def test_it_is_told_who_may_sign_in_and_logins_know_no_case(with_console: Template) -> None:
     variables = with_console.functions()["console"]["Environment"]["Variables"]
-    told = ConsoleSettings.loads(variables[ENV_CONSOLE])
+    assert ConsoleSettings.loads(variables[ENV_CONSOLE]) == ConsoleSettings("github", "client", file=FILE)
+    told = told_by_layer(with_console, Path(synthesised(deployment(console=CONSOLE))).parent)
     assert told == ConsoleSettings("github", "client", ("ann",), ("acme",), {"olga": "operator"})
     assert told.having("operator") == {"olga"}
     others = with_console.functions()

@@ -44,6 +44,22 @@ def test_what_a_rollback_leaves_has_no_name_of_ours(stage: list[Template]) -> No
     assert not {"TableName", "BucketName"} & {key for r in left.values() for key in r["Properties"]}
 
 
+@pytest.mark.parametrize(("protect", "kept"), [("off", "Delete"), ("on", "RetainExceptOnCreate")])
+def test_lanes_of_nested_stacks_are_kept_from_the_deploy_on_that_protects_the_stack(protect: str, kept: str) -> None:
+    """Whether a rollback of the stack deletes what its nested stacks have created is not documented."""
+    main = synthesised(read(examples()["thirty"], protect=protect))
+    found = {f: Template(json.loads(f.read_text("utf-8"))) for f in templates(main.parent)}
+    (nested,) = (t for f, t in found.items() if f != main and "Lanes" in f.name)
+    kinds = ("AWS::SQS::Queue", "AWS::SecretsManager::Secret")
+    policies = [r["DeletionPolicy"] for r in nested.resources.values() if r["Type"] in kinds]
+    assert policies == [kept] * 36
+    assert {r["DeletionPolicy"] for r in found[main].resources.values() if r["Type"] in kinds} == {
+        "RetainExceptOnCreate"
+    }
+    handles = len(nested.of("CloudFormation::WaitConditionHandle"))
+    assert handles == (1 if protect == "on" else 0), "CloudFormation takes over no policy without another change"
+
+
 def test_express_queues_are_never_kept(stage: list[Template]) -> None:
     """Their stack is complete before the one around it can fail; what they hold is found by the sweeper."""
     express = [

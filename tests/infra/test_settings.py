@@ -201,7 +201,8 @@ def test_more_lanes_than_cloudformation_carries_are_refused(tmp_path: Any) -> No
     raw = copy.deepcopy(SETTINGS)
     many(60)(raw)
     with pytest.raises(
-        SettingsError, match=r"61 lanes make \d+ resources in the stack, and .* allows 500; .*\"stack\": \"more\""
+        SettingsError,
+        match=r"the stack has \d+ resources, and .* allows 500: \d+ of 61 lanes, .*; .*\"stack\": \"more\"",
     ):
         synthesise(read(raw, known=["sendgrid"]), tmp_path)
 

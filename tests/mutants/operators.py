@@ -57,6 +57,22 @@ OPERATORS: Final = (
         "tests/cli/test_checks.py::test_alarms_must_reach_somebody",
     ),
     Mutant(
+        "operators of a stage see alarms of another whose name begins alike",
+        3,
+        "shared/adapters/alarms.py",
+        'action.endswith(f":{self._prefix}{TOPIC}")',
+        "action.startswith(self._prefix[:0])",
+        "tests/console/test_alarms.py::test_alarms_of_a_stage_whose_name_begins_alike_are_not_shown",
+    ),
+    Mutant(
+        "a table is judged as if all messages came in batches",
+        3,
+        "cli/checks/account.py",
+        "    if limit < single:",
+        "    if limit < bulk:",
+        "tests/cli/test_checks.py::test_five_thousand_single_messages_a_second_are_too_many_for_a_table",
+    ),
+    Mutant(
         "the stages of an account share their figures",
         3,
         "shared/adapters/metrics.py",
