@@ -1,5 +1,6 @@
 """Programs by HTTP."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -56,7 +57,12 @@ def test_a_notifier_reads_its_account_s_programs_once(api: Api) -> None:
     login = api.notifier()
     made = program(api).json
     got = api.basic("GET", "/programs", login)
-    assert got.json["items"] == [made]
+    (found,) = got.json["items"]
+    times = {name: datetime.fromisoformat(made[name]) for name in ("created_at", "saved_at")}
+    assert {**found, **{name: made[name] for name in times}} == made
+    for name, at in times.items():
+        assert datetime.fromisoformat(found[name]) == at
+        assert found[name].endswith(("+10:00", "+11:00")), "in the notifier's zone"
     tag = {"If-None-Match": got.headers["etag"]}
     assert api.basic("GET", "/programs", login, headers=tag).status == 304
     program(api, "other")
