@@ -168,6 +168,22 @@ def test_an_action_that_cannot_be_carried_out_is_rejected_at_the_last_try() -> N
     cancel = words.tried(active(kept=Kept(Verb.CANCEL, "CANCEL")), 1, NOW)
     assert cancel is not None
     assert cancel.entries[0].error == "CANCEL_CONFLICT"
+    assert cancel.entries[0].message == "The message is being delivered; the cancellation was not carried out."
+
+
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    [
+        (Cell.UNKNOWN, "The call to the provider ended without an answer, so the message may have gone out."),
+        (Cell.SENT, "The provider has taken the message, and its receipt is awaited."),
+        (Cell.CLAIMED, ""),
+    ],
+)
+def test_a_rejection_says_where_the_message_is(cell: Cell, why: str) -> None:
+    change = words.tried(active(kept=Kept(Verb.CANCEL, "CANCEL")), 1, NOW, cell)
+    assert change is not None
+    said = change.entries[0].message
+    assert said == f"{why} The cancellation was not carried out." if why else "is being delivered" in said
 
 
 @pytest.mark.parametrize(
