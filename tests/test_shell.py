@@ -42,7 +42,7 @@ def test_a_test_in_memory_does_not_ask_the_cloud_of_the_shell() -> None:
     settings = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "POSTHASTE_URL": "http://127.0.0.1:9", "AWS_PROFILE": "none"}
     tests = ["tests/contracts/test_hints.py", "tests/test_shell.py::test_no_setting_of_the_shell_is_left"]
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not slow", *tests]
-    done = subprocess.run(  # noqa: S603 - of this environment
+    done = subprocess.run(
         command, cwd=ROOT, env={**os.environ, **settings}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout[-2000:]

@@ -119,7 +119,7 @@ _MADE: Final = (
         1,
         _REPEATS,
         "return bool(there) and (name[1] in there or b",
-        "return bool(there) or (name[1] in there or b",
+        "return bool(there) and (there is not None or b",
         f"{_EARLIER}::test_two_contents_that_came_at_once_are_both_in_the_digest_and_a_repeat_is_not",
     ),
     Mutant(

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import quote
 
 from functions.api.call import Call, now_of, zone_of
 from functions.api.campaigns.rules import owned_template
@@ -41,7 +42,7 @@ def create(call: Call[Nothing, NewProgram]) -> Answer:
         return repeated(found, 201)
     if found is None:
         raise Problem("program_exists")
-    return Answer(201, answer, {"Location": f"/programs/{name}"})
+    return Answer(201, answer, {"Location": f"/programs/{quote(name)}"})
 
 
 def put(call: Call[Nothing, ProgramVersion]) -> Answer:
