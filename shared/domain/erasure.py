@@ -88,7 +88,8 @@ def _compact(number: str) -> str:
 def erased_row(row: list[str], names: Collection[str]) -> list[str]:
     """Return a row of an export or archive blanked if it is of one of the names (in lower case), else the very row.
 
-    What it says of the message stays; its recipient, and the list's own values, do not.
+    What it says of the message stays; its recipient, and what is behind our first columns, do not: the list's own
+    values, and times and a provider's words, which cannot be told from them without the header.
     """
     recipient = row[_RECIPIENT].lower()
     if recipient not in names and recipient.removeprefix("'") not in names:
