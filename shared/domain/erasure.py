@@ -77,7 +77,8 @@ def _uninformed(event: DigestEvent, names: Collection[str], inside: re.Pattern[s
     if event.recipients and not left:
         return DigestEvent(event.type, (), event.at, id=event.id)
     data = {name: inside.sub(ERASED, value) for name, value in event.data.items()}
-    return replace(event, recipients=left, data=data)
+    changed = replace(event, recipients=left, data=data)
+    return event if changed == event else replace(changed, dated=None)  # a repeat is then known by its id
 
 
 def _compact(number: str) -> str:

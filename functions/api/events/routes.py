@@ -118,7 +118,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         query=Nothing,
         body=NewEvents,
         answers={202: AcceptedEvents},
-        problems=("account_suspended", "no_policy", "event_id_taken"),
+        problems=("account_suspended", "no_policy", "event_id_taken", "idempotency_mismatch"),
         body_required=True,
         key_use="Names the events that have no `event_id`, by their position. A repeat within an hour is accepted, and "
         "its events are left out of the digest. Another request with the same key is an error.",
