@@ -278,7 +278,7 @@ class Grants(Arns):
         make.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 
     def inbox(self, inbox: InboxConstruct, serve: Function, sweep: Function, take: Function) -> None:
-        """Let records of notifiers be stored and taken.
+        """Let records of notifiers be stored and taken, and runs of those that are due begin.
 
         Args:
             inbox: the construct with the queue of inboxes.
@@ -291,7 +291,9 @@ class Grants(Arns):
             function.allow("sqs:SendMessage", on=[queue])
         serve.allow("s3:PutObject", on=self._storage.objects(contracts.INBOX_PREFIX))
         take.allow(*CONSUME, on=[queue])
-        take.allow(*READ, *CHANGE, on=[self._storage.records.table_arn])
+        for table in (self._storage.records, self._storage.ops):
+            take.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[table.table_arn])  # runs that begin at once
+        take.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         take.allow("s3:GetObject", on=self._storage.objects(contracts.INBOX_PREFIX))
         take.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 

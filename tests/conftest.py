@@ -10,6 +10,7 @@ import pytest
 
 from tests import tiers
 from tests.fakes.tables import mock_aws
+from tests.shell import Shell
 
 # As the Makefile does: workers and commands that tests start would each compile every package anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -18,6 +19,13 @@ GARBAGE: Final = 50_000
 """Objects after which Python looks for garbage: what it finds there is seldom worth a twentieth of the tests' time."""
 
 tiers.register()
+_SHELL: Final = Shell(os.environ)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Let deployed tests see the settings of the shell, and no others."""
+    _SHELL.turn(deployed=any(item.iter_markers("deployed")) or any(item.iter_markers("browser")))
 
 
 def pytest_collection_finish() -> None:

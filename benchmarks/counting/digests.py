@@ -19,7 +19,7 @@ from shared.domain.digests.events import DigestEvent, event_id, raw_size
 from shared.domain.digests.policy import DigestPolicy
 from shared.domain.digests.window import MAX_PARTS, DigestWindow, Join, WindowState
 from shared.domain.jobs.job import DIGEST
-from shared.engine.digests.add import AddedEvents, DigestAdder, NoPolicy, PostedEvent
+from shared.engine.digests.add import AddedEvents, DigestAdder, NoPolicy, OtherContent, PostedEvent
 from tests.fakes.clock import FakePool
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Flood:
             "url": f"https://jobs.example.com/acme/production/tasks/{n % 40}",
         }
         names = tuple(f"person{i}@example.com" for i in people)
-        return DigestEvent("task_failed", names, self._now + 37 * n, data, event_id(f"event-{n}", "", 0))
+        return DigestEvent("task_failed", names, self._now + 37 * n, data, event_id(f"event-{n}", "", 0), dated=True)
 
 
 def _digesting(w: World) -> "Digesting":
@@ -83,7 +83,12 @@ def _digesting(w: World) -> "Digesting":
 def _adder(w: World) -> DigestAdder:
     d = _digesting(w)
     return DigestAdder(
-        windows=d.windows, policies=d.policies, hints=_NoHints(), clock=w.deployment.clock, pool=FakePool
+        windows=d.windows,
+        keeping=d.keeping,
+        policies=d.policies,
+        hints=_NoHints(),
+        clock=w.deployment.clock,
+        pool=FakePool,
     )
 
 
@@ -95,7 +100,7 @@ class _NoHints:
 
 
 def _posted(events: Sequence[DigestEvent]) -> list[PostedEvent]:
-    return [PostedEvent(KEY, x) for x in events]
+    return [PostedEvent(KEY, x, named=True) for x in events]
 
 
 def _units(per_post: int) -> float:
@@ -122,10 +127,10 @@ def _save(w: World) -> None:
 
 def _window(w: World, adder: DigestAdder, flood: Flood, per_post: int) -> None:
     """Fill a window, and have it made."""
-    added: Sequence[AddedEvents] | NoPolicy = ()
+    added: Sequence[AddedEvents] | NoPolicy | OtherContent = ()
     for _ in range(POSTS[per_post]):
         added = adder.add(w.account, _posted(flood.events(per_post)), test=False)
-    if isinstance(added, NoPolicy) or len(added) != 1:
+    if isinstance(added, NoPolicy | OtherContent) or len(added) != 1:
         raise RuntimeError("the events are not in one window")
     d = _digesting(w)
     window = d.windows.get(added[0].window_id)

@@ -76,6 +76,8 @@ def _remarks(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is to be said besides."""
     if found.get("error"):
         yield f"why: {meaning(str(found['error']))}"
+    if found.get("error_detail"):
+        yield f"the provider wrote: {found['error_detail']}"
     if found.get("may_duplicate"):
         yield "it may have arrived twice: it was sent again after an attempt with an unknown outcome"
     if found.get("unacknowledged"):

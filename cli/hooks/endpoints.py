@@ -88,7 +88,7 @@ def show(
         return
     say(f"{found.get('id')} is {_state(found)}")
     for name, value in found.items():
-        if name not in ("id", "state", "reason", "disabled_at") and value not in (None, "", False):
+        if name not in ("id", "hook_id", "state", "reason", "disabled_at") and value not in (None, "", False):
             say(f"  {name.replace('_', ' ')}: {_shown(value)}")
 
 

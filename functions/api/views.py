@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, SerializationInfo
 
 from functions.api.requests import SCOPES
 from shared.contracts import Settings
@@ -19,14 +20,17 @@ from shared.engine.reports.message_log import LiveCounts
 from shared.web.http import Answer
 
 
-def _rfc_3339(value: datetime) -> str:
+def _rfc_3339(value: datetime, info: SerializationInfo) -> str:
+    zone: ZoneInfo | None = (info.context or {}).get("zone")
+    if zone is not None:
+        return value.astimezone(zone).isoformat(timespec="milliseconds")
     return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 Time = Annotated[
     datetime, PlainSerializer(_rfc_3339, return_type=str), Field(json_schema_extra={"format": "date-time"})
 ]
-"""RFC 3339, UTC, with milliseconds."""
+"""RFC 3339 with milliseconds: UTC, or with the offset of the notifier that reads it."""
 
 
 def at(ms: int) -> datetime | None:
@@ -39,9 +43,17 @@ class View(BaseModel):
 
     model_config = ConfigDict(extra="forbid", serialize_by_alias=True, defer_build=True)
 
-    def answer(self, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
-        """Return it as an answer."""
-        return Answer(status, self.model_dump_json(), headers or {})
+    def answer(
+        self, status: int = 200, headers: Mapping[str, str] | None = None, zone: ZoneInfo | None = None
+    ) -> Answer:
+        """Return it as an answer.
+
+        Args:
+            status: of HTTP.
+            headers: of the answer.
+            zone: of its times; None: UTC.
+        """
+        return Answer(status, self.model_dump_json(context={"zone": zone}), headers or {})
 
 
 class AcceptedBatch(View):

@@ -187,15 +187,17 @@ class Deployment(Core):
     def notice_taker(self) -> "NoticeTaker":
         """Takes records out of payloads."""
         from shared.adapters.dynamo.campaigns.templates import DynamoTemplates  # noqa: PLC0415
-        from shared.adapters.dynamo.notices.notices import DynamoNotices  # noqa: PLC0415
+        from shared.bootstrap.noticing import Noticing  # noqa: PLC0415
         from shared.engine.notices.take import NoticeTaker  # noqa: PLC0415
 
+        noticing = Noticing(self)
         return NoticeTaker(
             inboxes=self._inboxes,
-            notices=DynamoNotices(self.dynamo, records=self.records_table),
+            notices=noticing.notices,
             templates=DynamoTemplates(self.dynamo, records=self.records_table),
             queue=self._inbox_queue,
             clock=self.calendar,
+            at_once=noticing.due.at_once,
         )
 
     @cached_property

@@ -10,6 +10,7 @@ from shared.engine.notices.words import NoticeWords
 
 if TYPE_CHECKING:
     from shared.bootstrap.deployment import Deployment
+    from shared.engine.notices.due import DueNotices
     from shared.engine.sweeper.sweep import Sweeper
     from shared.engine.walks import Walk
 
@@ -42,19 +43,14 @@ class Noticing:
             notices=self.notices, notifiers=self.notifiers, records=d.records, ledgers=d.ledgers, clock=d.calendar
         )
 
-    @property
-    def walks(self) -> "list[Walk]":
-        """What the function of every minute walks, in this order."""
+    @cached_property
+    def due(self) -> "DueNotices":
+        """Begins runs of notices."""
         from shared.adapters.dynamo.campaigns.templates import DynamoTemplates  # noqa: PLC0415
         from shared.adapters.dynamo.notices.runs import DynamoRunStarts  # noqa: PLC0415
-        from shared.adapters.dynamo.notices.updates import DynamoUpdates  # noqa: PLC0415
-        from shared.bootstrap.mailing import Mailing  # noqa: PLC0415
         from shared.engine.intake.accept import Acceptor  # noqa: PLC0415
         from shared.engine.notices.due import DueNotices  # noqa: PLC0415
-        from shared.engine.notices.look import NoticeRuns  # noqa: PLC0415
-        from shared.engine.notices.purge import NoticePurge  # noqa: PLC0415
         from shared.engine.notices.texts import StoredTexts  # noqa: PLC0415
-        from shared.engine.walks import simple, timed  # noqa: PLC0415
 
         d = self.deployment
         starts = DynamoRunStarts(d.dynamo, records=d.records_table, ops=d.ops_table, blobs=d.blobs)
@@ -65,7 +61,7 @@ class Noticing:
             settings=d.settings,
             clock=d.clock,
         )
-        due = DueNotices(
+        return DueNotices(
             notices=self.notices,
             starts=starts,
             notifiers=self.notifiers,
@@ -77,6 +73,17 @@ class Noticing:
             words=self.words,
             clock=d.calendar,
         )
+
+    @property
+    def walks(self) -> "list[Walk]":
+        """What the function of every minute walks, in this order."""
+        from shared.adapters.dynamo.notices.updates import DynamoUpdates  # noqa: PLC0415
+        from shared.bootstrap.mailing import Mailing  # noqa: PLC0415
+        from shared.engine.notices.look import NoticeRuns  # noqa: PLC0415
+        from shared.engine.notices.purge import NoticePurge  # noqa: PLC0415
+        from shared.engine.walks import simple, timed  # noqa: PLC0415
+
+        d, due = self.deployment, self.due
         runs = NoticeRuns(
             records=d.records,
             ledgers=d.ledgers,

@@ -70,7 +70,8 @@ PATTERNS: Final[Mapping[str, str]] = {
     r"^https://[!-~]+$": "must begin with https:// and have no spaces",
     r"^[02-8*#]$": "must name keys of a telephone: 0, 2 to 8, * or #",
     r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$": "must have only small letters and digits, and hyphens within",
-    r"^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$": "must have only letters, digits and . _ - within it",
+    r"^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9])?$": "must have only letters, digits, and spaces and . _ - "
+    "within it",
     r"^$|^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$": "must be one line, without control characters, or empty",
     r"^[!-~]+$": "must have only printable ASCII characters, without spaces",
     r"^[0-9a-f]{64}$": "must be a SHA-256 in hexadecimal: 64 digits and small letters a to f",

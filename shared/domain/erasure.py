@@ -77,7 +77,8 @@ def _uninformed(event: DigestEvent, names: Collection[str], inside: re.Pattern[s
     if event.recipients and not left:
         return DigestEvent(event.type, (), event.at, id=event.id)
     data = {name: inside.sub(ERASED, value) for name, value in event.data.items()}
-    return replace(event, recipients=left, data=data)
+    changed = replace(event, recipients=left, data=data)
+    return event if changed == event else replace(changed, dated=None)  # a repeat is then known by its id
 
 
 def _compact(number: str) -> str:
@@ -88,7 +89,8 @@ def _compact(number: str) -> str:
 def erased_row(row: list[str], names: Collection[str]) -> list[str]:
     """Return a row of an export or archive blanked if it is of one of the names (in lower case), else the very row.
 
-    What it says of the message stays; its recipient, and the list's own values, do not.
+    What it says of the message stays; its recipient, and what is behind our first columns, do not: the list's own
+    values, and times and a provider's words, which cannot be told from them without the header.
     """
     recipient = row[_RECIPIENT].lower()
     if recipient not in names and recipient.removeprefix("'") not in names:

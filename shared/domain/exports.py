@@ -27,6 +27,8 @@ COLUMNS: Final = (
     "provider_message_id",
     "updated_at",
 )
+LATER: Final = ("sent_at", "delivered_at", "error_detail")
+"""Columns behind the list's own: whoever reads by place finds the others where they were."""
 PREFIX: Final = "list."
 """What the names of a list's own columns begin with, so that they never clash with COLUMNS or with later ones."""
 _SIGNS: Final = "=+@\t\uff1d\uff0b\uff0d\uff20-"
@@ -66,6 +68,7 @@ class Export:
         owner: invocation that makes it, empty while none has begun; `until`: when another may.
         ttl: Unix seconds when the item may go.
         file: the name of its file, if that is not one of the run's own.
+        later: its rows have LATER; one that an earlier version has begun is ended as it began.
     """
 
     id: str
@@ -88,6 +91,7 @@ class Export:
     owner: str = ""
     finished_at: int = 0
     file: str = ""
+    later: bool = False
     version: int = 1
 
     @property
@@ -143,6 +147,11 @@ def rows(lines: Iterable[Sequence[str | int]]) -> bytes:
     return out.getvalue().encode()
 
 
-def header(columns: Sequence[str]) -> bytes:
-    """Return the first row, behind the mark by which spreadsheets know UTF-8. `columns`: the lists' own, unguarded."""
-    return b"\xef\xbb\xbf" + rows([[*COLUMNS, *(guard(PREFIX + c) for c in columns)]])
+def header(columns: Sequence[str], *, later: bool = True) -> bytes:
+    """Return the first row, behind the mark by which spreadsheets know UTF-8.
+
+    Args:
+        columns: the lists' own, unguarded.
+        later: with LATER.
+    """
+    return b"\xef\xbb\xbf" + rows([[*COLUMNS, *(guard(PREFIX + c) for c in columns), *LATER[: len(LATER) * later]]])

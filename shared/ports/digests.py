@@ -39,7 +39,7 @@ class Windows(Protocol):
         """Store a new window, and return it. If there is one with this number, return that one instead."""
         ...
 
-    def open_urgent(self, window: DigestWindow, event: str, since: Millis) -> DigestWindow:
+    def open_urgent(self, window: DigestWindow, event: str, since: Millis, content: bytes = b"") -> DigestWindow:
         """Store the window of an urgent event, and return it.
 
         Args:
@@ -47,6 +47,18 @@ class Windows(Protocol):
             event: the event's id; empty: no other event is a repeat of it.
             since: Unix milliseconds. If the event's window that was stored last closed after then, the event is a
                 repeat. Nothing is stored, and that window is returned.
+            content: hash of the event, or empty. If both contents are known and differ, the event is no repeat.
+        """
+        ...
+
+    def urgent_contents(self, namespace: str, key: str, events: Collection[str], since: Millis) -> Mapping[str, bytes]:
+        """Return the contents of urgent events that came after a moment, by their ids; empty: unknown.
+
+        Args:
+            namespace: of the account's live or test keys.
+            key: the batch key.
+            events: ids.
+            since: Unix milliseconds.
         """
         ...
 

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from email.message import Message
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -22,6 +23,8 @@ MAX_ANSWER: Final = 6_000_000
 """Bytes of a body as a string of JSON, which is how Lambda passes it on; it takes 6 MB, the rest is for headers."""
 REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
 """What API Gateway puts where bytes of a text are no UTF-8. A body may hold it honestly: then the length is its own."""
+UTF_8: Final = frozenset({"utf-8", "utf8", "us-ascii"})
+"""Charsets of a body that is UTF-8."""
 _GZIP: Final = re.compile(r"(?:gzip|\*)(?:;q=(?:1(?:\.0*)?|0\.0*[1-9]\d*))?")
 FAULT: Final = 500
 """From this status on the fault is ours."""
@@ -76,7 +79,7 @@ def read(event: Mapping[str, Any], request_id: str) -> Request:
     """Read an event.
 
     Raises:
-        Problem: malformed_request, invalid_utf8, too_large.
+        Problem: malformed_request, invalid_utf8, unsupported_media_type, too_large.
     """
     headers = {name.lower(): str(value) for name, value in (event.get("headers") or {}).items()}
     context = event.get("requestContext") or {}
@@ -126,6 +129,7 @@ def _body(event: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
     if not event.get("isBase64Encoded"):
         body = str(text).encode("utf-8", "surrogatepass")
         if REPLACED in text and headers.get("content-length", "") != str(len(body)):
+            in_utf_8(headers)
             raise Problem("invalid_utf8")
     else:
         try:
@@ -135,6 +139,18 @@ def _body(event: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
     if len(body) > MAX_BODY:
         raise Problem("too_large")
     return body
+
+
+def in_utf_8(headers: Mapping[str, str]) -> None:
+    """Refuse a body that says that it is in another encoding than UTF-8: Problem unsupported_media_type."""
+    kind = Message()
+    kind["content-type"] = headers.get("content-type", "")
+    if kind.get_content_charset("utf-8") not in UTF_8:
+        raise Problem(
+            "unsupported_media_type",
+            "The body has to be UTF-8. Send a list in another encoding as application/octet-stream, and name its "
+            "`encoding`: PUT /campaigns/{campaign_id}/recipients?encoding=windows-1252.",
+        )
 
 
 def takes_gzip(event: Mapping[str, Any]) -> bool:

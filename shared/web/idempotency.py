@@ -34,12 +34,18 @@ def fingerprint_of(call: Call[Any, Any, Any]) -> str:
     return hashlib.sha256(head.encode() + request.body).hexdigest()
 
 
-def record_of(call: Call[Any, Any, Any], answer: str) -> Idempotency | None:
-    """Return the record of a request that sends nothing, None if it has no key."""
+def record_of(call: Call[Any, Any, Any], answer: str, life_ms: int = KEY_LIFE_MS) -> Idempotency | None:
+    """Return the record of a request that sends nothing, None if it has no key.
+
+    Args:
+        call: the request.
+        answer: what a repeat gets.
+        life_ms: for how long the key counts, in milliseconds.
+    """
     key = idempotency_key(call)
     if not key:
         return None
-    expires = int(call.services.clock.now() * 1000) + KEY_LIFE_MS
+    expires = int(call.services.clock.now() * 1000) + life_ms
     return Idempotency(call.key.account, key, fingerprint_of(call), answer, expires)
 
 

@@ -102,6 +102,10 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     ),
     "no_route": (422, "No credential for this channel is open to the account."),
     "no_policy": (422, "No digest policy has a prefix of this batch key. Create one: PUT /digest-policies/{prefix}."),
+    "event_id_taken": (
+        422,
+        "Another event has this id. Use a new id for a new event, and repeat an event unchanged.",
+    ),
     "idempotency_mismatch": (422, "Another request used this Idempotency-Key. Use a new key for a new request."),
     "rate_limited": (429, "Too many requests. Wait for the time in Retry-After."),
     "too_many_tests": (429, "Too many tests. You can send 20 at once, then one a minute."),
@@ -126,6 +130,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "takes_too_long": "rate",
     "no_route": "route",
     "no_policy": "batch_key",
+    "event_id_taken": "event_id",
     "idempotency_mismatch": "Idempotency-Key",
 }
 """Each code of a 422 → the field that it is about where the place of the error names none: every 422 has `errors`."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from email.message import Message
 from enum import StrEnum
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -11,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from shared.domain.accounts import ApiKey, Scope
 from shared.domain.ids import named
 from shared.domain.notices.notifier import Notifier
-from shared.web.http import Answer, Request
+from shared.web.http import Answer, Request, in_utf_8
 from shared.web.loose import refuse_loose
 from shared.web.problems import Problem, of_validation
 
@@ -45,7 +44,6 @@ GREEDY: Final = frozenset({"address", "message_id", "prefix"})
 
 _OF_BODIES: Final = frozenset({"malformed_json", "invalid_utf8", "validation_failed"})
 """Codes of faults that a body may have."""
-UTF_8: Final = frozenset({"utf-8", "utf8", "us-ascii"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,15 +201,7 @@ def _in_utf8(request: Request) -> None:
     """Refuse a body that is compressed or in another encoding than UTF-8, whether it says so or not."""
     if request.body and request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise Problem("unsupported_media_type", "The body is compressed. Send it without Content-Encoding.")
-    kind = Message()
-    kind["content-type"] = request.headers.get("content-type", "")
-    charset = kind.get_content_charset("utf-8")
-    if charset not in UTF_8:
-        raise Problem(
-            "unsupported_media_type",
-            "The body has to be UTF-8. Send a list in another encoding as application/octet-stream, and name its "
-            "`encoding`: PUT /campaigns/{campaign_id}/recipients?encoding=windows-1252.",
-        )
+    in_utf_8(request.headers)
     try:
         request.body.decode()
     except UnicodeDecodeError:

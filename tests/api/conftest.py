@@ -18,6 +18,7 @@ from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.accounts.stats import Stats
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.credentials import CredentialStates
+from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
 from shared.adapters.dynamo.digests.pages import DynamoWindowPages
 from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
 from shared.adapters.dynamo.digests.windows import DynamoWindows
@@ -311,7 +312,14 @@ def build_api(client: Any, clock: FakeClock) -> Api:
     windows = DynamoWindows(functions, records=records)
     policies = DynamoDigestPolicies(functions, records=records)
     digests = DigestServices(
-        adder=DigestAdder(windows=windows, policies=policies, hints=hints, clock=clock, pool=FakePool),
+        adder=DigestAdder(
+            windows=windows,
+            keeping=DynamoWindowKeeping(functions, records=records),
+            policies=policies,
+            hints=hints,
+            clock=clock,
+            pool=FakePool,
+        ),
         desk=WindowDesk(windows=windows, hints=hints, clock=clock),
         pages=DynamoWindowPages(functions, records=records),
         policies=policies,

@@ -36,6 +36,7 @@ def test_the_secret_is_in_the_first_answer_only(api: Api) -> None:
     assert len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) == 32
     assert hook == {
         "id": hook["id"],
+        "hook_id": hook["id"],
         "url": URL,
         "events": ["message.delivered", "message.failed"],
         "description": "Shop",

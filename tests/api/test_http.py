@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from base64 import b64decode, b64encode
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -211,8 +212,9 @@ def test_a_list_that_is_not_utf_8_is_refused(api: Api) -> None:
 @pytest.mark.parametrize("charset", ["iso-8859-1", "Windows-1252", "utf-16", '"latin1"'])
 def test_a_body_in_another_encoding_is_refused_with_the_way_that_reads_bytes(api: Api, charset: str) -> None:
     for path, kind in (("/batches", "application/json"), (f"/campaigns/{api.campaign()}/recipients", "text/csv")):
-        got = as_gateway(api, b"{}", path=path, kind=f"{kind}; charset={charset}")
-        assert (got.status, got.code) == (415, "unsupported_media_type")
+        for raw, base64 in product((b"{}", "Gr\xf6\xdfe".encode("latin-1")), (False, True)):
+            got = as_gateway(api, raw, path=path, kind=f"{kind}; charset={charset}", base64=base64)
+            assert (got.status, got.code) == (415, "unsupported_media_type"), "whatever its bytes are"
         assert "application/octet-stream" in got.json["detail"]
         assert "recipients?encoding=" in got.json["detail"]
 

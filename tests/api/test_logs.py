@@ -21,7 +21,10 @@ def test_every_recipient_has_a_line_from_the_first_moment_on(api: Api) -> None:
         "providers": {"sendgrid": False, "mailgun": False},
         "attempts": [],
         "updated_at": got["items"][0]["updated_at"],
+        "sent_at": None,
+        "delivered_at": None,
         "error": None,
+        "error_detail": None,
         "may_duplicate": False,
         "unacknowledged": False,
     }

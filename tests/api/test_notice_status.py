@@ -42,7 +42,9 @@ def test_a_notifier_reads_its_notice(api: Api, clock: FakeClock, login: tuple[st
     got = api.basic("GET", "/messages/A/1", login).json
     assert (got["id"], got["status"], got["waiting"], got["error"]) == ("A/1", "TEMP_FAIL", True, "TEMP_DELIVERY_FAIL")
     assert (got["delivery_method"], got["runs"]) == ("SMS", [])
-    assert got["next_attempt_at"] == "2026-09-21T14:13:21.000Z"
+    assert got["next_attempt_at"] == "2026-09-22T00:13:21.000+10:00"
+    times = {name: got[name] for name in ("created_at", "next_attempt_at", "expires_at", "updated_at")}
+    assert all(x.endswith("+10:00") for x in times.values()), "every time is in the notifier's zone"
     assert api.call("GET", "/notifiers/clinic").json["last_status_at"] is not None
 
 
@@ -52,6 +54,7 @@ def test_a_notice_shows_the_attempts_of_its_runs(api: Api, clock: FakeClock, log
     store(api, clock, "A-2", phase=Phase.ENDED, next_at=0, status=NoticeStatus.SUCCESS, runs=runs, ttl=clock.ms)
     got = api.basic("GET", "/messages/A-2", login).json
     assert [(x["state"], len(x["attempts"])) for x in got["runs"]] == [(None, 0), ("sent", 1)]
+    assert got["runs"][1]["attempts"][0]["at"].endswith("+10:00")
     assert (got["waiting"], got["next_attempt_at"]) == (False, None)
 
 

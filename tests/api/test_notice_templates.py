@@ -70,6 +70,7 @@ def test_a_notifier_reads_its_account_s_templates_once(api: Api) -> None:
     api.call("POST", "/templates", MAIL, key=api.other())
     got = api.basic("GET", "/templates", login)
     assert [x["template_id"] for x in got.json["items"]] == [made["template_id"]]
+    assert all(x["saved_at"].endswith(("+10:00", "+11:00")) for x in got.json["items"]), "in the notifier's zone"
     tag = {"If-None-Match": got.headers["etag"]}
     again = api.basic("GET", "/templates", login, headers=tag)
     assert (again.status, again.text, again.headers["etag"]) == (304, "", got.headers["etag"])

@@ -1,5 +1,6 @@
 """Programs by HTTP."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -31,6 +32,17 @@ def test_a_program_has_versions(api: Api) -> None:
     assert api.call("PUT", "/programs/course", {"steps": steps}).code == "not_found"
 
 
+def test_a_name_is_for_people(api: Api) -> None:
+    made = program(api, "After a hip operation")
+    assert (made.status, made.json["name"]) == (201, "After a hip operation")
+    assert made.headers["location"] == "/programs/After%20a%20hip%20operation"
+    assert api.call("GET", "/programs/After a hip operation").json == made.json
+    assert api.call("DELETE", "/programs/After a hip operation").json == {"deleted": True}
+    for name in (" x", "x ", "a/b", "a\nb", ""):
+        got = program(api, name)
+        assert (got.status, got.fields) == (422, ["name"])
+
+
 def test_a_name_is_given_once_and_a_repeat_gets_the_first_answer(api: Api) -> None:
     body = {"name": "course", "steps": [{"template_id": template(api), "offset_days": 1}]}
     key = {"Idempotency-Key": "k"}
@@ -56,7 +68,12 @@ def test_a_notifier_reads_its_account_s_programs_once(api: Api) -> None:
     login = api.notifier()
     made = program(api).json
     got = api.basic("GET", "/programs", login)
-    assert got.json["items"] == [made]
+    (found,) = got.json["items"]
+    times = {name: datetime.fromisoformat(made[name]) for name in ("created_at", "saved_at")}
+    assert {**found, **{name: made[name] for name in times}} == made
+    for name, at in times.items():
+        assert datetime.fromisoformat(found[name]) == at
+        assert found[name].endswith(("+10:00", "+11:00")), "in the notifier's zone"
     tag = {"If-None-Match": got.headers["etag"]}
     assert api.basic("GET", "/programs", login, headers=tag).status == 304
     program(api, "other")

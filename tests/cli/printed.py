@@ -27,7 +27,7 @@ MASKS: Final[Mapping[str, str]] = {
     r"\b[0-9a-f]{16}\b": "KEYID",
     r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b": "UUID",
     r"\b(?=[0-9a-z]*\d)[0-9a-z]{26}\b": "ID",
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00| UTC)?": "TIME",
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d| UTC)?": "TIME",
     r"(?<!\d)\d\d:\d\d:\d\d(?!\d)": "CLOCK",
     r"127\.0\.0\.1:\d+": "HOST",
     r"\d+ s off AWS's": "SKEW off AWS's",

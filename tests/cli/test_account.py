@@ -54,6 +54,7 @@ def test_a_batch_shows_what_it_is_and_how_far(run: Run, api: FakeApi) -> None:
 def line(state: str, *attempts: dict[str, Any], **more: Any) -> Answer:
     known = {"message": "0.3", "recipient": "ada@example.com", "state": state, "status": "queued", "providers": {}}
     fixed = {"updated_at": AT, "error": None, "may_duplicate": False, "unacknowledged": False}
+    fixed |= dict.fromkeys(("sent_at", "delivered_at", "error_detail"))
     return Answer(known | fixed | {"attempts": list(attempts)} | more)
 
 
@@ -66,13 +67,24 @@ def test_a_message_is_a_timeline_in_words(run: Run, api: FakeApi) -> None:
     bounced = {"word": "bounced", "at": "2026-11-20T09:00:05.000Z", "code": "5.1.1"}
     second = attempt(2, "2026-11-20T09:00:02.120Z", "accepted", bounced, provider_message_id="m-7")
     first = attempt(1, "2026-11-20T09:00:01.000Z", "unknown")
-    api.answers(line("failed", second, first, error="5.1.1", may_duplicate=True, unacknowledged=True))
+    api.answers(
+        line(
+            "failed",
+            second,
+            first,
+            error="5.1.1",
+            error_detail="550 No such user",
+            may_duplicate=True,
+            unacknowledged=True,
+        )
+    )
     assert run("message", f"{JOB}/0.3").out == (
         f"message {JOB}/0.3 to ada@example.com is failed\n"
         "  2026-11-20 09:00:01 UTC  attempt 1: mail-1 gave no answer: it may or may not have the message\n"
         "  2026-11-20 09:00:02 UTC  attempt 2: mail-2 accepted it (its id: m-7)\n"
         "  2026-11-20 09:00:05 UTC  mail-2 reports a permanent bounce: the mailbox does not exist (5.1.1)\n"
         "why: the mailbox does not exist (5.1.1)\n"
+        "the provider wrote: 550 No such user\n"
         "it may have arrived twice: it was sent again after an attempt with an unknown outcome\n"
         "the provider's report is overdue\n"
     )

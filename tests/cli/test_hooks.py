@@ -26,6 +26,7 @@ def scripted(api: FakeApi) -> Iterator[None]:
 
 def endpoint(**changes: Any) -> dict[str, Any]:
     whole = {
+        "hook_id": HOOK,
         "id": HOOK,
         "url": URL,
         "events": ["message.failed"],

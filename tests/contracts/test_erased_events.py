@@ -8,7 +8,7 @@ import pytest
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.adapters.dynamo.erasure.erasing import Eraser
 from shared.domain.content.content import Content, DigestLines, Mailbox
-from shared.domain.digests.events import DigestEvent, pack, unpack
+from shared.domain.digests.events import DigestEvent, content_of, pack, unpack
 from shared.domain.digests.window import EventPart
 from shared.domain.erasure import uncopied, uninformed
 from tests.contracts.conftest import ACCOUNT
@@ -38,6 +38,13 @@ def test_events_are_without_the_person() -> None:
     assert uninformed(EVENTS, {ANN}) == (LEFT, 4)
     assert uninformed(LEFT, {ANN}) == (LEFT, 0)
     assert uninformed(EVENTS, {"eve@example.com"}) == (tuple(EVENTS), 0)
+
+
+def test_an_event_without_its_person_is_known_by_its_id() -> None:
+    """So a client that repeats it as it was is not refused, and sends nothing again."""
+    (left, kept), _ = uninformed([replace(x, dated=True) for x in (EVENTS[0], EVENTS[3])], {ANN})
+    assert content_of(left) == b""
+    assert content_of(kept) != b""
 
 
 def test_numbers_are_found_however_they_are_written() -> None:

@@ -34,6 +34,7 @@ def export(**changes: Any) -> Export:
         chunks=5,
         ttl=1_790_700_000,
         until=1_790_000_120_000,
+        later=True,
     )
     return base.changed(**changes) if changes else base
 

@@ -42,7 +42,7 @@ class Shelf:
         self.days = NotifierDays(log=self.log, clock=clock)
         self._written = 0
 
-    def write(self, status: str = "SUCCESS", stamp: int = 0, action: str = "", error: str = "") -> None:
+    def write(self, status: str = "SUCCESS", stamp: int = 0, action: str | None = None, error: str = "") -> None:
         """Add an entry, as those who change a notice do."""
         self._written += 1
         uuid = f"{self._written:08}-0000-5000-8000-000000000000"

@@ -86,9 +86,10 @@ def test_entries_are_read_in_order_over_the_days(log: UpdateLog, add: Add, clock
         ended=True,
     )
     assert add(full, entry(clock.ms, "1"))
-    assert add(entry(clock.ms, "0"), replace(entry(clock.ms, "3"), notifier="other"))
+    nothing = entry(clock.ms, "0", action="", status="PERM_FAIL")
+    assert add(nothing, replace(entry(clock.ms, "3"), notifier="other"))
     every = Span(clock.ms - DAY_MS, clock.ms + 2 * DAY_MS)
-    assert list(log.read("clinic", every)) == [entry(clock.ms, "0"), entry(clock.ms, "1"), full]
+    assert list(log.read("clinic", every)) == [nothing, entry(clock.ms, "1"), full]
     assert [x.id for x in log.read("other", every)] == ["A-3"]
 
 

@@ -289,6 +289,20 @@ def test_an_urgent_event_whose_answer_is_lost_is_stored_once(store: Store, when:
     assert store.windows.open_urgent(again, "e1", NOW + 5 - HOUR) == one
 
 
+def test_an_urgent_event_with_other_content_is_no_repeat(store: Store) -> None:
+    one, two, three, four = urgent(1, NOW), urgent(2, NOW + 5), urgent(3, NOW + 6), urgent(4, NOW + 7)
+    assert store.windows.urgent_contents(ACCOUNT, KEY, ["e1"], 0) == {}
+    assert store.windows.open_urgent(one, "e1", NOW - HOUR, b"contents") == one
+    assert store.windows.open_urgent(two, "e1", NOW - HOUR, b"contents") == one
+    assert store.windows.open_urgent(three, "e1", NOW - HOUR, b"another.") == three
+    assert store.windows.open_urgent(two, "e1", NOW - HOUR) == one, "an unknown content is compared by the id"
+    assert store.windows.open_urgent(four, "e2", NOW - HOUR) == four
+    found = store.windows.urgent_contents(ACCOUNT, KEY, ["e1", "e2", "e3"], NOW - 1)
+    assert dict(found) == {"e1": b"contents", "e2": b""}
+    assert dict(store.windows.urgent_contents(ACCOUNT, KEY, ["e1", "e2"], NOW)) == {"e2": b""}
+    assert store.windows.urgent_contents(ACCOUNT, "other", ["e1"], 0) == {}
+
+
 # Keeping
 
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -161,6 +162,8 @@ def test_a_line_has_the_zone_s_time_and_an_action_only_if_it_was_rejected() -> N
         "clinic", entry.notice, "A-1", stamp, "PERM_FAIL", "MESSAGE_CANCEL", "MESSAGE_NOT_FOUND", "No such message."
     )
     assert json.loads(line(rejected, SYDNEY))["action"] == "MESSAGE_CANCEL"
+    nothing = replace(rejected, action="")
+    assert json.loads(line(nothing, SYDNEY)).get("action") == "", "a rejection of a record without an action"
     assert local_time(stamp, ZoneInfo("UTC")) == "2026-11-22T22:15:02.123+00:00"
     assert datetime.fromisoformat(local_time(stamp, SYDNEY)).astimezone(UTC).timestamp() * 1000 == stamp
     assert len(line(rejected, SYDNEY)) < MAX_BYTES

@@ -55,6 +55,7 @@ class NoticeWorld:
         self.inboxes = FakeInboxes(self.notices, self.tap)
         self.queue = FakeQueue(self.clock, self.tap)
         self.templates = OneTemplate()
+        self.begun: list[list[str]] = []
         self.desk = NoticeDesk(inboxes=self.inboxes, queue=self.queue, clock=self.clock)
         self.taker = NoticeTaker(
             inboxes=self.inboxes,
@@ -62,7 +63,11 @@ class NoticeWorld:
             templates=self.templates,
             queue=self.queue,
             clock=self.clock,
+            at_once=self._begin,
         )
+
+    def _begin(self, uuids: Sequence[str]) -> None:
+        self.tap("begin", lambda: self.begun.append(list(uuids)))
 
     def put(self, *records: Mapping[str, Any]) -> None:
         """Upload one payload."""
@@ -76,11 +81,11 @@ class NoticeWorld:
         """Return a notice by its notifier's name for it."""
         return self.notices.items[NOTIFIER.notice_id(name)]
 
-    def rejections(self) -> list[tuple[str, str, str]]:
+    def rejections(self) -> list[tuple[str, str | None, str]]:
         """Return id, action and error of each rejection, in the order of writing."""
-        return [(x.id, x.action, x.error) for x in self.notices.log if x.action]
+        return [(x.id, x.action, x.error) for x in self.notices.log if x.action is not None]
 
-    def outcome(self) -> tuple[dict[str, tuple[Any, ...]], list[tuple[str, ...]]]:
+    def outcome(self) -> tuple[dict[str, tuple[Any, ...]], list[tuple[str | None, ...]]]:
         """Return all that is the same however often the intake was interrupted."""
         notices = {x.id: (x.data, x.phase, x.status, x.gen, x.kept, x.version) for x in self.notices.items.values()}
         return notices, [(x.id, x.status, x.action, x.error) for x in self.notices.log]

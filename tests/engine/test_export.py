@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from shared.domain.erasure import BLANK
-from shared.domain.exports import SETTLED_MS, USABLE_MS, Export, ExportState
+from shared.domain.exports import LATER, SETTLED_MS, USABLE_MS, Export, ExportState
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
@@ -121,6 +121,39 @@ def test_each_message_is_a_row_in_list_order(bench: Bench) -> None:
         assert row["provider_message_id"] == (line.attempts[-1].provider_message_id if line.attempts else "")
         assert datetime.fromisoformat(row["updated_at"]) == datetime.fromtimestamp(line.updated_at_ms / 1000, UTC)
     assert [r["list.n"] for r in found] == ["0", "1", "2", "3", "4"]
+
+
+def test_a_row_ends_with_its_times_and_what_the_provider_wrote(bench: Bench) -> None:
+    world = bench.world
+    who = people(3)
+    job = world.accept(who)
+    world.settle()
+    at = int(world.clock.now()) + 5
+    lane = world.oracle.taken[0].provider
+    wrote = "550 5.1.1 The mailbox <address> does not exist"
+    world.track(lane, world.word(job.id, 0, "delivered", at=at))
+    world.track(lane, world.word(job.id, 1, "bounced", at=at, code="5.1.1", detail=wrote))
+    world.clock.advance(60)
+    found = bench.made(world.job(job.id))
+    assert list(found[0])[-4:] == ["list.n", *LATER]
+    assert [r["state"] for r in found] == ["delivered", "failed", "sent"]
+    lines, _ = world.logs.lines(world.job(job.id), Filter(), limit=10)
+    sent = [datetime.fromtimestamp(x.attempts[-1].at_ms / 1000, UTC) for x in lines]
+    assert [datetime.fromisoformat(r["sent_at"]) for r in found] == sent
+    assert [r["delivered_at"][:19] for r in found] == [datetime.fromtimestamp(at, UTC).isoformat()[:19], "", ""]
+    assert [r["error_detail"] for r in found] == ["", wrote, ""]
+
+
+def test_an_export_that_an_earlier_version_has_begun_ends_as_it_began(bench: Bench) -> None:
+    job = bench.world.accept(people(3))
+    bench.ask(job)
+    begun = bench.exports.get(NAME)
+    assert begun is not None
+    assert begun.later
+    assert bench.exports.save(begun, begun.changed(later=False))
+    bench.serve()
+    found = bench.ask(job)
+    assert [list(r)[-1] for r in bench.read(found)] == ["list.n"] * 3
 
 
 def test_the_jobs_of_a_campaign_follow_one_another_and_share_columns(bench: Bench) -> None:

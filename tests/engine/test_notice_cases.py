@@ -71,7 +71,7 @@ def test_records_give_their_updates(case: Mapping[str, Any]) -> None:
     world.put(*bare)
     world.take()
     told = [{"id": x.id, "status": x.status, "action": x.action, "error": x.error} for x in world.notices.log]
-    assert told == [{"action": "", "error": "", **x} for x in case["expect"]]
+    assert told == [{"action": None, "error": "", **x} for x in case["expect"]]
     assert all(x.notifier == OWNER.notifier and x.message for x in world.notices.log if x.error)
     there = {x.id: shown(x) for x in world.notices.items.values() if not x.gone(NOW)}
     assert set(there) == set(case["stored"])

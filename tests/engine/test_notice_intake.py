@@ -11,6 +11,7 @@ from shared.contracts import inbox as hint
 from shared.domain.notices.codes import Rejection
 from shared.domain.notices.inbox import InboxState
 from shared.domain.notices.notice import Notice, NoticeChange, NoticeStatus, Phase
+from shared.engine.notices import take
 from shared.engine.notices.take import WaitingInboxes
 from shared.ports import InboxStep, Retriable
 from tests.domain.notices.examples import DATA
@@ -111,6 +112,42 @@ def test_what_is_left_at_the_deadline_is_pointed_to_again(world: NoticeWorld) ->
     world.tap.delay = lambda: None
     world.take()
     assert len(world.notices.items) == 300
+
+
+def test_what_is_due_is_begun_once_the_inbox_is_empty(world: NoticeWorld) -> None:
+    world.put(upload(id="now"), upload(id="later", delivery_date="2026-11-26"), upload(id="bad", phone_number="1"))
+    world.put(upload(id="off"), upload(id="off", action="CANCEL"))
+    assert world.take() == 5
+    assert world.begun == [[world.found("now").uuid, world.found("off").uuid]], "its state is read when it begins"
+    world.put(upload(id="now"))
+    world.take()
+    assert len(world.begun) == 1, "a repeated record changes nothing"
+
+
+def test_many_that_are_due_are_begun_by_the_thousand(world: NoticeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(take, "AT_ONCE", 4)
+    world.put(*(upload(id=str(i)) for i in range(10)))
+    world.take()
+    assert [len(x) for x in world.begun] == [4, 4, 2]
+
+
+def test_what_cannot_be_begun_at_once_is_left_to_the_walk(world: NoticeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(take, "AT_ONCE", 4)
+    world.put(*(upload(id=str(i)) for i in range(10)))
+    world.tap.arm(0, When.BEFORE, lambda: Retriable("later"), where=lambda name: name == "begin")
+    assert world.take() == 10
+    assert world.begun == []
+    world.put(*(upload(id=f"b{i}") for i in range(10)))
+    world.tap.delay = lambda: world.clock.advance(200 * len(world.begun))
+    world.take(100)
+    assert [len(x) for x in world.begun] == [4, 4], "then the time of the function is over"
+
+
+def test_a_rejection_of_a_record_without_an_action_is_a_rejection(world: NoticeWorld) -> None:
+    world.put({"id": "a", "first_name": "Ada"}, upload(id="b", action=None), upload(id="c"), {"id": "c"})
+    world.take()
+    assert world.rejections() == [(x, "", "INVALID_ACTION") for x in "abc"]
+    assert [x.status for x in world.notices.log] == ["PERM_FAIL", "PERM_FAIL", "NEW"]
 
 
 class Faulty(Exception):

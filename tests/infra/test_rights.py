@@ -89,8 +89,19 @@ def test_the_first_key_of_links_is_made_with_the_stack(template: Template) -> No
 def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
     explained = {
         ("*", "dynamodb:ListStreams"): {"plan", "log"},
-        (LANES, "sqs:SendMessage"): {*SENDERS, "api", "plan", "log", "track", "sweep", "due", "notices", "digest"},
-        (LANES, "sqs:GetQueueAttributes"): {"api", "plan", "log", "track", "sweep", "notices", "digest"},
+        (LANES, "sqs:SendMessage"): {
+            *SENDERS,
+            "api",
+            "plan",
+            "log",
+            "track",
+            "sweep",
+            "due",
+            "notices",
+            "digest",
+            "take",
+        },
+        (LANES, "sqs:GetQueueAttributes"): {"api", "plan", "log", "track", "sweep", "notices", "digest", "take"},
         (f"{OBJECTS}contents/*", "s3:GetObject"): {*SENDERS, "api", "sweep"},
         (f"{OBJECTS}contents/*", "s3:PutObject"): {"api", "sweep", "digest"},
         (f"{OBJECTS}contents/mails/*", "s3:GetObject"): {"log", "notices"},

@@ -10,6 +10,7 @@ _CLOSE: Final = "shared/engine/digests/close.py"
 _CLEAN: Final = "shared/engine/digests/clean.py"
 _REPEATS: Final = "shared/engine/digests/repeats.py"
 _GROUPING: Final = "shared/domain/digests/grouping.py"
+_EARLIER: Final = "tests/engine/digests/test_earlier.py"
 _TEST_MAKE: Final = "tests/engine/digests/test_make.py"
 _TEST_CLOSE: Final = "tests/engine/digests/test_close.py"
 
@@ -112,6 +113,30 @@ _MADE: Final = (
         "if not numbers or numbers[-1] != number:",
         "if not numbers or numbers[-1] <= number:",
         "tests/domain/digests/test_grouping.py::test_a_person_who_is_named_twice_by_an_event_gets_it_once",
+    ),
+    Mutant(
+        "an event with other content is taken for a repeat",
+        1,
+        _REPEATS,
+        "return bool(there) and (name[1] in there or b",
+        "return bool(there) and (there is not None or b",
+        f"{_EARLIER}::test_two_contents_that_came_at_once_are_both_in_the_digest_and_a_repeat_is_not",
+    ),
+    Mutant(
+        "an id with other content is accepted if another function has added it",
+        1,
+        "shared/engine/digests/earlier.py",
+        "self._take_parts([*fresh, last], held)",
+        "self._take_parts(fresh, held)",
+        f"{_EARLIER}::test_another_function_sees_what_was_added_since_and_reads_little",
+    ),
+    Mutant(
+        "an urgent event with other content is taken for a repeat",
+        1,
+        _WINDOWS,
+        "if content and said and content != said:",
+        "if content and not said:",
+        "tests/contracts/test_windows.py::test_an_urgent_event_with_other_content_is_no_repeat[dynamo]",
     ),
     Mutant(
         "repeats are looked for in the same window only",

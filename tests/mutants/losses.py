@@ -127,8 +127,16 @@ LOSSES: Final = (
         "an export goes on a chunk too far after its checkpoint",
         3,
         "shared/engine/reports/export.py",
-        "columns, start = self.held.columns, self.held.chunk",
-        "columns, start = self.held.columns, self.held.chunk + bool(self.held.parts)",
+        "        start = self.held.chunk\n",
+        "        start = self.held.chunk + bool(self.held.parts)\n",
         "tests/engine/test_export.py::test_at_its_time_limit_another_invocation_goes_on_where_it_was",
+    ),
+    Mutant(
+        "a row of an export has the time of another attempt",
+        3,
+        "shared/engine/reports/message_log.py",
+        "max((a.at_ms for a in self.attempts if AttemptFate.ACCEPTED in a.fates), default=0)",
+        "max((a.at_ms + 1 for a in self.attempts if AttemptFate.ACCEPTED in a.fates), default=0)",
+        "tests/engine/test_export.py::test_a_row_ends_with_its_times_and_what_the_provider_wrote",
     ),
 )

@@ -98,4 +98,37 @@ NOTICES: Final = (
         "unread += notice is None and notice",
         "tests/engine/notices/test_purge.py::test_what_nobody_collected_is_recorded_when_it_goes",
     ),
+    Mutant(
+        "a notice whose preferred hours are over waits for its expiry",
+        6,
+        "shared/domain/notices/times.py",
+        "for x in (window, hours.window))",
+        "for x in (window, window))",
+        "tests/domain/notices/test_notices.py"
+        "::test_a_notice_whose_hours_do_not_come_again_before_its_expiry_is_due_in_reasonable_hours",
+    ),
+    Mutant(
+        "a correction takes the remaining attempts of the day away",
+        6,
+        ACTIONS,
+        "find = resumed if tried else first_attempt",
+        "find = first_attempt if tried else resumed",
+        "tests/domain/notices/test_notices.py::test_an_update_leaves_what_is_left_of_the_day[2]",
+    ),
+    Mutant(
+        "a notice that may go now waits for the next minute",
+        6,
+        "shared/engine/notices/take.py",
+        "notice.due is not None and notice.due <= now:",
+        "notice.due is not None and notice.due < 0:",
+        "tests/engine/test_notice_intake.py::test_what_is_due_is_begun_once_the_inbox_is_empty",
+    ),
+    Mutant(
+        "a rejection of a record without an action looks like the end of its notice",
+        3,
+        "shared/domain/notices/updates.py",
+        "{} if entry.action is None else",
+        "{} if not entry.action else",
+        "tests/domain/test_updates.py::test_a_line_has_the_zone_s_time_and_an_action_only_if_it_was_rejected",
+    ),
 )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from shared import contracts
+from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
 from shared.adapters.dynamo.digests.pages import DynamoWindowPages
 from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
 from shared.adapters.dynamo.digests.windows import DynamoWindows
@@ -36,7 +37,14 @@ def build(deployment: Deployment, senders: Senders) -> DigestServices:
     url = contracts.digest_queue_url(deployment.env[contracts.ENV_LANE_URL_PREFIX])
     hints = QueuedHints(SqsQueue(deployment.sqs, url, clock), clock)
     return DigestServices(
-        adder=DigestAdder(windows=windows, policies=policies, hints=hints, clock=clock, pool=ThreadPool()),
+        adder=DigestAdder(
+            windows=windows,
+            keeping=DynamoWindowKeeping(deployment.dynamo, records=records),
+            policies=policies,
+            hints=hints,
+            clock=clock,
+            pool=ThreadPool(),
+        ),
         desk=WindowDesk(windows=windows, hints=hints, clock=clock),
         pages=DynamoWindowPages(deployment.dynamo, records=records),
         policies=policies,

@@ -12,21 +12,22 @@ MAX_RECIPIENTS: Final = 100
 """Recipients of one event: a window holds 100,000 pairs of an event and a recipient at the most."""
 MAX_TYPE: Final = 100
 MAX_ID: Final = 200
-_FIRST: Final = datetime(2000, 1, 1, tzinfo=UTC)
-_LAST: Final = datetime(2100, 1, 1, tzinfo=UTC)
+_FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST: Final = datetime(9999, 1, 1, tzinfo=UTC)
+"""Milliseconds of our days are refused: they lie behind it."""
 
 
 def _moment(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return rfc_3339(value)
     if not _FIRST.timestamp() <= value <= _LAST.timestamp():
-        raise ValueError("Write a time from 2000 to 2100, in seconds since 1970")
+        raise ValueError("Write a time from 1970 to 9998, in seconds since 1970")
     return datetime.fromtimestamp(value, UTC)
 
 
 def _near(value: datetime) -> datetime:
     if not _FIRST <= value <= _LAST:
-        raise ValueError("Write a time from 2000 to 2100")
+        raise ValueError("Write a time from 1970 to 9998")
     return value
 
 
@@ -65,7 +66,7 @@ class NewEvent(Input):
     timestamp: Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_moment), AfterValidator(_near)] | None = (
         Field(
             None,
-            description="When it happened: RFC 3339 with an offset, or Unix seconds. By default now.",
+            description="When it happened, from 1970 on: RFC 3339 with an offset, or Unix seconds. By default now.",
             json_schema_extra={
                 "anyOf": [{"type": "string", "format": "date-time"}, {"type": "number"}, {"type": "null"}]
             },
@@ -78,7 +79,8 @@ class NewEvent(Input):
         None,
         min_length=1,
         max_length=MAX_ID,
-        description="The event's own id. A repeat within an hour is accepted and left out of the digest.",
+        description="The event's own id, of its batch key. A repeat within an hour is accepted and left out of the "
+        "digest. Another content under the same id returns 422 `event_id_taken`.",
     )
     urgent: bool = Field(False, description="Send it at once, as a digest of its own.")
 

@@ -1,5 +1,6 @@
 """Events, which are collected in windows and sent as digests."""
 
+import secrets
 from typing import Final
 
 from functions.api.call import Call
@@ -9,9 +10,11 @@ from functions.api.events.views import AcceptedEvents, AcceptedPiece
 from functions.api.views import moment
 from shared.domain.accounts import Scope
 from shared.domain.digests.events import MAX_EVENT_BYTES, MAX_KEYS, DigestEvent, event_id, flatten, raw_size
-from shared.engine.digests.add import NoPolicy, PostedEvent
+from shared.domain.digests.window import LOOK_BACK_MS
+from shared.engine.digests.add import NoPolicy, OtherContent, PostedEvent
+from shared.ports import Mismatch
 from shared.web.http import Answer
-from shared.web.idempotency import idempotency_key
+from shared.web.idempotency import idempotency_key, record_of
 from shared.web.problems import Problem, invalid
 from shared.web.routing import AnyRoute, Nothing, Route
 
@@ -24,9 +27,12 @@ def post(call: Call[Nothing, NewEvents]) -> Answer:
     accepted(call.services.intake.active(call.key.account))
     posted = [_posted(call, i, event, key) for i, event in enumerate(call.body.events)]
     _check_keys(call.body)
-    added = call.services.digests().adder.add(call.key.account, posted, test=call.key.test)
+    adder = call.services.digests().adder
+    added = adder.add(call.key.account, posted, test=call.key.test, begin=lambda: _claim_key(call))
     if isinstance(added, NoPolicy):
         raise _no_policy(call.body, added)
+    if isinstance(added, OtherContent):
+        raise _other_content(call.body, added)
     pieces = [
         AcceptedPiece(
             batch_key=piece.key,
@@ -37,6 +43,17 @@ def post(call: Call[Nothing, NewEvents]) -> Answer:
         for piece in added
     ]
     return AcceptedEvents(items=pieces).answer(202)
+
+
+def _claim_key(call: Call[Nothing, NewEvents]) -> None:
+    """Note what a request under an Idempotency-Key asks for; Problem idempotency_mismatch.
+
+    A repeat is carried out again, since the first call may have ended before all of its events were stored.
+    """
+    record = record_of(call, "", LOOK_BACK_MS)
+    found = call.services.answers.keep(record, secrets.token_hex(16)) if record else None
+    if isinstance(found, Mismatch):
+        raise Problem("idempotency_mismatch")
 
 
 def _posted(call: Call[Nothing, NewEvents], index: int, event: NewEvent, key: str) -> PostedEvent:
@@ -51,10 +68,11 @@ def _posted(call: Call[Nothing, NewEvents], index: int, event: NewEvent, key: st
         at=int(at * 1000),
         data=data,
         id=event_id(event.event_id or "", key, index),
+        dated=event.timestamp is not None,
     )
     if raw_size(made) > MAX_EVENT_BYTES:
         raise invalid(call.body.field(index, "data"), f"An event has at most {MAX_EVENT_BYTES:,} bytes.")
-    return PostedEvent(key=event.batch_key, event=made, urgent=event.urgent)
+    return PostedEvent(key=event.batch_key, event=made, urgent=event.urgent, named=event.event_id is not None)
 
 
 def _check_keys(body: NewEvents) -> None:
@@ -76,6 +94,13 @@ def _no_policy(body: NewEvents, found: NoPolicy) -> Problem:
     return Problem("no_policy", errors=list(errors.values())[:_MOST_ERRORS])
 
 
+def _other_content(body: NewEvents, found: OtherContent) -> Problem:
+    """Return the problem of events under ids that are taken."""
+    text = "An earlier event of this batch key has this id and another content."
+    errors = [(body.field(index, "event_id"), text) for index in found.places]
+    return Problem("event_id_taken", errors=errors[:_MOST_ERRORS])
+
+
 ROUTES: Final[tuple[AnyRoute, ...]] = (
     Route(
         method="POST",
@@ -86,16 +111,17 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         description="One event, or an array of at most 5,000 with at most 200 batch keys. The events of a batch key "
         "are collected in a window. When it closes, each recipient gets one message about all of theirs. The longest "
         "policy prefix of the key decides how. After a lost answer or a 5xx, repeat the request as it is: with "
-        "`event_id` or an `Idempotency-Key` no event is in two digests.",
+        "`event_id` or an `Idempotency-Key` no event is in two digests. Another content under one `event_id` is an "
+        "error.",
         scope=Scope.SEND,
         handler=post,
         query=Nothing,
         body=NewEvents,
         answers={202: AcceptedEvents},
-        problems=("account_suspended", "no_policy"),
+        problems=("account_suspended", "no_policy", "event_id_taken", "idempotency_mismatch"),
         body_required=True,
         key_use="Names the events that have no `event_id`, by their position. A repeat within an hour is accepted, and "
-        "its events are left out of the digest.",
+        "its events are left out of the digest. Another request with the same key is an error.",
         while_suspended=True,  # it asks with the sender's right
     ),
 )

@@ -115,7 +115,9 @@ class NoticeUpdate(View):
 
     notifier: str = Field(examples=["clinic"])
     id: str = Field(description="The notifier's own id of the notice.", examples=["appointment-4711"])
-    action: str | None = Field(description="Only of a rejected record: its action, as it was sent.", examples=[None])
+    action: str | None = Field(
+        description="Only of a rejected record: its action, as it was sent; empty if it had none.", examples=[None]
+    )
     status: str = Field(description="The notice's status.", examples=["SUCCESS"])
     error: str | None = Field(description="Code of a failure or a rejection.", examples=[None])
     message: str | None = Field(description="A sentence for people.", examples=[None])

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class HookView(View):
     """An endpoint, without its secret."""
 
-    id: str
+    hook_id: str
+    id: str = Field(description="The same as `hook_id`.")
     url: str | None = Field(
         description="null: its events are fetched, `GET /hooks/{hook_id}/pending`. Of `slack`, `teams` and `discord` "
         "only the host: the rest is their secret."
@@ -148,6 +149,7 @@ def secret_view(x: Endpoint, secret: str, now_ms: int) -> HookSecret:
 
 def _fields(x: Endpoint, now_ms: int) -> dict[str, object]:
     return {
+        "hook_id": x.id,
         "id": x.id,
         "url": _shown(x) or None,
         "events": list(x.events),

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from functions.api.views import Time, View, moment
+from functions.api.views import Time, View, at, moment
 from shared.domain.jobs.states import MessageState, Status
 from shared.engine.reports.attempts import Attempt
 from shared.engine.reports.message_log import LogLine
@@ -38,8 +38,15 @@ class LogLineView(View):
     providers: dict[str, bool] = Field(description="A key per provider of the route; true: tried.")
     attempts: list[AttemptView]
     updated_at: Time
+    sent_at: Time | None = Field(description="When a provider took it, the last time; null: none has.")
+    delivered_at: Time | None = Field(
+        description="When it was delivered first, by the report of its provider, to the second; null: none says so."
+    )
     error: str | None = Field(
         description="Why it is in this state: a provider's code, or one of ours: `/errors#message_suppressed`."
+    )
+    error_detail: str | None = Field(
+        description="The provider's text in the report that explains `error`, without addresses."
     )
     may_duplicate: bool = Field(description="There was another attempt after one with an unknown outcome.")
     unacknowledged: bool = Field(description="Sent, and the event of its provider is overdue.")
@@ -75,7 +82,10 @@ def log_line(line: LogLine) -> LogLineView:
         providers=line.providers,
         attempts=[attempt_view(a) for a in line.attempts],
         updated_at=moment(line.updated_at_ms),
+        sent_at=at(line.sent_at_ms),
+        delivered_at=at(line.delivered_at_ms),
         error=line.error,
+        error_detail=line.error_detail or None,
         may_duplicate=line.may_duplicate,
         unacknowledged=line.unacknowledged,
     )

@@ -37,7 +37,7 @@ def read(call: Call[Nothing, Nothing]) -> Answer:
     for run in found.runs:
         job = services.records.job(run.job)
         runs.append((run, services.logs.line(job, 0, run.index) if job is not None else None))
-    return notice_view(found, runs).answer()
+    return notice_view(found, runs).answer(zone=who.zone)
 
 
 def caller(call: Call[Any, Any]) -> Notifier:
@@ -56,6 +56,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         name="getMessage",
         tag=_TAG,
         summary="A notice with its status and attempts",
+        description="Its times have the offset of the notifier's time zone.",
         scope=Scope.READ,
         handler=read,
         query=Nothing,

@@ -14,7 +14,9 @@ class UpdateView(View):
     """A notice whose status has changed, or a record that was rejected."""
 
     id: str = Field(description="The notifier's own id of the notice.")
-    action: str | None = Field(None, description="Only of a rejected record: its action, as it was sent.")
+    action: str | None = Field(
+        None, description="Only of a rejected record: its action, as it was sent; empty if it had none."
+    )
     status: Literal["NEW", "TEMP_FAIL", "SUCCESS", "PERM_FAIL", "CANCELED"] = Field(
         description="The notice's status. A rejection never changes it; PERM_FAIL if no notice is stored."
     )

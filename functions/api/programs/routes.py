@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import quote
 
-from functions.api.call import Call, now_of
+from functions.api.call import Call, now_of, zone_of
 from functions.api.campaigns.rules import owned_template
 from functions.api.campaigns.views import Deleted
 from functions.api.programs.requests import NewProgram, ProgramVersion
@@ -41,7 +42,7 @@ def create(call: Call[Nothing, NewProgram]) -> Answer:
         return repeated(found, 201)
     if found is None:
         raise Problem("program_exists")
-    return Answer(201, answer, {"Location": f"/programs/{name}"})
+    return Answer(201, answer, {"Location": f"/programs/{quote(name)}"})
 
 
 def put(call: Call[Nothing, ProgramVersion]) -> Answer:
@@ -70,8 +71,9 @@ def put(call: Call[Nothing, ProgramVersion]) -> Answer:
 def pages(call: Call[Nothing, Nothing]) -> Answer:
     """Return all programs, by name."""
     found = call.services.notices().programs.all(call.key.namespace)
-    page = ProgramPage(items=[program_view(x) for x in found], next_cursor=None).answer()
-    return tagged(call, page, page.body)
+    page = ProgramPage(items=[program_view(x) for x in found], next_cursor=None)
+    answer = page.answer(zone=zone_of(call))
+    return tagged(call, answer, answer.body)
 
 
 def read(call: Call[Nothing, Nothing]) -> Answer:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any, Final
 
-from functions.api.call import Call, now_of
+from functions.api.call import Call, now_of, zone_of
 from functions.api.campaigns.requests import NewTemplate, TemplateVersion, VersionQuery
 from functions.api.campaigns.rules import message_of, owned_template, variants_of
 from functions.api.campaigns.views import Deleted, TemplatePage, TemplateView, template_item, template_view
@@ -94,7 +94,8 @@ def pages(call: Call[Paging, Nothing]) -> Answer:
     found, after = store.page(call.key.namespace, after=place, limit=call.query.limit)
     items = TemplatePage(items=[template_item(x) for x in found], next_cursor=after)
     page = items.model_copy(update={"next_cursor": cursors.seal(call, after)})
-    return tagged(call, page.answer(), items.model_dump_json())
+    zone = zone_of(call)
+    return tagged(call, page.answer(zone=zone), items.answer(zone=zone).body)
 
 
 def versions(call: Call[Paging, Nothing]) -> Answer:

@@ -27,6 +27,8 @@ MAX_PART: Final = 350_000
 """Bytes of a compressed part: an item of DynamoDB takes 400 KB."""
 MAX_DEPTH: Final = 8
 """Levels of an event's data."""
+CONTENT_BYTES: Final = 8
+"""Of what `content_of` returns."""
 _ID_BYTES: Final = 16
 _LONE: Final = "surrogatepass"
 """JSON may hold half a surrogate pair, which a message is rid of when it is rendered."""
@@ -42,6 +44,7 @@ class DigestEvent:
         at: when it happened, Unix milliseconds.
         data: more about it, as `flatten` returns it.
         id: as `event_id` returns it. An event without an id is never taken for a repeat.
+        dated: whether the client gave `at`; None: unknown, as of events that an earlier version stored.
     """
 
     type: str
@@ -49,6 +52,7 @@ class DigestEvent:
     at: Millis
     data: Mapping[str, str] = field(default_factory=dict)
     id: str = ""
+    dated: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,18 @@ def event_id(own: str, request_key: str, position: int) -> str:
     name = f"event\0{own}" if own else f"request\0{position}\0{request_key}"
     digest = hashlib.blake2b(name.encode(errors=_LONE), digest_size=_ID_BYTES).digest()
     return urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def content_of(event: DigestEvent) -> bytes:
+    """Return 64 bits of a hash of what an event says, by which a repeat is told from another event; none if unknown.
+
+    The order of recipients and of data does not count, and neither does a time that the client did not give.
+    """
+    if event.dated is None:
+        return b""
+    at = event.at if event.dated else None
+    said = (event.type, at, sorted(set(event.recipients)), sorted(event.data.items()))
+    return hashlib.blake2b(json.dumps(said).encode(), digest_size=CONTENT_BYTES).digest()
 
 
 def flatten(data: Mapping[str, Any]) -> dict[str, str]:
@@ -122,8 +138,8 @@ def pack(events: Sequence[DigestEvent]) -> bytes:
 def unpack(data: bytes) -> tuple[DigestEvent, ...]:
     """Read what `pack` wrote, also with what a later version adds to an event."""
     return tuple(
-        DigestEvent(kind, tuple(recipients), at, values, name)
-        for kind, at, recipients, values, name, *_ in json.loads(zlib.decompress(data).decode(errors=_LONE))
+        DigestEvent(kind, tuple(recipients), at, values, name, more[0] if more else None)
+        for kind, at, recipients, values, name, *more in json.loads(zlib.decompress(data).decode(errors=_LONE))
     )
 
 
@@ -157,7 +173,7 @@ def _fitting(rows: Sequence[bytes]) -> int:
 
 
 def _row(event: DigestEvent) -> bytes:
-    fields = (event.type, event.at, event.recipients, dict(event.data), event.id)
+    fields = (event.type, event.at, event.recipients, dict(event.data), event.id, event.dated)
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode(errors=_LONE)
 
 

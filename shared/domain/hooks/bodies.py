@@ -213,7 +213,7 @@ def update_data(entry: UpdateEntry) -> HookData:
     return {
         "notifier": entry.notifier,
         "id": entry.id,
-        "action": entry.action or None,
+        "action": entry.action,
         "status": entry.status,
         "error": entry.error or None,
         "message": entry.message or None,

@@ -6,7 +6,7 @@ from typing import Final
 from shared.domain.notices.codes import SAYS, Rejection
 from shared.domain.notices.notice import Kept, Notice, NoticeChange, NoticeData, NoticeDraft, NoticeStatus, Phase, Verb
 from shared.domain.notices.records import NoticeAction, RejectedRecord
-from shared.domain.notices.times import Hours, first_attempt
+from shared.domain.notices.times import Hours, first_attempt, resumed
 from shared.domain.notices.updates import UpdateEntry
 
 ERASED_MESSAGE: Final = "The person's data were erased."
@@ -97,7 +97,7 @@ def carry(draft: NoticeDraft, kept: Kept, hours: Hours) -> None:
         run=None,
         kept=None,
         tries=0,
-        next_at=_first(hours, kept.data, draft.now),
+        next_at=_first(hours, kept.data, draft.now, tried=bool(before.runs)),
         expires_at=kept.data.expires_at(hours),
         ttl=0,
     )
@@ -105,10 +105,19 @@ def carry(draft: NoticeDraft, kept: Kept, hours: Hours) -> None:
         draft.tell()
 
 
-def _first(hours: Hours, data: NoticeData, now: int) -> int:
-    """Return when there is something to do first: the first attempt, or the expiry if it comes before."""
-    trigger = first_attempt(hours, data.preferred(hours), now, data.delivery)
-    return max(now, min(trigger, data.expires_at(hours)))
+def _first(hours: Hours, data: NoticeData, now: int, *, tried: bool = False) -> int:
+    """Return when there is something to do first: an attempt, or the expiry if none is possible before.
+
+    Args:
+        hours: the notifier's reasonable hours.
+        data: what is to be delivered.
+        now: Unix milliseconds.
+        tried: it was tried before with other data, so the hours are those of a further attempt.
+    """
+    expires = data.expires_at(hours)
+    find = resumed if tried else first_attempt
+    at = find(hours, data.preferred(hours), now, expires, data.delivery)
+    return max(now, expires if at is None else at)
 
 
 def _made(stored: Notice | None, data: NoticeData, owner: NoticeOwner, hours: Hours, now: int) -> Notice:

@@ -32,8 +32,8 @@ def counted(span: Span, entries: Iterable[UpdateEntry]) -> NotifierDay:
     errors: Counter[str] = Counter()
     rejected = 0
     for entry in entries:
-        rejected += bool(entry.action)
-        if not entry.action:
+        rejected += entry.action is not None
+        if entry.action is None:
             statuses[entry.status] += 1
         if entry.error:
             errors[entry.error] += 1

@@ -211,7 +211,7 @@ class NoticeDraft:
     def tell(self, error: str = "", message: str = "") -> None:
         """Add an entry with the present status; `message`: a sentence, by default the error's own."""
         message = message or SAYS.get(error, "")
-        self._add("", error, message)
+        self._add(None, error, message)
         self.set(error=error, message=message)
 
     def reject(self, sent: str, code: Rejection, message: str = "") -> None:
@@ -224,7 +224,7 @@ class NoticeDraft:
         """
         self._add(sent, code.value, message or SAYS[code])
 
-    def _add(self, action: str, error: str, message: str) -> None:
+    def _add(self, action: str | None, error: str, message: str) -> None:
         self.set(stamp=next_stamp(self.now, self.notice.stamp))
         n = self.notice
         ended = n.phase is Phase.ENDED

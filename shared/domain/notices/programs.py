@@ -11,7 +11,7 @@ MAX_PROGRAMS: Final = 100
 """Programs of a namespace: a notifier reads all of them in one answer."""
 MAX_STEPS: Final = 100
 MAX_OFFSET_DAYS: Final = 730
-NAME: Final = r"^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$"
+NAME: Final = r"^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9])?$"
 """Form of a program's name."""
 _NAME: Final = re.compile(NAME)
 

@@ -194,18 +194,34 @@ def end_of(timezone: str, window: DayWindow, at: int) -> int:
     return end
 
 
-def first_attempt(hours: Hours, preferred: DayWindow, now: int, delivery: date) -> int:
-    """Return the trigger of a first attempt: the first moment from now and from the delivery date on that is preferred.
-
-    It may lie after the expiry: then the notice expires without an attempt.
+def first_attempt(hours: Hours, preferred: DayWindow, now: int, expires: int, delivery: date) -> int | None:
+    """Return when to try first: in preferred hours, or in reasonable ones if no preferred hour comes before the expiry.
 
     Args:
         hours: the reasonable hours.
         preferred: within them.
         now: the earliest moment.
+        expires: the moment from which on nothing is sent.
         delivery: the earliest local date.
+
+    Returns:
+        None: no reasonable hour comes before the expiry.
     """
-    return first_in(hours.timezone, preferred, now, delivery)
+    return _before(hours, preferred, now, expires, delivery)
+
+
+def _before(hours: Hours, window: DayWindow, earliest: int, expires: int, day: date | None) -> int | None:
+    """Return the first moment of a window before the expiry, else that of the reasonable hours; None: neither comes.
+
+    Args:
+        hours: the reasonable hours.
+        window: within them.
+        earliest: a moment.
+        expires: the moment from which on nothing is sent.
+        day: the earliest local date; None: any.
+    """
+    found = (first_in(hours.timezone, x, earliest, day) for x in (window, hours.window))
+    return next((at for at in found if at < expires), None)
 
 
 def wait(left: int) -> int:
@@ -247,7 +263,7 @@ def next_attempt(hours: Hours, preferred: DayWindow, failed_at: int, expires: in
 
 
 def resumed(hours: Hours, preferred: DayWindow, now: int, expires: int, day: date | None = None) -> int | None:
-    """Return when to try again after a run that ended without a failure; None if no moment is left.
+    """Return when to try again after a run that ended without a failure, or an update; None if no moment is left.
 
     Args:
         hours: the reasonable hours.
@@ -256,11 +272,7 @@ def resumed(hours: Hours, preferred: DayWindow, now: int, expires: int, day: dat
         expires: the moment from which on nothing is sent.
         day: the earliest local date; None: any.
     """
-    at = first_in(hours.timezone, permitted(hours, preferred, expires - now), now, day)
-    if at < expires:
-        return at
-    at = first_in(hours.timezone, hours.window, now, day)
-    return at if at < expires else None
+    return _before(hours, permitted(hours, preferred, expires - now), now, expires, day)
 
 
 def run_end(hours: Hours, now: int, expires: int) -> int:

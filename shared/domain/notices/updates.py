@@ -37,7 +37,7 @@ class UpdateEntry:
         id: what the notifier calls the notice.
         stamp: Unix milliseconds, later than the notice's previous one.
         status: the notice's status, in a rejection the stored one, or PERM_FAIL if none is stored.
-        action: of a rejection: the action as it was sent; else empty.
+        action: of a rejection: the action as it was sent, empty if there was none; None: it is no rejection.
         error: code, empty for none.
         message: a sentence for people, empty for none.
         version: the notice's version that the entry was written with; 0: no notice is stored.
@@ -49,7 +49,7 @@ class UpdateEntry:
     id: str
     stamp: int
     status: str
-    action: str = ""
+    action: str | None = None
     error: str = ""
     message: str = ""
     version: int = 0
@@ -186,8 +186,9 @@ def local_time(stamp: int, zone: ZoneInfo) -> str:
 
 def line(entry: UpdateEntry, zone: ZoneInfo) -> str:
     """Return an entry as JSON, as the notifier reads it."""
-    shown = {"id": entry.id, **({"action": entry.action} if entry.action else {}), "status": entry.status}
-    shown |= {"error": entry.error or None, "message": entry.message or None}  # type: ignore[dict-item]
+    shown: dict[str, str | None] = {"id": entry.id}
+    shown |= {} if entry.action is None else {"action": entry.action}
+    shown |= {"status": entry.status, "error": entry.error or None, "message": entry.message or None}
     shown["updated_at"] = local_time(entry.stamp, zone)
     return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
 

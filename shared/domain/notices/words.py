@@ -33,6 +33,12 @@ _FAILED: Final = {
     Cell.UNKNOWN_CLOSED: Failure.UNKNOWN,
 }
 _AGAIN: Final = frozenset({Cell.DROPPED, Cell.WITHDRAWN, Cell.EXPIRED})
+_HELD: Final = {
+    Cell.UNKNOWN: "The call to the provider ended without an answer, so the message may have gone out.",
+    Cell.SENT: "The provider has taken the message, and its receipt is awaited.",
+}
+"""Cell of a message that is no longer being delivered and has no word yet → why it cannot be withdrawn."""
+_LEFT: Final = {Verb.UPDATE: "The update was not carried out.", Verb.CANCEL: "The cancellation was not carried out."}
 FINAL: Final = frozenset({*_SUCCESS, *_FAILED, *_AGAIN})
 """Cells that have a word."""
 _NOT_DELIVERED: Final = frozenset({NoticeStatus.NEW, NoticeStatus.TEMP_FAIL, NoticeStatus.PERM_FAIL})
@@ -119,13 +125,14 @@ def _said(notice: Notice) -> str:
     return _OTHER[run.method] if run is not None and run.method is not notice.data.method else ""
 
 
-def tried(notice: Notice, limit: int, now: int) -> NoticeChange | None:
+def tried(notice: Notice, limit: int, now: int, cell: Cell | None = None) -> NoticeChange | None:
     """Return what a failed try to carry a kept action out changes; None if there is none.
 
     Args:
         notice: ACTIVE, its run's message can no longer be withdrawn.
         limit: the try after which the action is rejected.
         now: Unix milliseconds.
+        cell: the state of its run's message; None: unknown.
     """
     kept = notice.kept
     if kept is None:
@@ -135,7 +142,8 @@ def tried(notice: Notice, limit: int, now: int) -> NoticeChange | None:
         draft.set(tries=notice.tries + 1, next_at=now + TRY_AGAIN_MS)
     else:
         draft.set(kept=None, tries=0, next_at=0)
-        draft.reject(kept.sent, Rejection.CANCEL_CONFLICT if kept.verb is Verb.CANCEL else Rejection.UPDATE_CONFLICT)
+        code = Rejection.CANCEL_CONFLICT if kept.verb is Verb.CANCEL else Rejection.UPDATE_CONFLICT
+        draft.reject(kept.sent, code, f"{_HELD[cell]} {_LEFT[kept.verb]}" if cell in _HELD else "")
     return draft.changed()
 
 

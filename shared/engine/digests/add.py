@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.digests import window as rules
-from shared.domain.digests.events import DigestEvent, cut
+from shared.domain.digests.events import DigestEvent, content_of, cut
 from shared.domain.digests.policy import DigestPolicy
 from shared.domain.digests.window import LOOK_BACK_MS, DigestWindow, EventPart, WindowState
 from shared.domain.namespaces import namespace
 from shared.domain.times import Millis
+from shared.engine.digests.earlier import EarlierEvents
 from shared.engine.pool import Pool
-from shared.ports import Clock, DigestHints, DigestPolicies, Retriable, Windows
+from shared.ports import Clock, DigestHints, DigestPolicies, Retriable, WindowKeeping, Windows
 
 WORKERS: Final = 16
 """Keys of one request that are served at once."""
@@ -33,11 +34,12 @@ _PART_BYTES: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class PostedEvent:
-    """An event of a request. `urgent`: it waits for no window."""
+    """An event of a request. `urgent`: it waits for no window. `named`: its client gave it an id."""
 
     key: str
     event: DigestEvent
     urgent: bool = False
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,17 @@ class NoPolicy:
     """Nothing was stored: no policy has a prefix of these keys."""
 
     keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherContent:
+    """Nothing was stored: these events have the id of an earlier event and another content.
+
+    Attributes:
+        places: in the request, from 0, ascending.
+    """
+
+    places: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +114,7 @@ class DigestAdder:
 
     Args:
         windows: where they go.
+        keeping: reads windows that came before.
         policies: of the accounts.
         hints: wakes the function that makes digests.
         clock: the time.
@@ -111,12 +125,14 @@ class DigestAdder:
         self,
         *,
         windows: Windows,
+        keeping: WindowKeeping,
         policies: DigestPolicies,
         hints: DigestHints,
         clock: Clock,
         pool: Callable[[int], Pool],
     ) -> None:
         self._windows = windows
+        self._earlier = EarlierEvents(windows, keeping, clock)
         self._policies = policies
         self._hints = hints
         self._clock = clock
@@ -124,13 +140,21 @@ class DigestAdder:
         self._open: dict[_Place, DigestWindow] = {}
         self._versions: dict[tuple[str, str, int], DigestPolicy] = {}
 
-    def add(self, account: str, posted: Sequence[PostedEvent], *, test: bool) -> Sequence[AddedEvents] | NoPolicy:
+    def add(
+        self,
+        account: str,
+        posted: Sequence[PostedEvent],
+        *,
+        test: bool,
+        begin: Callable[[], None] = lambda: None,
+    ) -> Sequence[AddedEvents] | NoPolicy | OtherContent:
         """Add the events of a request, or none of them.
 
         Args:
             account: whose.
             posted: in the order of the request.
             test: they were posted with a test key.
+            begin: called when nothing is left to refuse, before the first write. What it raises is raised.
 
         Returns:
             For each key the windows that its events are in, first those of events that are not urgent.
@@ -144,6 +168,9 @@ class DigestAdder:
         missing = tuple(place.key for place, policy in policies.items() if policy is None)
         if missing:
             return NoPolicy(missing)
+        if other := self._other(account, posted, test=test):
+            return OtherContent(tuple(other))
+        begin()
         known = {place: policy for place, policy in policies.items() if policy is not None}
         batches = [self._batch(x, known[x], events) for x, events in waiting.items()]
         return self._served([*batches, *(self._batch(x, known[x], [event], urgent=True) for x, event in urgent)])
@@ -156,6 +183,25 @@ class DigestAdder:
         with self._pool(min(len(batches), WORKERS)) as pool:
             pending = [pool.submit(self._added, x) for x in batches]
             return [added for x in pending for added in x.result()]
+
+    def _other(self, account: str, posted: Sequence[PostedEvent], *, test: bool) -> list[int]:
+        """Return the places of events whose id an earlier event has with another content."""
+        named: dict[tuple[str, bool], list[int]] = {}
+        for index, x in enumerate(posted):
+            if x.named:
+                named.setdefault((x.key, x.urgent), []).append(index)
+        where = namespace(account, test=test)
+
+        def found(places: list[int]) -> list[int]:
+            first = posted[places[0]]
+            look = self._earlier.urgent if first.urgent else self._earlier.clashing
+            return [places[i] for i in look(where, first.key, [posted[i].event for i in places])]
+
+        if len(named) < 2:  # noqa: PLR2004 - one needs no second thread
+            return [place for places in named.values() for place in found(places)]
+        with self._pool(min(len(named), WORKERS)) as pool:
+            pending = [pool.submit(found, places) for places in named.values()]
+            return sorted(place for x in pending for place in x.result())
 
     # Policies
 
@@ -203,6 +249,7 @@ class DigestAdder:
             most = batch.policy.max_events
             if isinstance(found, DigestWindow):
                 out.append(AddedEvents(place.key, found.id, found.closes_at, part.events))
+                self._earlier.joined(found, part.id, rest[: part.events])
                 rest = rest[part.events :]
                 if not rest:
                     return out
@@ -214,7 +261,8 @@ class DigestAdder:
     def _add_urgent(self, batch: _Batch) -> AddedEvents:
         now, place, part = self._now(), batch.place, batch.part
         window = rules.urgent((place.account, place.test), place.key, batch.policy, part, now)
-        stored = self._windows.open_urgent(window, batch.events[0].id, now - LOOK_BACK_MS)
+        event = batch.events[0]
+        stored = self._windows.open_urgent(window, event.id, now - LOOK_BACK_MS, content_of(event))
         if stored.id == window.id:
             self._hint(stored, now)
         return AddedEvents(place.key, stored.id, stored.closes_at, 1)

@@ -1,11 +1,15 @@
-"""Repeats: events that came again, in the same window or in one that closed a short time before (rules D8)."""
+"""Repeats: events that came again, in the same window or in one that closed a short time before (rules D8).
+
+A repeat has the id and the content of an earlier event. Another content under the same id is another event: the API
+refuses it where it sees it (`earlier.py`), and no maker leaves it out. Source: docs/adr/0178.
+"""
 
 import logging
 from base64 import urlsafe_b64decode
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
-from shared.domain.digests.events import DigestEvent, unpack
+from shared.domain.digests.events import CONTENT_BYTES, DigestEvent, content_of, unpack
 from shared.domain.digests.window import LOOK_BACK_MS, DigestWindow
 from shared.ports import WindowKeeping, Windows
 
@@ -13,23 +17,55 @@ LOOK_BACK: Final = 100
 """The most earlier windows that are looked at."""
 STEP: Final = 10
 """Windows that are read at once: with windows of five minutes an hour holds twelve."""
-_BYTES: Final = 16
+_OLD_BYTES: Final = 16
+_ID_BYTES: Final = 8
+_FORM: Final = b"\x02"
+"""Before ids with contents. What an earlier version kept are ids of 16 bytes, without anything before them."""
 _LOG: Final = logging.getLogger(__name__)
 
-
-def pack_ids(ids: Iterable[bytes]) -> bytes:
-    """Serialise ids of events, as `raw_id` returns them."""
-    return b"".join(ids)
+Name: TypeAlias = tuple[bytes, bytes]
+"""What an event is called: 64 bits of its id, and its content as `content_of` returns it."""
 
 
-def unpack_ids(data: bytes) -> set[bytes]:
-    """Read what `pack_ids` wrote."""
-    return {data[i : i + _BYTES] for i in range(0, len(data), _BYTES)}
+def name_of(event: DigestEvent) -> Name | None:
+    """Return what an event is called; None if it has no id."""
+    return (urlsafe_b64decode(f"{event.id}==")[:_ID_BYTES], content_of(event)) if event.id else None
 
 
-def raw_id(text: str) -> bytes:
-    """Return the 16 bytes of an event's id; none if it has no id."""
-    return urlsafe_b64decode(f"{text}==") if text else b""
+def pack_names(names: Iterable[Name]) -> bytes:
+    """Serialise names of events; a content that is unknown becomes zeros."""
+    return _FORM + b"".join(name + content.rjust(CONTENT_BYTES, b"\0") for name, content in names)
+
+
+def unpack_names(data: bytes) -> list[Name]:
+    """Read what `pack_names` wrote, or the ids that an earlier version kept, whose contents are unknown."""
+    size = _ID_BYTES + CONTENT_BYTES
+    if len(data) % size != 1:
+        return [(data[i : i + _ID_BYTES], b"") for i in range(0, len(data), _OLD_BYTES)]
+    rows = [data[i : i + size] for i in range(1, len(data), size)]
+    return [(x[:_ID_BYTES], x[_ID_BYTES:] if any(x[_ID_BYTES:]) else b"") for x in rows]
+
+
+class Seen:
+    """Names of events that were there before."""
+
+    def __init__(self) -> None:
+        self._contents: dict[bytes, set[bytes]] = {}
+
+    def add(self, names: Iterable[Name | None]) -> None:
+        """Note names; None is the name of an event without an id."""
+        for name in names:
+            if name is not None:
+                self._contents.setdefault(name[0], set()).add(name[1])
+
+    def repeats(self, name: Name) -> bool:
+        """Return whether an event is a repeat. Where a content is unknown, the id decides."""
+        there = self._contents.get(name[0])
+        return bool(there) and (name[1] in there or b"" in there or not name[1])  # type: ignore[operator]
+
+    def clashes(self, name: Name) -> bool:
+        """Return whether an earlier event has the same id, and none of them the same content."""
+        return name[0] in self._contents and not self.repeats(name)
 
 
 class Repeats:
@@ -45,24 +81,24 @@ class Repeats:
         self._keeping = keeping
 
     def first(self, window: DigestWindow, events: Sequence[DigestEvent], ttl: int) -> list[DigestEvent]:
-        """Return the events that are no repeats, in their order, and keep the ids of all for later windows.
+        """Return the events that are no repeats, in their order, and keep the names of all for later windows.
 
         Args:
             window: it has closed.
             events: all of its events, in the order of their arrival.
-            ttl: Unix seconds from which on the ids may be deleted.
+            ttl: Unix seconds from which on the names may be deleted.
         """
-        ids = [raw_id(x.id) for x in events]
-        own = dict.fromkeys(x for x in ids if x)
+        names = [name_of(x) for x in events]
+        own = dict.fromkeys(x for x in names if x)
         if not own or window.urgent:
             return list(events)
-        self._keeping.keep_ids(window.id, pack_ids(own), ttl)
-        seen = self._ids(self.earlier(window))
+        self._keeping.keep_ids(window.id, pack_names(own), ttl)
+        seen = self._seen(self.earlier(window))
         fresh = []
-        for name, event in zip(ids, events, strict=True):
-            if name and name in seen:
+        for name, event in zip(names, events, strict=True):
+            if name and seen.repeats(name):
                 continue
-            seen.add(name)
+            seen.add([name])
             fresh.append(event)
         return fresh
 
@@ -81,15 +117,20 @@ class Repeats:
                 break
         return out
 
-    def _ids(self, windows: Sequence[DigestWindow]) -> set[bytes]:
-        """Return the ids of all events of windows."""
+    def _seen(self, windows: Sequence[DigestWindow]) -> Seen:
+        """Return the names of all events of windows."""
+        seen = Seen()
         kept = self._keeping.ids([x.id for x in windows]) if windows else {}
-        known = map(unpack_ids, kept.values())
-        return set[bytes]().union(*known, *(self._of_parts(x) for x in windows if x.id not in kept))
+        for data in kept.values():
+            seen.add(unpack_names(data))
+        for window in windows:
+            if window.id not in kept:
+                seen.add(self._of_parts(window))
+        return seen
 
-    def _of_parts(self, window: DigestWindow) -> set[bytes]:
-        """Return the ids of a window that kept none: it was cancelled, or is not made yet."""
+    def _of_parts(self, window: DigestWindow) -> Iterable[Name | None]:
+        """Return the names of a window that kept none: it was cancelled, or is not made yet."""
         parts = self._windows.parts(window.parts)
         if len(parts) < len(window.parts):  # a repeat is better than a window that is never sent
             _LOG.warning("earlier events are gone", extra={"window": window.id})
-        return {raw_id(event.id) for data in parts.values() for event in unpack(data) if event.id}
+        return [name_of(event) for data in parts.values() for event in unpack(data)]

@@ -143,6 +143,11 @@ class DueNotices:
         if faults:
             raise faults[0]
 
+    def at_once(self, uuids: Sequence[str]) -> None:
+        """Do what is due about notices that have just changed; what fails, or loses a race, is for the next minute."""
+        self._known = {}
+        self.begin(uuids)
+
     def begin(self, uuids: Sequence[str]) -> list[Exception]:
         """Begin runs of notices, or end or postpone them; a notice that is not due any more stays as it is.
 
@@ -185,11 +190,11 @@ class DueNotices:
         run = notice.run
         if run is None:
             return
-        self._words.withdraw(run)
+        cell = self._words.withdraw(run)
         latest = self._notices.read([notice.uuid]).get(notice.uuid)
         if latest is None or latest.kept is None or latest.version != notice.version:
             return  # the word of its run has carried it out, or another action has come
-        change = rules.tried(latest, notifier.conflict_tries, now)
+        change = rules.tried(latest, notifier.conflict_tries, now, cell)
         if change is not None:
             self._notices.write(latest, change)
 

@@ -5,7 +5,7 @@ checkpoint in one transaction, so a worker that freezes, dies or comes late chan
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -23,6 +23,8 @@ from shared.ports import Clock, Inboxes, InboxStep, Notices, Queue, Retriable, T
 
 READ: Final = 100
 """Records that one step looks at; fewer if they are more items than a transaction takes."""
+AT_ONCE: Final = 1_000
+"""Notices that are begun together, as in a walk: those that are alike gather in few jobs."""
 OVERDUE_MS: Final = 60_000
 """After which an inbox that is not empty is pointed to again."""
 _LOG: Final = logging.getLogger(__name__)
@@ -76,7 +78,16 @@ class _Batch:
 
 
 class NoticeTaker:
-    """Takes records out of inboxes. Two at once do the same work twice, and no harm."""
+    """Takes records out of inboxes. Two at once do the same work twice, and no harm.
+
+    Args:
+        inboxes: what was uploaded.
+        notices: where notices are.
+        templates: which of them there are.
+        queue: of hints about inboxes.
+        clock: the time.
+        at_once: does what is due about notices, by their UUIDs. The walk of each minute does what it leaves.
+    """
 
     def __init__(
         self,
@@ -86,12 +97,14 @@ class NoticeTaker:
         templates: Templates,
         queue: Queue,
         clock: Clock,
+        at_once: Callable[[Sequence[str]], None],
     ) -> None:
         self._inboxes = inboxes
         self._notices = notices
         self._templates = templates
         self._queue = queue
         self._clock = clock
+        self._at_once = at_once
 
     def take(self, notifier: Notifier, deadline: float) -> int:
         """Take the records of an inbox, and return how many; what is left at the deadline is pointed to again.
@@ -106,41 +119,67 @@ class NoticeTaker:
         """
         reader = self._reader(notifier)
         taken, number, records = 0, 0, list[dict[str, Any]]()
+        due = list[str]()
         while not (state := self._inboxes.state(notifier.name)).empty:
             if self._clock.now() >= deadline:
                 self._queue.send([hint(notifier.name)])
                 break
             if number != state.payload:
                 number, records = state.payload, unpack(self._inboxes.payload(notifier.name, state.payload))
-            step, count = self._step(notifier, reader, state, records)
+            step, batch = self._step(notifier, reader, state, records)
             if step is InboxStep.LATE:
                 break
-            taken += count if step is InboxStep.TAKEN else 0
+            if step is InboxStep.TAKEN:
+                taken += batch.records
+                due += self._due(batch)
+        self._serve(tuple(dict.fromkeys(due)), deadline)
         return taken
+
+    def _due(self, batch: _Batch) -> Iterator[str]:
+        """Yield the notices of a batch about which there is something to do now."""
+        now = self._now()
+        for _, change in batch.changes:
+            notice = change.notice
+            if notice is not None and notice.due is not None and notice.due <= now:
+                yield notice.uuid
+
+    def _serve(self, due: Sequence[str], deadline: float) -> None:
+        """Do what is due at once, as far as the time allows."""
+        for first in range(0, len(due), AT_ONCE):
+            if self._clock.now() >= deadline:
+                return
+            try:
+                self._at_once(due[first : first + AT_ONCE])
+            except Retriable:
+                _LOG.warning(
+                    "not begun at once", extra={"notices": len(due) - first}
+                )  # the walk of each minute does it
+                return
 
     def _step(
         self, notifier: Notifier, reader: RecordReader, state: InboxState, records: Sequence[Mapping[str, Any]]
-    ) -> tuple[InboxStep, int]:
-        """Take some of a payload's records; return what became of the step, and how many they are."""
+    ) -> tuple[InboxStep, _Batch]:
+        """Take some of a payload's records; return what became of the step, and what it was."""
         rest = records[state.record : state.record + READ]
         batch = self._batch(notifier, reader, rest)
         try:
-            return self._advance(state, batch, records), batch.records
+            return self._advance(state, batch, records), batch
         except Retriable:
             raise
         except Exception:  # whatever the records raise together, the first is then taken alone
             if not batch.changes:
                 raise
             _LOG.exception("records not taken together", extra={"notifier": notifier.name, "payload": state.payload})
-        return self._alone(notifier, reader, state, records), 1
+        return self._alone(notifier, reader, state, records)
 
     def _alone(
         self, notifier: Notifier, reader: RecordReader, state: InboxState, records: Sequence[Mapping[str, Any]]
-    ) -> InboxStep:
+    ) -> tuple[InboxStep, _Batch]:
         """Take one record; one that cannot be stored is rejected, so that it holds up no other."""
         first = records[state.record : state.record + 1]
         try:
-            return self._advance(state, self._batch(notifier, reader, first), records)
+            batch = self._batch(notifier, reader, first)
+            return self._advance(state, batch, records), batch
         except Retriable:
             raise
         except Exception:  # noqa: BLE001 - whatever the record has raised, it is rejected
@@ -148,7 +187,8 @@ class NoticeTaker:
         owner = _owner(notifier, first[0])
         stored = self._notices.read([owner.uuid]).get(owner.uuid)
         change = rejected(stored, _fault(first[0]), owner, self._now())
-        return self._advance(state, _Batch(1, ((stored, change),)), records)
+        batch = _Batch(1, ((stored, change),))
+        return self._advance(state, batch, records), batch
 
     def _advance(self, state: InboxState, batch: _Batch, records: Sequence[Mapping[str, Any]]) -> InboxStep:
         return self._inboxes.advance(state, state.advanced(batch.records, len(records)), batch.changes)

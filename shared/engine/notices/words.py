@@ -144,11 +144,14 @@ class NoticeWords:
             return False
         return True
 
-    def withdraw(self, run: NoticeRun) -> None:
-        """Withdraw a run's message if it still waits, and tell what its cell says now."""
+    def withdraw(self, run: NoticeRun) -> Cell | None:
+        """Withdraw a run's message if it still waits, and tell what its cell says now; return it, if it is there."""
         ledger = self._ledgers.drop(run.job, 0, [run.index], Cell.WITHDRAWN)
-        if ledger is not None and run.index in cells.untold(ledger):
+        if ledger is None:
+            return None
+        if run.index in cells.untold(ledger):
             self.tell(ledger)
+        return ledger.cell(run.index)[0]
 
     def owners(self, ledger: Ledger, indices: list[int]) -> Mapping[int, str]:
         """Return the notices of recipients by their places; empty if the run's items have gone."""

@@ -171,13 +171,25 @@ def _code_of_dropped(job: Job, ledger: Ledger, attempts: Sequence[Attempt], last
 
 def _last_code(attempts: Sequence[Attempt]) -> str:
     """Return the latest code of what a provider answered, or said later, of a message's attempts; empty if none is."""
+    last = _last(attempts)
+    return (last.code or last.word) if isinstance(last, FeedbackEntry) else last.code if last is not None else ""
+
+
+def detail_of(attempts: Sequence[Attempt]) -> str:
+    """Return what a provider wrote with its latest report that a message's attempts failed; empty: nothing."""
+    last = _last(attempts)
+    return last.detail if isinstance(last, FeedbackEntry) else ""
+
+
+def _last(attempts: Sequence[Attempt]) -> FeedbackEntry | Attempt | None:
+    """Return the latest failure that a provider reported later, or the latest attempt with a code; None: neither."""
     for attempt in reversed(attempts):
         for word in reversed(attempt.words):
             if WordKind(word.word) in HARD | SOFT and not word.secondary:
-                return word.code or word.word
+                return word
         if attempt.code:
-            return attempt.code
-    return ""
+            return attempt
+    return None
 
 
 def _may_pass(word: FeedbackEntry) -> bool:

@@ -101,6 +101,7 @@ def begin(export: str, account: str, jobs: Sequence[Job], now: Millis, version: 
         ttl=(now + KEPT_MS) // 1000,
         until=now + LEASE_MS,
         file=file,
+        later=True,
         version=version,
     )
 
@@ -206,7 +207,7 @@ class _Run:
     def _write(self) -> bool:
         """Write part after part; False if the time was over before the last."""
         held = self.held
-        buffer = [] if held.parts else [sheet.header(held.columns)]
+        buffer = [] if held.parts else [sheet.header(held.columns, later=held.later)]
         size = sum(map(len, buffer))
         place = {"job": held.job, "chunk": held.chunk, "done": held.done, "rows": held.rows}
         for index, number, data, count in self._chunks():
@@ -232,15 +233,26 @@ class _Run:
 
     def _chunks(self) -> Iterator[tuple[int, int, bytes, int]]:
         """Yield what is left: index of the job, number of the chunk, its rows, and how many these are."""
-        columns, start = self.held.columns, self.held.chunk
+        start = self.held.chunk
         for index in range(self.held.job, len(self.held.jobs)):
             job = self._job(index)
             for number in range(start, job.chunks):
                 lines = self._parts.logs.whole(job, number)
                 if lines is None:
                     raise _Gone
-                yield index, number, sheet.rows(_row(job.id, r, x, columns) for r, x in lines), len(lines)
+                yield index, number, sheet.rows(self._row(job.id, *x) for x in lines), len(lines)
             start = 0
+
+    def _row(self, job: str, recipient: Recipient, line: LogLine) -> list[str | int]:
+        """Return the row of a message.
+
+        Args:
+            job: id.
+            recipient: with the list's own values.
+            line: of the log.
+        """
+        own = [guard(recipient.values.get(c, "")) for c in self.held.columns]
+        return [*_cells(job, line), *own, *(_later(line) if self.held.later else ())]
 
     def _job(self, index: int) -> Job:
         job = self._parts.records.job(self.held.jobs[index])
@@ -286,8 +298,12 @@ class _Run:
         return int(self._parts.clock.now() * 1000)
 
 
-def _row(job: str, recipient: Recipient, line: LogLine, columns: Sequence[str]) -> list[str | int]:
-    values = recipient.values
+def _later(line: LogLine) -> list[str]:
+    times = [_time(x) if x else "" for x in (line.sent_at_ms, line.delivered_at_ms)]
+    return [*times, guard(line.error_detail)]
+
+
+def _cells(job: str, line: LogLine) -> list[str | int]:
     identity = next((a.provider_message_id for a in reversed(line.attempts) if a.provider_message_id), "")
     return [
         job,
@@ -300,7 +316,6 @@ def _row(job: str, recipient: Recipient, line: LogLine, columns: Sequence[str]) 
         ";".join(provider for provider, tried in line.providers.items() if tried),
         guard(identity),
         _time(line.updated_at_ms),
-        *[guard(values.get(c, "")) for c in columns],
     ]
 
 

@@ -9,12 +9,21 @@ from shared.domain.ids import message_id
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.details import Detail, FeedbackDetail
+from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.job import Job, public_counts
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.retries import repeatable
 from shared.domain.jobs.states import COUNT_KEYS, Cell, MessageState, Status, message_state, status
 from shared.domain.times import Millis
-from shared.engine.reports.attempts import Attempt, AttemptFate, attempts_of, doubtful, error_of, skipped_early
+from shared.engine.reports.attempts import (
+    Attempt,
+    AttemptFate,
+    attempts_of,
+    detail_of,
+    doubtful,
+    error_of,
+    skipped_early,
+)
 from shared.ports import Clock, LedgerStore, Records
 
 LIVE_CHUNKS: Final = 100
@@ -42,6 +51,22 @@ class LogLine:
     error: str | None
     may_duplicate: bool = False
     unacknowledged: bool = False
+
+    @property
+    def sent_at_ms(self) -> Millis:
+        """When a provider took it, the last time; 0: none has."""
+        return max((a.at_ms for a in self.attempts if AttemptFate.ACCEPTED in a.fates), default=0)
+
+    @property
+    def delivered_at_ms(self) -> Millis:
+        """When it was delivered first, by a provider's report, to the second; 0: none says so."""
+        words = (w for a in self.attempts for w in a.words if not w.secondary)
+        return min((w.at * 1000 for w in words if w.word == WordKind.DELIVERED), default=0)
+
+    @property
+    def error_detail(self) -> str:
+        """What the provider wrote with the report that explains `error`, without addresses; empty: nothing."""
+        return detail_of(self.attempts) if self.error else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,12 +56,41 @@ def test_a_new_notice_waits_for_its_first_attempt_and_has_no_entry() -> None:
     assert late.due == late.next_at
 
 
-def test_a_notice_whose_hours_come_after_its_expiry_is_due_at_its_expiry() -> None:
+def test_a_notice_whose_hours_do_not_come_again_before_its_expiry_is_due_in_reasonable_hours() -> None:
     short = replace(DATA, expires=DATA.delivery.replace(day=25), start=9, end=10)
     made = done(take(None, replace(NEW, data=short), OWNER, HOURS, NOW + HOUR_MS))
-    assert made.next_at == made.expires_at == moment("Australia/Sydney", short.expires)
+    assert made.next_at == NOW + HOUR_MS
+    night = moment("Australia/Sydney", DATA.delivery, 22 * 60)
+    late = done(take(None, replace(NEW, data=short), OWNER, HOURS, night))
+    assert late.next_at == late.expires_at == moment("Australia/Sydney", short.expires), "no hour is left"
+    early = replace(short, delivery=DATA.delivery.replace(day=20))
+    assert done(take(None, replace(NEW, data=early), OWNER, HOURS, night - 24 * HOUR_MS)).next_at == moment(
+        "Australia/Sydney", DATA.delivery, 540
+    ), "the preferred hours come again"
     past = replace(DATA, delivery=DATA.delivery.replace(day=1), expires=DATA.delivery.replace(day=8))
     assert done(take(None, replace(NEW, data=past), OWNER, HOURS, NOW)).next_at == NOW
+
+
+@pytest.mark.parametrize("days", [1, 2])
+def test_an_update_leaves_what_is_left_of_the_day(days: int) -> None:
+    """Busy at 9:05 in the preferred hours from 9 to 10, corrected at 11:00; the last day, or the one before."""
+    sydney, day = "Australia/Sydney", DATA.delivery
+    data = replace(DATA, expires=day.replace(day=day.day + days), start=9, end=10)
+    busy, corrected = (moment(sydney, day, x) for x in (9 * 60 + 5, 11 * 60))
+    waiting = notice(data=data, phase=Phase.ACTIVE, run=RUN, runs=(RUN,), next_at=0, expires_at=data.expires_at(HOURS))
+    failed_once = done(worded(waiting, Cell.DROPPED, busy))
+    assert failed_once.next_at > corrected
+    change = take(failed_once, replace(UPDATE, data=replace(data, first_name="Bob")), OWNER, HOURS, corrected)
+    assert done(change).next_at == corrected
+    kept = replace(waiting, kept=Kept(Verb.UPDATE, "UPDATE", replace(data, phone=OTHER.phone)))
+    assert done(worded(kept, Cell.DROPPED, corrected)).next_at == corrected
+
+
+def test_an_update_before_the_first_attempt_waits_for_the_preferred_hours() -> None:
+    day = DATA.delivery.replace(day=26)
+    data = replace(DATA, delivery=day, expires=day.replace(day=27), start=14, end=15)
+    change = take(notice(), replace(UPDATE, data=data), OWNER, HOURS, NOW)
+    assert done(change).next_at == moment("Australia/Sydney", day, 14 * 60)
 
 
 def test_a_rejection_repeats_the_action_and_keeps_status_error_and_message() -> None:
@@ -139,6 +168,22 @@ def test_an_action_that_cannot_be_carried_out_is_rejected_at_the_last_try() -> N
     cancel = words.tried(active(kept=Kept(Verb.CANCEL, "CANCEL")), 1, NOW)
     assert cancel is not None
     assert cancel.entries[0].error == "CANCEL_CONFLICT"
+    assert cancel.entries[0].message == "The message is being delivered; the cancellation was not carried out."
+
+
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    [
+        (Cell.UNKNOWN, "The call to the provider ended without an answer, so the message may have gone out."),
+        (Cell.SENT, "The provider has taken the message, and its receipt is awaited."),
+        (Cell.CLAIMED, ""),
+    ],
+)
+def test_a_rejection_says_where_the_message_is(cell: Cell, why: str) -> None:
+    change = words.tried(active(kept=Kept(Verb.CANCEL, "CANCEL")), 1, NOW, cell)
+    assert change is not None
+    said = change.entries[0].message
+    assert said == f"{why} The cancellation was not carried out." if why else "is being delivered" in said
 
 
 @pytest.mark.parametrize(
@@ -157,7 +202,7 @@ def test_an_action_that_cannot_be_carried_out_is_rejected_at_the_last_try() -> N
 def test_words_have_their_status_and_error(cell: Cell, status: NoticeStatus, error: str, message: str | None) -> None:
     change = worded(active(), cell)
     (entry,) = change.entries
-    assert (entry.status, entry.error, entry.action) == (status.value, error, "")
+    assert (entry.status, entry.error, entry.action) == (status.value, error, None)
     assert entry.message == message if message is not None else entry.message
     assert entry.ended is (cell is not Cell.DROPPED)
     n = done(change)
@@ -191,7 +236,7 @@ def test_a_withdrawn_message_without_its_action_is_due_now() -> None:
 def test_success_rejects_what_was_kept_after_its_own_entry() -> None:
     change = worded(active(kept=Kept(Verb.CANCEL, "CANCEL"), stamp=NOW + 1), Cell.DELIVERED)
     assert [(x.status, x.action, x.error) for x in change.entries] == [
-        ("SUCCESS", "", ""),
+        ("SUCCESS", None, ""),
         ("SUCCESS", "CANCEL", "ALREADY_DELIVERED"),
     ]
     assert [x.stamp for x in change.entries] == [NOW + 2, NOW + 3]

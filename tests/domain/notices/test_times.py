@@ -84,7 +84,8 @@ def test_a_first_attempt_lies_in_preferred_hours_and_is_the_first_such_moment(
 ) -> None:
     hours, preferred = both
     delivery = times.local_date(hours.timezone, now) + timedelta(days=ahead - 5)
-    at = times.first_attempt(hours, preferred, now, delivery)
+    at = times.first_attempt(hours, preferred, now, now + 400 * DAY_MS, delivery)
+    assert at is not None
     assert at >= now
     assert times.local_date(hours.timezone, at) >= delivery
     assert lies_in(hours, preferred, at)
@@ -93,6 +94,18 @@ def test_a_first_attempt_lies_in_preferred_hours_and_is_the_first_such_moment(
         assert not (lies_in(hours, preferred, earlier) and times.local_date(hours.timezone, earlier) >= delivery), (
             "an earlier moment would have done"
         )
+
+
+@given(all_hours(), moments, st.integers(0, 60), st.integers(-DAY_MS, 10 * DAY_MS))
+def test_a_first_attempt_is_made_if_any_reasonable_hour_is_left(
+    both: tuple[Hours, DayWindow], now: int, ahead: int, left: int
+) -> None:
+    hours, preferred = both
+    delivery = times.local_date(hours.timezone, now) + timedelta(days=ahead - 5)
+    at = times.first_attempt(hours, preferred, now, now + left, delivery)
+    wanted = times.first_in(hours.timezone, preferred, now, delivery)
+    reasonable = times.first_in(hours.timezone, hours.window, now, delivery)
+    assert at == next((x for x in (wanted, reasonable) if x < now + left), None)
 
 
 @given(all_hours(), moments, st.integers(-DAY_MS, 10 * DAY_MS))
@@ -230,10 +243,12 @@ def test_preferred_hours_are_clipped_and_blank_if_less_than_an_hour_is_left() ->
 def test_hours_until_midnight_hold_at_23_59() -> None:
     hours = Hours("Europe/Berlin", 0, 24)
     now = ms("Europe/Berlin", 2026, 11, 23, 23, 59)
-    assert times.first_attempt(hours, hours.window, now, date(2026, 11, 23)) == now
+    assert times.first_attempt(hours, hours.window, now, now + DAY_MS, date(2026, 11, 23)) == now
     assert times.run_end(hours, now, now + DAY_MS) == now + MINUTE_MS
     late = Hours("Europe/Berlin", 9, 21)
-    assert times.first_attempt(late, late.window, now, date(2026, 11, 23)) == ms("Europe/Berlin", 2026, 11, 24, 9)
+    assert times.first_attempt(late, late.window, now, now + DAY_MS, date(2026, 11, 23)) == ms(
+        "Europe/Berlin", 2026, 11, 24, 9
+    )
 
 
 def test_attempts_until_an_expiry_never_wait_longer_than_the_one_before_by_day() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from shared.domain.digests.events import DigestEvent, unpack
 from shared.domain.digests.policy import DigestPolicy
 from shared.domain.digests.window import DigestWindow
-from shared.engine.digests.add import AddedEvents, DigestAdder, NoPolicy, PostedEvent
+from shared.engine.digests.add import AddedEvents, DigestAdder, NoPolicy, OtherContent, PostedEvent
 from tests.domain.digests.examples import ACCOUNT, KEY, NOW, event, policy
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.digests.policies import FakeDigestPolicies
@@ -33,7 +33,12 @@ class AddingWorld:
     def process(self) -> DigestAdder:
         """Return an adder that remembers nothing."""
         return DigestAdder(
-            windows=self.windows, policies=self.policies, hints=self.hints, clock=self.clock, pool=FakePool
+            windows=self.windows,
+            keeping=self.windows,
+            policies=self.policies,
+            hints=self.hints,
+            clock=self.clock,
+            pool=FakePool,
         )
 
     def add(self, *events: DigestEvent, key: str = KEY, urgent: bool = False, test: bool = False) -> list[AddedEvents]:
@@ -43,7 +48,7 @@ class AddingWorld:
     def post(self, posted: Sequence[PostedEvent], *, test: bool = False) -> list[AddedEvents]:
         """Add the events of a request."""
         found = self.adder.add(ACCOUNT, posted, test=test)
-        assert not isinstance(found, NoPolicy)
+        assert not isinstance(found, NoPolicy | OtherContent)
         return list(found)
 
     def calls(self) -> list[str]:

@@ -112,7 +112,9 @@ class DigestHub:
             clock=clock,
             late=lambda window: self.late.append(window.id),
         )
-        adder = DigestAdder(windows=self.windows, policies=self.policies, hints=hints, clock=clock, pool=FakePool)
+        adder = DigestAdder(
+            windows=self.windows, keeping=self.windows, policies=self.policies, hints=hints, clock=clock, pool=FakePool
+        )
         return DigestProcess(adder, maker, closer, WindowCleaner(self.windows, self.windows, clock))
 
     @property

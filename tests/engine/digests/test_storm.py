@@ -13,7 +13,7 @@ from typing import TypeVar
 import pytest
 
 from shared.domain.digests.window import WindowState
-from shared.engine.digests.add import DigestAdder, NoPolicy, PostedEvent
+from shared.engine.digests.add import DigestAdder, NoPolicy, OtherContent, PostedEvent
 from shared.ports import Retriable
 from tests.domain.digests.examples import ACCOUNT, event
 from tests.engine.digests.adding import AddingWorld
@@ -63,7 +63,9 @@ class Storm:
     def process(self, skew: float) -> DigestAdder:
         w = self.world
         clock = SkewedClock(w.clock, skew)
-        return DigestAdder(windows=w.windows, policies=w.policies, hints=w.hints, clock=clock, pool=FakePool)
+        return DigestAdder(
+            windows=w.windows, keeping=w.windows, policies=w.policies, hints=w.hints, clock=clock, pool=FakePool
+        )
 
     def run(self) -> None:
         clients = [lambda n=n: self.client(n) for n in range(CLIENTS)]
@@ -84,7 +86,7 @@ class Storm:
                     if isinstance(fault, Crash):
                         adder = self.process(skew)
                     continue
-                assert not isinstance(found, NoPolicy)
+                assert not isinstance(found, NoPolicy | OtherContent)
                 assert sum(x.accepted for x in found) == len(tasks)
                 self.answered.update(tasks)
                 break

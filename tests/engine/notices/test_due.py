@@ -1,7 +1,7 @@
 """Notices that are due become runs, in one transaction with their job."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 
@@ -270,3 +270,18 @@ def test_one_notice_that_cannot_be_begun_keeps_no_other_waiting() -> None:
         hub.begin()
     hub.engine()
     assert sorted(hub.taken()) == [f"+61412{n:06d}" for n in range(3)]
+
+
+def test_a_notice_that_is_due_when_it_is_taken_needs_no_walk_and_has_the_present_text() -> None:
+    hub = Hub()
+    first, later = hub.new(), hub.new(1, delivery=DAY + timedelta(days=1))
+    hub.due.at_once([first.uuid, later.uuid])
+    assert (hub.notice().phase, hub.notice(1).phase) == (Phase.ACTIVE, Phase.WAITING)
+    hub.texts["reminder"] = {DeliveryMethod.SMS: NoticeText("Bye {{ first_name }}.")}
+    second = hub.new(2)
+    hub.due.at_once([second.uuid])
+    run = hub.notice(2).run
+    assert run is not None
+    chunk = hub.records.chunk(run.job, 0)
+    assert chunk is not None
+    assert chunk.recipients[run.index].values["text"].startswith("Bye")

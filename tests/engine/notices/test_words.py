@@ -116,6 +116,7 @@ def test_a_cancellation_of_what_is_sent_is_tried_and_rejected() -> None:
     hub.pass_time(600, step=60)
     assert hub.said() == [("NEW", "CANCEL_CONFLICT")]
     assert hub.store.log[-1].action == "CANCEL"
+    assert hub.store.log[-1].message.startswith("The provider has taken the message")
     assert hub.notice().kept is None
     last(hub, "delivered")
     assert hub.said()[-1] == ("SUCCESS", "")

@@ -20,7 +20,7 @@ class FakeWindows:
         items: windows by id.
         stored: parts by id.
         ids_kept: window → ids of its events, and until when they are kept.
-        urgent: place and event id → window and when it closed.
+        urgent: place and event id → window, when it closed, and the event's content.
         journal: entries of windows that their owners ended.
     """
 
@@ -28,7 +28,7 @@ class FakeWindows:
         self.items: dict[str, DigestWindow] = {}
         self.stored: dict[str, EventPart] = {}
         self.ids_kept: dict[str, tuple[bytes, int]] = {}
-        self.urgent: dict[tuple[str, str], tuple[str, int]] = {}
+        self.urgent: dict[tuple[str, str], tuple[str, int, bytes]] = {}
         self.lock = threading.RLock()
         self.journal = FakeJournal()
         self._atomic = Atomic("windows", self.lock, tap or Tap())
@@ -55,17 +55,25 @@ class FakeWindows:
     def open(self, window: DigestWindow) -> DigestWindow:
         return self._atomic("open", lambda: self.items.setdefault(window.id, window))
 
-    def open_urgent(self, window: DigestWindow, event: str, since: int) -> DigestWindow:
+    def open_urgent(self, window: DigestWindow, event: str, since: int, content: bytes = b"") -> DigestWindow:
         def stored() -> DigestWindow:
             place = place_of(window.id), event
-            known, at = self.urgent.get(place, ("", 0))
-            if event and known and at > since:
+            known, at, said = self.urgent.get(place, ("", 0, b""))
+            other = bool(content and said and content != said)
+            if event and known and at > since and not other:
                 return self.items[known]
-            if event:
-                self.urgent[place] = window.id, window.closed_at
+            if event and not (known and at > since):
+                self.urgent[place] = window.id, window.closed_at, content
             return self.items.setdefault(window.id, window)
 
         return self._atomic("open_urgent", stored)
+
+    def urgent_contents(self, namespace: str, key: str, events: Collection[str], since: int) -> Mapping[str, bytes]:
+        def found() -> dict[str, bytes]:
+            there = {x: self.urgent.get((rules.place(namespace, key), x), ("", 0, b"")) for x in events}
+            return {x: content for x, (_, at, content) in there.items() if at > since}
+
+        return self._atomic("urgent_contents", found)
 
     def join(self, window_id: str, join: Join) -> tuple[bool, DigestWindow | None]:
         def step() -> tuple[bool, DigestWindow | None]:

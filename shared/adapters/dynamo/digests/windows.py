@@ -6,7 +6,7 @@ from typing import Any, Final
 from shared.adapters.dynamo import audit
 from shared.adapters.dynamo import keys as every
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
-from shared.adapters.dynamo.codec import binary, n, s, text
+from shared.adapters.dynamo.codec import binary, n, number, s, text
 from shared.adapters.dynamo.digests import keys
 from shared.adapters.dynamo.digests.window_codec import part_value, window, window_item
 from shared.domain.audit import Event
@@ -20,6 +20,7 @@ from shared.domain.digests.window import (
     WindowState,
     is_window_id,
     shard_of,
+    window_id,
 )
 
 _ADD: Final = (
@@ -80,13 +81,14 @@ class DynamoWindows:
             raise
         return window_
 
-    def open_urgent(self, window_: DigestWindow, event: str, since: int) -> DigestWindow:
+    def open_urgent(self, window_: DigestWindow, event: str, since: int, content: bytes = b"") -> DigestWindow:
         """Store the window of an urgent event, and return it, or the one of the event that it repeats.
 
         Args:
             window_: closed, with the event in its only part.
             event: the event's id, or empty.
             since: Unix milliseconds.
+            content: hash of the event, or empty.
         """
         if not event:
             return self.open(window_)
@@ -95,6 +97,7 @@ class DynamoWindows:
             "window": s(window_.id),
             "at": n(window_.closed_at),
             "ttl": n((window_.closed_at + 2 * LOOK_BACK_MS) // 1000),
+            **({"content": {"B": content}} if content else {}),
         }
         put = _put(self._table, item, "attribute_not_exists(pk) OR #at <= :since")
         put |= {"ExpressionAttributeNames": {"#at": "at"}, "ExpressionAttributeValues": {":since": n(since)}}
@@ -105,9 +108,24 @@ class DynamoWindows:
             there = lost.items[0]
             if there is None:
                 raise
-            name = text(there, "window")
+            name, said = text(there, "window"), _content(there)
+            if content and said and content != said:
+                return self.open(window_)
             return window_ if name == window_.id else self.get(name) or window_
         return window_
+
+    def urgent_contents(self, namespace: str, key: str, events: Collection[str], since: int) -> Mapping[str, bytes]:
+        """Return the contents of urgent events that came after a moment, by their ids, consistent; empty: unknown.
+
+        Args:
+            namespace: whose.
+            key: the batch key.
+            events: ids.
+            since: Unix milliseconds.
+        """
+        where = window_id(namespace, key, 1)
+        found = self._db.batch_get(self._table, [keys.urgent_event(where, x) for x in dict.fromkeys(events)])
+        return {x["sk"]["S"].partition("#")[2]: _content(x) for x in found if number(x, "at") > since}
 
     def join(self, window_id: str, join: Join) -> tuple[bool, DigestWindow | None]:
         """Add a part to a window by one conditional write.
@@ -228,6 +246,10 @@ class DynamoWindows:
             "ExpressionAttributeValues": values,
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
+
+
+def _content(item: Item) -> bytes:
+    return bytes(item["content"]["B"]) if "content" in item else b""
 
 
 def _part_item(x: EventPart) -> Item:

@@ -22,7 +22,7 @@ from shared.domain.notices.updates import LOG_DAYS, Marks, Span, UpdateEntry, da
 from shared.domain.times import DAY_MS
 
 DAY_S: Final = 86_400
-_TEXTS: Final = ("action", "error", "message")
+_TEXTS: Final = ("error", "message")
 
 
 def log_actions(table: str, entries: Sequence[UpdateEntry]) -> list[Item]:
@@ -172,6 +172,7 @@ def _item(x: UpdateEntry) -> Item:
         "ttl": n(x.stamp // 1000 + LOG_DAYS * DAY_S),
     }
     out |= {name: s(getattr(x, name)) for name in _TEXTS if getattr(x, name)}
+    out |= {} if x.action is None else {"action": s(x.action)}
     return out | ({"ended": {"BOOL": True}} if x.ended else {})
 
 
@@ -190,5 +191,6 @@ def update_entry(item: Mapping[str, Any]) -> UpdateEntry:
         status=text(item, "status"),
         version=number(item, "version"),
         ended="ended" in item,
+        action=text(item, "action") if "action" in item else None,
         **{name: text(item, name) for name in _TEXTS},
     )
