@@ -38,7 +38,7 @@ LISTS: Final[Mapping[str, str]] = {
 }
 """Why a list is `failed`."""
 ROWS: Final[Mapping[str, str]] = {
-    "wrong_field_count": "The row has more or fewer fields than the header.",
+    "wrong_field_count": "The row has more fields than the header, and they are not empty.",
     "row_too_large": "The row or one of its cells is over a limit.",
     "unclosed_quote": "A quote is opened and never closed, or not within 256 KB. This row ends at its line end.",
     "stray_carriage_return": "A carriage return outside quotes ends no line.",

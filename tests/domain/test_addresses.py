@@ -367,3 +367,15 @@ def test_parse_many_loses_nothing(texts: list[str]) -> None:
     keys = [r.key if isinstance(r, Address) else r.text for r in parsed.recipients]
     assert len(keys) == len(set(keys))
     assert {r.key if isinstance(r, Address) else r.text for r in map(parse, texts)} == set(keys)
+
+
+@pytest.mark.parametrize("mark", ["\u200b", "\u200e", "\u2060", "\ufeff", "\u2009", "\u00ad", "\u00a0", "\u202f"])
+def test_what_is_invisible_around_an_address_is_no_part_of_it(mark: str) -> None:
+    for text in (f"{mark}ann@example.com", f"ann@example.com{mark}", f" {mark} <ann@example.com>{mark}"):
+        assert parse(text) == parse("ann@example.com")
+
+
+def test_what_is_invisible_within_an_address_is_named() -> None:
+    found = parse("an\u200bn@example.com")
+    assert isinstance(found, Invalid)
+    assert found.reason == "The address has an invisible character (U+200B)."

@@ -22,13 +22,13 @@ BAD = [
     (b"a\0,b", "nul_byte"),
     (b"a\xff,b", "invalid_utf8"),
     (b"a,b,c", "wrong_field_count"),
-    (b"a", "wrong_field_count"),
+    (b"a,,c", "wrong_field_count"),
     (b"a\rb,c", "stray_carriage_return"),
     (b"a," + b"x" * (MAX_CELL + 1), "row_too_large"),
     (b"a," + "é".encode() * (MAX_CELL // 2 + 1), "row_too_large"),
     (b'a,"' + b"x\n" * 50_000 + b'"', "row_too_large"),
     (b"a," + b"x" * 100_000, "row_too_large"),
-    (b"," * MAX_COLUMNS, "row_too_large"),
+    (b",x" * MAX_COLUMNS, "row_too_large"),
     (b"a," + b"x" * (MAX_LOOK + 5), "row_too_large"),
     (b'a,"' + b"x" * (MAX_LOOK + 5) + b'"', "row_too_large"),
 ]
@@ -64,16 +64,47 @@ def test_what_spreadsheets_write(end: bytes, mark: bytes, last: bool) -> None:  
     assert read(data)[1].header == ("recipient", "first name")
 
 
+@pytest.mark.parametrize("times", [1, 20])
+@pytest.mark.parametrize(
+    ("body", "cells"),
+    [
+        (b"a@x\n", ["a@x", ""]),
+        (b"a@x,\n", ["a@x", ""]),
+        (b"a@x,Ann,,\n", ["a@x", "Ann"]),
+        (b"a@x,Ann, ,\t\n", ["a@x", "Ann"]),
+        (b'a@x, "Ann"\n', ["a@x", "Ann"]),
+        (b'a@x,  "Smith, Ann"\n', ["a@x", "Smith, Ann"]),
+        (b'a@x, "two\nlines"\r\n', ["a@x", "two\nlines"]),
+        (b" a@x, Ann\n", ["a@x", "Ann"]),
+        (b'a@x," Ann"\n', ["a@x", " Ann"]),
+        (b",Ann\n", ["", "Ann"]),
+    ],
+)
+def test_cells_are_what_a_spreadsheet_means(body: bytes, cells: list[str], times: int) -> None:
+    assert good(HEADER + body * times) == [cells] * times
+    assert good((HEADER + body * times).replace(b",", b";")) == [[c.replace(",", ";") for c in cells]] * times
+
+
+@pytest.mark.parametrize("times", [1, 20])
+@pytest.mark.parametrize("blank", [b",", b" , ", b'"",""', b",,,", b"\t,", "\u00a0,\u3000".encode()])
+def test_a_row_of_separators_is_a_blank_row(blank: bytes, times: int) -> None:
+    rows, reader = read(HEADER + b"a@x,Ann\n" + (blank + b"\n") * times + b"b@x,Bob\n")
+    assert reader.fault is None
+    assert [(row.number, row.sheet_row, row.cells[0], row.code) for row in rows] == [
+        (1, 2, "a@x", ""),
+        (2, 3 + times, "b@x", ""),
+    ]
+
+
 def test_rows_have_their_number_and_the_offset_of_the_next() -> None:
     data = HEADER + b'a,b\n\n"c\n",d\ne\nf,g'
     rows, _ = read(data)
     assert [(r.number, r.start, r.end, r.code) for r in rows] == [
         (1, 15, 19, ""),
         (2, 20, 27, ""),
-        (3, 27, 29, "wrong_field_count"),
+        (3, 27, 29, ""),
         (4, 29, 32, ""),
     ]
-    assert rows[2].detail == "The row has 1 fields; the header has 2."
 
 
 @pytest.mark.parametrize(("bad", "code"), BAD, ids=[f"{code}-{len(bad)}" for bad, code in BAD])
@@ -200,10 +231,10 @@ def test_well_formed_input_is_read_as_by_the_standard_module(
     writer = csv.writer(out, lineterminator=end, quoting=quoting)  # type: ignore[arg-type]
     writer.writerow(["recipient", "b", "c"])
     writer.writerows(table)
-    expected = list(csv.reader(io.StringIO(out.getvalue(), newline="")))[1:]
-    assert expected == table
+    expected = list(csv.reader(io.StringIO(out.getvalue(), newline=""), skipinitialspace=True))[1:]
+    expected = [row for row in expected if any(map(str.strip, row))]
     rows, reader = read(out.getvalue().encode(), size)
-    assert reader.fault is None
+    assert (reader.fault is None) == bool(expected)
     assert [r.cells for r in rows] == expected
 
 

@@ -137,7 +137,7 @@ def test_a_list_is_the_same_with_any_separator_in_any_blocks_and_from_any_row(
     header = ["".join(c for c in name if c.isalnum()) for name in header]
     table = [["a@example.org", *row[: len(names)]] for row in table]
     out = io.StringIO(newline="")
-    writer = csv.writer(out, delimiter=separator, lineterminator="\r\n")
+    writer = csv.writer(out, delimiter=separator, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     writer.writerows([["E-mail", *header], *table])
     data = out.getvalue().encode()
     rows, reader = read(data)

@@ -185,4 +185,20 @@ LISTS: Final = (
         "        return [line.decode(errors='replace').split(',') for line in raws]\n\n\ndef _cells",
         "tests/engine/test_ingest_files.py::test_bad_rows_are_listed_one_by_one_and_block_no_others[\\r\\n]",
     ),
+    Mutant(
+        "a mobile number without its plus is a fixed line of a stranger",
+        10,
+        "shared/domain/recipients/phones.py",
+        'else Phone(f"+{digits}")',
+        "else Phone(here)",
+        "tests/domain/test_phone_readings.py::test_a_number_is_read_as_it_is_meant[DE-4915123456789-+4915123456789]",
+    ),
+    Mutant(
+        "people whose last cells are left out get nothing",
+        10,
+        "shared/domain/lists/csv_rows.py",
+        """    return cells + [""] * (columns - len(cells))\n""",
+        "    return cells\n",
+        "tests/domain/test_csv_rows.py::test_cells_are_what_a_spreadsheet_means",
+    ),
 )

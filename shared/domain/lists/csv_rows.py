@@ -7,7 +7,7 @@ accepted and which codes there are stands in docs/uploads.md, why in docs/adr/00
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import StrEnum
 from itertools import accumulate, repeat
@@ -54,7 +54,7 @@ _SEPARATOR_LINE: Final = re.compile(rb'"?sep=[,;\t]"?', re.IGNORECASE)
 
 
 def _record(separator: bytes) -> re.Pattern[bytes]:
-    field = rb'(?:"(?:[^"]++|"")*+"[^' + separator + rb'\n]*+|(?!")[^' + separator + rb"\n]*+)"
+    field = rb'(?: *+"(?:[^"]++|"")*+"[^' + separator + rb'\n]*+|(?! *+")[^' + separator + rb"\n]*+)"
     return re.compile(rb'[^"\n]*+\n|' + field + rb"(?:" + separator + field + rb")*+\n")
 
 
@@ -224,7 +224,7 @@ class RowReader:
         out: list[Row] = []
         at = 0
         for i, found in enumerate(cells):
-            if len(found) != columns or (columns == 1 and not found[0].strip()):  # also a blank line
+            if len(found) != columns or (not found[0].strip() and _is_blank(found)):
                 out += self._made(cells[at:i], ends[at : i + 1])
                 out += self._careful(raws[i : i + 1], ends[i : i + 2])
                 at = i + 1
@@ -245,12 +245,12 @@ class RowReader:
                 out += self._endless(start)
                 self._skipping = False  # its end is here
                 continue
-            if not raw.strip(b" \t\r"):
+            found = _cells(raw, len(self._header), self._separator) if raw.strip(b" \t\r") else []
+            if isinstance(found, list) and _is_blank(found):
                 self._blanks += 1
                 continue
             self._row += 1
             until = self._lines_until if self._lines_until > start else 0
-            found = _cells(raw, len(self._header), self._separator)
             cells, fault = (found, ("", "")) if isinstance(found, list) else ([], found)
             if self._all_utf8 and fault[0] == RowCode.INVALID_UTF8:
                 self.fault = self.fault or _not_utf8(f"Row {self._row + self._blanks + 1}")
@@ -330,8 +330,10 @@ def _split(raws: list[bytes], separator: str) -> list[list[str]] | None:
             lines = whole.decode().replace("\r\n", "\n").removesuffix("\r").split("\n")
         else:  # and perhaps line feeds within quotes
             lines = [raw.decode().removesuffix("\r") for raw in raws]
-        hard = csv.reader([line for line in lines if '"' in line or "\r" in line], delimiter=separator)
-        return [next(hard) if '"' in line or "\r" in line else line.split(separator) for line in lines]
+        space = separator + " "
+        easy = [not ('"' in x or "\r" in x or space in x or x.startswith(" ")) for x in lines]
+        hard = _parsed((line for line, plain in zip(lines, easy, strict=True) if not plain), separator)
+        return [line.split(separator) if plain else next(hard) for line, plain in zip(lines, easy, strict=True)]
     except (UnicodeDecodeError, csv.Error):
         return None
 
@@ -350,16 +352,33 @@ def _cells(raw: bytes, columns: int | None, separator: str) -> list[str] | tuple
     if not _RECORDS[separator].fullmatch(raw + b"\n"):
         return RowCode.UNCLOSED_QUOTE, "The row opens a quote that is not closed."
     try:
-        (cells,) = csv.reader([text], delimiter=separator)
+        (cells,) = _parsed([text], separator)
     except csv.Error:
         return RowCode.STRAY_CARRIAGE_RETURN, "The row contains a carriage return outside quotes."
     if columns is None:
         return cells
+    cells = _filled(cells, columns)
     if len(cells) > MAX_COLUMNS or _largest(cells) > MAX_CELL:
         return RowCode.ROW_TOO_LARGE, f"The row has over {MAX_COLUMNS} cells, or one of over {MAX_CELL} bytes."
     if len(cells) != columns:
         return RowCode.WRONG_FIELD_COUNT, f"The row has {len(cells)} fields; the header has {columns}."
     return cells
+
+
+def _parsed(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
+    """Return the cells of each line. Spaces before a cell are no part of it, so a quote may follow them."""
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
+
+
+def _filled(cells: list[str], columns: int) -> list[str]:
+    """Return cells with those that are missing at the end, and without empty ones behind the header's last."""
+    while len(cells) > columns and not cells[-1].strip():
+        cells.pop()
+    return cells + [""] * (columns - len(cells))
+
+
+def _is_blank(cells: list[str]) -> bool:
+    return not any(map(str.strip, cells))
 
 
 def _largest(cells: Iterable[str]) -> int:

@@ -22,7 +22,14 @@ MAX_LOCAL: Final = 64
 MAX_INVALID: Final = 320
 """Characters kept of an invalid recipient: enough to recognise it, too few to bloat a chunk."""
 
-_BLANK: Final = " \t\u00a0\u3000"
+_INVISIBLE: Final = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
+"""Characters that show nothing, as a regular expression's class has them."""
+_BLANK: Final = (
+    " \t\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+    "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2061\u2062\u2063\u2064"
+    "\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
+)
+"""What is no part of an address at its ends: blanks of any width, and what shows nothing."""
 _LIST_BLANK: Final = _BLANK + "\r\n"
 _CONTROL: Final = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff]")
 """C0 and C1 controls, the two Unicode line breaks and lone surrogates, which JSON can carry and UTF-8 cannot."""
@@ -213,7 +220,10 @@ def _checked(display: str, spec: str, text: str) -> Address | Invalid:
             test_environment=True,  # accepts the reserved domain `test`
         )
     except EmailNotValidError as error:
-        return _invalid(text, _reason(error))
+        hidden = re.search(f"[{_INVISIBLE}]", spec)
+        return _invalid(
+            text, f"The address has an invisible character (U+{ord(hidden[0]):04X})." if hidden else _reason(error)
+        )
     ascii_domain = valid.ascii_domain.lower()
     if "." not in ascii_domain:
         return _invalid(text, "The domain needs at least one period.")

@@ -1,10 +1,14 @@
 """Phone numbers: what a list says, made into E.164, by the metadata of Google's libphonenumber."""
 
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
 MAX_TEXT: Final = 250
 """Characters of a number as written; libphonenumber reads no more."""
+_LETTERS: Final = re.compile("[0-9].*[A-Za-z]", re.ASCII | re.DOTALL)
+"""Letters behind a digit, which libphonenumber reads as keys of a phone."""
+_TWO_WAYS: Final = "The number can be read with and without a country code. Write it with + and its country code."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,51 @@ class PhoneReader:
             return InvalidPhone(_reason(library, error, self._region))
         if number.extension:
             return InvalidPhone("The number has an extension.")
-        if not library.is_valid_number(number):
+        if _LETTERS.search(text):
+            return InvalidPhone("The number has letters.")
+        kind = library.number_type(number)
+        if kind == library.PhoneNumberType.UNKNOWN:
             return InvalidPhone("No such number exists in its country's numbering plan.")
-        return Phone(library.format_number(number, library.PhoneNumberFormat.E164))
+        if kind == library.PhoneNumberType.PREMIUM_RATE:
+            return InvalidPhone("The number has a premium rate.")
+        return self._meant(text, number, kind)
+
+    def _meant(self, text: str, number: Any, kind: int) -> Phone | InvalidPhone:
+        """Return a valid number, or the mobile number that it is if only its plus is missing.
+
+        A spreadsheet takes the plus away, and what is left may be a fixed line of the region. What begins with the
+        region's own country code is then the mobile number; what may be one of another country is reported.
+
+        Args:
+            text: as it was written.
+            number: as libphonenumber reads it.
+            kind: its type (`PhoneNumberType`).
+        """
+        library = self._library
+        here = library.format_number(number, library.PhoneNumberFormat.E164)
+        digits = library.normalize_digits_only(text)
+        if not self._region or "+" in text or "\uff0b" in text or digits.startswith("0") or here == f"+{digits}":
+            return Phone(here)
+        there = self._mobile(digits)
+        if there is None:
+            return Phone(here)
+        if there.country_code == library.country_code_for_region(self._region):
+            return InvalidPhone(_TWO_WAYS) if kind == library.PhoneNumberType.MOBILE else Phone(f"+{digits}")
+        lacks_prefix = kind == library.PhoneNumberType.FIXED_LINE and self._has_trunk_prefix()
+        return InvalidPhone(_TWO_WAYS) if lacks_prefix else Phone(here)
+
+    def _mobile(self, digits: str) -> Any:
+        """Return the mobile number that digits are behind a plus; None if they are none."""
+        library = self._library
+        try:
+            found = library.parse(f"+{digits}", None)
+        except library.NumberParseException:
+            return None
+        return found if library.number_type(found) == library.PhoneNumberType.MOBILE else None
+
+    def _has_trunk_prefix(self) -> bool:
+        """Return whether the region writes a prefix before its numbers."""
+        return bool(self._library.PhoneMetadata.metadata_for_region(self._region).national_prefix)
 
 
 def _reason(library: Any, error: Any, region: str | None) -> str:

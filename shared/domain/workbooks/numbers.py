@@ -5,11 +5,14 @@ Source: ECMA-376 part 1, 18.8.30 (number formats) and 18.17.4 (dates and times).
 
 import re
 from datetime import datetime, timedelta
+from decimal import Decimal
 from enum import Enum
 from typing import Final
 
-EXACT: Final = 10**15
-"""Whole numbers up to here have all their digits in a workbook."""
+_DIGITS: Final = 15
+"""Digits of a number that is not whole: what spreadsheets show. Those behind are noise of arithmetic."""
+_PLACES: Final = 40
+"""Places before or behind the point up to which a number has no exponent."""
 _PLAIN: Final = re.compile(r"0|-?[1-9][0-9]{0,14}", re.ASCII)
 _DATES: Final = frozenset({*range(14, 23), *range(27, 37), 45, 47, *range(50, 59)})
 """Formats of dates that a workbook need not describe."""
@@ -69,7 +72,16 @@ def number_text(text: str, shown: Shown = Shown.NUMBER, *, from_1904: bool = Fal
         return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     if shown is Shown.DATE and 0 <= value < _LAST:
         return _date(value, from_1904=from_1904)
-    return str(int(value)) if value.is_integer() and abs(value) < EXACT else str(value)
+    return _written(value)
+
+
+def _written(value: float) -> str:
+    """Return a number without exponent, and without the noise of arithmetic if it is not whole."""
+    whole = value.is_integer()
+    exact = Decimal(repr(value) if whole else f"{value:.{_DIGITS}g}")
+    if not exact.is_finite() or abs(exact.adjusted()) > _PLACES:
+        return str(value)
+    return f"{exact.to_integral_value() + 0 if whole else exact.normalize():f}"  # + 0: no minus zero
 
 
 def _date(value: float, *, from_1904: bool) -> str:
