@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _SMTP: Final = "tests/providers/test_smtp_finished.py"
 _COMMAND: Final = "tests/cli/test_mails.py"
+_NAMES: Final = "tests/attacks/test_a_name_that_is_another_s_address.py"
 _MESSAGE: Final = "tests/domain/mails/test_message.py"
 _STORE: Final = "shared/adapters/dynamo/mails/mails.py"
 _DESK: Final = "shared/engine/mails/desk.py"
@@ -16,6 +17,30 @@ _TEST_DESK: Final = "tests/engine/mails/test_desk.py"
 _TEST_ENDS: Final = "tests/engine/mails/test_ends.py"
 
 _BYTES: Final = (
+    Mutant(
+        "an encoded name makes an address doubtful",
+        10,
+        "shared/domain/mails/header.py",
+        '_WORD.sub(set_aside, field.value.replace(_ASIDE, "?"))',
+        "field.value",
+        f"{_MESSAGE}::test_a_name_that_is_badly_encoded_is_no_doubt_about_its_address",
+    ),
+    Mutant(
+        "a mail's Sender names another domain",
+        9,
+        "shared/domain/mails/message.py",
+        "if field.name in AGENTS and",
+        "if not AGENTS and",
+        f"{_NAMES}::test_a_field_that_names_another_sender_is_refused",
+    ),
+    Mutant(
+        "a sender's name is another's address",
+        9,
+        "shared/engine/intake/addresses.py",
+        "            return ANOTHERS\n",
+        "            continue\n",
+        f"{_NAMES}::test_a_name_that_misleads_is_refused_at_each_door",
+    ),
     Mutant(
         "a dot that begins a block is not doubled",
         3,
@@ -128,7 +153,7 @@ _COMMITTED: Final = (
         "the envelope names any sender",
         10,
         _DESK,
-        'self._check_sender(namespace(asked.account, test=asked.test), sender.key, "mail_from")',
+        'check_sender(self._senders, namespace(asked.account, test=asked.test), sender, "mail_from")',
         "self._senders.check_sender(asked.account, sender.key)",
         f"{_TEST_DESK}::test_senders_are_checked_in_envelope_and_header",
     ),
@@ -136,8 +161,8 @@ _COMMITTED: Final = (
         "only the first address in From is on the account's list",
         10,
         _DESK,
-        "for sender in found.senders:",
-        "for sender in found.senders[:1]:",
+        "self._check_claims(mail.namespace, found.claims)",
+        "self._check_claims(mail.namespace, found.claims[:1])",
         f"{_TEST_DESK}::test_senders_are_checked_in_envelope_and_header",
     ),
     Mutant(
