@@ -22,6 +22,7 @@ def test_every_recipient_has_a_line_from_the_first_moment_on(api: Api) -> None:
         "attempts": [],
         "updated_at": got["items"][0]["updated_at"],
         "error": None,
+        "error_detail": None,
         "may_duplicate": False,
         "unacknowledged": False,
     }

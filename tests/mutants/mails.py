@@ -18,6 +18,30 @@ _TEST_ENDS: Final = "tests/engine/mails/test_ends.py"
 
 _BYTES: Final = (
     Mutant(
+        "a notification leaves out the status of the answer",
+        3,
+        "shared/domain/mails/diagnosis.py",
+        "status = found[1] if found else _nearest(code, words)",
+        'status = ""',
+        "tests/domain/mails/test_report.py::test_it_has_the_words_of_the_server",
+    ),
+    Mutant(
+        "words of a server add a field to a notification",
+        9,
+        "shared/domain/mails/report.py",
+        'plain = "".join(c if c.isprintable() else " " for c in text)',
+        "plain = text",
+        "tests/domain/mails/test_report.py::test_words_of_a_server_are_words_only",
+    ),
+    Mutant(
+        "the words of a refusal are not kept",
+        3,
+        "shared/engine/lane/lease.py",
+        "refusal.code, refusal.detail",
+        'refusal.code, ""',
+        "tests/engine/mails/test_ends.py::test_a_notification_has_the_words_of_the_server",
+    ),
+    Mutant(
         "an encoded name makes an address doubtful",
         10,
         "shared/domain/mails/header.py",

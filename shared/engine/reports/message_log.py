@@ -14,7 +14,15 @@ from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.retries import repeatable
 from shared.domain.jobs.states import COUNT_KEYS, Cell, MessageState, Status, message_state, status
 from shared.domain.times import Millis
-from shared.engine.reports.attempts import Attempt, AttemptFate, attempts_of, doubtful, error_of, skipped_early
+from shared.engine.reports.attempts import (
+    Attempt,
+    AttemptFate,
+    attempts_of,
+    detail_of,
+    doubtful,
+    error_of,
+    skipped_early,
+)
 from shared.ports import Clock, LedgerStore, Records
 
 LIVE_CHUNKS: Final = 100
@@ -30,6 +38,7 @@ class LogLine:
         providers: one key per provider of the route, true = tried.
         may_duplicate: an attempt that may have arrived was followed by another.
         unacknowledged: accepted by a provider that has not said for too long what became of it.
+        error_detail: the provider's own words to `error`; empty if it gave none, or the error is ours.
     """
 
     message: str
@@ -42,6 +51,7 @@ class LogLine:
     error: str | None
     may_duplicate: bool = False
     unacknowledged: bool = False
+    error_detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +316,7 @@ def _line(
     state, number = ledger.cell(index)
     attempts = tuple(by_number[k] for k in sorted(by_number))
     moments = [job.created_at, *(a.at_ms for a in attempts), *(w.at * 1000 for a in attempts for w in a.words)]
+    error = error_of(job, ledger, index, attempts, recipient.skip or skip)
     return LogLine(
         message=message_id(ledger.chunk, index),
         recipient=recipient.address,
@@ -314,9 +325,10 @@ def _line(
         providers=_providers(job, {a.credential_id for a in attempts}),
         attempts=attempts,
         updated_at_ms=max(moments),
-        error=error_of(job, ledger, index, attempts, recipient.skip or skip),
+        error=error,
         may_duplicate=any(n not in by_number or doubtful(by_number[n]) for n in range(1, number)),
         unacknowledged=late and state is Cell.SENT,
+        error_detail=detail_of(attempts, recipient.address) if error else "",
     )
 
 
