@@ -18,6 +18,14 @@ _TEST_ENDS: Final = "tests/engine/mails/test_ends.py"
 
 _BYTES: Final = (
     Mutant(
+        "a value of a list is a script in a link",
+        9,
+        "shared/domain/content/templates.py",
+        'if refused.match(_NOT_READ.sub("",',
+        'if refused.fullmatch(_NOT_READ.sub("",',
+        "tests/attacks/test_a_value_that_is_a_script.py::test_a_script_is_left_out_of_a_link",
+    ),
+    Mutant(
         "a notification leaves out the status of the answer",
         3,
         "shared/domain/mails/diagnosis.py",
