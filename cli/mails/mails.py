@@ -133,7 +133,8 @@ def result(x: Mapping[str, Any]) -> str:
     else:
         said = "fate unknown" if end == "unknown" else str(end)
     by = f" by {x['provider']}" if said and x.get("provider") else ""
-    return f"{said}{by}: {error}" if said and error else said + by
+    words = f" ({x['error_detail']})" if x.get("error_detail") else ""
+    return f"{said}{by}: {error}{words}" if said and error else said + by
 
 
 def _destination(mail: str, address: str, rest: str = "") -> str:

@@ -27,9 +27,13 @@ def relay(
     password_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Holds the user's password; - for stdin.")
     ] = None,
+    sender: Annotated[
+        str,
+        typer.Option(metavar="ADDRESS", help="Put it in place of senders such as root@localhost."),
+    ] = "",
 ) -> None:
     """Take mail by SMTP and hand it to the API. A mail is answered with 250 only when the API, or the spool, has it."""
     from cli.relay.process import RelayOptions, run  # noqa: PLC0415 - loads an SMTP server, which needs POSIX
 
-    options = RelayOptions(listen, spool, certificate, key, user, password_file)
+    options = RelayOptions(listen, spool, certificate, key, user, password_file, sender)
     run(options, partial(target_of, ctx), surroundings(ctx).clock)

@@ -1,6 +1,7 @@
 """The relay's process, from its options to SIGTERM."""
 
 import asyncio
+import functools
 import signal
 import socket
 import ssl
@@ -22,6 +23,7 @@ from cli.relay.failures import FailedMails
 from cli.relay.server import ROOM, RelayAccess, RelayServer
 from cli.relay.spool import FileQueue
 from cli.relay.taking import MailIntake
+from shared.domain.recipients.addresses import Address, parse
 from shared.ports import Clock
 
 STOP_SECONDS: Final = 40.0
@@ -40,6 +42,7 @@ class RelayOptions:
         key: PEM; None: in the certificate's file.
         user: who logs in; empty: no login.
         password_file: holds the user's password.
+        sender: an address in place of senders without a domain of their own.
     """
 
     listen: str
@@ -48,6 +51,7 @@ class RelayOptions:
     key: Path | None = None
     user: str = ""
     password_file: Path | None = None
+    sender: str = ""
 
 
 def run(options: RelayOptions, target: Callable[[], Destination], clock: Clock) -> None:
@@ -59,7 +63,7 @@ def run(options: RelayOptions, target: Callable[[], Destination], clock: Clock) 
         clock: to wait by.
     """
     host, port = _address(options.listen)
-    access = _access(options)
+    access, sender = _access(options), _sender(options.sender)
     if not is_loopback(host) and (access.tls is None or not access.user):
         raise Misused("beyond this machine, a relay needs --certificate, --user and --password-file")
     with ExitStack() as stack:
@@ -72,12 +76,14 @@ def run(options: RelayOptions, target: Callable[[], Destination], clock: Clock) 
             held = HeldMail(queue, FailedMails(options.spool / "failed"), api, clock, tell)
             waiting = sum(1 for _ in queue.list_queue()) + sum(1 for _ in queue.find_inflight())
             tell(f"{options.spool}: {counted(waiting, 'mail')} to post")
-        server = RelayServer(MailIntake(api, held), access, options.spool)
+        intake = MailIntake(api, held, sender=sender, folder=options.spool)
+        server = functools.partial(RelayServer, intake, access, options.spool, sender=sender)
         asyncio.run(_serve(_listener(host, port), server, held))
 
 
-async def _serve(listener: socket.socket, server: RelayServer, held: HeldMail | None) -> None:
-    """Serve until SIGTERM or SIGINT."""
+async def _serve(listener: socket.socket, made: Callable[[], RelayServer], held: HeldMail | None) -> None:
+    """Serve until SIGTERM or SIGINT. `made`: makes the server, in its loop."""
+    server = made()
     stopped, ended = asyncio.Event(), threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
@@ -101,6 +107,16 @@ def _address(listen: str) -> tuple[str, int]:
     if not colon or not host or not port.isdecimal() or int(port) > HIGHEST_PORT:
         raise Misused("--listen takes HOST:PORT, like 127.0.0.1:2525")
     return host, int(port)
+
+
+def _sender(given: str) -> str:
+    """Return the address of --sender; empty if there is none."""
+    if not given:
+        return ""
+    found = parse(given)
+    if not isinstance(found, Address):
+        raise Misused(f"--sender takes an address, like ops@example.com. {found.reason}")
+    return found.address
 
 
 def _listener(host: str, port: int) -> socket.socket:

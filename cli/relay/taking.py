@@ -1,11 +1,15 @@
 """What the relay answers to a mail: 250 only when the API has it, or the queue has it durably."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import BinaryIO, Final
 
+from cli.output import counted, tell
 from cli.relay.api import MailAnswer, MailApi, PostFate
 from cli.relay.delivering import HeldMail
-from cli.relay.mail import blocks, relay_mail
+from cli.relay.mail import RelayMail, blocks, relay_mail
+from cli.relay.rewriting import lacks_domain, with_sender
 from shared.domain.mails.message import MessageRefusal, check
 from shared.ports import Retriable
 
@@ -19,11 +23,25 @@ class MailIntake:
     Args:
         api: where they go.
         held: keeps them while the API is out of reach; None: they are not taken then.
+        tell: takes a line about each mail.
+        sender: in place of senders without a domain of their own; empty: they stay.
+        folder: for a large mail with another sender; None: the system's for temporary files.
     """
 
-    def __init__(self, api: MailApi, held: HeldMail | None) -> None:
+    def __init__(
+        self,
+        api: MailApi,
+        held: HeldMail | None,
+        *,
+        tell: Callable[[str], None] = tell,
+        sender: str = "",
+        folder: Path | None = None,
+    ) -> None:
         self._api = api
         self._held = held
+        self._tell = tell
+        self._sender = sender
+        self._folder = folder
 
     def take(self, sender: str, recipients: Sequence[str], content: BinaryIO) -> str:
         """Take a mail, and return the reply of SMTP.
@@ -33,14 +51,31 @@ class MailIntake:
             recipients: at least one.
             content: with CRLF at the ends of its lines, without the dots of SMTP; open until the reply is made.
         """
-        mail = relay_mail(sender, recipients, content)
+        with ExitStack() as stack:
+            if self._sender:
+                try:
+                    other = with_sender(content, self._sender, self._folder)
+                except OSError:  # the disk is full, or fails
+                    return self._told("452 4.3.1 no room for the mail", len(recipients))
+                content = stack.enter_context(other) if other is not None else content
+                sender = self._sender if sender and lacks_domain(sender) else sender
+            mail = relay_mail(sender, recipients, content)
+            return self._told(self._answer(mail), len(mail.recipients))
+
+    def _told(self, reply: str, recipients: int) -> str:
+        """Print a line about a mail: what became of it, and no word of it."""
+        fate = reply.removeprefix("250 2.0.0 ") if reply.startswith("250 ") else f"not taken: {reply}"
+        self._tell(f"{counted(recipients, 'recipient')}: {fate}")
+        return reply
+
+    def _answer(self, mail: RelayMail) -> str:
         if self._held is None:
             return _reply(self._api.post(mail))
         if not self._held.unready:
             answer = self._api.post(mail)
             if answer.fate in (PostFate.TAKEN, PostFate.REFUSED, PostFate.TOO_LARGE):
                 return _reply(answer)
-        refusal = check(blocks(content))
+        refusal = check(blocks(mail.content))
         if isinstance(refusal, MessageRefusal):  # as the API will: the client learns it now
             return _line("550 5.6.0", _text(refusal))
         try:

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.content.streams import Body
-from shared.domain.jobs.outcomes import NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import RECIPIENT, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, BadSignature, Http, NoTime, NotSent, Response, Steps, Target, WireRequest
 
 REF_ARG: Final = "posthaste_ref"
@@ -360,6 +360,17 @@ def redacted(detail: str) -> str:
     if "@" in detail or "%40" in detail:
         detail = _ADDRESS.sub("<address>", detail)
     return detail[:MAX_DETAIL]
+
+
+def refusal_words(text: str, address: str) -> str:
+    """Return what a provider said of one recipient, cut and on one line.
+
+    Args:
+        text: the provider's text.
+        address: the recipient's; `RECIPIENT` is in its place, and no other address stays.
+    """
+    own = rf"<?(?<![\w.+=-]){re.escape(address)}(?![\w-]|\.\w)>?"
+    return redacted(re.sub(own, RECIPIENT, " ".join(clean(text, MAX_TEXT).split()), flags=re.IGNORECASE))
 
 
 def _without_box(box: Mailbox, text: str) -> str:

@@ -59,12 +59,12 @@ def line(state: str, *attempts: dict[str, Any], **more: Any) -> Answer:
 
 
 def attempt(n: int, at: str, outcome: str, *feedback: dict[str, Any], **more: Any) -> dict[str, Any]:
-    known = {"n": n, "credential_id": f"mail-{n}", "at": at, "outcome": outcome, "code": None}
+    known = {"n": n, "credential_id": f"mail-{n}", "at": at, "outcome": outcome, "code": None, "detail": None}
     return known | {"provider_message_id": None, "feedback": list(feedback)} | more
 
 
 def test_a_message_is_a_timeline_in_words(run: Run, api: FakeApi) -> None:
-    bounced = {"word": "bounced", "at": "2026-11-20T09:00:05.000Z", "code": "5.1.1"}
+    bounced = {"word": "bounced", "at": "2026-11-20T09:00:05.000Z", "code": "5.1.1", "detail": None}
     second = attempt(2, "2026-11-20T09:00:02.120Z", "accepted", bounced, provider_message_id="m-7")
     first = attempt(1, "2026-11-20T09:00:01.000Z", "unknown")
     api.answers(

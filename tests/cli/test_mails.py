@@ -52,7 +52,7 @@ def summary(**changes: Any) -> dict[str, Any]:
 
 def destination(address: str = "ann@example.org", state: str = "queued", **changes: Any) -> dict[str, Any]:
     whole = {"address": address, "state": state, "schedule_at": AT, "attempts": 1, "metadata": {}}
-    return {**whole, "end": None, "provider": None, "error": None, **changes}
+    return {**whole, "end": None, "provider": None, "error": None, "error_detail": None, **changes}
 
 
 def test_a_small_mail_is_one_call_with_its_bytes(run: Run, api: FakeApi) -> None:
@@ -207,6 +207,10 @@ def test_a_mail_is_shown_with_all_its_destinations(run: Run, api: FakeApi) -> No
         ({"state": "inflight", "provider": "smtp", "error": "smtp_451"}, ""),
         ({"state": "gone", "end": "sent", "provider": "smtp"}, "sent by smtp"),
         ({"state": "gone", "end": "failed", "provider": "smtp", "error": "smtp_550"}, "failed by smtp: smtp_550"),
+        (
+            {"end": "failed", "provider": "smtp", "error": "5.1.1", "error_detail": "550 5.1.1 Unknown"},
+            "failed by smtp: 5.1.1 (550 5.1.1 Unknown)",
+        ),
         ({"state": "gone", "end": "failed", "error": "expired"}, "failed: expired"),
         ({"state": "inflight", "end": "unknown", "provider": "smtp", "error": "x"}, "fate unknown by smtp: x"),
     ],

@@ -5,13 +5,14 @@ from collections import Counter
 
 import pytest
 
+from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
 from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.domain.audit import SYSTEM, audited
 from shared.domain.digests.events import event_id, unpack
 from shared.domain.digests.window import DigestWindow, WindowState
-from shared.engine.digests.add import DigestAdder, NoPolicy, PostedEvent
-from shared.ports import DigestPolicies, Windows
+from shared.engine.digests.add import DigestAdder, NoPolicy, OtherContent, PostedEvent
+from shared.ports import DigestPolicies, WindowKeeping, Windows
 from tests.domain.digests.examples import ACCOUNT, event, policy
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.digests.policies import FakeDigestPolicies
@@ -26,18 +27,24 @@ KEYS = ("acme/one", "acme/two")
 def adders(stores: Stores, clock: FakeClock, limit: int) -> tuple[list[DigestAdder], Windows]:
     """Return adders of two processes, and what they share."""
     windows: Windows
+    keeping: WindowKeeping
     policies: DigestPolicies
     if isinstance(stores, FakeStores):
-        windows, policies = FakeWindows(stores.tap), FakeDigestPolicies(tap=stores.tap)
+        windows = keeping = FakeWindows(stores.tap)
+        policies = FakeDigestPolicies(tap=stores.tap)
     else:
         assert isinstance(stores, MotoStores)
         windows = DynamoWindows(stores.dynamo, records=stores.tables.records)
+        keeping = DynamoWindowKeeping(stores.dynamo, records=stores.tables.records)
         policies = DynamoDigestPolicies(stores.dynamo, records=stores.tables.records)
     one = policy(window=60, near=10, extend=15, max_age=120, max_events=limit)
     policies.save(None, one, None, event=audited(ACCOUNT, clock.ms, "policy", "digest_policy.created", SYSTEM))
     hints = FakeDigestHints()
-    made = [DigestAdder(windows=windows, policies=policies, hints=hints, clock=clock, pool=FakePool) for _ in range(2)]
-    return made, windows
+
+    def made() -> DigestAdder:
+        return DigestAdder(windows=windows, keeping=keeping, policies=policies, hints=hints, clock=clock, pool=FakePool)
+
+    return [made(), made()], windows
 
 
 def windows_of(windows: Windows, key: str) -> list[DigestWindow]:
@@ -65,7 +72,7 @@ def test_requests_fill_windows_once_though_answers_are_lost(
             stores.tap.arm(rng.randrange(4), When.REPEATED, where=lambda name: "put" in name or "update" in name)
         added = rng.choice(processes).add(ACCOUNT, request, test=False)
         stores.tap.disarm()
-        assert not isinstance(added, NoPolicy)
+        assert not isinstance(added, NoPolicy | OtherContent)
         assert sum(x.accepted for x in added) == len(names)
         clock.advance(rng.choice((0, 0, 3, 20, 70)))
     held: Counter[str] = Counter()

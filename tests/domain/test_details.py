@@ -1,3 +1,7 @@
+import json
+import zlib
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,7 +11,7 @@ from shared.domain.jobs.outcomes import Entry, Kind
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 ENTRIES = st.lists(
-    st.builds(Entry, st.integers(0, 499), st.integers(1, 15), st.sampled_from(Kind), TEXT, TEXT), max_size=10
+    st.builds(Entry, st.integers(0, 499), st.integers(1, 15), st.sampled_from(Kind), TEXT, TEXT, TEXT), max_size=10
 )
 WORDS = st.lists(
     st.builds(
@@ -28,6 +32,17 @@ WORDS = st.lists(
 @given(ENTRIES)
 def test_window_entries_survive_packing(entries: list[Entry]) -> None:
     assert details.unpack_entries(details.pack_entries(tuple(entries))) == tuple(entries)
+
+
+def test_readers_and_writers_of_another_version_agree() -> None:
+    """A version without details wrote six columns, and reads the first six as it did."""
+    entries = (Entry(0, 1, Kind.REFUSED, "", "5.1.1", "550 5.1.1 no"), Entry(1, 1, Kind.NOT_SENT, "", "x"))
+    columns = json.loads(zlib.decompress(details.pack_entries(entries)))
+    assert len(columns) == 6
+    assert [columns[5].get(str(n)) for n in (0, 1)] == ["5.1.1", "x"]
+    columns[5] = {"0": "5.1.1", "1": "x"}
+    before = zlib.compress(json.dumps(columns).encode())
+    assert details.unpack_entries(before) == tuple(replace(e, detail="") for e in entries)
 
 
 def test_a_window_with_one_id_per_call_stays_small() -> None:

@@ -63,7 +63,8 @@ def interrupted(
 
 def test_a_list_becomes_chunks_with_its_values_and_what_is_wrong_is_reported() -> None:
     data = (
-        b'Name,Recipient\n"Lee, Ann",Ann <Ann@EXAMPLE.com>\nBob,bob@example.com\nx,nobody\nC,c,c\nAgain,ann@example.com\n'
+        b'Name,Recipient\n"Lee, Ann",Ann <Ann@EXAMPLE.com>\nBob,bob@example.com\nx,nobody\nC,c,c\n'
+        b"Again,ann@example.com\n"
     )
     (chunk,), problems, ingest, counts = run(data)
     assert ingest.fault is None

@@ -5,7 +5,7 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.outcomes import Accepted, Rejected, Unknown
 from shared.domain.jobs.states import MessageState, Status
 from shared.engine.reports import message_log
-from shared.engine.reports.attempts import Attempt, AttemptFate
+from shared.engine.reports.attempts import Attempt, AttemptFate, detail_of, last_refusal
 from shared.engine.reports.message_log import Filter, LogLine
 from tests.fakes.faults import Crash
 from tests.fakes.world import World, credential, recipients
@@ -111,6 +111,18 @@ def test_lines_are_found_by_their_attempts(world: World) -> None:
     both = Filter(states=frozenset({MessageState.SENT}), credential=other)
     assert [x.message for x in lines(world, job, both)] == found(other)
     assert lines(world, job, both, limit=2) == lines(world, job, both)
+
+
+def test_the_last_refusal_has_its_provider_s_words() -> None:
+    first = Attempt(1, "one", 0, "not_sent", "4.2.2", detail="452 4.2.2 Mailbox full")
+    said = FeedbackEntry(0, 2, "bounced", 5, code="general", detail="smtp; 550 5.1.1 user unknown")
+    copy = FeedbackEntry(0, 2, "bounced", 6, code="other", detail="of a copy", secondary=True)
+    second = Attempt(2, "two", 1, "accepted", words=(said, copy))
+    assert last_refusal([]) == ("", "")
+    assert last_refusal([first]) == ("4.2.2", "452 4.2.2 Mailbox full")
+    assert last_refusal([first, second]) == ("general", "smtp; 550 5.1.1 user unknown")
+    refused = Attempt(1, "one", 0, "refused", "5.1.1", detail="550 <recipient>: no")
+    assert detail_of([refused], "ann@example.org") == "550 <ann@example.org>: no"
 
 
 def test_results_of_an_attempt_are_also_what_its_provider_says_later() -> None:

@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _SMTP: Final = "tests/providers/test_smtp_finished.py"
 _COMMAND: Final = "tests/cli/test_mails.py"
+_NAMES: Final = "tests/attacks/test_a_name_that_is_another_s_address.py"
 _MESSAGE: Final = "tests/domain/mails/test_message.py"
 _STORE: Final = "shared/adapters/dynamo/mails/mails.py"
 _DESK: Final = "shared/engine/mails/desk.py"
@@ -17,6 +18,62 @@ _TEST_DESK: Final = "tests/engine/mails/test_desk.py"
 _TEST_ENDS: Final = "tests/engine/mails/test_ends.py"
 
 _BYTES: Final = (
+    Mutant(
+        "a value of a list is a script in a link",
+        9,
+        "shared/domain/content/templates.py",
+        'if refused.match(_NOT_READ.sub("",',
+        'if refused.fullmatch(_NOT_READ.sub("",',
+        "tests/attacks/test_a_value_that_is_a_script.py::test_a_script_is_left_out_of_a_link",
+    ),
+    Mutant(
+        "a notification leaves out the status of the answer",
+        3,
+        "shared/domain/mails/diagnosis.py",
+        "status = found[1] if found else _nearest(code, words)",
+        'status = ""',
+        "tests/domain/mails/test_report.py::test_it_has_the_words_of_the_server",
+    ),
+    Mutant(
+        "words of a server add a field to a notification",
+        9,
+        "shared/domain/mails/report.py",
+        'plain = "".join(c if c.isprintable() else " " for c in text)',
+        "plain = text",
+        "tests/domain/mails/test_report.py::test_words_of_a_server_are_words_only",
+    ),
+    Mutant(
+        "the words of a refusal are not kept",
+        3,
+        "shared/engine/lane/lease.py",
+        "refusal.code, refusal.detail",
+        'refusal.code, ""',
+        "tests/engine/mails/test_ends.py::test_a_notification_has_the_words_of_the_server",
+    ),
+    Mutant(
+        "an encoded name makes an address doubtful",
+        10,
+        "shared/domain/mails/header.py",
+        '_WORD.sub(set_aside, field.value.replace(_ASIDE, "?"))',
+        "field.value",
+        f"{_MESSAGE}::test_a_name_that_is_badly_encoded_is_no_doubt_about_its_address",
+    ),
+    Mutant(
+        "a mail's Sender names another domain",
+        9,
+        "shared/domain/mails/message.py",
+        "if field.name in AGENTS and",
+        "if not AGENTS and",
+        f"{_NAMES}::test_a_field_that_names_another_sender_is_refused",
+    ),
+    Mutant(
+        "a sender's name is another's address",
+        9,
+        "shared/engine/intake/addresses.py",
+        "            return ANOTHERS\n",
+        "            continue\n",
+        f"{_NAMES}::test_a_name_that_misleads_is_refused_at_each_door",
+    ),
     Mutant(
         "a dot that begins a block is not doubled",
         3,
@@ -129,7 +186,7 @@ _COMMITTED: Final = (
         "the envelope names any sender",
         10,
         _DESK,
-        'self._check_sender(namespace(asked.account, test=asked.test), sender.key, "mail_from")',
+        'check_sender(self._senders, namespace(asked.account, test=asked.test), sender, "mail_from")',
         "self._senders.check_sender(asked.account, sender.key)",
         f"{_TEST_DESK}::test_senders_are_checked_in_envelope_and_header",
     ),
@@ -137,8 +194,8 @@ _COMMITTED: Final = (
         "only the first address in From is on the account's list",
         10,
         _DESK,
-        "for sender in found.senders:",
-        "for sender in found.senders[:1]:",
+        "self._check_claims(mail.namespace, found.claims)",
+        "self._check_claims(mail.namespace, found.claims[:1])",
         f"{_TEST_DESK}::test_senders_are_checked_in_envelope_and_header",
     ),
     Mutant(

@@ -7,6 +7,8 @@ from tests.mutants.mutant import Mutant
 _SPOOL: Final = "cli/relay/spool.py"
 _CUT: Final = "tests/cli/relay/test_cut_short.py::test_a_power_cut_after_any_step_loses_and_doubles_nothing"
 
+_STRANGERS: Final = "tests/attacks/test_strangers_at_the_relay.py"
+
 RELAY: Final = (
     Mutant(
         "a mail is confirmed before its commit is durable",
@@ -71,5 +73,62 @@ RELAY: Final = (
         "        if status in (400, 422) and code:",
         "        if 400 <= status < 500 and code:",
         "tests/cli/relay/test_mail_api.py::test_each_answer_has_its_fate[401-unauthorized-PostFate.UNREADY]",
+    ),
+    Mutant(
+        "a stranger takes a place for a mail before its login",
+        10,
+        "cli/relay/smtp/session.py",
+        '        if await self.check_helo_needed() or await self.check_auth_needed("DATA"):\n            return\n',
+        "        await self._room.mails.acquire()\n"
+        '        if await self.check_helo_needed() or await self.check_auth_needed("DATA"):\n            return\n',
+        f"{_STRANGERS}::test_a_mail_passes_beside_as_many_strangers_as_places_that_read_nothing",
+    ),
+    Mutant(
+        "strangers keep the sessions of a relay",
+        10,
+        "cli/relay/smtp/guests.py",
+        "elif strangers and (len(self._strangers)",
+        "elif not strangers and (len(self._strangers)",
+        f"{_STRANGERS}::test_a_mail_passes_beside_two_hundred_strangers[200]",
+    ),
+    Mutant(
+        "a stranger that talks has no deadline",
+        10,
+        "cli/relay/smtp/session.py",
+        "        if self._is_stranger():\n            seconds",
+        "        if not self._room:\n            seconds",
+        f"{_STRANGERS}::test_a_stranger_that_is_busy_has_no_more_time_than_an_idle_one",
+    ),
+    Mutant(
+        "a stranger that is evicted stays connected",
+        10,
+        "cli/relay/smtp/guests.py",
+        "        oldest.drop()\n",
+        "",
+        f"{_STRANGERS}::test_a_stranger_that_is_evicted_is_disconnected",
+    ),
+    Mutant(
+        "a stranger has the relay answer for ever",
+        10,
+        "cli/relay/smtp/session.py",
+        "        if self._lines > MOST_LINES:\n            self.drop()",
+        "        if self._lines < 0:\n            self.drop()",
+        f"{_STRANGERS}::test_a_stranger_that_only_talks_is_dropped",
+    ),
+    Mutant(
+        "a network guesses the relay's password for ever",
+        10,
+        "cli/relay/smtp/guests.py",
+        "self._count(network)[0] >= MOST_FAILURES",
+        "self._count(network)[0] > MOST_FAILURES * 9",
+        f"{_STRANGERS}::test_guesses_are_printed_and_end_while_others_log_in",
+    ),
+    Mutant(
+        "the relay changes the sender of a mail that has a domain",
+        8,
+        "cli/relay/rewriting.py",
+        "is None or not lacks_domain(address):",
+        "is None:",
+        "tests/cli/relay/test_session.py::test_another_from_field_stays[From: a@b.example]",
     ),
 )

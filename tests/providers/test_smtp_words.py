@@ -154,3 +154,20 @@ def test_a_lane_relays_and_keeps_its_connections_when_the_secret_changes() -> No
         assert (server.connections, len(server.deliveries)) == (2, 2)
         assert served._smtp is not None
         served._smtp.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "detail"),
+    [
+        ("5.1.1 <reader0@example.com>: Recipient unknown", "550 5.1.1 <recipient>: Recipient unknown"),
+        ("5.1.1 READER0@example.com is unknown", "550 5.1.1 <recipient> is unknown"),
+        ("no joreader0@example.com, other@x.example", "550 no <address>, <address>"),
+        ("no\r\nmore\x00 words\u2028here", "550 no more words here"),
+        ("x" * 1_000, "550 " + "x" * 196),
+    ],
+)
+def test_a_refusal_has_the_server_s_words(text: str, detail: str) -> None:
+    through = SmtpRelay(FakeSmtp(Reply(SmtpStep.RCPT, 550, text)), "smtp://relay.example", SECRET, Fixed())
+    outcome = send(through)
+    assert isinstance(outcome, Rejected)
+    assert outcome.detail == detail

@@ -14,6 +14,7 @@ class ProviderWord(View):
     word: str
     at: Time
     code: str | None
+    detail: str | None = Field(description="The text that the provider gave, cut, without addresses.")
 
 
 class AttemptView(View):
@@ -24,6 +25,7 @@ class AttemptView(View):
     at: Time
     outcome: str = Field(description="accepted, refused, invalid, not_sent or unknown.")
     code: str | None
+    detail: str | None = Field(description="The text that the provider gave when it refused, cut.")
     provider_message_id: str | None
     feedback: list[ProviderWord]
 
@@ -46,7 +48,7 @@ class LogLineView(View):
         description="Why it is in this state: a provider's code, or one of ours: `/errors#message_suppressed`."
     )
     error_detail: str | None = Field(
-        description="The provider's text in the report that explains `error`, without addresses."
+        description="The text that the provider gave to the last refusal, cut to 200 characters; null if it gave none."
     )
     may_duplicate: bool = Field(description="There was another attempt after one with an unknown outcome.")
     unacknowledged: bool = Field(description="Sent, and the event of its provider is overdue.")
@@ -67,8 +69,12 @@ def attempt_view(a: Attempt) -> AttemptView:
         at=moment(a.at_ms),
         outcome=a.outcome,
         code=a.code or None,
+        detail=a.detail or None,
         provider_message_id=a.provider_message_id or None,
-        feedback=[ProviderWord(word=w.word, at=moment(w.at * 1000), code=w.code or None) for w in a.words],
+        feedback=[
+            ProviderWord(word=w.word, at=moment(w.at * 1000), code=w.code or None, detail=w.detail or None)
+            for w in a.words
+        ],
     )
 
 

@@ -58,6 +58,9 @@ class DestinationView(View):
     )
     provider: str | None = Field(description="Of its last attempt.")
     error: str | None = Field(description="The code that says why it did not arrive, or does not yet.")
+    error_detail: str | None = Field(
+        description="The text that the provider or the server gave to it, cut to 200 characters; null if it gave none."
+    )
     metadata: dict[str, Any]
 
 
@@ -101,6 +104,7 @@ def destination_view(x: MailDestination) -> DestinationView:
         end=x.end.value if x.end is not None else None,
         provider=x.provider or None,
         error=x.error or None,
+        error_detail=x.error_detail or None,
         metadata=dict(x.metadata),
     )
 

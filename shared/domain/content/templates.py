@@ -12,7 +12,7 @@ A value is data, never markup: rendered text is not read again, and a value is m
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from html import escape
@@ -48,13 +48,23 @@ _NOT_IN_LINE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\
 """What cannot stand in a header: C0 and C1 controls, the two Unicode line breaks, and the others."""
 _NOT_IN_LINE_RUN: Final = re.compile(_NOT_IN_LINE.pattern + "++")
 _MARKUP: Final = re.compile("[&<>\"']")
+_LINK: Final = re.compile(r"[\s\"'/:](href|action|formaction|src|background|poster)\s*+=\s*+[\"']?\s*+$", re.IGNORECASE)
+"""The end of a literal after which a value begins the URL of an attribute."""
+_BEFORE: Final = 100
+"""Characters of a literal in which `_LINK` is looked for."""
+_NOT_READ: Final = re.compile(r"[\x00-\x20]++")
+"""What browsers leave out of a URL's beginning, or of all of it (WHATWG URL 4.4)."""
+_RUNS: Final = re.compile(r"(?:javascript|vbscript|livescript):|data:(?!image/(?!svg))", re.IGNORECASE)
+_RUNS_IN_LINK: Final = re.compile(r"(?:javascript|vbscript|livescript|data):", re.IGNORECASE)
+_SHOWN: Final = frozenset({"src", "background", "poster"})
+"""Attributes whose URL is shown in the message, where `data:` of an image is harmless."""
 
 
 class TemplateKind(StrEnum):
     """Where a template's text goes, which decides what is done to values."""
 
     HTML = "html"
-    """An e-mail's HTML body: `& < > " '` in values become entities."""
+    """An e-mail's HTML body: `& < > " '` in values become entities, and a link that would run a script is left out."""
     TEXT = "text"
     """An e-mail's text body, or a voice message: values stand as they are."""
     SUBJECT = "subject"
@@ -127,6 +137,19 @@ def _in_html(value: str) -> str:
     return escape(value) if _MARKUP.search(value) else value
 
 
+def _links(
+    frame: Sequence[str], slots: Iterable[tuple[int, str]]
+) -> Iterator[tuple[re.Pattern[str], tuple[tuple[int, str], ...]]]:
+    """Yield the values that begin the URL of an attribute, each with those that follow it at once."""
+    names = dict(slots)
+    for i in names:
+        found = _LINK.search(frame[i - 1][-_BEFORE:]) if i else None
+        if found is not None:
+            end = next((n for n in range(i, len(frame)) if n not in names and frame[n].strip()), len(frame))
+            refused = _RUNS if found[1].lower() in _SHOWN else _RUNS_IN_LINK
+            yield refused, tuple((n, names[n]) for n in range(i, end) if n in names)
+
+
 _SAFE: Final[Mapping[TemplateKind, Callable[[str], str] | None]] = {
     TemplateKind.HTML: _in_html,
     TemplateKind.TEXT: None,
@@ -152,6 +175,8 @@ class Template:
     """Literals, and an empty string wherever a value goes."""
     _slots: tuple[tuple[int, str], ...] = field(compare=False, repr=False)
     """Index in the frame and name of each value."""
+    _links: tuple[tuple[re.Pattern[str], tuple[tuple[int, str], ...]], ...] = field(compare=False, repr=False)
+    """The values that begin a URL together, and what must not be their beginning."""
 
     @classmethod
     def parse(cls, text: str, kind: TemplateKind) -> "Template":
@@ -171,14 +196,16 @@ class Template:
         if reader.found:
             raise InvalidTemplateError(reader.faults())
         slots = tuple((i, name) for i, name in enumerate(reader.names) if name)
-        return cls(text, kind, tuple(reader.variables), tuple(reader.frame), slots)
+        frame = tuple(reader.frame)
+        links = tuple(_links(frame, slots)) if kind is TemplateKind.HTML else ()
+        return cls(text, kind, tuple(reader.variables), frame, slots, links)
 
     def count(self, name: str) -> int:
         """Return how often the template names a variable."""
         return sum(1 for _, found in self._slots if found == name)
 
     def render(self, values: Mapping[str, str]) -> str:
-        """Return the text with its values; a missing or empty one is nothing.
+        """Return the text with its values; a missing or empty one is nothing, and so is a link that would run a script.
 
         Args:
             values: by lower-case name; what the template does not name is ignored.
@@ -194,6 +221,10 @@ class Template:
                 out[i] = value if safe is None else safe(value)
             elif name == RECIPIENT:
                 raise ValueError("a message needs its recipient")
+        for refused, parts in self._links:
+            if refused.match(_NOT_READ.sub("", "".join([values.get(name, "") for _, name in parts]))):
+                for i, _ in parts:
+                    out[i] = ""
         return "".join(out)
 
 

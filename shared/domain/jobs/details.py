@@ -7,9 +7,12 @@ import hashlib
 import json
 import zlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from shared.domain.jobs.outcomes import Entry, Kind
+
+_WORDS: Final = "d"
+"""Before a row's number: the key of its detail among the codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,10 @@ class Detail:
 
 
 def pack_entries(entries: tuple[Entry, ...]) -> bytes:
-    """Serialise entries by column; equal ids (one per provider call) stand once."""
+    """Serialise entries by column; equal ids (one per provider call) stand once.
+
+    A detail is beside the codes: a reader of an older version leaves out what it does not ask for.
+    """
     ids = list(dict.fromkeys(e.id for e in entries))
     place = {v: i for i, v in enumerate(ids)}
     columns: list[Any] = [
@@ -36,7 +42,8 @@ def pack_entries(entries: tuple[Entry, ...]) -> bytes:
         "".join(e.kind.value for e in entries),
         ids,
         [place[e.id] for e in entries] if len(ids) < len(entries) else 0,
-        {str(n): e.code for n, e in enumerate(entries) if e.code},
+        {str(n): e.code for n, e in enumerate(entries) if e.code}
+        | {f"{_WORDS}{n}": e.detail for n, e in enumerate(entries) if e.detail},
     ]
     return zlib.compress(json.dumps(columns, ensure_ascii=False, separators=(",", ":")).encode(), 6)
 
@@ -45,7 +52,14 @@ def unpack_entries(data: bytes) -> tuple[Entry, ...]:
     """Read what `pack_entries` wrote."""
     indices, attempts, kinds, ids, places, codes = json.loads(zlib.decompress(data))
     return tuple(
-        Entry(index, attempts[n], Kind(kinds[n]), ids[places[n]] if places else ids[n], codes.get(str(n), ""))
+        Entry(
+            index,
+            attempts[n],
+            Kind(kinds[n]),
+            ids[places[n]] if places else ids[n],
+            codes.get(str(n), ""),
+            codes.get(f"{_WORDS}{n}", ""),
+        )
         for n, index in enumerate(indices)
     )
 

@@ -1,8 +1,11 @@
 """What a provider call gave, as values: whether and where to try again is in the type, not in an `if` elsewhere."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+RECIPIENT: Final = "<recipient>"
+"""In a provider's words, the address to which the message was sent, with its brackets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ class Rejected:
             address.
         by_text: true if `provider_down` rests on the words of the answer alone, not on its code: a client may have
             written them.
+        detail: the provider's own words, for people: without addresses, `RECIPIENT` in place of the message's own. It
+            decides nothing, so it is no part of equality.
     """
 
     code: str
@@ -37,6 +42,7 @@ class Rejected:
     about_message: bool = False
     unwanted: bool = False
     by_text: bool = False
+    detail: str = field(default="", compare=False)
 
 
 CANNOT_CARRY: Final = frozenset(
@@ -129,3 +135,5 @@ class Entry:
     kind: Kind
     id: str = ""
     code: str = ""
+    detail: str = ""
+    """The provider's own words, as in `Rejected`."""

@@ -74,6 +74,7 @@ class MailDestination:
         end: how it ended; None while it waits or is being sent.
         provider: of its last attempt; empty: there was none.
         error: why it did not arrive, or does not yet; empty: nothing went wrong.
+        error_detail: the provider's own words to it; empty: it gave none.
     """
 
     n: int
@@ -85,6 +86,7 @@ class MailDestination:
     end: DestinationEnd | None = None
     provider: str = ""
     error: str = ""
+    error_detail: str = ""
 
 
 def recipient(address: str, key: str, metadata: Mapping[str, Any], not_after: Millis) -> Recipient:
@@ -106,7 +108,9 @@ def metadata_of(one: Recipient) -> Mapping[str, Any]:
     return found
 
 
-def destination(ledger: Ledger, one: Recipient, *, provider: str = "", error: str = "") -> MailDestination:
+def destination(
+    ledger: Ledger, one: Recipient, *, provider: str = "", error: str = "", error_detail: str = ""
+) -> MailDestination:
     """Return a destination as its ledger and its chunk show it.
 
     Args:
@@ -114,6 +118,7 @@ def destination(ledger: Ledger, one: Recipient, *, provider: str = "", error: st
         one: the chunk's recipient.
         provider: of its last attempt.
         error: why it did not arrive.
+        error_detail: the provider's own words to it.
     """
     return MailDestination(
         n=ledger.chunk,
@@ -125,6 +130,7 @@ def destination(ledger: Ledger, one: Recipient, *, provider: str = "", error: st
         end=_ENDS.get(ledger.cell(0)[0]),
         provider=provider,
         error=error,
+        error_detail=error_detail,
     )
 
 

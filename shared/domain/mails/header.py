@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from email import policy
 from email.errors import InvalidHeaderDefect, MessageError
+from email.header import decode_header, make_header
 from email.headerregistry import Address, AddressHeader
 from typing import Any, Final
 
@@ -15,6 +16,12 @@ BLIND: Final = frozenset({"bcc", "resent-bcc"})
 FAULTS: Final = (ValueError, LookupError, AttributeError, TypeError, MessageError)
 """What the standard library's parsers raise on some texts that they were not made for."""
 _FIELD: Final = re.compile(rb"([!-9;-~]+)[ \t]*:")
+_WORD: Final = re.compile(r"=\?[^?\s\"<>@,;:()\\]+\?[BbQq]\?[^?\"<>@,;:()\\]*\?=")
+"""An encoded word without the marks of an address: with one of them, some readers see no word but the mark."""
+_ASIDE: Final = "\ue000"
+"""Is around the number of an encoded word that is set aside: of no charset, so no author writes it."""
+_SET_ASIDE: Final = re.compile(rf"{_ASIDE}(\d+){_ASIDE}")
+_BETWEEN: Final = re.compile(rf"(?<=\d{_ASIDE})\s+(?={_ASIDE}\d)")
 _POLICY: Final = policy.SMTP.clone(cte_type="7bit")
 
 
@@ -70,13 +77,40 @@ def without_blind(header: bytes) -> bytes:
 
 
 def addresses(field: HeaderField) -> tuple[Address, ...]:
-    """Return the mailboxes of an address field; empty if it has none, or if readers may disagree on what they are."""
+    """Return the mailboxes of an address field; empty if it has none, or if readers may disagree on what they are.
+
+    An encoded word (RFC 2047) can only be a name, however badly it is written: inside of quotes, with blanks, beside
+    another text, in a charset that nothing knows. So a flaw in one is no doubt about the address.
+    """
+    words: list[str] = []
+
+    def set_aside(found: re.Match[str]) -> str:
+        words.append(found[0])
+        return f" {_ASIDE}{len(words) - 1}{_ASIDE} "
+
     try:
-        parsed: Any = policy.SMTPUTF8.header_factory(field.name, field.value)
+        parsed: Any = policy.SMTPUTF8.header_factory(field.name, _WORD.sub(set_aside, field.value.replace(_ASIDE, "?")))
         doubtful = any(isinstance(defect, InvalidHeaderDefect) for defect in parsed.defects)
-        return tuple(parsed.addresses) if isinstance(parsed, AddressHeader) and not doubtful else ()
+        found = tuple(parsed.addresses) if isinstance(parsed, AddressHeader) and not doubtful else ()
+        if any(_ASIDE in box.addr_spec for box in found):
+            return ()
+        return tuple(Address(_named(box.display_name, words), addr_spec=box.addr_spec) for box in found)
     except FAULTS:
         return ()
+
+
+def _named(name: str, words: Sequence[str]) -> str:
+    """Return a name with its encoded words decoded; blanks between two of them are no part of it."""
+    joined = _BETWEEN.sub("", name)
+    return " ".join(_SET_ASIDE.sub(lambda found: _decoded(words[int(found[1])]), joined).split())
+
+
+def _decoded(word: str) -> str:
+    """Return an encoded word as text; one that cannot be decoded stays as it is."""
+    try:
+        return str(make_header(decode_header(word)))
+    except FAULTS:
+        return word
 
 
 def text_of(field: HeaderField) -> str:

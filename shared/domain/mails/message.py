@@ -12,6 +12,8 @@ MAX_BYTES: Final = 40 * 1024 * 1024
 """Of a message."""
 MAX_SUBJECT: Final = 998
 """Characters of the subject that are kept."""
+AGENTS: Final = frozenset({"sender", "resent-from", "resent-sender"})
+"""Fields that name a sender beside From, which readers show as one (RFC 5322 3.6.2, 3.6.6)."""
 _BARE: Final = re.compile(rb"(?<!\r)\n|\r(?!\n)|\x00")
 _BARE_CODES: Final = {b"\n": "bare_lf", b"\r": "bare_cr", b"\0": "nul_byte"}
 _ENDS: Final = re.compile(rb"\r\n|\r|\n")
@@ -27,12 +29,14 @@ class MessageFacts:
         senders: the mailboxes of its From field, at least one.
         subject: of its header, decoded; empty if it has none.
         names: the names of its header's fields, in lower case.
+        claims: the mailboxes of From and of all other fields that name a sender, each with all words of its field.
     """
 
     size: int
     senders: tuple[Mailbox, ...]
     subject: str
     names: frozenset[str]
+    claims: tuple[Mailbox, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +141,24 @@ def _judged(found: list[HeaderField], size: int) -> MessageFacts | MessageRefusa
     boxes = _boxes(senders[0])
     if not boxes:
         return MessageRefusal("invalid_from", senders[0].line)
+    claims = [_worded(box, senders[0]) for box in boxes]
+    for field in found:
+        if field.name in AGENTS and "@" in field.value:
+            named = _boxes(field)
+            if not named:
+                return MessageRefusal("invalid_sender", field.line)
+            claims += [_worded(box, field) for box in named]
     subject = next((text_of(field) for field in found if field.name == "subject"), "")
-    return MessageFacts(size, boxes, subject[:MAX_SUBJECT], frozenset(field.name for field in found))
+    names = frozenset(field.name for field in found)
+    return MessageFacts(size, boxes, subject[:MAX_SUBJECT], names, tuple(claims))
 
 
-def _boxes(sender: HeaderField) -> tuple[Mailbox, ...]:
-    """Return the mailboxes of a From field; empty if one of them is no address."""
-    boxes = tuple(Mailbox(a.addr_spec, readable(a.display_name)) for a in addresses(sender))
+def _worded(box: Mailbox, field: HeaderField) -> Mailbox:
+    """Return a mailbox with all that readers may show as its name: also comments, and names of the others."""
+    return Mailbox(box.address, f"{box.display} {text_of(field)}")
+
+
+def _boxes(field: HeaderField) -> tuple[Mailbox, ...]:
+    """Return the mailboxes of a field; empty if one of them is no address."""
+    boxes = tuple(Mailbox(a.addr_spec, readable(a.display_name)) for a in addresses(field))
     return boxes if all("@" in box.address.strip("@") for box in boxes) else ()

@@ -7,28 +7,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from textwrap import wrap
 from typing import Final
 
 from shared.domain.jobs.job import StopReason
 from shared.domain.jobs.states import Cell
+from shared.domain.mails.diagnosis import diagnostic, status_of
 from shared.domain.times import Millis
 
 MAX_HEADER: Final = 16_384
 """Bytes of the mail's own header that are repeated."""
 _SAYS: Final = {
-    Cell.FAILED: ("5.0.0", "It was refused."),
-    Cell.BOUNCED: ("5.0.0", "It was refused after it had been accepted."),
-    Cell.DROPPED: ("5.4.7", "It was tried as often as it may be."),
-    Cell.EXPIRED: ("4.4.7", "It could not be delivered before it expired."),
-    Cell.SKIPPED: ("5.7.1", "The address is on the list of addresses that get no mail."),
-    Cell.UNKNOWN_CLOSED: ("4.4.2", "The connection broke. It may have been delivered, and is not sent again."),
+    Cell.FAILED: "It was refused.",
+    Cell.BOUNCED: "It was refused after it had been accepted.",
+    Cell.DROPPED: "It was tried as often as it may be.",
+    Cell.EXPIRED: "It could not be delivered before it expired.",
+    Cell.SKIPPED: "The address is on the list of addresses that get no mail.",
+    Cell.UNKNOWN_CLOSED: "The connection broke. It may have been delivered, and is not sent again.",
 }
-_SKIPPED: Final[Mapping[str, tuple[str, str]]] = {
-    StopReason.KEY_REVOKED: ("5.7.1", "The key that asked for it has been revoked."),
-    StopReason.SENDER_REMOVED: ("5.7.1", "Its sender is not allowed any more."),
+_SKIPPED: Final[Mapping[str, str]] = {
+    StopReason.KEY_REVOKED: "The key that asked for it has been revoked.",
+    StopReason.SENDER_REMOVED: "Its sender is not allowed any more.",
 }
 """Why a destination was left out that is on no list."""
-_OTHER: Final = ("5.0.0", "It was not delivered.")
+_OTHER: Final = "It was not delivered."
+_WIDTH: Final = 76
+"""Characters of a line. RFC 5322 2.1.1 recommends 78, and allows 998."""
+
+_LONGEST: Final = 500
+"""Characters of a word that is not broken: an address is whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +44,14 @@ class FailedDestination:
 
     Attributes:
         cell: its end.
-        code: what refused it, in snake_case; empty if nothing did.
+        code: what refused it, a status or in snake_case; empty if nothing did.
+        words: of the provider or the server that refused it; empty if it gave none.
     """
 
     address: str
     cell: Cell
     code: str = ""
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +84,6 @@ def notification(mail: ReportedMail, failures: Sequence[FailedDestination], *, n
     """
     host = mail.sender.rpartition("@")[2]
     boundary = f"=_{name}"
-    people = "\r\n".join(f"  {_shown(x.address)}: {_said(x)[1]}" for x in failures)
     lines = [
         f"From: Mail Delivery System <{mail.sender}>",
         f"To: {_shown(mail.mail_from)}",
@@ -91,7 +99,7 @@ def notification(mail: ReportedMail, failures: Sequence[FailedDestination], *, n
         "",
         "Your mail was not delivered to:",
         "",
-        people,
+        *(line for x in failures for line in _for_people(x)),
         "",
         f"--{boundary}",
         "Content-Type: message/delivery-status",
@@ -107,21 +115,40 @@ def notification(mail: ReportedMail, failures: Sequence[FailedDestination], *, n
     return text + b"\r\n" + _repeated(mail.header, boundary) + end
 
 
-def _fields(x: FailedDestination) -> tuple[str, ...]:
-    status, _ = _said(x)
-    kind = "rfc822" if x.address.isascii() else "utf-8"
-    code = (f"Diagnostic-Code: x-posthaste; {x.code}",) if x.code else ()
-    return ("", f"Final-Recipient: {kind}; {_shown(x.address)}", "Action: failed", f"Status: {status}", *code)
-
-
-def _said(x: FailedDestination) -> tuple[str, str]:
+def _for_people(x: FailedDestination) -> list[str]:
     left_out = _SKIPPED.get(x.code) if x.cell is Cell.SKIPPED else None
-    return left_out or _SAYS.get(x.cell, _OTHER)
+    said = left_out or _SAYS.get(x.cell, _OTHER)
+    words = f" The answer was: {_shown(x.words)}" if x.words else ""
+    return _folded(f"  {_shown(x.address)}: {said}{words}", "    ")
 
 
-def _shown(address: str) -> str:
-    r"""Return an address in ASCII: other characters as `\x{E9}` (RFC 6533 3)."""
-    return "".join(c if c.isascii() else f"\\x{{{ord(c):X}}}" for c in address)
+def _fields(x: FailedDestination) -> list[str]:
+    kind = "rfc822" if x.address.isascii() else "utf-8"
+    said = diagnostic(x.code, x.words)
+    return [
+        "",
+        f"Final-Recipient: {kind}; {_shown(x.address)}",
+        "Action: failed",
+        f"Status: {status_of(x.cell, x.code, x.words)}",
+        *(_folded(f"Diagnostic-Code: {_shown(said)}", " ") if said else []),
+    ]
+
+
+def _folded(text: str, blank: str) -> list[str]:
+    """Return a text as lines that are joined by blanks; it holds no line break, whoever wrote it.
+
+    Args:
+        text: of one line.
+        blank: before each line but the first.
+    """
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    broken = any(len(word) > _LONGEST for word in plain.split())
+    return wrap(plain, _WIDTH, subsequent_indent=blank, break_long_words=broken, break_on_hyphens=False)
+
+
+def _shown(text: str) -> str:
+    r"""Return an address, or words, in ASCII: other characters as `\x{E9}` (RFC 6533 3)."""
+    return "".join(c if c.isascii() else f"\\x{{{ord(c):X}}}" for c in text)
 
 
 def _repeated(header: bytes, boundary: str) -> bytes:

@@ -16,8 +16,8 @@ from shared.domain.digests.policy import MAX_PACKED, DigestPolicy, faults
 from shared.domain.namespaces import namespace
 from shared.domain.notices.notifier import is_zone
 from shared.engine.intake import routes
-from shared.engine.intake.addresses import address_of, mailbox
-from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid, no_sender
+from shared.engine.intake.addresses import address_of, check_sender, mailbox, misleading
+from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.engine.intake.opened import check_open
 from shared.ports import Clock, Idempotency, Mismatch, Replay, Retriable, Senders
 from shared.ports.digests import DigestPolicies
@@ -156,8 +156,11 @@ class PolicyDesk:
         if draft.sender is None:
             raise invalid("from", f"{by.noun} needs a sender.")
         sender = address_of("from", draft.sender)
-        if not self._senders.check_sender(namespace(draft.account, test=draft.test), sender.key).allowed:
-            raise no_sender("from", sender.key)
+        account = namespace(draft.account, test=draft.test)
+        check_sender(self._senders, account, sender, "from")
+        said = misleading(self._senders, account, sender)
+        if said:
+            raise invalid("from", said)
         return mailbox(sender)
 
     def _now(self) -> int:

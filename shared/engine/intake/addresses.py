@@ -5,10 +5,14 @@ from typing import Final
 
 from shared.domain.content.content import Mailbox
 from shared.domain.recipients.addresses import Address, Invalid, parse, split_list
-from shared.engine.intake.declined import INVALID, Decline, FieldFault, invalid
+from shared.domain.recipients.names import addresses_in, is_near, turns
+from shared.engine.intake.declined import INVALID, Decline, FieldFault, invalid, no_sender
+from shared.ports import Senders
 
 MAX_RECIPIENTS: Final = 5000
 MAX_COPIES: Final = 50
+TURNED: Final = "The name has a character that turns the direction of its letters. Remove it."
+ANOTHERS: Final = "The name has an address from which this account may not send. Use a name without an address."
 
 
 def address_of(field: str, text: str) -> Address:
@@ -62,3 +66,40 @@ def copies_of(
                 seen.add(found.key)
                 out.append((field, found))
     return out
+
+
+def check_sender(senders: Senders, account: str, sender: Address, field: str) -> None:
+    """Raise Decline unless an account may send from an address.
+
+    Args:
+        senders: which addresses it may send from.
+        account: the account's id, or the namespace of its team or test keys.
+        sender: the address. Its name is not checked here.
+        field: its path in the request.
+    """
+    check = senders.check_sender(account, sender.key)
+    if check.suspended:
+        raise Decline("account_suspended")
+    if not check.allowed:
+        raise no_sender(field, sender.key)
+
+
+def misleading(senders: Senders, account: str, sender: Address) -> str:
+    """Return why the name of a sender misleads people, as a sentence; empty if it does not.
+
+    A reader shows the name and often nothing else (docs/adr/0182-a-name-is-no-other-s-address.md).
+
+    Args:
+        senders: which addresses the account may send from.
+        account: the account's id, or the namespace of its team or test keys.
+        sender: an address from which the account may send, with its name.
+    """
+    if turns(sender.display):
+        return TURNED
+    domain = sender.key.rpartition("@")[2]
+    for text in addresses_in(sender.display):
+        found = parse(text)
+        other = found.key if isinstance(found, Address) else text
+        if not is_near(other.rpartition("@")[2], domain) and not senders.check_sender(account, other).allowed:
+            return ANOTHERS
+    return ""

@@ -23,8 +23,16 @@ from shared.domain.recipients.addresses import Address, Invalid, parse_many
 from shared.domain.recipients.suppressions import reaches
 from shared.engine.intake import posted, routes
 from shared.engine.intake.accept import BatchRequest
-from shared.engine.intake.addresses import MAX_RECIPIENTS, address_of, copies_of, entries, mailbox
-from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid, no_credential, no_sender
+from shared.engine.intake.addresses import (
+    MAX_RECIPIENTS,
+    address_of,
+    check_sender,
+    copies_of,
+    entries,
+    mailbox,
+    misleading,
+)
+from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid, no_credential
 from shared.engine.intake.message import Draft, check_mail, check_subject, check_variants, message_of, sender_in
 from shared.engine.intake.numbers import numbers_of, short_content
 from shared.engine.intake.opened import check_open
@@ -220,7 +228,10 @@ class Intake:
         if channel_of(campaign.channel).names_sender:
             if campaign.message.sender is None:
                 raise Decline("from_missing")
-            self._check_sender(campaign.namespace, address_of("from", campaign.message.sender.address), "from")
+            box = campaign.message.sender
+            self._check_sender(
+                campaign.namespace, replace(address_of("from", box.address), display=box.display), "from"
+            )
 
     @as_value
     def wanted(self, campaign: Campaign, identity: str) -> None:
@@ -236,11 +247,10 @@ class Intake:
             raise Decline("account_suspended")
 
     def _check_sender(self, account: str, sender: Address, field: str) -> None:
-        check = self._senders.check_sender(account, sender.key)
-        if check.suspended:
-            raise Decline("account_suspended")
-        if not check.allowed:
-            raise no_sender(field, sender.key)
+        check_sender(self._senders, account, sender, field)
+        said = misleading(self._senders, account, sender)
+        if said:
+            raise invalid(field, said)
 
     def _codes(self, namespace: str, channel: str, keys: Sequence[str], *, offered: bool) -> dict[str, str]:
         """Return who is not to be sent to, by normalised key, and the code of each; the weightiest of several.

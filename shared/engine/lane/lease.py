@@ -272,7 +272,7 @@ class Lease:
 
     def _settle_refusal(self, index: int, attempt: int, refusal: Rejected) -> None:
         kind = Kind.REFUSED if refusal.permanent else Kind.NOT_SENT
-        self.results.append(Entry(index, attempt, kind, "", refusal.code))
+        self.results.append(Entry(index, attempt, kind, "", refusal.code, refusal.detail))
         self.refused |= refusal.about_message and not refusal.permanent
         if refusal.unwanted:
             self.unwanted.append(index)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from shared.contracts import MAIL_CONTENTS, Settings
@@ -11,14 +11,16 @@ from shared.domain.content.content import Content, Finished, Mailbox
 from shared.domain.ids import new_id
 from shared.domain.jobs.outcomes import NOT_A_GUEST
 from shared.domain.mails.destination import MAX_METADATA
+from shared.domain.mails.envelope import NULL, return_path
 from shared.domain.mails.mail import LIFE_MS, MAX_DESTINATIONS, MailState, StoredMail, opened
 from shared.domain.mails.message import MAX_BYTES, MessageFacts, MessageRefusal, check, normalised
 from shared.domain.mails.queue import MailSchedule, NewDestination
 from shared.domain.namespaces import namespace
+from shared.domain.recipients.addresses import Address, Invalid
 from shared.domain.recipients.suppressions import reaches
 from shared.domain.times import PAST, Millis
-from shared.engine.intake.addresses import address_of
-from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid, no_sender
+from shared.engine.intake.addresses import address_of, check_sender, misleading
+from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.engine.intake.routes import mail_route
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
 from shared.ports import (
@@ -48,6 +50,8 @@ SAYS: Final[Mapping[str, str]] = {
     "no_from": "The header has no From field.",
     "several_from": "The header has several From fields.",
     "invalid_from": "An address in the From field is not valid.",
+    "invalid_sender": "An address in a Sender, Resent-From or Resent-Sender field is not valid.",
+    "misleading_name": "A sender's name has another's address, or a character that turns the direction of its letters.",
     "header_too_large": "The header is too large.",
 }
 """Code of a refusal → a sentence for people."""
@@ -265,9 +269,9 @@ class MailDesk:
             raise invalid("destinations", f"A mail has from 1 to {MAX_DESTINATIONS:,} destinations.")
         if asked.until and not now < asked.until <= now + LIFE_MS:
             raise invalid("expires_at", "A mail expires within two days.")
-        sender = address_of("mail_from", asked.mail_from) if asked.mail_from else None
+        sender = _return_path(asked.mail_from)
         if sender is not None:
-            self._check_sender(namespace(asked.account, test=asked.test), sender.key, "mail_from")
+            check_sender(self._senders, namespace(asked.account, test=asked.test), sender, "mail_from")
         destinations = self._destinations(asked, now, asked.until or now + LIFE_MS)
         mail = opened(
             mail=new_id(now),
@@ -319,16 +323,18 @@ class MailDesk:
             if name.startswith(self._rules.barred):
                 text = f"The header field {name} instructs a provider."
                 raise Decline("invalid_mail", FieldFault("content", text, "header_not_allowed"))
-        for sender in found.senders:
-            self._check_sender(mail.namespace, address_of("content.from", sender.address).key, "content.from")
+        self._check_claims(mail.namespace, found.claims)
         return found
 
-    def _check_sender(self, account: str, key: str, field: str) -> None:
-        allowed = self._senders.check_sender(account, key)
-        if allowed.suspended:
-            raise Decline("account_suspended")
-        if not allowed.allowed:
-            raise no_sender(field, key)
+    def _check_claims(self, account: str, boxes: Sequence[Mailbox]) -> None:
+        """Check the mailboxes that readers show as the sender: first their addresses, then their names."""
+        named = [replace(address_of("content.from", x.address), display=x.display) for x in boxes]
+        for address in named:
+            check_sender(self._senders, account, address, "content.from")
+        for address in named:
+            said = misleading(self._senders, account, address)
+            if said:
+                raise Decline("invalid_mail", FieldFault("content", said, "misleading_name"))
 
     def _route(self, mail: StoredMail, size: int) -> tuple[str, ...]:
         """Return the credentials that take a mail of a size, in their order."""
@@ -350,6 +356,16 @@ class MailDesk:
 def _content(mail: StoredMail, found: MessageFacts, finished: Finished) -> Content:
     sender = found.senders[0] if found.senders else Mailbox(mail.mail_from)
     return Content(sender, found.subject, finished=finished)
+
+
+def _return_path(given: str) -> Address | None:
+    """Return the envelope's sender, None for the null return path; `Decline` for what is none."""
+    if given.strip() in ("", NULL):
+        return None
+    found = return_path(given)
+    if isinstance(found, Invalid):
+        raise invalid("mail_from", found.reason)
+    return found
 
 
 def _joined(blocks: Iterable[bytes]) -> bytes:

@@ -13,6 +13,7 @@ from shared.domain.mails.destination import MailDestination, destination, waits
 from shared.domain.mails.mail import StoredMail, host_of
 from shared.domain.times import Millis
 from shared.engine.lane.recovery import Recovery
+from shared.engine.reports.attempts import detail_of
 from shared.engine.reports.message_log import MessageLog
 from shared.ports import Clock, Journal, LedgerStore, Records
 
@@ -144,4 +145,6 @@ class MailMoves:
         names = dict(zip(job.route, job.providers, strict=True))
         error = line.error or (last.code if last is not None and waits(x) else "")
         provider = names.get(last.credential_id, "") if last is not None else ""
-        return destination(x, chunk.recipients[0], provider=provider, error=error)
+        one = chunk.recipients[0]
+        said = detail_of(line.attempts, one.address) if error else ""
+        return destination(x, one, provider=provider, error=error, error_detail=said)

@@ -20,6 +20,7 @@ from shared.domain.mails.queue import MailSchedule, NewDestination
 from shared.domain.mails.report import MAX_HEADER, FailedDestination, ReportedMail, notification
 from shared.domain.times import KEY_LIFE_MS
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
+from shared.engine.reports.attempts import attempts_of, detail_of, last_refusal, skipped_early
 from shared.ports import Clock, FileChanged, Idempotency, LedgerStore, MailFigures, MailFiles, Mails, Records, Retriable
 
 RACES: Final = 10
@@ -123,14 +124,18 @@ class MailReporter:
         for x in sorted(self.ledgers.read_these(places), key=lambda x: x.chunk):
             chunk = self.records.chunk(job.id, x.chunk)
             if chunk is not None:
-                out.append(FailedDestination(chunk.recipients[0].address, x.cell(0)[0], self._code(job, x.chunk)))
+                address = chunk.recipients[0].address
+                code, words = self._refusal(job, x.chunk, address)
+                out.append(FailedDestination(address, x.cell(0)[0], code, words))
         return out
 
-    def _code(self, job: Job, chunk: int) -> str:
-        """Return the code of a destination's last attempt that has one."""
-        windows, _ = self.records.details(job.id, chunk)
-        codes = [e.code for w in windows for e in w.entries if e.code]
-        return codes[-1] if codes else ""
+    def _refusal(self, job: Job, chunk: int, address: str) -> tuple[str, str]:
+        """Return the code of a destination's last refusal, and the words of who refused it."""
+        windows, words = self.records.details(job.id, chunk)
+        attempts = attempts_of(windows, words, frozenset({0})).get(0, {})
+        some = [attempts[n] for n in sorted(attempts)]
+        skips = [e.code for w in windows for e in w.entries if skipped_early(e)]
+        return last_refusal(some)[0] or next(iter(skips), ""), detail_of(some, address)
 
     def _header(self, job: Job) -> bytes:
         """Return the beginning of the mail's header; empty if the content is gone."""

@@ -9,7 +9,7 @@ from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
 from shared.domain.jobs.feedback import HARD, SOFT, WordKind
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
-from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST, Entry, Kind
+from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST, RECIPIENT, Entry, Kind
 from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
 from shared.domain.recipients.suppressions import CODES
 
@@ -56,6 +56,8 @@ class Attempt:
     code: str = ""
     provider_message_id: str = ""
     words: tuple[FeedbackEntry, ...] = ()
+    detail: str = ""
+    """The provider's own words when it refused."""
 
     @property
     def fates(self) -> frozenset[AttemptFate]:
@@ -90,7 +92,7 @@ def attempts_of(
         for e in w.entries:
             if e.index in wanted and not skipped_early(e):
                 out.setdefault(e.index, {})[e.attempt] = Attempt(
-                    e.attempt, w.credential, w.at, _OUTCOME[e.kind], e.code, e.id
+                    e.attempt, w.credential, w.at, _OUTCOME[e.kind], e.code, e.id, (), e.detail
                 )
     said: dict[tuple[int, int], tuple[str, list[FeedbackEntry]]] = {}
     for f in words:
@@ -171,25 +173,31 @@ def _code_of_dropped(job: Job, ledger: Ledger, attempts: Sequence[Attempt], last
 
 def _last_code(attempts: Sequence[Attempt]) -> str:
     """Return the latest code of what a provider answered, or said later, of a message's attempts; empty if none is."""
-    last = _last(attempts)
-    return (last.code or last.word) if isinstance(last, FeedbackEntry) else last.code if last is not None else ""
+    return last_refusal(attempts)[0]
 
 
-def detail_of(attempts: Sequence[Attempt]) -> str:
-    """Return what a provider wrote with its latest report that a message's attempts failed; empty: nothing."""
-    last = _last(attempts)
-    return last.detail if isinstance(last, FeedbackEntry) else ""
+def last_refusal(attempts: Sequence[Attempt]) -> tuple[str, str]:
+    """Return the latest code that a provider answered, or said later, with the provider's own words; empty if none is.
 
-
-def _last(attempts: Sequence[Attempt]) -> FeedbackEntry | Attempt | None:
-    """Return the latest failure that a provider reported later, or the latest attempt with a code; None: neither."""
+    `attempts`: of one message, in their order.
+    """
     for attempt in reversed(attempts):
         for word in reversed(attempt.words):
             if WordKind(word.word) in HARD | SOFT and not word.secondary:
-                return word
+                return word.code or word.word, word.detail
         if attempt.code:
-            return attempt
-    return None
+            return attempt.code, attempt.detail
+    return "", ""
+
+
+def detail_of(attempts: Sequence[Attempt], address: str) -> str:
+    """Return the provider's words of `last_refusal`, for someone who knows the recipient.
+
+    Args:
+        attempts: of one message, in their order.
+        address: the recipient's.
+    """
+    return last_refusal(attempts)[1].replace(RECIPIENT, f"<{address}>")
 
 
 def _may_pass(word: FeedbackEntry) -> bool:

@@ -39,6 +39,7 @@ class LogLine:
         providers: one key per provider of the route, true = tried.
         may_duplicate: an attempt that may have arrived was followed by another.
         unacknowledged: accepted by a provider that has not said for too long what became of it.
+        error_detail: the provider's own words to `error`; empty if it gave none, or the error is ours.
     """
 
     message: str
@@ -51,6 +52,7 @@ class LogLine:
     error: str | None
     may_duplicate: bool = False
     unacknowledged: bool = False
+    error_detail: str = ""
 
     @property
     def sent_at_ms(self) -> Millis:
@@ -62,11 +64,6 @@ class LogLine:
         """When it was delivered first, by a provider's report, to the second; 0: none says so."""
         words = (w for a in self.attempts for w in a.words if not w.secondary)
         return min((w.at * 1000 for w in words if w.word == WordKind.DELIVERED), default=0)
-
-    @property
-    def error_detail(self) -> str:
-        """What the provider wrote with the report that explains `error`, without addresses; empty: nothing."""
-        return detail_of(self.attempts) if self.error else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +328,7 @@ def _line(
     state, number = ledger.cell(index)
     attempts = tuple(by_number[k] for k in sorted(by_number))
     moments = [job.created_at, *(a.at_ms for a in attempts), *(w.at * 1000 for a in attempts for w in a.words)]
+    error = error_of(job, ledger, index, attempts, recipient.skip or skip)
     return LogLine(
         message=message_id(ledger.chunk, index),
         recipient=recipient.address,
@@ -339,9 +337,10 @@ def _line(
         providers=_providers(job, {a.credential_id for a in attempts}),
         attempts=attempts,
         updated_at_ms=max(moments),
-        error=error_of(job, ledger, index, attempts, recipient.skip or skip),
+        error=error,
         may_duplicate=any(n not in by_number or doubtful(by_number[n]) for n in range(1, number)),
         unacknowledged=late and state is Cell.SENT,
+        error_detail=detail_of(attempts, recipient.address) if error else "",
     )
 
 

@@ -10,6 +10,7 @@ One message is one transaction: its recipient, cc and bcc get the same mail, or 
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -19,7 +20,7 @@ from shared.domain.content.streams import Stream
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.domain.mails.outgoing import outgoing
 from shared.ports import AnswerLost, Clock, NoTime, NotSent, Smtp, Target, Unfit
-from shared.providers._common import MAX_ID, ErrorRule, PerContent, copies, own_words, wait
+from shared.providers._common import MAX_ID, ErrorRule, PerContent, copies, own_words, refusal_words, wait
 from shared.providers._finished import HEADER_NOT_ALLOWED, envelope_of, instructs
 from shared.providers.registry import Needs, SecretField
 from shared.providers.smtp.finished import submit
@@ -223,7 +224,11 @@ def _outcome(submitted: Callable[[], Reply], content: Content, target: Target, n
         return Unknown(str(error) or "answer_lost")
     if reply.code < _SUCCESS:
         return Accepted(queue_id(reply.text) or named)
-    return judged(reply, own_words(reply.text, content, [target]))
+    judgement = judged(reply, own_words(reply.text, content, [target]))
+    if isinstance(judgement, Rejected):
+        said = refusal_words(f"{reply.code} {reply.text}", target.recipient.address)
+        return replace(judgement, detail=said)
+    return judgement
 
 
 def _not_sent(error: NotSent) -> Outcome:

@@ -70,13 +70,14 @@ class Held:
     def __init__(self, folder: Path, at_once: int = 1) -> None:
         self.api, self.clock, self.disk = ScriptedApi(), FakeClock(), FailingDisk()
         self.told: list[str] = []
+        self.lines: list[str] = []
         self.folder = folder
         self.queue = FileQueue(folder, self.disk)
         failed = FailedMails(folder / "failed", self.disk)
         client: Any = self.api
         self.mail = HeldMail(self.queue, failed, client, self.clock, self.told.append, at_once)
-        self.intake = MailIntake(client, self.mail)
-        self.direct = MailIntake(client, None)
+        self.intake = MailIntake(client, self.mail, tell=self.lines.append)
+        self.direct = MailIntake(client, None, tell=self.lines.append)
 
     def take(self, content: bytes = ONE, *, sender: str = "a@b.example") -> str:
         return self.intake.take(sender, ["c@d.example", "e@d.example"], BytesIO(content))

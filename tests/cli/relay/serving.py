@@ -33,12 +33,14 @@ class Serving:
         take: Taking | None = None,
         room: int = 2,
         folder: Path | None = None,
+        sender: str = "",
     ) -> None:
         self.taken: list[tuple[str, tuple[str, ...], bytes]] = []
         self._access = access or RelayAccess()
         self._reply = take or (lambda *_: "250 2.0.0 accepted")
         self._room = room
         self._folder = folder
+        self._sender = sender
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever)
 
@@ -62,7 +64,7 @@ class Serving:
 
     async def _made(self) -> RelayServer:
         intake: Any = self
-        return RelayServer(intake, self._access, self._folder, self._room)
+        return RelayServer(intake, self._access, self._folder, self._room, self._sender)
 
     async def _end(self) -> None:
         await self.server.stop(5)

@@ -10,6 +10,7 @@ import pytest
 
 from cli.relay import server
 from cli.relay.server import RelayAccess
+from cli.relay.smtp import guests
 from shared.domain.mails.mail import MAX_DESTINATIONS
 from shared.domain.mails.message import MAX_BYTES
 from tests.cli.relay.serving import PASSWORD, USER, Serving, secured
@@ -149,6 +150,13 @@ def test_recipients_beyond_a_thousand_are_for_the_next_mail() -> None:
     assert answers[-1].startswith(b"452 4.5.3")
 
 
+@pytest.fixture
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failed logins are answered at once."""
+    monkeypatch.setattr(guests, "DELAYS", (0.0,))
+
+
+@pytest.mark.usefixtures("_hasty")
 def test_a_login_is_required_and_compared(tmp_path: Path) -> None:
     tls, trusting = secured(tmp_path)
     with Serving(RelayAccess(tls, USER, PASSWORD)) as relay, client(relay) as smtp:
@@ -168,6 +176,7 @@ def test_a_login_is_required_and_compared(tmp_path: Path) -> None:
     assert len(relay.taken) == 1
 
 
+@pytest.mark.usefixtures("_hasty")
 def test_a_session_guesses_few_passwords() -> None:
     with Serving(RelayAccess(user=USER, password=PASSWORD)) as relay:
         answers = talk(relay, b"EHLO me", *[b"AUTH PLAIN AHVzZXIAcGFzcw=="] * (server.MOST_LOGINS + 1))
@@ -201,7 +210,7 @@ def until(wire: socket.socket, end: bytes) -> None:
 
 
 def test_a_session_too_many_is_told_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "MOST_SESSIONS", 1)
+    monkeypatch.setattr(guests, "MOST_SESSIONS", 1)
     with Serving() as relay:
         with client(relay):
             with pytest.raises(smtplib.SMTPConnectError) as caught:

@@ -22,6 +22,7 @@ def test_a_message_is_described(block: int) -> None:
         senders=(Mailbox("ann@sender.example", "Ann"),),
         subject="Grüße of May",
         names=frozenset({"from", "subject", "x-ticket"}),
+        claims=(Mailbox("ann@sender.example", "Ann Ann <ann@sender.example>"),),
     )
 
 
@@ -80,6 +81,61 @@ def test_what_is_kept_of_a_header_can_be_stored(subject: bytes) -> None:
     assert isinstance(facts, MessageFacts)
     assert facts.senders == (Mailbox("j@b.example", "J?rg"),)
     facts.subject.encode()
+
+
+PLAIN = [
+    ('"=?UTF-8?Q?M=C3=BCller?=" <n@b.example>', "Müller"),
+    ("=?UTF-8?Q?M=C3=BCller?=<n@b.example>", "Müller"),
+    ('"Dr. =?UTF-8?Q?M=C3=BCller?= (Acme)" <n@b.example>', "Dr. Müller (Acme)"),
+    ("=?utf-8?q?a?==?utf-8?q?b?= <n@b.example>", "ab"),
+    ("=?utf-8?q?a?= =?utf-8?q?b?= c <n@b.example>", "ab c"),
+    ("=?utf-8?q?a b?= <n@b.example>", "a b"),
+    ("Max =?utf-8?q?y?=more <n@b.example>", "Max y more"),
+    ("=?none?q?x?= <n@b.example>", "=?none?q?x?="),
+    ("=?utf-8?b?!!!?= <n@b.example>", ""),
+    ("=?utf-8?q?=FF?= <n@b.example>", "=?utf-8?q?=FF?="),
+    ("=?utf-8?q?x=0d=0ay?= <n@b.example>", "x y"),
+    ("=?iso-8859-1?q?J=F6rg?= =?utf-8?b?w7w=?= <n@b.example>", "Jörgü"),
+    ("\ue0000\ue000 =?utf-8?q?a?= <n@b.example>", "?0? a"),
+]
+
+
+@pytest.mark.parametrize(("field", "name"), PLAIN)
+def test_a_name_that_is_badly_encoded_is_no_doubt_about_its_address(field: str, name: str) -> None:
+    facts = check([f"From: {field}\r\n\r\n".encode()])
+    assert isinstance(facts, MessageFacts)
+    assert facts.senders == (Mailbox("n@b.example", name),)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "Ann <a@b.example> x",
+        "Ann <a@b.example> <c@d.example>",
+        "a@b.example <c@d.example>",
+        "Ann, Bob <a@b.example>",
+        "Ann =?utf-8?q?x?=, =?utf-8?q?y?= <a@b.example>",
+        "<a@b.example> =?utf-8?q?y?=",
+        "=?utf-8?q?a=40b=2Eexample?=",
+        "=?utf-8?q?a?=@b.example",
+        "a@=?utf-8?q?b?=.example",
+        '"Ann <a@b.example>',
+        "a..b@c.example",
+    ],
+)
+def test_an_address_that_readers_may_take_for_another_is_refused(field: str) -> None:
+    assert check([f"From: {field}\r\n\r\n".encode()]) == MessageRefusal("invalid_from", 1)
+
+
+@pytest.mark.parametrize("name", ["Sender", "Resent-From", "Resent-Sender", "sender"])
+def test_a_field_that_names_another_sender_is_a_claim(name: str) -> None:
+    facts = check([FROM + f"{name}: Chief (really) <ceo@c.example>\r\n\r\n".encode()])
+    assert isinstance(facts, MessageFacts)
+    assert [box.address for box in facts.claims] == ["ann@sender.example", "ceo@c.example"]
+    assert "(really)" in facts.claims[1].display
+    doubtful = FROM + f"{name}: ceo@c.example, Bob <b@c.example> x\r\n\r\n".encode()
+    assert check([doubtful]) == MessageRefusal("invalid_sender", 2)
+    assert isinstance(check([FROM + f"{name}: root\r\n\r\n".encode()]), MessageFacts)
 
 
 @BLOCKS

@@ -4,6 +4,8 @@ import email
 import email.policy
 from email.message import EmailMessage
 
+import pytest
+
 from shared.domain.jobs.states import Cell
 from shared.domain.mails.report import FailedDestination, ReportedMail, notification
 from tests.domain.ledgers import NOW
@@ -44,7 +46,7 @@ def test_it_names_each_destination_and_its_status() -> None:
     assert about["Original-Envelope-Id"] == MAIL_ID
     assert (first["Final-Recipient"], first["Status"], first["Action"]) == (
         "rfc822; ann@example.org",
-        "5.0.0",
+        "5.1.3",
         "failed",
     )
     assert first["Diagnostic-Code"] == "x-posthaste; invalid_recipient"
@@ -78,3 +80,91 @@ def test_each_end_that_fails_has_words_of_its_own() -> None:
     for cell in (Cell.FAILED, Cell.BOUNCED, Cell.DROPPED, Cell.EXPIRED, Cell.SKIPPED, Cell.UNKNOWN_CLOSED):
         data = notification(MAIL, [FailedDestination("a@example.org", cell)], name="n1", now=NOW)
         assert b"It was not delivered." not in data
+
+
+def fields_of(x: FailedDestination) -> dict[str, str]:
+    """Return the fields of a destination as a program reads them."""
+    data = notification(MAIL, [x], name="n1", now=NOW)
+    assert data.isascii()
+    assert max(map(len, data.split(b"\r\n"))) <= 998
+    found = parsed(data)
+    assert not found.defects
+    blocks = next(y for y in found.walk() if y.get_content_type() == "message/delivery-status").get_payload()
+    assert isinstance(blocks, list)
+    _, only = (y for y in blocks if not isinstance(y, str))
+    return {name: " ".join(str(value).split()) for name, value in only.items()}
+
+
+def test_it_has_the_words_of_the_server() -> None:
+    words = "550 5.1.1 <bad1@example.org>: Recipient unknown"
+    failed = FailedDestination("bad1@example.org", Cell.FAILED, "5.1.1", words)
+    assert fields_of(failed) == {
+        "Final-Recipient": "rfc822; bad1@example.org",
+        "Action": "failed",
+        "Status": "5.1.1",
+        "Diagnostic-Code": f"smtp; {words}",
+    }
+    text = next(parsed(notification(MAIL, [failed], name="n1", now=NOW)).iter_parts()).get_content()
+    assert " ".join(text.split()).endswith(f"bad1@example.org: It was refused. The answer was: {words}")
+
+
+REASONS = [
+    (Cell.FAILED, "5.1.1", "", "5.1.1", "x-posthaste; 5.1.1"),
+    (Cell.FAILED, "smtp_550", "550 User unknown", "5.1.1", "smtp; 550 User unknown"),
+    (Cell.FAILED, "smtp_550", "550 It doesn't work", "5.2.0", "smtp; 550 It doesn't work"),
+    (Cell.FAILED, "smtp_550", "550 The account you reach doesn't exist", "5.1.1", None),
+    (Cell.FAILED, "smtp_552", "552 Mailbox full", "5.2.2", None),
+    (Cell.FAILED, "smtp_554", "554 no", "5.0.0", None),
+    (Cell.FAILED, "too_large", "552 5.3.4 too big", "5.3.4", None),
+    (Cell.FAILED, "too_large", "", "5.3.4", "x-posthaste; too_large"),
+    (Cell.FAILED, "smtp_550", "550 Connect from 5.1.1.7 blocked", "5.7.1", None),
+    (Cell.FAILED, "no_idea", "", "5.0.0", "x-posthaste; no_idea"),
+    (Cell.FAILED, "", "", "5.0.0", None),
+    (Cell.FAILED, "4.2.2", "452 4.2.2 Mailbox full", "5.0.0", None),
+    (Cell.BOUNCED, "general", "smtp; 550 5.1.1 user unknown", "5.1.1", "smtp; 550 5.1.1 user unknown"),
+    (Cell.BOUNCED, "noemail", "", "5.1.1", "x-posthaste; noemail"),
+    (Cell.BOUNCED, "blocked", "Message has a link on a block list", "5.7.1", None),
+    (Cell.BOUNCED, "x", "no sign of it", "5.0.0", "x-posthaste; x: no sign of it"),
+    (Cell.EXPIRED, "4.2.2", "452 4.2.2 Mailbox full", "4.2.2", "smtp; 452 4.2.2 Mailbox full"),
+    (Cell.EXPIRED, "smtp_452", "452 Mailbox full", "4.2.2", None),
+    (Cell.EXPIRED, "connect_failed", "", "4.4.7", None),
+    (Cell.DROPPED, "5.7.1", "550 5.7.1 Policy", "5.7.1", None),
+    (Cell.DROPPED, "connect_failed", "", "5.4.7", None),
+    (Cell.SKIPPED, "suppressed", "", "5.7.1", "x-posthaste; suppressed"),
+    (Cell.UNKNOWN_CLOSED, "5.1.1", "550 5.1.1 no", "4.4.2", None),
+]
+
+
+@pytest.mark.parametrize(("cell", "code", "words", "status", "said"), REASONS)
+def test_a_status_is_the_answer_s_or_the_nearest(
+    cell: Cell, code: str, words: str, status: str, said: str | None
+) -> None:
+    found = fields_of(FailedDestination("ann@example.org", cell, code, words))
+    assert found["Status"] == status
+    if said is not None:
+        assert found["Diagnostic-Code"] == said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "550 5.1.1 a\r\nBcc: evil@example.org\r\n\r\nbody",
+        "550 5.1.1 a\nAction: delivered",
+        "550 5.1.1 \u2028Action: delivered\x0b\x85Status: 2.0.0",
+        "550 5.1.1 " + "long words " * 40,
+        "550 5.1.1 " + "x" * 200,
+        "550 5.1.1 " + "\u00fc\u6f22" * 100,
+        "550 5.1.1 \ud800",
+        "550 5.1.1 a\x00b\x1b[2J",
+    ],
+)
+def test_words_of_a_server_are_words_only(words: str) -> None:
+    found = fields_of(FailedDestination("ann@example.org", Cell.FAILED, "5.1.1", words))
+    assert set(found) == {"Final-Recipient", "Action", "Status", "Diagnostic-Code"}
+    assert (found["Action"], found["Status"]) == ("failed", "5.1.1")
+    assert found["Diagnostic-Code"].isprintable()
+
+
+def test_words_beyond_ascii_are_escaped() -> None:
+    found = fields_of(FailedDestination("ann@example.org", Cell.FAILED, "5.1.1", "550 5.1.1 Empf\u00e4nger unbekannt"))
+    assert found["Diagnostic-Code"] == r"smtp; 550 5.1.1 Empf\x{E4}nger unbekannt"

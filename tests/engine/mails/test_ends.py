@@ -50,6 +50,18 @@ def test_the_sender_is_notified_of_a_destination_that_failed() -> None:
     assert world.files.items == {}
 
 
+def test_a_notification_has_the_words_of_the_server() -> None:
+    world = MailWorld()
+    said = "550 5.1.1 <recipient>: Recipient unknown"
+    world.providers["one"].script("bob@example.org", [Rejected("5.1.1", permanent=True, detail=said)])
+    world.mail(*PEOPLE)
+    world.run()
+    handed: list[bytes] = world.providers["one"].messages  # type: ignore[attr-defined]
+    (report,) = (x.decode() for x in handed if b"report-type" in x)
+    assert "\r\nStatus: 5.1.1\r\n" in report
+    assert "\r\nDiagnostic-Code: smtp; 550 5.1.1 <bob@example.org>: Recipient unknown\r\n" in report
+
+
 def test_a_notification_is_about_no_other_one() -> None:
     world = refused("ann@example.org", SENDER)
     mail = world.mail("ann@example.org")

@@ -1,5 +1,7 @@
 """How a destination ended, through whom, and why."""
 
+from dataclasses import replace
+
 import pytest
 
 from shared.domain.jobs.outcomes import Rejected, Unknown
@@ -49,6 +51,22 @@ def test_a_destination_says_how_it_ended(
     assert said(world, mail) == ("queued", "", "", "")
     world.run(seconds=seconds)
     assert said(world, mail) == found
+
+
+def test_a_destination_has_the_words_of_who_refused_it() -> None:
+    world = MailWorld()
+    world.providers["one"].script(ANN, [replace(NEVER, detail="550 <recipient>: User unknown, not <address>")])
+    mail = world.mail(ANN, "bob@example.org")
+    world.run()
+    assert [x.error_detail for x in shown(world, mail)] == [f"550 <{ANN}>: User unknown, not <address>", ""]
+
+
+def test_a_destination_that_waits_has_the_words_of_its_last_refusal() -> None:
+    world = MailWorld()
+    world.providers["one"].script(ANN, [replace(LATER, detail="451 4.7.1 Grey list")])
+    mail = world.mail(ANN)
+    world.run(seconds=60)
+    assert [x.error_detail for x in shown(world, mail)] == ["451 4.7.1 Grey list"]
 
 
 def test_each_destination_has_an_end_of_its_own() -> None:

@@ -1,0 +1,1 @@
+"""The sessions of the relay, and what clients may do in them."""
