@@ -50,6 +50,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "too_many_lists": (409, "A campaign sends at most 100 lists."),
     "closed": (409, "The window is not open. You can cancel an open one, and close one that is not cancelled."),
     "notifier_exists": (409, "The name is taken. A deleted notifier's name is not given again."),
+    "too_many_notifiers": (409, "An account has at most 1,000 notifiers. Delete one first."),
     "notices_waiting": (409, "Notices of the notifier still wait. Cancel them, or wait until they end."),
     "too_many_hooks": (409, "An account has at most 20 endpoints. Delete one first."),
     "hook_disabled": (409, "The endpoint is disabled. Enable it first."),
