@@ -104,6 +104,10 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "no_route": (422, "No credential for this channel is open to the account."),
     "no_policy": (422, "No digest policy has a prefix of this batch key. Create one: PUT /digest-policies/{prefix}."),
     "idempotency_mismatch": (422, "Another request used this Idempotency-Key. Use a new key for a new request."),
+    "too_many_uploads": (
+        429,
+        "The account has 10 uploads without a file. Complete one, or wait: each ends after an hour.",
+    ),
     "rate_limited": (429, "Too many requests. Wait for the time in Retry-After."),
     "too_many_tests": (429, "Too many tests. You can send 20 at once, then one a minute."),
     "internal_error": (500, "An unexpected error occurred. If this continues, report the `request_id`."),
@@ -111,6 +115,8 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "try_again": (503, "The call could not be completed. Repeat it with the same Idempotency-Key."),
 }
 """Code → (status, detail where the place of the error knows nothing better)."""
+AFTER: Final[Mapping[str, int]] = {"too_many_uploads": 30}
+"""Code → Retry-After, seconds, where the place of the error knows nothing better."""
 FIELDS: Final[Mapping[str, str]] = {
     "validation_failed": "",
     "from_not_allowed": "from",
@@ -171,6 +177,10 @@ class Problem(Exception):
     detail: str = ""
     errors: Sequence[tuple[str, str] | FieldError] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.code in AFTER:
+            self.headers = {"Retry-After": str(AFTER[self.code]), **self.headers}
 
     @property
     def status(self) -> int:

@@ -14,6 +14,7 @@ ERASING: Final = "tests/api/test_erasing.py"
 SUSPENDED: Final = "tests/attacks/test_a_suspended_account_at_every_door.py"
 LIVE: Final = "tests/attacks/test_a_test_key_at_live_data.py"
 LOOPS: Final = "tests/attacks/test_a_test_key_in_a_loop.py"
+UPLOADS: Final = "tests/attacks/test_uploads_without_end.py"
 KEY_LOOPS: Final = "tests/attacks/test_a_key_in_a_loop.py"
 ALLOWANCES: Final = "tests/api/test_allowances.py"
 
@@ -121,6 +122,38 @@ ACCOUNTS: Final = (
         "if self._store.count(made.namespace, MAX_NOTIFIERS) >= MAX_NOTIFIERS:",
         "if False:",
         f"{KEY_LOOPS}::test_an_account_has_a_bounded_number_of_notifiers",
+    ),
+    Mutant(
+        "an account opens uploads of lists without end",
+        9,
+        "shared/engine/lists/uploading.py",
+        "if not self._places.take(campaign.namespace, PlaceKind.LISTS, name, until, self._filled):",
+        "if False:",
+        f"{UPLOADS}::test_an_account_has_few_places_for_lists",
+    ),
+    Mutant(
+        "withdrawing a list frees its place",
+        9,
+        "shared/engine/lists/uploading.py",
+        "if upload is not None and upload.etag]",
+        "if upload is not None and upload.finished_at]",
+        f"{UPLOADS}::test_withdrawing_a_list_without_a_file_frees_no_place",
+    ),
+    Mutant(
+        "an account opens uploads of mails without end",
+        9,
+        "shared/engine/mails/desk.py",
+        "if not self._places.take(mail.namespace, PlaceKind.MAILS, mail.id, until, self._committed):",
+        "if False:",
+        f"{UPLOADS}::test_an_account_has_few_places_for_mails",
+    ),
+    Mutant(
+        "an upload URL takes many files",
+        9,
+        "shared/adapters/s3/files.py",
+        'once = {"IfNoneMatch": "*", "ContentLength": size} if size else {}',
+        'once = {"ContentLength": size} if size else {}',
+        "tests/adapters/test_files.py::test_a_place_for_a_file_of_a_known_size_takes_one_of_it",
     ),
     Mutant(
         "a large content may go before its job",
