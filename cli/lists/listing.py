@@ -16,7 +16,7 @@ from cli.errors import Failed, Misused
 from cli.output import Surroundings, counted, emit, say, table, tell
 from cli.progress.meters import Meter, meter, size_of
 from cli.progress.polling import asked
-from cli.progress.transfer import upload
+from cli.progress.transfer import measured, upload
 from shared.domain.exports import guard
 from shared.domain.exports import rows as csv_lines
 
@@ -66,7 +66,8 @@ class Lister:
         Raises:
             Failed: the list cannot be used, or lacks a column.
         """
-        body = codec.dumps({**options, "sha256": _hash_of(file)}, separators=(",", ":")).encode()
+        known = {"sha256": _hash_of(file), "size": measured(file)}
+        body = codec.dumps({**options, **known}, separators=(",", ":")).encode()
         place = self._api.post(path_of("campaigns", campaign, "/uploads"), body, key=secrets.token_urlsafe(24))
         self._check_again(place.get("sent_before"))
         with self._meter(f"uploading {file.name}") as shown:

@@ -120,17 +120,22 @@ def _request(method: str, url: str, **more: Any) -> BaseHTTPResponse:
 
 
 def _patient(once: Callable[[], BaseHTTPResponse], what: str, clock: Clock) -> BaseHTTPResponse:
-    """Try until the store has an answer that a repeat would not change, a few times at most."""
+    """Try until the store has an answer that a repeat would not change, a few times at most.
+
+    A place takes one file: 412 after a try whose answer was lost means that this one is stored. 409: the lost try is
+    still being stored.
+    """
     pauses = iter(PAUSES)
+    repeated = False
     while True:
         try:
             answer = once()
         except HTTPError:
             why = "connection lost"
         else:
-            if answer.status < 300:  # noqa: PLR2004 - HTTP's own numbers
+            if answer.status < 300 or (repeated and answer.status == 412):  # noqa: PLR2004 - HTTP's own numbers
                 return answer
-            if answer.status < 500:  # noqa: PLR2004
+            if answer.status < 500 and answer.status != 409:  # noqa: PLR2004
                 raise _refused(answer, what)
             why = f"the store answered {answer.status}"
         pause = next(pauses, None)
@@ -138,6 +143,7 @@ def _patient(once: Callable[[], BaseHTTPResponse], what: str, clock: Clock) -> B
             raise Unreachable(f"the {what} failed: {why}; check the network and try again")
         tell(f"{why}; trying again in {pause:g} s")
         clock.sleep(pause)
+        repeated = True
 
 
 def _refused(answer: BaseHTTPResponse, what: str) -> CommandError:

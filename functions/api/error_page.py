@@ -14,8 +14,7 @@ from shared.web.problems import CODES
 FILE: Final = Path(__file__).parents[2] / "docs" / "errors.md"
 WEBHOOK_CODES: Final[Mapping[str, tuple[int, str]]] = {
     "bad_events": (400, "The body is not what the provider documents."),
-    "bad_signature": (401, "The signature is not valid."),
-    "not_found": (404, "There is no such webhook."),
+    "bad_signature": (401, "The signature is not valid, or there is no such webhook."),
     "unavailable": (503, "Post it again."),
 }
 """Code → (status, detail) of what the webhook function answers."""

@@ -55,6 +55,8 @@ if {w.value for w in SOFT | {WordKind.DEFERRED}} != set(SoftWord.__args__):  # t
 
 
 Channel = Annotated[ChannelName, WithJsonSchema({"type": "string", "enum": sorted(CHANNELS)})]
+FileSize = Annotated[int, Field(ge=1, le=5_000_000_000)]
+"""Bytes of a file that is uploaded: what one PUT to S3 takes."""
 
 
 class Input(BaseModel):

@@ -31,7 +31,7 @@ from functions.console.services import ConsoleServices, build
 from functions.early import early
 from shared.adapters import logs
 from shared.bootstrap import Deployment
-from shared.domain.accounts import Account, is_account_id
+from shared.domain.accounts import Account, Scope, Taker, is_account_id
 from shared.domain.ids import is_id
 from shared.domain.lanes.switches import Switch
 from shared.domain.people import Role
@@ -143,7 +143,7 @@ def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
     allowed = PageCall(
         look.request, look.services, look.path, visitor, role, look.form, account.name, _pause(look, account)
     )
-    _refuse_often(look)
+    _refuse_often(allowed, visitor.person.user.id, screen)
     _refuse_role(allowed, role, screen)
     if account.suspended:
         _refuse_suspended(look, screen)
@@ -185,9 +185,10 @@ def _refuse_forged(look: Look, visitor: SignedIn) -> None:
         raise FORGED
 
 
-def _refuse_often(look: Look) -> None:
-    """Refuse a change if its account has none of its requests left."""
-    if look.request.method == "POST" and look.services.accounts.take(look.account) is not None:
+def _refuse_often(look: Look, user: str, screen: PageRoute) -> None:
+    """Refuse a change if its account or its person has no request left."""
+    taker = Taker(user, sends=screen.scope is Scope.SEND and look.may(screen.scope))
+    if look.request.method == "POST" and look.services.accounts.take(look.account, taker) is not None:
         raise BUSY
 
 

@@ -1,7 +1,9 @@
 """How often somebody may try to end a sign-in: each try makes this deployment ask its provider of identities.
 
-The network that a request comes from has an allowance, and each sign-in that was begun has another. Neither is stored:
-their hashes are, for a day, by the console's key. There are few networks, so without a key a hash could be guessed.
+Each sign-in that was begun has an allowance: that is the brake against guessing. The network that a request comes from
+has another, which only bounds what we ask the provider. It is far above what one person needs, as one who tries again
+and again must not lock out the others of an organisation behind one address. Neither is stored: their hashes are, for a
+day, by the console's key. There are few networks, so without a key a hash could be guessed.
 """
 
 import hmac
@@ -14,9 +16,9 @@ from functions.console.screen import Denial
 from shared.domain.sealing import Keys
 from shared.web.http import Request
 
-NETWORK_RATE: Final = 0.5
-"""Tries a second of one network."""
-NETWORK_BURST: Final = 30
+NETWORK_RATE: Final = 10
+"""Tries a second of one network: of a whole organisation behind one address, in the minutes when all of it signs in."""
+NETWORK_BURST: Final = 600
 STATE_RATE: Final = 3 / 600
 """Of one sign-in that was begun: three within the ten minutes that it lasts."""
 STATE_BURST: Final = 3

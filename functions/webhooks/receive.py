@@ -33,13 +33,17 @@ def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
 
 
 def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
-    """Take one post: 200, 401 for a signature that does not hold, 400, 404, or 503 to have it posted again."""
+    """Take one post: 200, 401 for a signature that does not hold, 400, or 503 to have it posted again.
+
+    An address that does not exist answers as one of a credential without the right signature: strangers learn no names.
+    """
     params = event.get("pathParameters") or {}
     provider, credential_id = params.get("provider", ""), params.get("credential_id", "")
     try:
         reader = using.reader_of(provider, credential_id)
     except KeyError:
-        return _problem(404, "not_found", "There is no such webhook.")
+        logger.warning("no such webhook", provider=provider, credential=credential_id)
+        return _unsigned()
     about = using.settings.credential(credential_id)
     try:
         now = using.clock.now()
@@ -56,7 +60,7 @@ def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
     except BadSignature as error:
         metrics.tell(using.settings.stage, Service.WEBHOOKS, {Metric.BAD_POSTS: 1}, about)
         logger.warning("bad signature", credential=credential_id, reason=str(error))
-        return _problem(401, "bad_signature", "The signature is not valid.")
+        return _unsigned()
     except BadEvents as error:
         metrics.tell(using.settings.stage, Service.WEBHOOKS, {Metric.BAD_POSTS: 1}, about)
         logger.warning("bad events", credential=credential_id, reason=str(error))
@@ -67,6 +71,10 @@ def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
     metrics.tell(using.settings.stage, Service.WEBHOOKS, {Metric.POSTS: 1}, about)
     logger.info("feedback", credential=credential_id, received=reading.events, ours=len(reading.words))
     return _taken(reading)
+
+
+def _unsigned() -> dict[str, Any]:
+    return _problem(401, "bad_signature", "The signature is not valid, or there is no such webhook.")
 
 
 def _url(event: dict[str, Any], public_url: str, path: str) -> str:

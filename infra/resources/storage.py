@@ -109,7 +109,7 @@ class Storage(Construct):
         self.bucket.add_cors_rule(
             allowed_methods=[HttpMethods.PUT],
             allowed_origins=LOCAL_PAGES if self._local else own,
-            allowed_headers=["content-type"],
+            allowed_headers=["content-type", "if-none-match"],
             exposed_headers=["ETag"],
             max_age=CORS_SECONDS,
         )

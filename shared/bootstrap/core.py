@@ -19,6 +19,7 @@ from shared.ports import Clock
 if TYPE_CHECKING:
     from shared.adapters.dns import DnsResolver
     from shared.adapters.dynamo.credentials.pacer import DynamoPacer
+    from shared.adapters.dynamo.open_places import DynamoOpenPlaces
     from shared.adapters.dynamo.recipients.texts import DynamoTexts
     from shared.adapters.links import SecretLinks
     from shared.adapters.s3.blobs import S3Blobs
@@ -236,3 +237,10 @@ class Core:
     def archive_after(self) -> int | None:
         """After how many milliseconds a job that has ended is archived; None: no job is."""
         return self.settings.feedback_timeout * 1000 if self.settings.archive_days else None
+
+    @cached_property
+    def open_places(self) -> "DynamoOpenPlaces":
+        """Places for files that accounts hold."""
+        from shared.adapters.dynamo.open_places import DynamoOpenPlaces  # noqa: PLC0415
+
+        return DynamoOpenPlaces(self.dynamo, records=self.records_table, clock=self.clock)

@@ -135,6 +135,7 @@ class Deployment(Core):
             campaigns=self.campaigns,
             uploads=self.uploads,
             files=self.files,
+            places=self.open_places,
             queue=self._ingest_queue,
             settings=self.settings,
             clock=self.clock,

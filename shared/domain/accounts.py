@@ -1,10 +1,16 @@
-"""Accounts, their API keys and their allowed senders."""
+"""Accounts, their API keys, their allowed senders and their request allowances.
+
+Every call counts in its account's allowance, and in that of the key or notifier that makes it. One key or notifier has
+a part of its account's allowance, so no single one uses it up. Of each allowance a part is kept for calls that send, so
+no number of other calls makes a call that sends fail. Half of what an account keeps is not for notifiers either: they
+are other machines' and many, and all of them together do not keep the account's own keys from sending.
+"""
 
 import hashlib
 import re
 import secrets
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Final
 
 from shared.domain.namespaces import KeyKind, kind_of, namespace
@@ -16,6 +22,17 @@ _ACCOUNT: Final = re.compile(r"acc_[0-9a-z]{12}")
 _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 MAX_NAME: Final = 100
 """Characters of an account's or key's name."""
+REQUEST_RATE: Final = 100
+"""Requests per second and account unless set otherwise: 5,000 recipients each, far above what providers take."""
+REQUEST_BURST: Final = 1000
+"""Requests at once after a pause."""
+TEST_SHARE: Final = 5
+"""An account's test keys make up to a fifth of the requests of its live keys, in addition to them."""
+PARTS: Final = 5
+"""An allowance has five parts: one key has four of them, and one is only for calls that send."""
+NOTIFIER_RATE: Final = 20
+"""Requests per second of one notifier: one machine behind a slow link."""
+NOTIFIER_BURST: Final = 200
 
 
 class Scope(StrEnum):
@@ -172,3 +189,85 @@ class SenderCheck:
 
     suspended: bool
     allowed: bool
+
+
+class Claim(IntEnum):
+    """For what a call takes a token. The value: how many halves of what is kept it may not have."""
+
+    SEND = 0
+    """A key sends, or changes what is sent."""
+    NOTICE = 1
+    """A notifier uploads notices."""
+    OTHER = 2
+    """A call that does not send."""
+
+
+class Limited(StrEnum):
+    """Whose allowance is used up, as the answer names it."""
+
+    ACCOUNT = "this account"
+    KEY = "this API key"
+    NOTIFIER = "this notifier"
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """A request too many. `wait`: seconds after which to try again; `of`: whose; `rate`: what it may make a second."""
+
+    wait: float
+    of: Limited
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Taker:
+    """What makes a call.
+
+    Attributes:
+        name: id of an API key, name of a notifier, or id of a person of the console.
+        sends: the call sends, or changes what is sent, and its maker may do so.
+        notifier: it is a notifier.
+    """
+
+    name: str
+    sends: bool = False
+    notifier: bool = False
+
+    @property
+    def claim(self) -> Claim:
+        """Its claim on the allowance of its account."""
+        if not self.sends:
+            return Claim.OTHER
+        return Claim.NOTICE if self.notifier else Claim.SEND
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What an account, key or notifier may ask. `rate`: requests per second; `burst`: at once; `kept`: only to send."""
+
+    rate: float
+    burst: int
+    kept: int = 0
+
+    def most(self, claim: Claim) -> int:
+        """Return how many requests of a kind it may make at once."""
+        return max(1, self.burst - self.kept * claim // 2)
+
+    def own(self, taker: Taker) -> int:
+        """Return how many requests the key or notifier that has this quota may make at once."""
+        return self.most(Claim.SEND if taker.sends else Claim.OTHER)
+
+    def of_key(self) -> "Quota":
+        """Return the quota of one key of an account that has this one."""
+        return Quota(self.rate * (PARTS - 1) / PARTS, max(1, self.burst * (PARTS - 1) // PARTS), self.kept)
+
+    def of_notifier(self) -> "Quota":
+        """Return the quota of one notifier of an account that has this one."""
+        key = self.of_key()
+        burst = min(NOTIFIER_BURST, key.burst)
+        return Quota(min(NOTIFIER_RATE, key.rate), burst, min(self.kept, burst // PARTS))
+
+
+def quota(rate: float, burst: int) -> Quota:
+    """Return the quota of an account: requests per second, and at once."""
+    return Quota(rate, burst, burst // PARTS)

@@ -66,6 +66,7 @@ from shared.ports.notices.inboxes import (
     RunStarts,
 )
 from shared.ports.notices.notifiers import Notifiers, Programs, UpdateLog, WaitingNotices
+from shared.ports.places import MAX_PLACES, OpenPlaces, PlaceKind
 from shared.ports.providers.provider import (
     POSTED_AT,
     POSTED_TO,
@@ -130,6 +131,7 @@ from shared.ports.sending import (
 
 __all__ = [
     "FOLDS",
+    "MAX_PLACES",
     "POSTED_AT",
     "POSTED_TO",
     "Agenda",
@@ -196,7 +198,9 @@ __all__ = [
     "Notices",
     "Notifiers",
     "OpenJob",
+    "OpenPlaces",
     "Pacer",
+    "PlaceKind",
     "Programs",
     "Provider",
     "Queue",

@@ -286,13 +286,14 @@ class FileChanged(Exception):
 class Files(Protocol):
     """Files in the deployment's bucket."""
 
-    def place(self, name: str, *, content_type: str, seconds: int) -> tuple[str, Mapping[str, str]]:
-        """Return a URL for uploading a file, and the headers that the upload must carry.
+    def place(self, name: str, *, content_type: str, seconds: int, size: int = 0) -> tuple[str, Mapping[str, str]]:
+        """Return a URL for uploading a file, and the headers that the upload must carry besides Content-Length.
 
         Args:
             name: the file's name in the bucket.
             content_type: the media type; it is one of the headers.
             seconds: how long the URL is valid.
+            size: bytes that the file has to have; then one file is taken. 0: any number, and files replace one another.
         """
         ...
 

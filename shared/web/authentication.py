@@ -8,7 +8,7 @@ import binascii
 import math
 from typing import Final, Protocol
 
-from shared.domain.accounts import ApiKey, Scope
+from shared.domain.accounts import ApiKey, Excess, Scope, Taker
 from shared.domain.notices.notifier import Notifier
 from shared.web.http import Request
 from shared.web.problems import Problem
@@ -26,13 +26,19 @@ NEEDS: Final = {
 
 
 class Callers(Protocol):
-    """Who may call: API keys and the request buckets of their accounts."""
+    """Who may call: API keys, and the request allowances of accounts."""
 
     def find_by_key(self, secret: str) -> ApiKey | None:
         """Return the key with a secret; None if there is none that is valid."""
 
-    def take(self, account: str, *, test: bool) -> float | None:
-        """Take a token from a bucket; returns the seconds to wait if it is empty."""
+    def take(self, account: str, taker: Taker, *, test: bool) -> Excess | None:
+        """Take a token from an account's allowance, and from that of one of its keys or notifiers.
+
+        Args:
+            account: whose.
+            taker: the key or notifier that asks.
+            test: it is a test key, or a notifier of test keys.
+        """
 
     def note_use(self, secret: str, key: ApiKey) -> None:
         """Note that a key was used."""
@@ -42,25 +48,22 @@ class Callers(Protocol):
 
 
 class NotifierLogins(Protocol):
-    """Notifiers that may call, and their request buckets."""
+    """Notifiers that may call."""
 
     def find(self, name: str, password: str) -> Notifier | None:
         """Return the notifier of that name and password; None if it may not call."""
-
-    def take(self, name: str) -> float | None:
-        """Take a token from a notifier's bucket; returns the seconds to wait if it is empty."""
 
     def note_call(self, name: str, *, status: bool) -> None:
         """Note that a notifier calls. `status`: it asks what became of its notices."""
 
 
 def authenticate(request: Request, route: AnyRoute, accounts: Callers, logins: NotifierLogins) -> Caller:
-    """Return the caller, having taken a token from its request bucket.
+    """Return the caller, having taken a token from its request allowance.
 
     Args:
         request: as it came.
         route: says which schemes it takes, and which scope a key needs.
-        accounts: API keys.
+        accounts: API keys, and allowances.
         logins: notifiers.
 
     Raises:
@@ -70,7 +73,7 @@ def authenticate(request: Request, route: AnyRoute, accounts: Callers, logins: N
     for scheme in route.schemes:
         if kind.lower() == scheme.lower() and given.strip():
             if scheme is Scheme.BASIC:
-                return _notifier(given.strip(), route, logins)
+                return _notifier(given.strip(), route, accounts, logins)
             return Caller(_key(given.strip(), accounts, route))
     raise _unauthorized(route)
 
@@ -84,7 +87,8 @@ def _key(secret: str, accounts: Callers, route: AnyRoute) -> ApiKey:
     key = accounts.find_by_key(secret)
     if key is None:
         raise Problem("unauthorized", headers=INVALID)
-    _limit(accounts.take(key.account, test=key.test))
+    taker = Taker(key.id, sends=route.sends and route.scope in key.scopes)
+    _limit(accounts.take(key.account, taker, test=key.test))
     if route.scope not in key.scopes:
         raise Problem("missing_scope", f"This call needs an API key with the scope `{route.scope.value}`.")
     if route.shut and accounts.suspended(key.account):
@@ -93,8 +97,15 @@ def _key(secret: str, accounts: Callers, route: AnyRoute) -> ApiKey:
     return key
 
 
-def _notifier(credentials: str, route: AnyRoute, logins: NotifierLogins) -> Caller:
-    """Return a notifier as a caller; its name and password are `user-id:password` in base64 (RFC 7617 2)."""
+def _notifier(credentials: str, route: AnyRoute, accounts: Callers, logins: NotifierLogins) -> Caller:
+    """Return a notifier as a caller.
+
+    Args:
+        credentials: its name and password, `user-id:password` in base64 (RFC 7617 2).
+        route: what it asks for.
+        accounts: allowances.
+        logins: notifiers.
+    """
     try:
         name, _, password = base64.b64decode(credentials, validate=True).decode().partition(":")
     except (binascii.Error, ValueError):
@@ -102,12 +113,13 @@ def _notifier(credentials: str, route: AnyRoute, logins: NotifierLogins) -> Call
     found = logins.find(name, password)
     if found is None:
         raise _unauthorized(route)
-    _limit(logins.take(found.name))
+    _limit(accounts.take(found.account, Taker(found.name, sends=route.sends, notifier=True), test=found.test))
     logins.note_call(found.name, status=route.status)
     key = ApiKey(found.name, found.account, found.test, frozenset({Scope.READ}), found.name, found.created_at)
     return Caller(key, found)
 
 
-def _limit(wait: float | None) -> None:
-    if wait is not None:
-        raise Problem("rate_limited", headers={"Retry-After": str(max(1, math.ceil(wait)))})
+def _limit(excess: Excess | None) -> None:
+    if excess is not None:
+        detail = f"Too many requests: {excess.of} may make {excess.rate:g} a second. Wait for the time in Retry-After."
+        raise Problem("rate_limited", detail, headers={"Retry-After": str(max(1, math.ceil(excess.wait)))})

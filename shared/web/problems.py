@@ -50,6 +50,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "too_many_lists": (409, "A campaign sends at most 100 lists."),
     "closed": (409, "The window is not open. You can cancel an open one, and close one that is not cancelled."),
     "notifier_exists": (409, "The name is taken. A deleted notifier's name is not given again."),
+    "too_many_notifiers": (409, "An account has at most 1,000 notifiers. Delete one first."),
     "notices_waiting": (409, "Notices of the notifier still wait. Cancel them, or wait until they end."),
     "too_many_hooks": (409, "An account has at most 20 endpoints. Delete one first."),
     "hook_disabled": (409, "The endpoint is disabled. Enable it first."),
@@ -107,6 +108,10 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
         "Another event has this id. Use a new id for a new event, and repeat an event unchanged.",
     ),
     "idempotency_mismatch": (422, "Another request used this Idempotency-Key. Use a new key for a new request."),
+    "too_many_uploads": (
+        429,
+        "The account has 10 uploads without a file. Complete one, or wait: each ends after an hour.",
+    ),
     "rate_limited": (429, "Too many requests. Wait for the time in Retry-After."),
     "too_many_tests": (429, "Too many tests. You can send 20 at once, then one a minute."),
     "internal_error": (500, "An unexpected error occurred. If this continues, report the `request_id`."),
@@ -114,6 +119,8 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "try_again": (503, "The call could not be completed. Repeat it with the same Idempotency-Key."),
 }
 """Code → (status, detail where the place of the error knows nothing better)."""
+AFTER: Final[Mapping[str, int]] = {"too_many_uploads": 30}
+"""Code → Retry-After, seconds, where the place of the error knows nothing better."""
 FIELDS: Final[Mapping[str, str]] = {
     "validation_failed": "",
     "from_not_allowed": "from",
@@ -175,6 +182,10 @@ class Problem(Exception):
     detail: str = ""
     errors: Sequence[tuple[str, str] | FieldError] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.code in AFTER:
+            self.headers = {"Retry-After": str(AFTER[self.code]), **self.headers}
 
     @property
     def status(self) -> int:

@@ -146,6 +146,11 @@ class Route(Generic[Q, B]):
     while_suspended: bool | None = None
 
     @property
+    def sends(self) -> bool:
+        """Whether it sends, or changes what is sent: no number of other calls uses up the allowance for it."""
+        return self.scope is Scope.SEND and self.method != "GET"
+
+    @property
     def shut(self) -> bool:
         """Whether it is refused to a suspended account."""
         return self.method not in {"GET", "DELETE"} if self.while_suspended is None else not self.while_suspended

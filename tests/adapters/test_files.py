@@ -44,6 +44,15 @@ def test_a_place_takes_a_put_with_its_headers(bucket: Any) -> None:
     assert files.get("uploads/a/b/c") == DATA
 
 
+def test_a_place_for_a_file_of_a_known_size_takes_one_of_it(bucket: Any) -> None:
+    files = S3Files(lambda: bucket, "bucket", FakeClock())
+    url, headers = files.place("uploads/x", content_type="text/csv", seconds=900, size=len(DATA))
+    signed = parse_qs(urlsplit(url).query)["X-Amz-SignedHeaders"]
+    assert signed == ["content-length;content-type;host;if-none-match"]
+    assert headers == {"Content-Type": "text/csv", "If-None-Match": "*"}, "every client sends the length by itself"
+    assert [requests.put(url, data=DATA, headers=dict(headers), timeout=5).status_code for _ in range(2)] == [200, 412]
+
+
 def test_a_link_gives_a_file_its_name(bucket: Any) -> None:
     files = S3Files(lambda: bucket, "bucket", FakeClock())
     files.put("exports/x", DATA)

@@ -32,6 +32,7 @@ from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
 from shared.adapters.dynamo.notices.programs import DynamoPrograms
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.adapters.dynamo.notices.waiting import DynamoWaiting
+from shared.adapters.dynamo.open_places import DynamoOpenPlaces
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
@@ -330,6 +331,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
     mail_desk = MailDesk(
         mails=mails,
         files=mail_files,
+        places=DynamoOpenPlaces(functions, records=records, clock=clock),
         queuer=MailQueuer(mails=mails, acceptor=world.acceptor, lanes=world.lanes, clock=clock),
         senders=senders,
         unwanted=suppressions,

@@ -8,6 +8,7 @@ from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.campaigns.templates import DynamoTemplates
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.jobs.exports import DynamoExports
+from shared.adapters.dynamo.open_places import DynamoOpenPlaces
 from shared.bootstrap.campaigning import CampaignServices, trials
 from shared.contracts import load_export, load_ingest
 from shared.domain.content.unsubscribe import PATH
@@ -93,7 +94,7 @@ def build_lists(world: World, stores: MotoStores) -> Lists:
         campaigns=campaigns,
         uploads=uploads,
         templates=DynamoTemplates(stores.dynamo, records=table),
-        uploading=Uploading(**intake),
+        uploading=Uploading(places=DynamoOpenPlaces(stores.dynamo, records=table, clock=world.clock), **intake),
         control=control,
         previews=previews,
         trials=trials(stores.dynamo, table, world.clock),

@@ -6,7 +6,6 @@ from botocore.exceptions import ConnectionClosedError
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.accounts import CACHE, Accounts, UnknownAccount
-from shared.adapters.dynamo.accounts.buckets import BLOCK, GRACE
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
@@ -321,49 +320,3 @@ def test_what_is_done_to_an_account_is_in_its_audit_log_without_any_address(
     assert len(stored) == len(found)
     assert "@" not in str(stored)
     assert {int(x["ttl"]["N"]) - int(x["at"]["N"]) // 1000 for x in stored} == {400 * 86_400}
-
-
-def test_most_requests_cost_no_write(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> None:
-    counting = Counting(moto_dynamo)
-    accounts = Accounts(counting, tables.records, clock)
-    for _ in range(GRACE):
-        assert accounts.take("acc_a") is None
-    assert counting.calls == []
-    for _ in range(4 * BLOCK):
-        assert accounts.take("acc_a") is None
-    assert len(counting.calls) <= 4 + 1  # the first draw tries the likelier branch in vain
-
-
-def test_the_bucket_empties_refuses_and_fills_again(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> None:
-    counting = Counting(moto_dynamo)
-    accounts = Accounts(counting, tables.records, clock, rate=10, burst=100)
-    granted = 0
-    while accounts.take("acc_a") is None:
-        granted += 1
-    assert granted == GRACE + 100
-    spent = len(counting.calls)
-    wait = accounts.take("acc_a")
-    assert wait is not None
-    assert 0 < wait <= BLOCK / 10
-    assert len(counting.calls) == spent, "a refusal is remembered"
-    clock.advance(wait)
-    assert accounts.take("acc_a") is None
-    assert accounts.take("acc_b") is None, "a bucket is an account's own"
-
-
-def test_processes_share_the_bucket(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> None:
-    fleet = [Accounts(moto_dynamo, tables.records, clock, rate=10, burst=100) for _ in range(4)]
-    granted = 0
-    for accounts in fleet:
-        while accounts.take("acc_a") is None:
-            granted += 1
-    assert granted == 4 * GRACE + 100
-
-
-def test_a_steady_client_gets_its_rate(moto_dynamo: Any, tables: Tables, clock: FakeClock) -> None:
-    accounts = Accounts(moto_dynamo, tables.records, clock, rate=10, burst=50)
-    granted = 0
-    for _ in range(1000):
-        granted += accounts.take("acc_a") is None
-        clock.advance(0.05)
-    assert 500 <= granted <= 500 + 50 + GRACE

@@ -90,6 +90,7 @@ class Things:
 
     def make(self) -> None:
         """Make what there is: a batch, a template; a campaign with a place for a file, one with a list, one sent."""
+        self.api.world.clock.advance(3600)  # the places for files that are open end
         self.login = self.login if self.login[0] else self.api.notifier()
         api, said = self.api, {"from": SENDER, "subject": "x", "body": "x"}
         self.jobs = [api.accepted()]

@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo.accounts.accounts import CACHE
-from shared.adapters.dynamo.accounts.buckets import GRACE
-from shared.adapters.dynamo.notices import logins
-from shared.domain.accounts import Scope
+from shared.domain.accounts import REQUEST_BURST, REQUEST_RATE, Claim, Scope, quota
 from shared.domain.notices.notifier import is_password, new_password, password_digest
 from shared.ports import Retriable
 from shared.web.authentication import authenticate
@@ -138,10 +136,11 @@ def test_a_remembered_notifier_costs_no_read(api: Api, monkeypatch: pytest.Monke
 
 def test_a_notifier_that_asks_too_often_waits_and_its_account_does_not(api: Api) -> None:
     name, password = api.notifier()
-    for _ in range(logins.BURST + GRACE):
+    for _ in range(quota(REQUEST_RATE, REQUEST_BURST).of_notifier().most(Claim.OTHER)):
         ask(api, name, password)
     problem = refused(api, name, password)
     assert problem.code == "rate_limited"
+    assert "this notifier may make 20 a second" in problem.sentence
     assert int(problem.headers["Retry-After"]) >= 1
     assert api.call("GET", "/notifiers").status == 200
 

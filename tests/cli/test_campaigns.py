@@ -74,7 +74,8 @@ def test_a_list_is_uploaded_read_shown_and_sent(run: Run, api: FakeApi) -> None:
             "template": {"body": "<p>Hi {{ name }}</p>", "from": "news@example.com", "subject": "Hi {{ name }}"},
         },
     )
-    wanted = {"duplicates": "drop", "region": "DE", "sha256": hashlib.sha256(LIST).hexdigest()}
+    known = {"sha256": hashlib.sha256(LIST).hexdigest(), "size": len(LIST)}
+    wanted = {"duplicates": "drop", "region": "DE", **known}
     assert (asked.path, asked.json) == (f"/campaigns/{CAMPAIGN}/uploads", wanted)
     assert (put.method, put.body) == ("PUT", LIST)
     assert (complete.path, complete.json) == (f"/campaigns/{CAMPAIGN}/uploads/{UPLOAD}/complete", {"etag": "e1"})

@@ -57,6 +57,18 @@ def test_a_lost_connection_or_a_failing_store_is_tried_again_from_the_start(
     assert len(api.asked) == 3 + 6
 
 
+def test_a_file_whose_answer_was_lost_is_stored_once(api: FakeApi, file: Path, clock: FakeClock) -> None:
+    api.answers(Answer(drop=True), Answer(status=409, raw=b""), Answer(status=412, raw=b""))
+    assert transfer.upload(file, place(api), clock, nothing) == ""
+    assert len(api.asked) == 3
+
+
+def test_a_place_that_has_a_file_already_refuses_another(api: FakeApi, file: Path, clock: FakeClock) -> None:
+    api.answers(Answer(status=412, raw=b""))
+    with pytest.raises(Failed, match="412"):
+        transfer.upload(file, place(api), clock, nothing)
+
+
 def test_a_refusal_is_not_repeated(api: FakeApi, file: Path, clock: FakeClock) -> None:
     api.answers(Answer(status=403, raw=b"<Error><Code>AccessDenied</Code></Error>"))
     with pytest.raises(Failed, match="may have run out"):

@@ -29,7 +29,7 @@ class Bucket:
         self.page = page
         self.broken = False
 
-    def place(self, name: str, *, content_type: str, seconds: int) -> tuple[str, Mapping[str, str]]:
+    def place(self, name: str, *, content_type: str, seconds: int, size: int = 0) -> tuple[str, Mapping[str, str]]:
         """Return a place that is here."""
         return f"{self.address}/{name}?seconds={seconds}", {"Content-Type": content_type}
 

@@ -1,12 +1,14 @@
 """What strangers write is shown and never run, forms of other sites change nothing, and accounts are apart."""
 
 import html
+import itertools
 import re
 
 import pytest
 
 from functions.console.rendering import POLICY
 from functions.console.screens import ROUTES
+from shared.domain.accounts import Taker
 from shared.domain.people import Identity, Role
 from shared.web.sessions import COOKIE
 from tests.console.console import ANN, Console
@@ -129,7 +131,8 @@ def test_changes_take_from_the_requests_of_the_account_and_pages_do_not(console:
     console.member()
     page = console.shown()
     form = {"csrf": html.unescape(re.findall(r'name="csrf" value="([^"]+)"', page)[0]), "login": "not a login"}
-    while console.api.services.accounts.take(console.account) is None:
+    changes = (Taker(f"person-{i}") for i in itertools.count())
+    while console.api.services.accounts.take(console.account, next(changes)) is None:
         pass
     refused = console.ask("POST", f"/{console.account}/members/invite", form=form)
     assert (refused.status, "Too many changes" in refused.text) == (429, True)

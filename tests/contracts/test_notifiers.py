@@ -130,6 +130,17 @@ def test_pages_go_from_the_newest_on_and_keep_test_and_live_apart(notifiers: Not
     assert [x.name for x in tests] == ["clinic-2"]
 
 
+def test_those_of_a_namespace_are_counted_without_deleted_ones(notifiers: Notifiers, clock: FakeClock) -> None:
+    live = [create(notifiers, made(clock, f"clinic-{i}")) for i in range(3)]
+    tried = create(notifiers, made(clock, "clinic-t", test=True))
+    assert notifiers.count(live[0].namespace, 10) == 3
+    assert notifiers.count(live[0].namespace, 2) == 2
+    assert notifiers.count(tried.namespace, 10) == 1
+    gone = replace(live[0], deleted=True, version=2)
+    assert notifiers.change(live[0], gone, event=event(gone, Act.NOTIFIER_DELETED))
+    assert notifiers.count(live[0].namespace, 10) == 2
+
+
 def test_a_notifier_s_calls_are_noted_to_the_minute(notifiers: Notifiers, clock: FakeClock) -> None:
     assert notifiers.contacts(["clinic", "other"]) == {}
     begin = clock.ms

@@ -15,9 +15,7 @@ import jmespath
 import pytest
 
 from functions.api.error_page import OF_WEBHOOKS, WEBHOOK_CODES, markdown
-from shared.adapters.dynamo.accounts.accounts import TEST_SHARE
-from shared.adapters.dynamo.accounts.buckets import BURST, RATE
-from shared.domain.accounts import Scope
+from shared.domain.accounts import REQUEST_BURST, REQUEST_RATE, TEST_SHARE, Scope
 from shared.providers.test.send import FATES, NUMBERS
 from shared.web.problems import CODES
 from tests.cli.tree import root
@@ -177,8 +175,8 @@ def test_upgrading_names_everything_that_the_changelog_wants_done_before_the_dep
 
 def test_the_page_of_the_api_has_the_rates_the_scopes_and_the_recipients_of_test_keys() -> None:
     page = read(ROOT / "docs" / "api.md")
-    assert f"{RATE:.0f} requests per second and account, {BURST:,} at once" in page
-    assert f"a fifth of that, {RATE / TEST_SHARE:.0f} and {BURST // TEST_SHARE}" in page
+    assert f"{REQUEST_RATE:.0f} requests per second and account, {REQUEST_BURST:,} at once" in page
+    assert f"a fifth of that, {REQUEST_RATE / TEST_SHARE:.0f} and {REQUEST_BURST // TEST_SHARE}" in page
     (scopes,) = re.findall(r"A key has scopes: (.*?);", page)
     assert set(SPAN.findall(scopes)) == {scope.value for scope in Scope}
     (people,) = re.findall(r"Magic recipients: (.*?)\. These", page)

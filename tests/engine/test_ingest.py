@@ -223,6 +223,34 @@ def test_marks_that_went_with_their_time_fail_the_file() -> None:
     assert intake.now(upload).code == Code.FILE_CHANGED
 
 
+def test_a_list_whose_first_rows_are_all_junk_is_read_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "JUNK", 20)
+    intake = small()
+    blocks: list[bytes] = []
+    read = intake.files._block
+    intake.files._block = lambda *args: blocks.append(read(*args)) or blocks[-1]  # type: ignore[method-assign, func-returns-value]
+    upload = intake.take(b"recipient\n" + b"x\n" * 10_000 + b"ann@example.org\n")
+    assert intake.serve() == [IngestResult.FAILED]
+    end = intake.now(upload)
+    assert (end.code, end.size) == (Code.NO_VALID_ROWS, 20_026)
+    assert end.detail.startswith("None of its first ")
+    assert end.checkpoint is not None
+    assert 20 <= end.checkpoint.counts.rows < 200
+    assert len(b"".join(blocks)) < 1_000
+    problems, _ = intake.uploads.problems(end, after=0, limit=100)
+    assert problems, "its owner sees what is wrong with them"
+
+
+def test_a_list_with_one_valid_row_among_its_first_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "JUNK", 20)
+    intake = small()
+    upload = intake.take(b"recipient\nann@example.org\n" + b"x\n" * 500 + b"ben@example.org\n")
+    assert intake.serve() == [IngestResult.READY]
+    end = intake.now(upload)
+    assert end.checkpoint is not None
+    assert end.checkpoint.counts.accepted == 2
+
+
 def test_what_can_never_be_read_is_given_up_in_the_end() -> None:
     intake = small()
     upload = intake.take(DATA)

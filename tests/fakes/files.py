@@ -20,8 +20,10 @@ class FakeFiles:
         self.block = 1 << 20
         self._tap = tap or Tap()
 
-    def place(self, name: str, *, content_type: str, seconds: int) -> tuple[str, Mapping[str, str]]:
-        return f"https://files.example/{name}?put&seconds={seconds}", {"Content-Type": content_type}
+    def place(self, name: str, *, content_type: str, seconds: int, size: int = 0) -> tuple[str, Mapping[str, str]]:
+        signed = f"&size={size}" if size else ""
+        headers = {"Content-Type": content_type, **({"If-None-Match": "*"} if size else {})}
+        return f"https://files.example/{name}?put&seconds={seconds}{signed}", headers
 
     def link(self, name: str, *, filename: str, seconds: int) -> str:
         return f"https://files.example/{name}?get={filename}&seconds={seconds}"

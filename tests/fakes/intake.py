@@ -15,6 +15,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.exports import FakeMultipart
 from tests.fakes.faults import Tap
 from tests.fakes.files import FakeFiles
+from tests.fakes.places import FakeOpenPlaces
 from tests.fakes.queues import FakeQueue
 from tests.fakes.stores import FakeStores
 from tests.fakes.uploads import FakeUploads
@@ -46,6 +47,7 @@ class Intake:
             campaigns=self.campaigns,
             uploads=self.uploads,
             files=self.files,
+            places=FakeOpenPlaces(self.clock),
             queue=self.queue,
             settings=self.settings,
             clock=self.clock,

@@ -172,7 +172,7 @@ def test_the_console_lifts_suppressions_and_deletes_drafts_and_nothing_else(with
 def test_only_the_console_s_pages_may_put_files_from_a_browser(with_console: Template, aws: Template) -> None:
     (bucket,) = with_console.of("S3::Bucket").values()
     (rule,) = bucket["CorsConfiguration"]["CorsRules"]
-    assert (rule["AllowedMethods"], rule["AllowedHeaders"]) == (["PUT"], ["content-type"])
+    assert (rule["AllowedMethods"], rule["AllowedHeaders"]) == (["PUT"], ["content-type", "if-none-match"])
     assert "ApiEndpoint" in json.dumps(rule["AllowedOrigins"])
     assert "*" not in json.dumps(rule["AllowedOrigins"])
     (without,) = aws.of("S3::Bucket").values()

@@ -27,6 +27,7 @@ from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.codec import ledger
+from shared.adapters.dynamo.open_places import DynamoOpenPlaces
 from shared.adapters.s3.files import BLOCK, CONFIG, S3Files
 from shared.adapters.sqs import SqsQueue
 from shared.contracts import Credential, Settings, ingest
@@ -165,6 +166,7 @@ class Stage:
             campaigns=DynamoCampaigns(dynamo, records=self._tables.records, blobs=files),
             uploads=self._uploads,
             files=files,
+            places=DynamoOpenPlaces(dynamo, records=self._tables.records, clock=clock),
             queue=SqsQueue(sqs, self._queue, clock),
             settings=SETTINGS,
             clock=clock,

@@ -14,6 +14,9 @@ ERASING: Final = "tests/api/test_erasing.py"
 SUSPENDED: Final = "tests/attacks/test_a_suspended_account_at_every_door.py"
 LIVE: Final = "tests/attacks/test_a_test_key_at_live_data.py"
 LOOPS: Final = "tests/attacks/test_a_test_key_in_a_loop.py"
+UPLOADS: Final = "tests/attacks/test_uploads_without_end.py"
+KEY_LOOPS: Final = "tests/attacks/test_a_key_in_a_loop.py"
+ALLOWANCES: Final = "tests/api/test_allowances.py"
 
 ACCOUNTS: Final = (
     Mutant(
@@ -68,9 +71,89 @@ ACCOUNTS: Final = (
         "test keys take the requests of live ones",
         9,
         "shared/web/authentication.py",
-        "_limit(accounts.take(key.account, test=key.test))",
-        "_limit(accounts.take(key.account, test=False))",
+        "_limit(accounts.take(key.account, taker, test=key.test))",
+        "_limit(accounts.take(key.account, taker, test=False))",
         f"{LOOPS}::test_a_test_key_in_a_loop_does_not_keep_live_keys_from_asking",
+    ),
+    Mutant(
+        "reads use up the allowance for calls that send",
+        9,
+        "shared/domain/accounts.py",
+        "return max(1, self.burst - self.kept * claim // 2)",
+        "return self.burst",
+        f"{ALLOWANCES}::test_calls_that_do_not_send_leave_a_part_to_those_that_do",
+    ),
+    Mutant(
+        "a key that may not send uses what is kept for sending",
+        9,
+        "shared/web/authentication.py",
+        "sends=route.sends and route.scope in key.scopes",
+        "sends=route.sends",
+        f"{KEY_LOOPS}::test_a_read_key_that_asks_to_send_in_a_loop_does_not_use_what_is_kept_for_it",
+    ),
+    Mutant(
+        "one key uses up the allowance of its account",
+        9,
+        "shared/adapters/dynamo/accounts/allowances.py",
+        "return max(now, held.clocks.get(name, 0)) + _us(held.used[name], of)",
+        "return now",
+        f"{ALLOWANCES}::test_one_key_leaves_a_part_to_others",
+    ),
+    Mutant(
+        "no process learns what a key did at others",
+        9,
+        "shared/adapters/dynamo/accounts/allowances.py",
+        "moves = {_ACCOUNT: cost} |",
+        "moves = {_ACCOUNT: cost} or",
+        f"{ALLOWANCES}::test_a_process_learns_what_a_key_did_at_others",
+    ),
+    Mutant(
+        "notifiers use up the allowance of their account",
+        9,
+        "shared/domain/accounts.py",
+        "return Claim.NOTICE if self.notifier else Claim.SEND",
+        "return Claim.SEND",
+        f"{ALLOWANCES}::test_notifiers_count_in_the_allowance_of_their_account",
+    ),
+    Mutant(
+        "an account makes notifiers without end",
+        9,
+        "shared/engine/notices/notifiers.py",
+        "if self._store.count(made.namespace, MAX_NOTIFIERS) >= MAX_NOTIFIERS:",
+        "if False:",
+        f"{KEY_LOOPS}::test_an_account_has_a_bounded_number_of_notifiers",
+    ),
+    Mutant(
+        "an account opens uploads of lists without end",
+        9,
+        "shared/engine/lists/uploading.py",
+        "if not self._places.take(campaign.namespace, PlaceKind.LISTS, name, until, self._filled):",
+        "if False:",
+        f"{UPLOADS}::test_an_account_has_few_places_for_lists",
+    ),
+    Mutant(
+        "withdrawing a list frees its place",
+        9,
+        "shared/engine/lists/uploading.py",
+        "if upload is not None and upload.etag]",
+        "if upload is not None and upload.finished_at]",
+        f"{UPLOADS}::test_withdrawing_a_list_without_a_file_frees_no_place",
+    ),
+    Mutant(
+        "an account opens uploads of mails without end",
+        9,
+        "shared/engine/mails/desk.py",
+        "if not self._places.take(mail.namespace, PlaceKind.MAILS, mail.id, until, self._committed):",
+        "if False:",
+        f"{UPLOADS}::test_an_account_has_few_places_for_mails",
+    ),
+    Mutant(
+        "an upload URL takes many files",
+        9,
+        "shared/adapters/s3/files.py",
+        'once = {"IfNoneMatch": "*", "ContentLength": size} if size else {}',
+        'once = {"ContentLength": size} if size else {}',
+        "tests/adapters/test_files.py::test_a_place_for_a_file_of_a_known_size_takes_one_of_it",
     ),
     Mutant(
         "a large content may go before its job",

@@ -13,6 +13,22 @@ TESTS: Final = "tests/engine/test_ingest.py"
 
 LISTS: Final = (
     Mutant(
+        "a list of junk is read to its end",
+        3,
+        INGEST,
+        "if counts.rows >= JUNK and not counts.accepted:",
+        "if False:",
+        f"{TESTS}::test_a_list_whose_first_rows_are_all_junk_is_read_no_further",
+    ),
+    Mutant(
+        "a list with many bad rows is read no further",
+        3,
+        INGEST,
+        "if counts.rows >= JUNK and not counts.accepted:",
+        "if counts.rows >= JUNK:",
+        f"{TESTS}::test_a_list_with_one_valid_row_among_its_first_is_read_to_its_end",
+    ),
+    Mutant(
         "a list that was withdrawn is sent",
         4,
         UPLOADING,

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
 
 from functions.api.html_name import BODY, with_html
-from functions.api.requests import LINE, Channel, HowSaid, Input, Line, Moment, Query, Text
+from functions.api.requests import LINE, Channel, FileSize, HowSaid, Input, Line, Moment, Query, Text
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)]
 Id = Annotated[str, Field(min_length=1, max_length=64)]
@@ -200,6 +200,7 @@ class NewUpload(ReadingOptions, Input):
         "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
         "application/vnd.oasis.opendocument.spreadsheet",
     ] = Field("text/csv", description="The media type that the file is put with: CSV, .xlsx or .ods.")
+    size: FileSize | None = Field(None, description="Bytes of the file. The URL then takes one file, of this size.")
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
         None, description="The file's SHA-256 in hex. The answer then says whether the same file was sent before."
     )

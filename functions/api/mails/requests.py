@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from functions.api.requests import MAX_LINE, Input, Moment, Paging, Query
+from functions.api.requests import MAX_LINE, FileSize, Input, Moment, Paging, Query
 from shared.domain.mails.mail import MAX_DESTINATIONS, MailState
 
 Address = Annotated[str, Field(min_length=1, max_length=MAX_LINE)]
@@ -18,7 +18,7 @@ class NewMailDestination(Input):
     metadata: dict[str, Any] | None = Field(None, description="JSON of up to 4 KB, returned as it is.")
 
 
-class NewEnvelope(Input):
+class MailEnvelope(Input):
     """A mail without its content."""
 
     model_config = ConfigDict(
@@ -37,7 +37,15 @@ class NewEnvelope(Input):
     )
 
 
-class NewMail(NewEnvelope):
+class NewEnvelope(MailEnvelope):
+    """A mail whose content is uploaded."""
+
+    size: FileSize | None = Field(
+        None, description="Bytes of the content. The URL then takes one content, of this size."
+    )
+
+
+class NewMail(MailEnvelope):
     """A mail with its content."""
 
     content: str = Field(min_length=1, max_length=4_000_000, description="The message (RFC 5322), in lines of CRLF.")

@@ -1,5 +1,6 @@
 """Mails: a place for the content and its commit, or both at once; destinations that are dropped or moved."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -8,6 +9,7 @@ from functions.api.call import Call, now_of
 from functions.api.declined import accepted
 from functions.api.mails.requests import (
     CommitMail,
+    MailEnvelope,
     MailQuery,
     MailsQuery,
     NewEnvelope,
@@ -55,7 +57,7 @@ def start(call: Call[Nothing, NewEnvelope]) -> Answer:
     def record(place: MailPlace) -> Idempotency | None:
         return record_of(call, _place(place))
 
-    opened = call.services.mails().desk.open(_asked(call, call.body), record)
+    opened = call.services.mails().desk.open(replace(_asked(call, call.body), size=call.body.size or 0), record)
     if isinstance(opened, Replay | Mismatch):
         return repeated(opened, 201)
     place = accepted(opened)
@@ -95,7 +97,7 @@ def post(call: Call[MailQuery, NewMail]) -> Answer:
     return Answer(202, _accepted(found), {"Location": f"/mails/{found.id}"})
 
 
-def _envelope(call: Call[MailQuery, NewMail]) -> NewEnvelope:
+def _envelope(call: Call[MailQuery, NewMail]) -> MailEnvelope:
     """Return the envelope that a query gives."""
     to = split_list(call.query.rcpt_to or "")
     if call.query.mail_from is None:
@@ -103,16 +105,16 @@ def _envelope(call: Call[MailQuery, NewMail]) -> NewEnvelope:
     if not to:
         raise invalid("rcpt_to", "Name at least one destination in the query.")
     try:
-        return NewEnvelope(mail_from=call.query.mail_from, destinations=[NewMailDestination(address=x) for x in to])
+        return MailEnvelope(mail_from=call.query.mail_from, destinations=[NewMailDestination(address=x) for x in to])
     except ValidationError as error:
-        raise of_validation(error, NewEnvelope) from None
+        raise of_validation(error, MailEnvelope) from None
 
 
 def _accepted(mail: StoredMail) -> str:
     return AcceptedMail(mail_id=mail.id, destinations=len(mail.hosts)).model_dump_json()
 
 
-def _asked(call: Call[Any, Any], body: NewEnvelope) -> AskedMail:
+def _asked(call: Call[Any, Any], body: MailEnvelope) -> AskedMail:
     destinations = [
         AskedDestination(
             x.address, int(x.schedule_at.timestamp() * 1000) if x.schedule_at is not None else 0, x.metadata
@@ -246,7 +248,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         query=Nothing,
         body=NewEnvelope,
         answers={201: MailPlaceView},
-        problems=("account_suspended", "no_route", "from_not_allowed", "invalid_mail"),
+        problems=("account_suspended", "no_route", "from_not_allowed", "invalid_mail", "too_many_uploads"),
         body_required=True,
         idempotent=True,
         while_suspended=True,  # it asks with the sender's right

@@ -38,6 +38,7 @@ def build(deployment: Deployment, senders: Senders, unwanted: SuppressionList) -
     desk = MailDesk(
         mails=mailing.mails,
         files=mailing.files,
+        places=deployment.open_places,
         queuer=mailing.queuer,
         senders=senders,
         unwanted=unwanted,

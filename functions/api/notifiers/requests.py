@@ -69,7 +69,10 @@ class NewNotifier(NotifierSettings):
         json_schema_extra={"examples": [{"name": "clinic-1", "timezone": "Australia/Sydney", "country": "AU"}]}
     )
 
-    name: Name = Field(description="Its user name, unique in the deployment: letters a to z, digits and hyphens.")
+    name: Name = Field(
+        description="Its user name: letters a to z, digits and hyphens. It is unique in the deployment, so other "
+        "accounts can find out that it is taken."
+    )
     timezone: Zone = Field(description="IANA name: its dates and hours are those of this zone.")
 
 

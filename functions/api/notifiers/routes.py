@@ -131,7 +131,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         query=Nothing,
         body=NewNotifier,
         answers={201: NotifierLogin},
-        problems=("channel_not_open", "credential_not_found", "notifier_exists"),
+        problems=("channel_not_open", "credential_not_found", "notifier_exists", "too_many_notifiers"),
         body_required=True,
     ),
     Route(

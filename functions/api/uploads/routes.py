@@ -44,7 +44,7 @@ def start(call: Call[Nothing, NewUpload]) -> Answer:
         return before
     rules = replace(_rules(call, campaign, call.body), sha256=call.body.sha256 or "")
     uploading = call.services.campaigns().uploading
-    place = uploading.start(campaign, rules, call.body.content_type)
+    place = uploading.start(campaign, rules, call.body.content_type, call.body.size or 0)
     if isinstance(place, Refusal):
         raise refused(place)
     answer = PlaceView(
@@ -205,7 +205,7 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         query=Nothing,
         body=NewUpload,
         answers={201: PlaceView},
-        problems=_CLOSED,
+        problems=(*_CLOSED, "too_many_uploads"),
         idempotent=True,
     ),
     Route(

@@ -26,7 +26,7 @@ class PlaceView(View):
     upload_id: str
     url: str
     method: Literal["PUT"]
-    headers: dict[str, str] = Field(description="To be sent with the file.")
+    headers: dict[str, str] = Field(description="To be sent with the file, all of them.")
     expires_at: Time
     sent_before: EarlierList | None = Field(description="The newest such list, if the upload has a `sha256`.")
 

@@ -158,7 +158,7 @@ function uploader(zone) {
       if (question) await agreed(question, signal);
       const sheet = await sheetOf(file, signal);
       const sha256 = await hashOf(file);
-      const place = await ask(zone.dataset.begin, { csrf, file: file.name, duplicates, encoding, sheet, sha256 }, signal);
+      const place = await ask(zone.dataset.begin, { csrf, file: file.name, size: file.size, duplicates, encoding, sheet, sha256 }, signal);
       if (place.before) await agreed(place.before, signal);
       const etag = await put(place, file, meter, signal);
       part("upload-stop").hidden = true; // from here on the list is taken

@@ -34,7 +34,8 @@ export class Posthaste extends Operations {
     content: string | Blob | Uint8Array<ArrayBuffer>,
     options: CallOptions = {},
   ): Promise<Schemas["UploadView"]> {
-    const made = await this.createUpload(campaignId, {}, options);
+    const size = new Blob([content]).size;
+    const made = await this.createUpload(campaignId, { size }, options);
     const init: RequestInit = { method: made.method, headers: made.headers as Record<string, string>, body: content };
     const answer = await this.transfer(made.url, options.signal ? { ...init, signal: options.signal } : init);
     if (!answer.ok) {

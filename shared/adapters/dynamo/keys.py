@@ -6,9 +6,9 @@ Table `records` (pk, sk):
 |---|---|
 | a job; its content (if not in its only chunk); one chunk | `J#job / JOB`, `J#job / CONTENT`, `J#job / C#00012` |
 | details of a chunk, windows then feedback | `D#job#00012 / W#epoch#seq`, `F#hash` |
-| an account's control, request bucket, guests | `A#account / CONTROL`, `BUCKET`, `GUESTS` |
+| an account's control, request allowances, guests | `A#account / CONTROL`, `BUCKET`, `GUESTS` |
 | bucket of an unsubscription link, by method | `A#account#VISITS#sha256[:32]#POST / BUCKET` |
-| bucket of an account's tests of campaigns | `A#account#TRIALS / BUCKET` |
+| bucket of tests of campaigns; open uploads | `A#account#TRIALS / BUCKET`; `A#account / PLACES#lists`, `PLACES#mails` |
 | when was this API key last used? | `USE#sha256 / KEY` |
 | an account's stats from day to day | `A#account#STATS / 2026-11-20#email#07` |
 | is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
@@ -177,7 +177,7 @@ def account_control(account_id: str) -> Key:
 
 
 def bucket(namespace: str) -> Key:
-    """The request bucket of an account's live or test keys."""
+    """The request allowances of an account's live or test keys."""
     return key(account_pk(namespace), "BUCKET")
 
 

@@ -30,6 +30,8 @@ CONFLICT_TRIES: Final = 5
 """Default tries to withdraw a message for an update or cancel."""
 MAX_EXPIRY_DAYS: Final = 365
 MAX_CONFLICT_TRIES: Final = 20
+MAX_NOTIFIERS: Final = 1_000
+"""Notifiers that an account has at once; those that were deleted do not count."""
 MAX_PASSWORDS: Final = 2
 """Passwords that are valid at once."""
 NAME: Final = r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$"

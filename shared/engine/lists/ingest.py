@@ -22,7 +22,7 @@ from shared.domain.lists.encodings import EncodingError
 from shared.domain.lists.header import FileCode
 from shared.domain.lists.ingest import Ingest, Skips
 from shared.domain.lists.rows import Position
-from shared.domain.lists.uploads import Options, PackedChunk, UploadStep
+from shared.domain.lists.uploads import ListCounts, Options, PackedChunk, UploadStep
 from shared.domain.recipients.hashes import WIDTH
 from shared.domain.recipients.suppressions import reaches
 from shared.domain.times import Millis, Seconds
@@ -39,6 +39,8 @@ LAST_SECONDS: Final = 20.0
 """Seconds before its end in which an invocation begins no other block; a quarter of its time where that is less."""
 MAX_STARTS: Final = 12
 """Leases that may bring a list no further before it is given up: six hours of faults."""
+JUNK: Final = 10_000
+"""Rows after which a list is read no further if none has a valid recipient: other lists wait behind it."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -195,9 +197,17 @@ class _Lease:
                 break
             if not self._save(step):
                 return IngestResult.LOST
-            if self._parts.clock.now() > self._stop and not self.held.starts:  # else the next would begin here again
-                return self._hand_over()
+            if (ended := self._before_its_end(step.checkpoint.counts)) is not None:
+                return ended
         return self._finish(rows)
+
+    def _before_its_end(self, counts: ListCounts) -> IngestResult | None:
+        """End a list of junk, or hand it over if there is no time left; None: read on."""
+        if counts.rows >= JUNK and not counts.accepted:
+            return self._fail(Code.NO_VALID_ROWS, f"None of its first {counts.rows:,} rows has a valid recipient.")
+        if self._parts.clock.now() > self._stop and not self.held.starts:  # else the next would begin here again
+            return self._hand_over()
+        return None
 
     def _made_csv(self, block: bytes) -> bool | None:
         """Have CSV in UTF-8 made of a file; None if it is that, False if the lease is lost. `block`: its first one."""

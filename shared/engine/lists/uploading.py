@@ -20,7 +20,7 @@ from shared.domain.content.templates import RECIPIENT
 from shared.domain.ids import new_id
 from shared.domain.lists.uploads import ListRules
 from shared.domain.times import DAY_MS
-from shared.ports import Campaigns, Clock, Files, Queue, Retriable, Uploads
+from shared.ports import Campaigns, Clock, Files, OpenPlaces, PlaceKind, Queue, Retriable, Uploads
 
 WITHDRAWN: Final = "withdrawn"
 """The code of a list that was taken back. Its state is FAILED: an older version knows no other that is final."""
@@ -43,13 +43,15 @@ class Refusal(StrEnum):
     EMPTY_FILE = "empty_file"
     ALREADY_SENT = "already_sent"
     """The list has become a job."""
+    TOO_MANY_UPLOADS = "too_many_uploads"
+    """The account has as many places for files as it may."""
     TOO_MANY_LISTS = "too_many_lists"
     """The campaign has sent as many lists as it may."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a list's file is to be put: a PUT of `url` with `headers`, until `expires_at` (Unix ms)."""
+    """Where a list's file is to be put: one PUT of `url` with `headers`, until `expires_at` (Unix ms)."""
 
     upload: Upload
     url: str
@@ -66,6 +68,7 @@ class Uploading:
         campaigns: Campaigns,
         uploads: Uploads,
         files: Files,
+        places: OpenPlaces,
         queue: Queue,
         settings: Settings,
         clock: Clock,
@@ -74,27 +77,40 @@ class Uploading:
         self._campaigns = campaigns
         self._uploads = uploads
         self._files = files
+        self._places = places
         self._queue = queue
         self._settings = settings
         self._clock = clock
 
     def start(
-        self, campaign: Campaign, rules: ListRules = DEFAULTS, content_type: str = CONTENT_TYPE
+        self, campaign: Campaign, rules: ListRules = DEFAULTS, content_type: str = CONTENT_TYPE, size: int = 0
     ) -> Place | Refusal:
         """Give a place for a list's file. Nothing is closed for edits until the file is said to be there.
+
+        An account has few places at once: one that ended, or whose file is said to be there, does not count.
 
         Args:
             campaign: as read.
             rules: how the list is to be read.
             content_type: of the file; it is one of the place's headers. What the file is shows in its first bytes.
+            size: bytes of the file, if they are known: then no other size is taken.
         """
         refusal = _closed(campaign)
         if refusal is not None:
             return refusal
         upload = self._upload(campaign, rules)
+        until = upload.created_at + PLACE_SECONDS * 1000
+        name = f"{campaign.id}/{upload.id}"
+        if not self._places.take(campaign.namespace, PlaceKind.LISTS, name, until, self._filled):
+            return Refusal.TOO_MANY_UPLOADS
         self._uploads.add(upload)
-        url, headers = self._files.place(upload.blob, content_type=content_type, seconds=PLACE_SECONDS)
-        return Place(upload, url, headers, upload.created_at + PLACE_SECONDS * 1000)
+        url, headers = self._files.place(upload.blob, content_type=content_type, seconds=PLACE_SECONDS, size=size)
+        return Place(upload, url, headers, until)
+
+    def _filled(self, names: Sequence[str]) -> list[str]:
+        """Return those places whose file is said to be there. One that was withdrawn before still takes a file."""
+        found = {name: self._uploads.get(*name.split("/")) for name in names}
+        return [name for name, upload in found.items() if upload is not None and upload.etag]
 
     def sent_before(self, campaign: Campaign, sha256: str) -> Upload | None:
         """Return the newest list of the same file that a campaign of the same keys has sent; None if there is none.

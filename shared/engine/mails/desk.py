@@ -31,6 +31,8 @@ from shared.ports import (
     MailFiles,
     Mails,
     Mismatch,
+    OpenPlaces,
+    PlaceKind,
     Replay,
     Retriable,
     Senders,
@@ -77,6 +79,7 @@ class AskedMail:
         destinations: in their order.
         until: when it expires, Unix milliseconds; 0: as late as it may.
         by: the actor.
+        size: bytes of the content that is uploaded, 0: not known.
     """
 
     account: str
@@ -85,6 +88,7 @@ class AskedMail:
     destinations: Sequence[AskedDestination]
     until: Millis = 0
     by: str = ""
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,7 @@ class MailDesk:
     Args:
         mails: where they are.
         files: the mails' bytes.
+        places: those for contents that are open.
         queuer: queues them.
         senders: which addresses an account may send from.
         unwanted: who is not to be sent to.
@@ -129,6 +134,7 @@ class MailDesk:
         *,
         mails: Mails,
         files: MailFiles,
+        places: OpenPlaces,
         queuer: MailQueuer,
         senders: Senders,
         unwanted: SuppressionList,
@@ -138,6 +144,7 @@ class MailDesk:
     ) -> None:
         self._mails = mails
         self._files = files
+        self._places = places
         self._queuer = queuer
         self._senders = senders
         self._unwanted = unwanted
@@ -160,9 +167,12 @@ class MailDesk:
         """
         mail, destinations = self._opened(asked)
         self._route(mail, 1)
+        until = self._now() + PLACE_S * 1000
+        if not self._places.take(mail.namespace, PlaceKind.MAILS, mail.id, until, self._committed):
+            raise Decline("too_many_uploads")
         self._files.put(mail.envelope, _packed(destinations))
-        url, headers = self._files.place(mail.upload, content_type=MEDIA, seconds=PLACE_S)
-        place = MailPlace(mail, url, headers, self._now() + PLACE_S * 1000)
+        url, headers = self._files.place(mail.upload, content_type=MEDIA, seconds=PLACE_S, size=asked.size)
+        place = MailPlace(mail, url, headers, until)
         stored = self._mails.open(mail, answer(place))
         return stored if isinstance(stored, Replay | Mismatch) else place
 
@@ -231,6 +241,11 @@ class MailDesk:
         if queued is None:
             raise Retriable("the mail was not queued")
         return queued
+
+    def _committed(self, names: Sequence[str]) -> list[str]:
+        """Return those mails whose content is said to be there."""
+        found = [self._mails.get(name) for name in names]
+        return [mail.id for mail in found if mail is not None and mail.state is not MailState.OPEN]
 
     # Contents
 

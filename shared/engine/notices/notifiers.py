@@ -10,6 +10,7 @@ from shared.domain.notices.notifier import (
     CHANNELS,
     MAX_CONFLICT_TRIES,
     MAX_EXPIRY_DAYS,
+    MAX_NOTIFIERS,
     Notifier,
     PasswordHash,
     is_name,
@@ -105,6 +106,8 @@ class NotifierDesk:
         made = self._with(bare, draft)
         if self._store.get(name) is not None:
             raise _taken()
+        if self._store.count(made.namespace, MAX_NOTIFIERS) >= MAX_NOTIFIERS:
+            raise Decline("too_many_notifiers")
         event = audited(made.namespace, now, name, Act.NOTIFIER_CREATED, by, {"timezone": made.timezone})
         if not self._store.create(made, event=event):
             raise _taken()

@@ -52,6 +52,10 @@ class Notifiers(Protocol):
         """
         ...
 
+    def count(self, namespace: str, most: int) -> int:
+        """Return how many notifiers a namespace has, at most `most`; one just made may be missing for a moment."""
+        ...
+
     def contacts(self, names: Iterable[str]) -> Mapping[str, Contact]:
         """Return when notifiers were last there, by name; those that never were have no entry."""
         ...

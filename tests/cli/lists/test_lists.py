@@ -19,7 +19,7 @@ def test_the_column_and_strictness_are_the_uploads(run: Run, api: FakeApi, folde
     assert done.code == 1
     asked = api.asked[1].json
     assert len(asked.pop("sha256")) == 64
-    assert asked == {"duplicates": "drop", "recipient_column": "Contact", "strict": True}
+    assert asked == {"duplicates": "drop", "recipient_column": "Contact", "strict": True, "size": 24}
 
 
 def test_problems_are_written_into_a_file_that_spreadsheets_open(run: Run, api: FakeApi, folder: Path) -> None:

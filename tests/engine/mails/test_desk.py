@@ -18,6 +18,7 @@ from shared.ports import FileFacts, Idempotency, Replay
 from tests.engine.mails.mail_world import BYTES, SENDER, MailWorld
 from tests.fakes.faults import When
 from tests.fakes.journal import FakeJournal
+from tests.fakes.places import FakeOpenPlaces
 from tests.fakes.world import ACCOUNT, credential
 
 ANN, BOB = "Ann@Example.org", "bob@example.net"
@@ -64,6 +65,7 @@ class Door:
         self.desk = MailDesk(
             mails=w.mails,
             files=w.files,
+            places=FakeOpenPlaces(w.clock),
             queuer=w.queuer,
             senders=self.rules,
             unwanted=self.rules,

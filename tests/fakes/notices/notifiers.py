@@ -62,6 +62,9 @@ class FakeNotifiers:
 
         return self._atomic("page", found)
 
+    def count(self, namespace: str, most: int) -> int:
+        return len(self.page(namespace, after="", limit=most)[0])
+
     def contacts(self, names: Iterable[str]) -> Mapping[str, Contact]:
         return self._atomic("contacts", lambda: {x: self._contacts[x] for x in names if x in self._contacts})
 

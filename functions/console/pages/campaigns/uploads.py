@@ -36,6 +36,7 @@ DOWNLOADED: Final = 20_000
 CODE: Final = "application/json"
 MAX_SHEET: Final = 255
 """Characters of the name of a sheet, as in the API."""
+_SIZE: Final = re.compile("[0-9]{1,10}")
 _SHA256: Final = re.compile("[0-9a-f]{64}")
 
 
@@ -54,7 +55,8 @@ def begin(look: Look) -> Answer:
     if kind is None:
         raise Denial(422, "This is no list", "Choose a file that ends in .csv, .xlsx or .ods.")
     uploading, rules = look.services.campaigns().campaigns.uploading, _rules(look, campaign)
-    place = uploading.start(campaign, rules, kind)
+    size = look.form.get("size", "")
+    place = uploading.start(campaign, rules, kind, int(size) if _SIZE.fullmatch(size) else 0)
     if isinstance(place, Refusal):
         raise conflict(place.value)
     before = _before(look, uploading.sent_before(campaign, rules.sha256))

@@ -87,7 +87,7 @@ class Posthaste(Operations):
             ApiError: the API or the bucket refused it.
             ConnectionFailedError: no answer came. Upload it again.
         """
-        place = self.create_upload(campaign_id, {})
+        place = self.create_upload(campaign_id, {"size": size})
         sent = {**place["headers"], "Content-Length": str(size)}
         with httpx.Client(timeout=self._timeout, transport=self._transport) as http:
             try:
@@ -176,7 +176,7 @@ class AsyncPosthaste(AsyncOperations):
             ApiError: the API or the bucket refused it.
             ConnectionFailedError: no answer came. Upload it again.
         """
-        place = await self.create_upload(campaign_id, {})
+        place = await self.create_upload(campaign_id, {"size": size})
         sent = {**place["headers"], "Content-Length": str(size)}
         async with httpx.AsyncClient(timeout=self._timeout, transport=self._transport) as http:
             try:

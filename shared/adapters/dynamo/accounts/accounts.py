@@ -1,4 +1,4 @@
-"""Accounts, allowed senders and request buckets on DynamoDB; their API keys: `api_keys`.
+"""Accounts, allowed senders and request allowances on DynamoDB; their API keys: `api_keys`.
 
 A request needs at most two reads: its key, and, when it sends, whether the account is suspended and may use the sender
 (one BatchGetItem). Both are remembered in the process for CACHE seconds, so a revoked key or sender works that much
@@ -6,26 +6,33 @@ longer at most; what is *not* there is never remembered, so a new key works at o
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.accounts.allowances import Allowances
 from shared.adapters.dynamo.accounts.api_keys import CACHE, MAX_CACHED, ApiKeys, UnknownAccount
-from shared.adapters.dynamo.accounts.buckets import BURST, RATE, Buckets
 from shared.adapters.dynamo.accounts.moving import Mover
 from shared.adapters.dynamo.accounts.profiles import account_of
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.contracts import AUDIT_DAYS
-from shared.domain.accounts import Account, SenderCheck, new_account_id, sender_of
+from shared.domain.accounts import (
+    REQUEST_BURST,
+    REQUEST_RATE,
+    TEST_SHARE,
+    Account,
+    Excess,
+    SenderCheck,
+    Taker,
+    new_account_id,
+    sender_of,
+)
 from shared.domain.audit import SYSTEM, Act, audited, masked
 from shared.domain.namespaces import is_team, namespace, owner
 from shared.ports import Clock
 
-__all__ = ["CACHE", "MAX_CACHED", "TEST_SHARE", "Accounts", "UnknownAccount"]
-
-TEST_SHARE: Final = 5
-"""An account's test keys make up to a fifth of the requests of its live keys, in addition to them."""
+__all__ = ["CACHE", "MAX_CACHED", "Accounts", "UnknownAccount"]
 
 
 class Accounts(ApiKeys):
@@ -35,7 +42,7 @@ class Accounts(ApiKeys):
         client: a low-level boto3 DynamoDB client.
         table: the name of the table `records`.
         clock: the time.
-        rate: requests per second and account, of live keys; test keys have a bucket of their own (TEST_SHARE).
+        rate: requests per second and account, of live keys; test keys have an allowance of their own (TEST_SHARE).
         burst: requests at once after a pause.
         audit_days: for how long an entry of the audit log is kept.
         homes: where identities and the audit log are kept.
@@ -47,14 +54,14 @@ class Accounts(ApiKeys):
         table: str,
         clock: Clock,
         *,
-        rate: float = RATE,
-        burst: int = BURST,
+        rate: float = REQUEST_RATE,
+        burst: int = REQUEST_BURST,
         audit_days: int = AUDIT_DAYS,
         homes: Homes = IN_RECORDS,
     ) -> None:
         super().__init__(client, table, clock, audit_days=audit_days, homes=homes)
-        self._buckets = Buckets(self._db, table, clock, rate=rate, burst=burst)
-        self._test_buckets = Buckets(
+        self._allowances = Allowances(self._db, table, clock, rate=rate, burst=burst)
+        self._test_allowances = Allowances(
             self._db, table, clock, rate=rate / TEST_SHARE, burst=max(1, burst // TEST_SHARE), key=_test_bucket
         )
         self._senders: dict[tuple[str, str], tuple[float, SenderCheck]] = {}
@@ -284,13 +291,18 @@ class Accounts(ApiKeys):
 
     # Requests
 
-    def take(self, account: str, *, test: bool = False) -> float | None:
-        """Take a token for a request of one of the account's live, team or test keys: each kind has its own bucket.
+    def take(self, account: str, taker: Taker, *, test: bool = False) -> Excess | None:
+        """Take a token for a request of a live, team or test key: each kind has an allowance of its own.
+
+        Args:
+            account: whose key or notifier makes it.
+            taker: what makes it.
+            test: it is a test key, or a notifier of test keys.
 
         Returns:
-            None, or the seconds to wait (see `buckets`).
+            None: there was one.
         """
-        return (self._test_buckets if test or is_team(account) else self._buckets).take(account)
+        return (self._test_allowances if test or is_team(account) else self._allowances).take(account, taker)
 
     def _require(self, account: str) -> None:
         if not self._places.find([keys.account(account)])[0]:

@@ -1,4 +1,4 @@
-"""Request buckets: how many API calls an account may make.
+"""Request buckets: how often something may be asked. Those of accounts, which are shared, are in `allowances`.
 
 A call must not cost a write of its own (a batch of one is budgeted by the write unit). So each process holds tokens
 of an account, and draws the next BLOCK of them from the account's bucket in DynamoDB with one conditional update: one
@@ -19,10 +19,6 @@ from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number
 from shared.ports import Clock
 
-RATE: Final = 100
-"""Requests per second and account unless set otherwise: 5,000 recipients each, far above what providers take."""
-BURST: Final = 1000
-"""Requests at once after a pause."""
 BLOCK: Final = 50
 GRACE: Final = 10
 DAY_S: Final = 86_400
@@ -44,10 +40,10 @@ class Buckets:
         table: str,
         clock: Clock,
         *,
-        rate: float = RATE,
-        burst: int = BURST,
+        rate: float,
+        burst: int,
+        key: Callable[[str], keys.Key],
         block: int = BLOCK,
-        key: Callable[[str], keys.Key] = keys.bucket,
         keep: int = 0,
     ) -> None:
         self._db = dynamo

@@ -2,7 +2,7 @@
 
 | pattern | key |
 |---|---|
-| a notifier; when it was last there; its request bucket | `Y#name / NOTIFIER`, `SEEN`, `BUCKET` |
+| a notifier; when it was last there | `Y#name / NOTIFIER`, `SEEN` |
 | how far a notifier's updates are read | `Y#name / UPDATES` |
 | what a notifier's updates of a UTC day count, once it is over | `Y#name / DAY#20261123` |
 | a notifier's updates of a UTC day, in order | `Y#name#UPDATES#20261123` / `stamp#uuid[:8]` |
@@ -34,11 +34,6 @@ def notifier(name: str) -> Key:
 def contact(name: str) -> Key:
     """When a notifier was last there."""
     return key(notifier_pk(name), "SEEN")
-
-
-def bucket(name: str) -> Key:
-    """The request bucket of a notifier."""
-    return key(notifier_pk(name), "BUCKET")
 
 
 def marks(name: str) -> Key:

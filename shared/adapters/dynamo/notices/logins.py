@@ -1,4 +1,4 @@
-"""What a notifier's request needs: its password checked, its request bucket, and a note that it was there.
+"""What a notifier's request needs: its password checked, and a note that it was there.
 
 A request costs at most two reads, of the notifier and of its account's control, and both are remembered for CACHE
 seconds: so much longer a disabled notifier works, or one of an account that was suspended. A password that a remembered
@@ -11,17 +11,11 @@ from typing import Final
 
 from shared.adapters.dynamo import keys as every
 from shared.adapters.dynamo.accounts.accounts import CACHE, MAX_CACHED
-from shared.adapters.dynamo.accounts.buckets import Buckets
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.notices import keys
 from shared.adapters.dynamo.notices.notifiers import MINUTE_MS, DynamoNotifiers
 from shared.domain.notices.notifier import Contact, Notifier, is_name, is_password
 from shared.ports import Clock, Retriable
 
-RATE: Final = 20
-"""Requests per second and notifier: one machine behind a slow link, apart from the bucket of its account's keys."""
-BURST: Final = 200
-"""Requests at once after a pause."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -32,16 +26,13 @@ class Logins:
         dynamo: DynamoDB.
         table: the name of the table `records`.
         clock: the time.
-        rate: requests per second and notifier.
-        burst: requests at once after a pause.
     """
 
-    def __init__(self, dynamo: Dynamo, table: str, clock: Clock, *, rate: float = RATE, burst: int = BURST) -> None:
+    def __init__(self, dynamo: Dynamo, table: str, clock: Clock) -> None:
         self._db = dynamo
         self._table = table
         self._clock = clock
         self._store = DynamoNotifiers(dynamo, records=table)
-        self._buckets = Buckets(dynamo, table, clock, rate=rate, burst=burst, key=keys.bucket)
         self._known: dict[str, tuple[float, Notifier]] = {}
         self._noted: dict[str, Contact] = {}
 
@@ -63,10 +54,6 @@ class Logins:
             self._known.clear()
         self._known[name] = (self._clock.now() + CACHE, stored)
         return stored
-
-    def take(self, name: str) -> float | None:
-        """Take a token for a request of a notifier; None, or the seconds to wait."""
-        return self._buckets.take(name)
 
     def note_call(self, name: str, *, status: bool) -> None:
         """Note that a notifier calls, at most once a minute in a process.

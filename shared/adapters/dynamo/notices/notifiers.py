@@ -7,7 +7,7 @@ from shared.adapters.dynamo import audit, indices
 from shared.adapters.dynamo import keys as every
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
-from shared.adapters.dynamo.listing import entries
+from shared.adapters.dynamo.listing import entries, newest
 from shared.adapters.dynamo.notices import keys, notice_keys
 from shared.domain.audit import Event
 from shared.domain.notices.notifier import (
@@ -91,6 +91,10 @@ class DynamoNotifiers:
         pk = indices.mine_pk(namespace, keys.KIND)
         found, end = entries(self._db, self._table, pk, keys.notifier, _FIELDS, after=after, limit=limit)
         return [x for x in map(_notifier, found) if x.namespace == namespace and not x.deleted], end
+
+    def count(self, namespace: str, most: int) -> int:
+        """Return how many notifiers a namespace has, at most `most`; one query, eventually consistent."""
+        return len(newest(self._db, self._table, indices.mine_pk(namespace, keys.KIND), "", most))
 
     def contacts(self, names: Iterable[str]) -> Mapping[str, Contact]:
         """Return when notifiers were last there, by name; those that never were have no entry."""
