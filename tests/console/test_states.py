@@ -115,7 +115,10 @@ STATES: Final[Mapping[str, tuple[Callable[[Example], str], str]]] = {
     "a list that cannot be used": (_failed, "The list cannot be used"),
     "a list that lacks a column": (_lacking, "The list has no column"),
     "a campaign that was sent": (_sent, "Lists that were sent"),
-    "a change beside the preview of a row": (lambda x: f"{x.account}/campaigns/{x.campaign}/edit", "Message of row"),
+    "a change beside the preview of a row": (
+        lambda x: f"{x.account}/campaigns/{x.campaign}/edit",
+        "Message of recipient",
+    ),
     "a page that is not there": (lambda x: f"{x.account}/jobs/{'0' * 26}", "There is no such job"),
 }
 """What is shown → how it comes about, and words that the page has then."""
@@ -189,7 +192,7 @@ def test_a_message_in_its_frame_is_accessible_and_fits(
         "recipient,name\r\na@example.org,Ann\r\n" if channel == "email" else "recipient,name\r\n+4915112345678,Ann\r\n"
     )
     campaign = with_list(example.console, recipients, **{**SAID, **said, "channel": channel})
-    for row, words in (("1", LONG), ("9", "There is no preview")):
+    for row, words in (("1", LONG), ("9", "There is no recipient 9")):
         go(browser, f"{address}/{example.account}/campaigns/{campaign}/preview?row={row}")
         browser.reads("main", words)
         assert_fits(browser, f"the frame of row {row}")
