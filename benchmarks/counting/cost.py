@@ -210,11 +210,16 @@ def table(bills: list[Bill]) -> str:
     return "\n".join(lines)
 
 
+def _kept(dollars: float) -> str:
+    """Return what is kept in as many figures as are the same in each run: random ids compress differently."""
+    return f"{dollars:.1f}" if dollars >= 1 else f"{dollars:.2f}"
+
+
 def markdown(bills: list[Bill]) -> str:
     """Return the bills as a Markdown table."""
     names = list(dict.fromkeys(n for b in bills for n in b.lines))
     rows = ["| $ per million messages | " + " | ".join(b.name for b in bills) + " |", "|---" * (len(bills) + 1) + "|"]
     rows += [f"| {n} | " + " | ".join(f"{b.lines.get(n, 0):.3f}" for b in bills) + " |" for n in names]
     rows.append("| **total** | " + " | ".join(f"**{b.total:.2f}**" for b in bills) + " |")
-    rows.append("| storage until it expires | " + " | ".join(f"{b.kept:.2f}" for b in bills) + " |")
+    rows.append("| storage until it expires | " + " | ".join(_kept(b.kept) for b in bills) + " |")
     return "\n".join(rows)

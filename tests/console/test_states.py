@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
+from functions.api.error_page import as_html
 from functions.console.pages.campaigns.previewing import FRAMED
 from functions.console.screens import ROUTES
 from shared.adapters.alarms import RaisedAlarms
@@ -20,7 +21,7 @@ from shared.domain.people import Identity, Role
 from tests.api.senders import signs
 from tests.console.campaigns import SAID, made, sent, with_list
 from tests.console.examples import EXAMPLES, LONG, Example
-from tests.console.fitting import PHONE, WINDOW, assert_fits
+from tests.console.fitting import PHONE, WINDOW, assert_fits, resize
 from tests.console.site import enter, go
 from tests.console.test_alarms import PREFIX, FakeCloudWatch, raised
 from tests.fakes.browser import Browser, browsing
@@ -215,3 +216,12 @@ def test_pages_are_accessible_and_fit_in_the_eyes_of_members(
             go(browser, f"{address}/{path}")
             assert browser.script("return document.querySelector('main > .problem h1')") is None, path
             assert_fits(browser, f"{path} as a {role.value}", (width,))
+
+
+@pytest.mark.parametrize("width", [PHONE, 390, WINDOW])
+def test_the_page_of_errors_scrolls_only_down(browser: Browser, tmp_path: Path, width: int) -> None:
+    page = tmp_path / "errors.html"
+    page.write_text(as_html(), encoding="utf-8")
+    go(browser, page.as_uri())
+    resize(browser, width)
+    assert browser.script("return document.documentElement.scrollWidth") <= width
