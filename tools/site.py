@@ -13,6 +13,9 @@ from tools import reference
 from tools.links import TOP, repository_path, rewritten
 
 ROOT: Final = Path(__file__).parents[1]
+DECISIONS: Final = "adr/"
+DECISIONS_BOOST: Final = 0.05
+"""What a hit in a decision counts, where one in another page counts 1."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -36,5 +39,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Return a page's text with links for the site."""
+    """Return a page's text with links for the site. In a search, decisions come below the pages of how things are."""
+    if page.file.src_uri.startswith(DECISIONS):
+        page.meta.setdefault("search", {"boost": DECISIONS_BOOST})
     return rewritten(markdown, repository_path(page.file.src_uri), ROOT)[0]

@@ -8,9 +8,12 @@ A function takes 6 ms per AWS call, and 5 ms besides; a sender is billed for as 
 workers all the time. An invocation logs 500 bytes of its own, a line for people and one of figures, and what Lambda
 says of it 550. A request to a provider carries 450 bytes besides its body (headers and TLS). A campaign has 5,000
 recipients, each with a body of their own of three placeholders and an unsubscription link, and its text part is
-derived. Not counted: what lies idle (storage, alarms, the sweeper, polls of empty queues), and the provider's own fee.
+derived. A request to the API, and a post of a provider, is a line of 180 bytes in the access log besides. What is kept
+until it expires is billed by DynamoDB's rule of sizes, with point-in-time recovery, and apart: a deployment decides how
+long it keeps jobs. Not counted: what lies idle (`rest` counts it), and the provider's own fee.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Final
@@ -39,44 +42,61 @@ BASE_SECONDS: Final = 0.005
 MEMORY_GB: Final = 0.5
 SENDER_GB: Final = 1.0
 """infra/functions/lane.py, FAST_MB: the memory of a lane of more than 250 messages a second and worker."""
+API_GB: Final = 1.0
+"""infra/functions/api.py, MEMORY_MB."""
 LOG_BYTES: Final = 1050
+ACCESS_BYTES: Final = 180
+"""A line of the access log (infra/functions/api.py, LOG_LINE) and the 26 bytes that CloudWatch adds."""
+MONTH_SECONDS: Final = 730 * 3600
 WIRE_BYTES: Final = 450
 EVENT_BYTES: Final = 240
 GB: Final = 1e9
 
 
+Stored = Mapping[tuple[str, str, str], tuple[int, int]]
+"""As `World.stored` returns it."""
+
+
 @dataclass(slots=True)
 class Bill:
-    """Dollars per million messages by what they are paid for."""
+    """Dollars per million messages by what they are paid for. `kept`: for what is stored until it expires, apart."""
 
     name: str
     messages: int = MESSAGES
     lines: dict[str, float] = field(default_factory=dict)
+    kept: float = 0.0
 
     def add(self, what: str, dollars: float) -> None:
         """Add dollars for `messages`."""
         self.lines[what] = self.lines.get(what, 0.0) + dollars * prices.MILLION / self.messages
 
+    def keep(self, before: Stored, w: World) -> None:
+        """Add what is stored now and was not before, for as long as it is kept."""
+        now = w.clock.now()
+        new = [found for key, found in w.stored().items() if key not in before]
+        months = sum(size * (until - now) for size, until in new) / GB / MONTH_SECONDS
+        self.kept += months * (prices.STORED_GB + prices.PITR_GB) * prices.MILLION / self.messages
+
     @property
     def total(self) -> float:
-        """Return dollars per million messages."""
+        """Return dollars per million messages, without what is kept."""
         return sum(self.lines.values())
 
 
-def _dynamo(bill: Bill, tally: Tally, times: float = 1) -> None:
+def dynamo(bill: Bill, tally: Tally, times: float = 1) -> None:
     bill.add("DynamoDB writes", times * tally.wru * prices.WRITE_UNIT)
     bill.add("DynamoDB reads", times * tally.rru * prices.READ_UNIT)
     bill.add("SQS", times * (tally.sqs * prices.SQS_REQUEST + tally.sqs_fair * prices.SQS_FAIR))
 
 
-def _function(bill: Bill, invocations: float, calls: float, gb: float = MEMORY_GB, seconds: float = 0) -> None:
+def function(bill: Bill, invocations: float, calls: float, gb: float = MEMORY_GB, seconds: float = 0) -> None:
     """Add invocations that make `calls` AWS calls in all, or last `seconds` in all if that is longer."""
     busy = max(seconds, calls * CALL_SECONDS + invocations * BASE_SECONDS)
     bill.add("Lambda", invocations * prices.LAMBDA_REQUEST + busy * gb * prices.LAMBDA_GB_SECOND)
     bill.add("logs", invocations * LOG_BYTES / GB * prices.LOG_GB)
 
 
-def _received(bill: Bill, messages: float, per_receive: int, size: int, *, fair: bool = False) -> None:
+def received(bill: Bill, messages: float, per_receive: int, size: int, *, fair: bool = False) -> None:
     """Add what the event source asks of a queue: receives, and as many deletes."""
     batches = messages / per_receive
     requests = batches * (ceil(per_receive * size / 65536) + 1)
@@ -88,13 +108,14 @@ def bill(name: str, *, body: int, per_call: int, batched: bool) -> Bill:
     out = Bill(name)
     with world(rate=max(RATE, SHARE * per_call), per_call=per_call) as w:
         scenarios.warm(w)
-        calls, sent = w.wire.calls, w.wire.sent
+        calls, sent, before = w.wire.calls, w.wire.sent, w.stored()
         job, tally = scenarios.batch(w, MESSAGES, body)
+        out.keep(before, w)
         calls, sent = w.wire.calls - calls, w.wire.sent - sent
         pointers = tally.service("sqs", "SendMessage", "SendMessageBatch")
-        _dynamo(out, tally)
-        out.add("API Gateway", prices.HTTP_API_REQUEST)
-        _function(out, 1, 6)
+        dynamo(out, tally)
+        requested(out, 1)
+        function(out, 1, 6, API_GB)
         _delivered(out, pointers, sent + calls * WIRE_BYTES)
         (_batched if batched else _single)(out, w, job)
     return out
@@ -105,16 +126,17 @@ def campaign_bill(name: str, *, body: int) -> tuple[Bill, Tally]:
     out = Bill(name, CAMPAIGN)
     with world(rate=RATE) as w:
         scenarios.warm(w)
-        calls, sent = w.wire.calls, w.wire.sent
+        calls, sent, before = w.wire.calls, w.wire.sent, w.stored()
         job, tally = scenarios.campaign(w, CAMPAIGN, body)
+        out.keep(before, w)
         calls, sent = w.wire.calls - calls, w.wire.sent - sent
-        _dynamo(out, tally)
+        dynamo(out, tally)
         puts, gets = tally.service("s3", "PutObject"), tally.service("s3", "GetObject", "HeadObject")
         out.add("S3", puts * prices.S3_PUT + gets * prices.S3_GET)
-        out.add("API Gateway", CAMPAIGN_REQUESTS * prices.HTTP_API_REQUEST)
-        _function(out, CAMPAIGN_REQUESTS, CAMPAIGN_REQUESTS * 10)
-        _function(out, 1, 0, MEMORY_GB, CAMPAIGN * ROW_SECONDS)
-        _function(out, 2, 6)  # the planner looks at the job that begins and at the one that ends
+        requested(out, CAMPAIGN_REQUESTS)
+        function(out, CAMPAIGN_REQUESTS, CAMPAIGN_REQUESTS * 10, API_GB)
+        function(out, 1, 0, MEMORY_GB, CAMPAIGN * ROW_SECONDS)
+        function(out, 2, 6)  # the planner looks at the job that begins and at the one that ends
         _delivered(out, -(-CAMPAIGN // CHUNK), sent + calls * WIRE_BYTES)
         _batched(out, w, job)
     return out, tally
@@ -122,9 +144,9 @@ def campaign_bill(name: str, *, body: int) -> tuple[Bill, Tally]:
 
 def _delivered(out: Bill, pointers: int, wire: int) -> None:
     """Add what senders, loggers, lanes and the wire to the provider cost; `wire`: bytes."""
-    _function(out, pointers, 0, SENDER_GB, WORKERS * out.messages / RATE)
-    _function(out, pointers, 6 * pointers)
-    _received(out, pointers, 1, 100, fair=True)
+    function(out, pointers, 0, SENDER_GB, WORKERS * out.messages / RATE)
+    function(out, pointers, 6 * pointers)
+    received(out, pointers, 1, 100, fair=True)
     out.add("egress", wire / GB * prices.EGRESS_GB)
 
 
@@ -138,9 +160,9 @@ def _batched(out: Bill, w: World, job: str) -> None:
             w.log()
     tally = w.take()
     posts_made = out.messages // POST_EVENTS
-    _dynamo(out, tally)
-    _posted(out, posts_made, POST_EVENTS * EVENT_BYTES)
-    _function(out, posts_made / TRACK_POSTS, tally.aws_calls)
+    dynamo(out, tally)
+    posted(out, posts_made, POST_EVENTS * EVENT_BYTES)
+    function(out, posts_made / TRACK_POSTS, tally.aws_calls)
 
 
 def _single(out: Bill, w: World, job: str) -> None:
@@ -152,17 +174,30 @@ def _single(out: Bill, w: World, job: str) -> None:
     w.log()
     tally = w.take()
     times = MESSAGES / TRACK_SINGLES
-    _dynamo(out, tally, times)
-    _posted(out, MESSAGES, EVENT_BYTES)
-    _function(out, MESSAGES / TRACK_SINGLES, times * tally.aws_calls)
+    dynamo(out, tally, times)
+    posted(out, MESSAGES, EVENT_BYTES)
+    function(out, MESSAGES / TRACK_SINGLES, times * tally.aws_calls)
 
 
-def _posted(out: Bill, posts: int, size: int) -> None:
-    """Add what the webhook's end costs: the request, the function, the queue in and out."""
-    out.add("API Gateway", posts * prices.HTTP_API_REQUEST)
-    _function(out, posts, posts)
+def posted(out: Bill, posts: int, size: int, per_receive: int = RECEIVED) -> None:
+    """Add what the webhook's end costs: the request, the function, the queue in and out.
+
+    Args:
+        out: the bill.
+        posts: requests of a provider.
+        size: of each in the queue, in bytes.
+        per_receive: how many of them a request of the event source gets.
+    """
+    requested(out, posts)
+    function(out, posts, posts)
     out.add("SQS", posts * ceil(size / 65536) * prices.SQS_REQUEST)
-    _received(out, posts, RECEIVED, size)
+    received(out, posts, per_receive, size)
+
+
+def requested(out: Bill, requests: int) -> None:
+    """Add requests at the HTTP API, with their lines in the access log."""
+    out.add("API Gateway", requests * prices.HTTP_API_REQUEST)
+    out.add("logs", requests * ACCESS_BYTES / GB * prices.LOG_GB)
 
 
 def table(bills: list[Bill]) -> str:
@@ -171,7 +206,13 @@ def table(bills: list[Bill]) -> str:
     lines = [f"{'$ per million messages':<24}" + "".join(f"{b.name:>44}" for b in bills)]
     lines += [f"{n:<24}" + "".join(f"{b.lines.get(n, 0):>44.3f}" for b in bills) for n in names]
     lines.append(f"{'total':<24}" + "".join(f"{b.total:>44.3f}" for b in bills))
+    lines.append(f"{'storage until it expires':<24}" + "".join(f"{b.kept:>44.3f}" for b in bills))
     return "\n".join(lines)
+
+
+def _kept(dollars: float) -> str:
+    """Return what is kept in as many figures as are the same in each run: random ids compress differently."""
+    return f"{dollars:.1f}" if dollars >= 1 else f"{dollars:.2f}"
 
 
 def markdown(bills: list[Bill]) -> str:
@@ -180,4 +221,5 @@ def markdown(bills: list[Bill]) -> str:
     rows = ["| $ per million messages | " + " | ".join(b.name for b in bills) + " |", "|---" * (len(bills) + 1) + "|"]
     rows += [f"| {n} | " + " | ".join(f"{b.lines.get(n, 0):.3f}" for b in bills) + " |" for n in names]
     rows.append("| **total** | " + " | ".join(f"**{b.total:.2f}**" for b in bills) + " |")
+    rows.append("| storage until it expires | " + " | ".join(_kept(b.kept) for b in bills) + " |")
     return "\n".join(rows)

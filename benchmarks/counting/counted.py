@@ -1,6 +1,6 @@
 """The rows that are counted: the same figures on every machine, so a miss is a defect."""
 
-from benchmarks.counting import cost, dead, sweep
+from benchmarks.counting import cost, dead, singles, sweep
 from benchmarks.rig import rows
 from benchmarks.rig.rows import Row, named
 from benchmarks.rig.scenarios import batch, lane_of, rate_of, warm, words
@@ -15,6 +15,8 @@ BATCH = 1000
 EVENTS = 100
 WORDS = 10
 KILLS = 10
+SINGLE_GOALS = (36.0, 30.0, 43.0)
+"""Dollars of a million single messages: quiet, busy, and by SES."""
 TRACKERS = 10
 """Invocations of the tracker at once on AWS (`TRACK_WORKERS` in infra/functions/dispatch.py)."""
 
@@ -167,4 +169,7 @@ def costs() -> tuple[list[Row], list[cost.Bill]]:
         Row(rows.CAMPAIGN_CALLS, tally.aws_calls / cost.CAMPAIGN, 0.06, "calls", counted=True),
         Row(rows.CAMPAIGN_COST, bill.total, 0.60, "$", counted=True),
     ]
+    for single, goal in zip(singles.bills(), SINGLE_GOALS, strict=True):
+        bills.append(single)
+        out.append(Row(named(rows.COST, single.name), single.total, goal, "$", counted=True))
     return out, bills

@@ -78,7 +78,7 @@ def spent(*, hooked: bool) -> tuple[Tally, Receiver]:
     """
     with world(rate=rate_of(200)) as w, patch("shared.adapters.hooks.LATER_S", 0):  # moto delays by the real clock
         warm(w)
-        hooks = _Hooks(w)
+        hooks = Hooks(w)
         if hooked:
             hooks.endpoint()
         w.clock.advance(60)
@@ -102,7 +102,7 @@ def scattered(*, hooked: bool) -> tuple[Tally, Receiver]:
     """
     with world(rate=rate_of(200)) as w, patch("shared.adapters.hooks.LATER_S", 0):  # moto delays by the real clock
         warm(w)
-        hooks = _Hooks(w)
+        hooks = Hooks(w)
         if hooked:
             hooks.endpoint()
         w.clock.advance(60)
@@ -127,7 +127,7 @@ def _by_lane(w: World, job: str) -> dict[str, list[int]]:
     return out
 
 
-class _Hooks:
+class Hooks:
     """The functions of webhooks in a world."""
 
     def __init__(self, w: World) -> None:

@@ -21,4 +21,18 @@ HTTP_API_REQUEST: Final = 1.00 / MILLION
 S3_PUT: Final = 5.00 / MILLION
 S3_GET: Final = 0.40 / MILLION
 LOG_GB: Final = 0.50
+STORED_GB: Final = 0.25
+"""DynamoDB, standard class, a month."""
+PITR_GB: Final = 0.20
+"""DynamoDB's point-in-time recovery, a month."""
+SNS_HTTP: Final = 1.10 / MILLION
+"""A notification to an HTTPS endpoint: 0.50 to publish it, 0.60 to deliver it."""
+SECRET: Final = 0.40
+"""A month."""
+ALARM_METRIC: Final = 0.10
+"""A month."""
+METRIC: Final = 0.30
+"""A month, the first ten thousand."""
+DASHBOARD: Final = 3.00
+KMS_KEY: Final = 1.00
 EGRESS_GB: Final = 0.09

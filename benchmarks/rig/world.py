@@ -8,7 +8,7 @@ import base64
 import json
 import os
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from io import StringIO
 from typing import Any, Final
@@ -22,7 +22,7 @@ from moto.dynamodb.models.dynamo_type import DynamoType
 
 from benchmarks.rig.mail import prose
 from benchmarks.rig.meter import RECORDS_INDICES, Meter, Tally
-from benchmarks.rig.sizes import Item
+from benchmarks.rig.sizes import Item, item_size
 from shared import contracts
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.contracts import Credential, Settings, Word
@@ -39,6 +39,8 @@ REGION: Final = "us-east-1"
 TABLES: Final = Tables("")
 SENDER_SECONDS: Final = 120
 CALL_SECONDS: Final = 10.0
+KEPT_BESIDES: Final = 100
+"""Bytes that DynamoDB bills for storing an item besides its own."""
 ID_BYTES: Final = 60
 """The provider's ids are this long, and random, as the promise says."""
 
@@ -251,9 +253,13 @@ class World:
         """Start senders and loggers until nothing waits. `together`: ledgers of one invocation of the logger."""
         while sum(self._send(c) for c in self._queues):
             if together > 1:
-                while sum(self._send(c) for c in self._queues):
-                    continue
+                self.send()
             self.log(together)
+
+    def send(self) -> None:
+        """Start senders until no pointer waits."""
+        while sum(self._send(c) for c in self._queues):
+            continue
 
     def ingest(self) -> None:
         """Start the reader of lists until none waits."""
@@ -308,6 +314,12 @@ class World:
         with self._here(""):
             self._run("track", {"Records": records})
 
+    def idle(self, handler: Callable[[Mapping[str, Any], Any], Any], event: Mapping[str, Any]) -> None:
+        """Start a function a minute later, when it has nothing to do."""
+        self.clock.advance(60)
+        with redirect_stdout(StringIO()):  # figures for CloudWatch
+            handler(event, Context())
+
     def _run(self, name: str, event: Mapping[str, Any]) -> None:
         self.invocations[name] = self.invocations.get(name, 0) + 1
         with redirect_stdout(StringIO()):  # figures for CloudWatch
@@ -324,6 +336,18 @@ class World:
             if credential:
                 stack.enter_context(patch.object(services, "lane", lambda: self._lanes[credential]))
             yield
+
+    def stored(self) -> dict[tuple[str, str, str], tuple[int, int]]:
+        """Return table and key of each item that expires → its bytes, entries of indices included, and when it does.
+
+        Times are Unix seconds. DynamoDB bills 100 bytes besides for each item, and for each entry of an index.
+        """
+        return {
+            (table, item["pk"]["S"], item["sk"]["S"]): (_kept_bytes(table, item), int(item["ttl"]["N"]))
+            for table in (TABLES.records, TABLES.ops)
+            for item in _items(table)
+            if "ttl" in item
+        }
 
     def take(self) -> Tally:
         """Return what was counted since the last time."""
@@ -371,7 +395,15 @@ def _peek(table: str, key: Mapping[str, Any]) -> Item | None:
     return None if found is None else found.to_json()["Attributes"]
 
 
+def _items(table: str) -> list[dict[str, Any]]:
+    parts = list(_backend(table).items.values())
+    return [item.to_json()["Attributes"] for part in parts for item in part.values()]
+
+
+def _kept_bytes(table: str, item: Item) -> int:
+    entries = [x.entry(item) for x in RECORDS_INDICES] if table == TABLES.records else []
+    return sum(item_size(x) + KEPT_BESIDES for x in (item, *entries) if x is not None)
+
+
 def _ledgers() -> list[dict[str, Any]]:
-    parts = list(_backend(TABLES.ops).items.values())
-    images = [item.to_json()["Attributes"] for part in parts for item in part.values()]
-    return sorted((i for i in images if "cells" in i), key=lambda i: (i["pk"]["S"], i["sk"]["S"]))
+    return sorted((i for i in _items(TABLES.ops) if "cells" in i), key=lambda i: (i["pk"]["S"], i["sk"]["S"]))

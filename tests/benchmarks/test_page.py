@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import COST, MARK, ROOT, insert, printed
+from benchmarks.__main__ import COST, MARK, REST_MARK, ROOT, insert, printed
+from benchmarks.counting import cost, counted, rest, singles
+
+PRICE = re.compile(r"\$(\d+\.\d\d)\b")
+THROTTLES = "runbooks/function-throttles.md"
 
 
 def test_what_was_printed_is_read_again_and_nothing_else_is_changed(tmp_path: Path) -> None:
@@ -26,10 +30,53 @@ def test_a_page_without_its_markers_is_an_error(tmp_path: Path) -> None:
 def test_lines_add_up_and_the_readme_names_the_same_totals() -> None:
     rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in printed(COST).splitlines()]
     columns = list(zip(*rows[2:], strict=True))[1:]
-    for *lines, total in columns:
+    for *lines, total, _ in columns:
         assert sum(map(float, lines)) == pytest.approx(float(total), abs=0.009)
-    batched, single, together, _, campaign = (total for *_, total in columns)
+    batched, single, together, _, campaign, quiet, busy, _ = (total for *_, total, _ in columns)
+    at_rest = _rest("2 credentials of 2 providers")
     readme = re.search(r"## What it costs\n\n(.*)", (ROOT / "README.md").read_text("utf-8"))
     assert readme
-    named = re.findall(r"\$(\d+\.\d\d)\b", readme[1])[:4]
-    assert named == [batched, together, single, campaign]
+    assert PRICE.findall(readme[1]) == [batched, together, single, campaign, busy, quiet, *at_rest]
+
+
+def test_the_guide_of_a_first_deployment_names_the_same_prices() -> None:
+    rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in printed(COST).splitlines()]
+    totals = dict(zip(rows[0], next(row for row in rows if row[0] == "total"), strict=True))
+    page = re.search(r"## What it costs\n\n(.*)", (ROOT / "docs" / "first-deploy.md").read_text("utf-8"))
+    assert page
+    at_rest, least, most = _rest("1 credential of 1 provider")
+    batches = (totals["2 KB bodies, batched feedback"], totals["2 KB bodies, one post per event"])
+    alone = (totals["single messages, busy"], totals["single messages, quiet"])
+    assert PRICE.findall(page[1]) == [least, most, at_rest, *batches, *alone]
+
+
+def _rest(deployment: str) -> list[str]:
+    """Return what a deployment costs at rest, and at least and at most with what watches it."""
+    rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in printed(COST, REST_MARK).splitlines()]
+    column = rows[0].index(deployment)
+    return [row[column] for row in rows if row[0].startswith(("at rest", "with alarms"))]
+
+
+def test_no_page_has_a_price_that_the_page_of_costs_lacks() -> None:
+    known = set(re.findall(r"\d+\.\d\d\b", COST.read_text("utf-8")))
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "runbooks").glob("*.md")]
+    found = {(page.name, price) for page in pages for price in PRICE.findall(page.read_text("utf-8"))}
+    assert len({name for name, _ in found}) > 1, "no page but that of costs has prices"
+    assert {(name, price) for name, price in found if price not in known} == set()
+
+
+@pytest.mark.slow
+def test_the_page_has_the_counted_figures() -> None:
+    _, bills = counted.costs()
+    assert printed(COST) == cost.markdown(bills)
+    assert printed(COST, REST_MARK) == rest.markdown()
+
+
+@pytest.mark.slow
+def test_pages_say_how_many_single_messages_a_worker_sends() -> None:
+    speed = round(singles.per_worker())
+    for page, words in (
+        ("settings.md", "A worker sends about {} single messages a second"),
+        (THROTTLES, "and about {} single ones"),
+    ):
+        assert words.format(speed) in (ROOT / "docs" / page).read_text("utf-8")

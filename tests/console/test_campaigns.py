@@ -1,6 +1,7 @@
 """A campaign without a command line: written, given a list, checked, tried out and sent, by pages alone."""
 
 import html
+import json
 import re
 
 import pytest
@@ -97,13 +98,61 @@ def test_a_list_is_checked_and_its_bad_rows_can_be_downloaded(console: Console) 
     campaign = with_list(console, ROWS + "=cmd()|x,Eve\r\n")
     page = console.shown(f"/campaigns/{campaign}")
     assert "2 messages to send" in page
-    assert "Rows that are not sent" in page
+    assert "Rows to check" in page
     assert "nobody" in page
     got = console.get(f"/{console.account}/campaigns/{campaign}/problems.csv")
     assert got.headers["content-type"].startswith("text/csv")
     assert got.headers["content-disposition"].startswith("attachment")
     assert "nobody" in got.text
     assert ",'=cmd()|x," in got.text, "no spreadsheet takes it for a formula"
+
+
+TWICE = "recipient,name\r\nann@example.org,Ann\r\nANN@Example.org,Ann B.\r\nb@example.org,Ben\r\nnobody,Kim\r\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("form", "addresses", "said", "happens", "exported"),
+    [
+        ({}, ["ann@example.org", "b@example.org"], "left out", "not sent", "no"),
+        ({"duplicates": "keep"}, ["ann@example.org"] * 2 + ["b@example.org"], "sent again", "sent again", "again"),
+    ],
+    ids=["by default", "as asked"],
+)
+def test_what_becomes_of_a_recipient_who_is_listed_twice_is_what_the_pages_say(
+    console: Console, form: dict[str, str], addresses: list[str], said: str, happens: str, exported: str
+) -> None:
+    console.member(role=Role.SENDER)
+    campaign = made(console)
+    got = console.post(f"/{console.account}/campaigns/{campaign}/paste", rows=TWICE, **form)
+    assert got.status == 303, got.text
+    console.api.lists.read()
+    page = console.shown(f"/campaigns/{campaign}")
+    assert f"Twice in the list, {said}</dt>" in page
+    assert "1 row has the recipient of an earlier row." in page
+    assert ("They are left out, so each recipient gets one message." in page) == (not form)
+    assert ("these recipients get the message more than once" in page) == bool(form)
+    assert f"<small>duplicate</small></td><td>{happens}</td>" in page
+    assert page.count("<td>not sent</td>") == (1 if form else 2), "the invalid row is not sent either way"
+    file = console.get(f"/{console.account}/campaigns/{campaign}/problems.csv").text.splitlines()
+    assert [line.rpartition(",")[2] for line in file if ",duplicate," in line] == [exported]
+    assert f"1 twice in the list and {said}" in console.shown(f"/campaigns/{campaign}/send")
+    job = sent(console, campaign)
+    console.api.world.run()
+    to = re.findall(r'class="address"><a href="messages/[^"]+">([^<]+)</a>', console.shown(f"/jobs/{job}/messages"))
+    assert sorted(x.lower() for x in to) == addresses
+
+
+def test_a_file_s_duplicates_are_left_out_unless_both_are_asked_for(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = made(console)
+    found = []
+    for form in ({}, {"duplicates": "drop"}, {"duplicates": "keep"}):
+        got = console.post(f"/{console.account}/campaigns/{campaign}/uploads", file="list.csv", **form)
+        upload = console.services.campaigns().campaigns.uploads.get(campaign, json.loads(got.text)["upload"])
+        assert upload is not None
+        found.append(upload.drop_duplicates)
+    assert found == [True, True, False]
 
 
 @pytest.mark.slow

@@ -66,7 +66,7 @@ def test_rows_that_are_not_sent_filter_by_reason_and_page(console: Console) -> N
         return re.findall(r'<td class="any">(\d)</td>', page)
 
     page = console.shown(where)
-    assert re.search(r'Twice in the list</dt><dd><a href="\?code=duplicate#problems">1</a>', page)
+    assert re.search(r'Twice in the list, left out</dt><dd><a href="\?code=duplicate#problems">1</a>', page)
     twice = console.shown(f"{where}?code=duplicate")
     assert values(twice) == []
     assert "An earlier row has the same recipient." in twice

@@ -9,7 +9,7 @@ import pytest
 from functions.console.pages.campaigns.previewing import FRAMED
 from functions.console.rendering import POLICY
 from shared.domain.people import Role
-from tests.console.campaigns import SAID, made, with_list
+from tests.console.campaigns import SAID, made, sent, with_list
 from tests.console.console import Console
 from tests.console.test_security import ESCAPED, EVIL
 
@@ -30,8 +30,30 @@ def test_each_row_has_its_own_message(console: Console) -> None:
     assert "Dear Ben" in framed(page)
     assert "<b>Hello Ben</b>" in page
     assert "b@example.org" in page
-    assert "no such row" in console.shown(f"/campaigns/{campaign}/preview?row=3")
+    assert "(recipient 2)" in page, "not the row in the sheet"
+    none = console.shown(f"/campaigns/{campaign}/preview?row=3")
+    assert "There is no recipient 3. The list has 2 recipients." in none
+    assert "Rows that are not sent are not counted" in none
     assert 'src="../../' in console.shown(f"/campaigns/{campaign}?row=2")
+
+
+@pytest.mark.slow
+def test_recipients_are_counted_apart_from_the_rows_of_the_sheet_and_have_neighbours(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    rows = "recipient,name\r\nnobody,Kim\r\na@example.org,Ann\r\n\r\nb@example.org,Ben\r\nc@example.org,Cleo\r\n"
+    campaign = with_list(console, rows)
+    page = console.shown(f"/campaigns/{campaign}?row=2")
+    assert "Message of recipient" in page
+    assert "Of 3 in the order of the list." in page
+    assert '<th scope="row">2</th>' in page, "the bad row has its number in the sheet"
+    assert '"?row=1#check-title">Previous recipient' in page
+    assert '"?row=3#check-title">Next recipient' in page
+    assert "Dear Ann" in framed(console.shown(f"/campaigns/{campaign}/preview?row=1")), "row 3 of the sheet"
+    assert "Previous recipient" not in console.shown(f"/campaigns/{campaign}")
+    assert "Next recipient" not in console.shown(f"/campaigns/{campaign}?row=3")
+    sent(console, campaign)
+    after = console.shown(f"/campaigns/{campaign}/preview?row=4")
+    assert "There is no recipient 4. The list has 3 recipients." in after, "of the list that was sent"
 
 
 @pytest.mark.slow
@@ -56,7 +78,7 @@ def test_a_change_is_shown_as_a_recipient_of_the_list_gets_it_before_it_is_saved
     assert "<b>Moin Ben</b>" in got.text
     assert "b@example.org" in got.text
     assert framed(console.post(there, **change).text) == "<p>Good day, Ann</p>"
-    assert "no such row" in console.post(there, **change, row="3").text
+    assert "There is no recipient 3. The list has 2 recipients." in console.post(there, **change, row="3").text
     assert "Line 1, column 1" in console.post(there, **{**change, "body": "{{ #if }}"}).text
     assert "Dear Ann" in framed(console.shown(f"/campaigns/{campaign}/preview")), "nothing is saved"
     assert 'name="row" form="writing" inputmode="numeric" autocomplete="off" value="2"' in console.shown(
@@ -74,7 +96,7 @@ def test_a_change_is_shown_with_example_values_if_there_is_no_list(console: Cons
     got = console.post(f"/{console.account}/campaigns/{campaign}/preview", **SAID, row="2")
     assert framed(got.text) == "<p>Dear name</p>"
     assert "(an example)" in got.text
-    assert "Message of row" not in console.shown(f"/campaigns/{campaign}/edit")
+    assert "Message of recipient" not in console.shown(f"/campaigns/{campaign}/edit")
 
 
 @pytest.mark.slow

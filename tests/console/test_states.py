@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
+from functions.api.error_page import as_html
 from functions.console.pages.campaigns.previewing import FRAMED
 from functions.console.screens import ROUTES
 from shared.adapters.alarms import RaisedAlarms
@@ -20,7 +21,7 @@ from shared.domain.people import Identity, Role
 from tests.api.senders import signs
 from tests.console.campaigns import SAID, made, sent, with_list
 from tests.console.examples import EXAMPLES, LONG, Example
-from tests.console.fitting import PHONE, WINDOW, assert_fits
+from tests.console.fitting import PHONE, WINDOW, assert_fits, resize
 from tests.console.site import enter, go
 from tests.console.test_alarms import PREFIX, FakeCloudWatch, raised
 from tests.fakes.browser import Browser, browsing
@@ -115,7 +116,10 @@ STATES: Final[Mapping[str, tuple[Callable[[Example], str], str]]] = {
     "a list that cannot be used": (_failed, "The list cannot be used"),
     "a list that lacks a column": (_lacking, "The list has no column"),
     "a campaign that was sent": (_sent, "Lists that were sent"),
-    "a change beside the preview of a row": (lambda x: f"{x.account}/campaigns/{x.campaign}/edit", "Message of row"),
+    "a change beside the preview of a row": (
+        lambda x: f"{x.account}/campaigns/{x.campaign}/edit",
+        "Message of recipient",
+    ),
     "a page that is not there": (lambda x: f"{x.account}/jobs/{'0' * 26}", "There is no such job"),
 }
 """What is shown → how it comes about, and words that the page has then."""
@@ -189,7 +193,7 @@ def test_a_message_in_its_frame_is_accessible_and_fits(
         "recipient,name\r\na@example.org,Ann\r\n" if channel == "email" else "recipient,name\r\n+4915112345678,Ann\r\n"
     )
     campaign = with_list(example.console, recipients, **{**SAID, **said, "channel": channel})
-    for row, words in (("1", LONG), ("9", "There is no preview")):
+    for row, words in (("1", LONG), ("9", "There is no recipient 9")):
         go(browser, f"{address}/{example.account}/campaigns/{campaign}/preview?row={row}")
         browser.reads("main", words)
         assert_fits(browser, f"the frame of row {row}")
@@ -212,3 +216,12 @@ def test_pages_are_accessible_and_fit_in_the_eyes_of_members(
             go(browser, f"{address}/{path}")
             assert browser.script("return document.querySelector('main > .problem h1')") is None, path
             assert_fits(browser, f"{path} as a {role.value}", (width,))
+
+
+@pytest.mark.parametrize("width", [PHONE, 390, WINDOW])
+def test_the_page_of_errors_scrolls_only_down(browser: Browser, tmp_path: Path, width: int) -> None:
+    page = tmp_path / "errors.html"
+    page.write_text(as_html(), encoding="utf-8")
+    go(browser, page.as_uri())
+    resize(browser, width)
+    assert browser.script("return document.documentElement.scrollWidth") <= width

@@ -1,6 +1,7 @@
 """Links of the site: each leads where it leads in the repository. `make docs` checks that the pages are there."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -42,3 +43,14 @@ def test_every_page_has_one_place_on_the_site() -> None:
     places = [site_path(page) for page in pages]
     assert len(set(places)) == len(pages)
     assert [repository_path(place) for place in places] == pages
+
+
+def test_decisions_rank_below_other_pages_in_a_search() -> None:
+    from tools.site import on_page_markdown  # noqa: PLC0415 - needs the library of the site
+
+    boosts = {}
+    for source in ("adr/0018-idempotency-key-is-the-attempt.md", "api.md"):
+        page = SimpleNamespace(file=SimpleNamespace(src_uri=source), meta={})
+        on_page_markdown("# A page", page=page)
+        boosts[source] = page.meta.get("search", {}).get("boost", 1)
+    assert boosts["adr/0018-idempotency-key-is-the-attempt.md"] < boosts["api.md"] / 10

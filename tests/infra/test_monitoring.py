@@ -11,6 +11,8 @@ from aws_cdk import App, Stack
 from aws_cdk.assertions import Annotations, Match
 from aws_cdk.aws_cloudwatch import MathExpression
 
+from benchmarks.counting import cost, rest, singles
+from infra.functions import api, digest, dispatch, hooks, lane, notices
 from infra.lint import context
 from infra.monitoring import alarms, figures
 from infra.resources.queue import WorkQueue
@@ -224,6 +226,26 @@ def test_what_alarms_cost_is_as_documented(aws: Template) -> None:
     assert documented
     fixed, credential, provider = map(int, documented.groups())
     assert sum(len(stats(alarm)) for alarm in found(aws)) == fixed + 3 * credential + provider
+    assert (fixed, credential, provider) == (rest.ALARMED, rest.ALARMED_CREDENTIAL, rest.ALARMED_PROVIDER)
+
+
+def test_what_singles_and_idle_functions_assume_is_what_is_deployed() -> None:
+    assert singles.SENDER_POINTERS == lane.BATCH
+    assert singles.HOOKS_GB * 1024 == hooks.GATHER_MB
+    assert cost.API_GB * 1024 == api.MEMORY_MB
+    memory = {x.what: x.gb * 1024 for x in rest.IDLE}
+    assert list(memory.values()) == [
+        *[dispatch.MEMORY_MB] * 2,
+        notices.MEMORY_MB,
+        digest.MEMORY_MB,
+        hooks.CALL_MB,
+    ]
+
+
+def test_what_polls_cost_is_counted_for_every_queue_that_a_function_consumes(local_hooks: Template) -> None:
+    sources = local_hooks.of("Lambda::EventSourceMapping").values()
+    queues = [x for x in sources if "StartingPosition" not in x]
+    assert len(queues) == rest.QUEUES_BESIDES + 3 * rest.QUEUES_OF_A_CREDENTIAL
 
 
 def test_rates_of_a_provider_s_credentials_add_up() -> None:

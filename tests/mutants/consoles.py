@@ -206,4 +206,12 @@ CONSOLES: Final = (
         "x.value",
         f"{_TESTS}/test_campaigns.py::test_a_list_is_checked_and_its_bad_rows_can_be_downloaded",
     ),
+    Mutant(
+        "the console sends again to recipients who are listed twice",
+        9,
+        "functions/console/pages/campaigns/uploads.py",
+        'look.form.get("duplicates", "") != "keep"',
+        'look.form.get("duplicates", "") == "drop"',
+        f"{_TESTS}/test_campaigns.py::test_a_file_s_duplicates_are_left_out_unless_both_are_asked_for",
+    ),
 )

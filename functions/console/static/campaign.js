@@ -153,7 +153,7 @@ function uploader(zone) {
     meter(0);
     const csrf = zone.dataset.csrf;
     try {
-      const duplicates = part("drop").checked ? "drop" : "keep";
+      const duplicates = part("keep").checked ? "keep" : "drop";
       const { encoding, question } = await oddities(file);
       if (question) await agreed(question, signal);
       const sheet = await sheetOf(file, signal);

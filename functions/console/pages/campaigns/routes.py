@@ -29,6 +29,7 @@ from functions.console.pages.campaigns.view import (
     in_the_way,
     owned,
     rows,
+    shown_list,
     stored_template,
     word,
 )
@@ -45,7 +46,6 @@ from shared.web.http import Answer
 STATES: Final = tuple(dict.fromkeys(WORDS.values()))
 SHOWN_DIGITS: Final = 5
 """Of the number of a recipient whose message is shown."""
-NO_ROW: Final = ShownMessage(fault="The list has no such row.")
 
 
 def campaigns(look: Look) -> Answer:
@@ -103,7 +103,18 @@ def _row_shown(look: Look, found: Campaign) -> int | None:
 def preview(look: Look) -> Answer:
     """Show a recipient's message in its frame, or one with example values if there is no list."""
     found = owned(look)
-    return frame(look, shown(look, found, _row_shown(look, found)) or NO_ROW)
+    return frame(look, shown(look, found, _row_shown(look, found)) or _no_recipient(look, found))
+
+
+def _no_recipient(look: Look, found: Campaign) -> ShownMessage:
+    """Return why no recipient of a list has the number that was asked for."""
+    view = shown_list(look, found)
+    many = f"The list has {view.accepted:,} recipient{'' if view.accepted == 1 else 's'}. " if view else ""
+    return ShownMessage(
+        fault=f"There is no recipient {row_of(look):,}. {many}"
+        "Recipients are counted in the order of the list. Rows that are not sent are not counted, "
+        "and have no message: “Rows to check” has the reason of each."
+    )
 
 
 def preview_form(look: Look) -> Answer:
@@ -121,7 +132,7 @@ def preview_change(look: Look) -> Answer:
 def _unsaved(look: Look, made: Campaign | Wrong, row: int | None) -> Answer:
     if isinstance(made, Wrong):
         return frame(look, made)
-    return frame(look, shown(look, made, row, look.form.get("from", "")) or NO_ROW)
+    return frame(look, shown(look, made, row, look.form.get("from", "")) or _no_recipient(look, made))
 
 
 def write(look: Look) -> Answer:

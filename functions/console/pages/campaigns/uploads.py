@@ -96,9 +96,9 @@ def _script(values: dict[str, Any]) -> Answer:
 
 
 def _rules(look: Look, campaign: Campaign) -> ListRules:
-    """Return how a list is read: numbers without a country code are of the account's country."""
+    """Return how a list is read: duplicates are left out, and numbers without a country code are of the account's."""
     account = look.services.accounts.get(campaign.account) if channel_of(campaign.channel).numbers else None
-    drop = look.form.get("duplicates", "") == "drop"
+    drop = look.form.get("duplicates", "") != "keep"
     encoding, sha256 = look.form.get("encoding", ""), look.form.get("sha256", "")
     return ListRules(
         region=account.region if account else "",
@@ -162,7 +162,7 @@ def withdraw(look: Look) -> Answer:
 
 
 def shown_problems(look: Look, view: ListView | None) -> dict[str, Any]:
-    """Return a page of the rows that are not sent, for the campaign's page."""
+    """Return a page of the rows that are invalid or duplicates, for the campaign's page."""
     if view is None or not (view.ready or view.failed):
         return {"problems": [], "more": 0}
     after = lists.number(look.request.query.get("problems", ""), lists.ROW_DIGITS) or 0
@@ -182,24 +182,32 @@ def shown_problems(look: Look, view: ListView | None) -> dict[str, Any]:
 
 
 def problems(look: Look) -> Answer:
-    """Return the rows that are not sent as a file, which a spreadsheet takes for no formula."""
+    """Return the rows that are invalid or duplicates as a file, which a spreadsheet takes for no formula."""
     campaign = owned(look)
     view = current(look, campaign)
     if view is None:
         raise conflict("no_list")
-    lines = [("row", "row_in_the_sheet", "value", "code", "reason"), *_bad(look, view.upload)]
+    lines = [("row", "row_in_the_sheet", "value", "code", "reason", "sent"), *_bad(look, view)]
     text = "\ufeff" + exports.rows(lines).decode()
-    return _file(text, f"rows-not-sent-{view.upload.id}.csv")
+    return _file(text, f"rows-to-check-{view.upload.id}.csv")
 
 
-def _bad(look: Look, upload: Upload) -> list[tuple[str, ...]]:
+def _bad(look: Look, view: ListView) -> list[tuple[str, ...]]:
     uploads = look.services.campaigns().campaigns.uploads
     lines: list[tuple[str, ...]] = []
     after = 0
     while len(lines) < DOWNLOADED:
-        found, after = uploads.problems(upload, after=after, limit=1000)
+        found, after = uploads.problems(view.upload, after=after, limit=1000)
         lines += [
-            (str(x.row), str(x.sheet_row or ""), exports.guard(x.value), x.code, exports.guard(x.detail)) for x in found
+            (
+                str(x.row),
+                str(x.sheet_row or ""),
+                exports.guard(x.value),
+                x.code,
+                exports.guard(x.detail),
+                "again" if view.sent_again(x) else "no",
+            )
+            for x in found
         ]
         if not after:
             break

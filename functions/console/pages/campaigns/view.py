@@ -9,7 +9,9 @@ from functions.console.screen import Denial, absent
 from shared.domain.campaigns.campaign import Campaign, StoredTemplate, Upload, UploadState
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import Job
+from shared.domain.lists.uploads import DUPLICATE, BadRow
 from shared.engine.campaigns.campaigns import state_of
+from shared.engine.campaigns.preview import MAX_ROW
 from shared.engine.intake.declined import Declined
 from shared.engine.lists.uploading import WITHDRAWN
 from shared.web.problems import CODES
@@ -109,6 +111,20 @@ class ListView:
         """Whether it cannot be used."""
         return self.upload.state is UploadState.FAILED
 
+    @property
+    def keeps_duplicates(self) -> bool:
+        """Whether a recipient who is listed twice is sent to again."""
+        return not self.upload.drop_duplicates
+
+    @property
+    def last(self) -> int:
+        """The last recipient whose message can be looked at."""
+        return min(self.accepted, MAX_ROW)
+
+    def sent_again(self, bad: BadRow) -> bool:
+        """Return whether a row that is to be checked is sent all the same: a duplicate that was asked for."""
+        return bad.code == DUPLICATE and self.keeps_duplicates and not self.failed
+
 
 def current(look: Look, campaign: Campaign) -> ListView | None:
     """Return the list that is read or waits to be sent, else the newest one if it could not be used."""
@@ -123,6 +139,13 @@ def current(look: Look, campaign: Campaign) -> ListView | None:
 
 def _unusable(x: Upload) -> bool:
     return x.state is UploadState.FAILED and x.code != WITHDRAWN
+
+
+def shown_list(look: Look, campaign: Campaign) -> ListView | None:
+    """Return the list whose messages are shown: the one that waits to be sent, else the one that was sent last."""
+    name = campaign.ready or next(reversed(campaign.jobs), "")
+    found = look.services.campaigns().campaigns.uploads.get(campaign.id, name) if name else None
+    return list_view(found) if found else None
 
 
 def list_view(x: Upload) -> ListView:

@@ -1,0 +1,153 @@
+"""What a million single messages cost: each a POST of its own, a job of its own and an event in a post of its own.
+
+Assumed beside what `cost` assumes: 2 KB of HTML; a provider that answers after 0.1 s; a lane whose workers have 512 MB.
+
+- *Quiet*: a message a minute or so. Every function is started for this message alone.
+- *Busy*: twenty at a time. A sender has two pointers side by side; the logger and the tracker serve what has come in a
+  second or five; the event sources of queues get ten messages in a request.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from benchmarks.counting.cost import (
+    API_GB,
+    BASE_SECONDS,
+    CALL_SECONDS,
+    EVENT_BYTES,
+    GB,
+    MEMORY_GB,
+    RECEIVED,
+    WIRE_BYTES,
+    Bill,
+    dynamo,
+    function,
+    posted,
+    received,
+    requested,
+)
+from benchmarks.rig import prices
+from benchmarks.rig.mail import recipients
+from benchmarks.rig.scenarios import BODY, lane_of, warm, words
+from benchmarks.rig.world import World, world
+from shared.contracts import Word
+
+RATE: Final = 150.0
+BUSY: Final = 20
+SENDER_POINTERS: Final = 2
+"""infra/functions/lane.py, BATCH."""
+PROVIDER_SECONDS: Final = 0.1
+POINTER_BYTES: Final = 100
+HOOKS_GB: Final = 1.0
+"""infra/functions/hooks.py, GATHER_MB. Its stream has each end of a job, for accounts without endpoints, too."""
+DELIVERED: Final = "delivered"
+SEND: Final = "accepted"
+"""What SES says of a message first (`Send`)."""
+
+
+def bills() -> list[Bill]:
+    """Return the bills of single messages."""
+    return [
+        bill("single messages, quiet", count=1),
+        bill("single messages, busy", count=BUSY),
+        bill("single messages, quiet, SES by SNS", count=1, kinds=(SEND, DELIVERED), sns=True),
+    ]
+
+
+def per_worker() -> float:
+    """Return how many single messages a second one sender sends: it has two leases, which mostly wait."""
+    with world(rate=RATE) as w:
+        warm(w)
+        w.post(recipients(1), BODY)
+        w.take()
+        w.send()
+        return SENDER_POINTERS / (w.take().aws_calls * CALL_SECONDS + PROVIDER_SECONDS + BASE_SECONDS)
+
+
+def bill(name: str, *, count: int, kinds: tuple[str, ...] = (DELIVERED,), sns: bool = False) -> Bill:
+    """Send single messages through the metered engine, with their feedback, and write the bill.
+
+    Args:
+        name: of the bill.
+        count: messages that functions find together; 1: each is alone.
+        kinds: of the events about each message, in their order.
+        sns: the events come by SNS.
+    """
+    out = Bill(name, count)
+    busy = count > 1
+    with world(rate=RATE) as w:
+        warm(w)
+        _warm_feedback(w)
+        wire_calls, wire_bytes, before = w.wire.calls, w.wire.sent, w.stored()
+        jobs = [w.post(recipients(1), BODY) for _ in range(count)]
+        _api(out, w, count)
+        w.send()
+        _sent(out, w, count, busy=busy)
+        out.add("egress", (w.wire.sent - wire_bytes + WIRE_BYTES * (w.wire.calls - wire_calls)) / GB * prices.EGRESS_GB)
+        w.log(count)
+        _run(out, w, gathered=1)
+        for kind in kinds:
+            _heard(out, w, jobs, kind)
+            posted(out, count, EVENT_BYTES, RECEIVED if busy else 1)
+            if sns:
+                out.add("SNS", count * prices.SNS_HTTP)
+        _logged(w, jobs)
+        out.keep(before, w)
+    return out
+
+
+def _warm_feedback(w: World) -> None:
+    """Hear of a first message, as functions that have run before have."""
+    job = w.post(recipients(1), BODY)
+    w.finish()
+    w.track(lane_of(w, job), [words(job, 0, range(1))])
+    w.log()
+    w.take()
+
+
+def _api(out: Bill, w: World, count: int) -> None:
+    tally = w.take()
+    dynamo(out, tally)
+    requested(out, count)
+    function(out, count, tally.aws_calls, API_GB)
+
+
+def _sent(out: Bill, w: World, count: int, *, busy: bool) -> None:
+    """Add the senders: those of two pointers last as long as those of one."""
+    tally = w.take()
+    dynamo(out, tally)
+    each = SENDER_POINTERS if busy else 1
+    seconds = tally.aws_calls / count * CALL_SECONDS + PROVIDER_SECONDS + BASE_SECONDS
+    function(out, count / each, 0, MEMORY_GB, seconds * count / each)
+    received(out, count, each, POINTER_BYTES, fair=True)
+
+
+def _run(out: Bill, w: World, gathered: int) -> None:
+    """Add the loggers or trackers that have run, and as many invocations of `gather_hooks` as jobs' ends were heard."""
+    runs = sum(w.invocations.values())
+    tally = w.take()
+    dynamo(out, tally)
+    function(out, runs, tally.aws_calls)
+    function(out, gathered, 0, HOOKS_GB)
+
+
+def _heard(out: Bill, w: World, jobs: list[str], kind: str) -> None:
+    """Add the trackers and loggers of an event about each message."""
+    by_lane: dict[str, list[list[Word]]] = {}
+    for job in jobs:
+        (word,) = words(job, 0, range(1))
+        by_lane.setdefault(lane_of(w, job), []).append([replace(word, word=kind)])
+    w.take()
+    for lane, posts in by_lane.items():
+        w.track(lane, posts)
+    _run(out, w, gathered=0)
+    w.log(len(jobs))
+    _run(out, w, gathered=int(bool(w.invocations)))
+
+
+def _logged(w: World, jobs: list[str]) -> None:
+    """Check that everything was joined. Raises RuntimeError otherwise."""
+    found = [w.deployment.records.job(job) for job in jobs]
+    w.take()
+    if any(x is None or x.state != "LOGGED" or x.counts["delivered"] != 1 for x in found):
+        raise RuntimeError("not all was logged as delivered")
