@@ -176,7 +176,9 @@ def revoke_key(
         emit({"account_id": owner, "key_id": key_id, "revoked": revoked, **more})
     elif more:
         many = counted(len(more["stopped"]), "job")
-        say(f"{many} stopped; their messages stay queued, and a valid key may resume them")
+        say(
+            f"{many} stopped; their messages stay queued, and a valid key may resume them; what waited of mails is dropped"
+        )
 
 
 def _show_traces(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) -> None:
@@ -229,6 +231,8 @@ def _disabled(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) 
 
 
 def _note_stopped(names: list[str], job: Job, *, json: bool) -> None:
+    if job.id in names:  # a mail of which more was waiting at the second look
+        return
     names.append(job.id)
     if not json:
         when = f", scheduled for {moment(job.not_before)}" if job.not_before else ""

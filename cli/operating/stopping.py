@@ -277,6 +277,8 @@ def stop_of_key(work: Work, owner: str, key_id: str, clock: Clock, tell_of: Call
 def _drop_waiting(work: Work, job: Job, data: Mapping[str, str], by: str, clock: Clock) -> bool:
     """Drop the destinations of a mail that wait; returns whether there were any.
 
+    The audit log is written first: a process that dies in between has not dropped what no entry names.
+
     Args:
         work: the stores of the deployment.
         job: the mail's.
@@ -285,10 +287,10 @@ def _drop_waiting(work: Work, job: Job, data: Mapping[str, str], by: str, clock:
         clock: the time of the entry.
     """
     waiting = [x.chunk for x in work.ledgers.read_all(job.id) if waits(x)]
+    if not waiting:
+        return False
+    told: dict[str, str | int] = {**data, "destinations": len(waiting)}
+    now = int(clock.now() * 1000)
+    work.desk.found.journal(clock).write(audited(job.namespace, now, job.name, Act.MAIL_DROPPED, by, told))
     found = [work.ledgers.drop(job.id, chunk, [0], Cell.WITHDRAWN) for chunk in waiting]
-    dropped = sum(x is not None and bool(x.having(Cell.WITHDRAWN)) for x in found)
-    if dropped:
-        told: dict[str, str | int] = {**data, "destinations": dropped}
-        now = int(clock.now() * 1000)
-        work.desk.found.journal(clock).write(audited(job.namespace, now, job.name, Act.MAIL_DROPPED, by, told))
-    return dropped > 0
+    return any(x is not None and x.having(Cell.WITHDRAWN) for x in found)
