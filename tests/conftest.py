@@ -19,13 +19,20 @@ GARBAGE: Final = 50_000
 """Objects after which Python looks for garbage: what it finds there is seldom worth a twentieth of the tests' time."""
 
 tiers.register()
-_SHELL: Final = Shell(os.environ)
+_SHELL: Final = pytest.StashKey[Shell]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take out the settings of the shell, but where pytest-xdist only starts processes: these inherit them."""
+    if not config.getoption("numprocesses", None):
+        config.stash[_SHELL] = Shell(os.environ)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> None:
     """Let deployed tests see the settings of the shell, and no others."""
-    _SHELL.turn(deployed=any(item.iter_markers("deployed")) or any(item.iter_markers("browser")))
+    deployed = any(item.iter_markers("deployed")) or any(item.iter_markers("browser"))
+    item.config.stash[_SHELL].turn(deployed=deployed)
 
 
 def pytest_collection_finish() -> None:
