@@ -98,7 +98,35 @@ def main() -> int:
     parser.add_argument("--docs", action="store_true", help="also write the figures into docs/cost.md")
     options = parser.parse_args()
     loop = calibrate()
-    found = (
+    found = _counted()
+    bills, priced = counted.costs()
+    found += bills
+    pages = {MARK: cost.markdown(priced), REST_MARK: rest.markdown()}
+    print(cost.table(priced) + "\n")
+    if options.docs:
+        for mark, block in pages.items():
+            insert(COST, block, mark)
+    if not options.counted:
+        found += _measured(loop)
+    print(rows.table(found))
+    OUT.parent.mkdir(exist_ok=True)
+    OUT.write_text(json.dumps([r.document() for r in found], indent=1) + "\n", encoding="utf-8")
+    missed = _missed(found, pages)
+    for name in missed:
+        print(f"missed: {name}", file=sys.stderr)
+    print(f"\n{rows.summary(found)}")
+    return 1 if missed else 0
+
+
+def _missed(found: list[Row], pages: dict[str, str]) -> list[str]:
+    missed = [r.name for r in found if r.counted and not r.met]
+    if any(printed(COST, mark) != block for mark, block in pages.items()):
+        missed.append(f"{COST.name} has other figures: python -m benchmarks --counted --docs")
+    return missed
+
+
+def _counted() -> list[Row]:
+    return (
         counted.windows()
         + counted.one()
         + counted.feedback()
@@ -117,32 +145,16 @@ def main() -> int:
         + hooks.measure()
         + hook_delay.measure()
     )
-    bills, priced = counted.costs()
-    found += bills
-    pages = {MARK: cost.markdown(priced), REST_MARK: rest.markdown()}
-    print(cost.table(priced) + "\n")
-    if options.docs:
-        for mark, block in pages.items():
-            insert(COST, block, mark)
-    if not options.counted:
-        found += timed()
-        found.append(latency.row())
-        cold, bare = starts.measure()
-        found += cold
-        print(
-            f"bare boto3: {bare:.0f} ms; calibration loop: {loop * 1000:.0f} ms "
-            f"({loop / REFERENCE_S:.2f} of the reference)\n"
-        )
-    print(rows.table(found))
-    OUT.parent.mkdir(exist_ok=True)
-    OUT.write_text(json.dumps([r.document() for r in found], indent=1) + "\n", encoding="utf-8")
-    missed = [r.name for r in found if r.counted and not r.met]
-    if any(printed(COST, mark) != block for mark, block in pages.items()):
-        missed.append(f"{COST.name} has other figures: python -m benchmarks --counted --docs")
-    for name in missed:
-        print(f"missed: {name}", file=sys.stderr)
-    print(f"\n{rows.summary(found)}")
-    return 1 if missed else 0
+
+
+def _measured(loop: float) -> list[Row]:
+    """Measure what takes time, and print how quick this machine is. `loop`: seconds of the calibration."""
+    cold, bare = starts.measure()
+    print(
+        f"bare boto3: {bare:.0f} ms; calibration loop: {loop * 1000:.0f} ms "
+        f"({loop / REFERENCE_S:.2f} of the reference)\n"
+    )
+    return [*timed(), latency.row(), *cold]
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from cli.digests import digests, events
 from cli.doctor import doctor
 from cli.errors import CommandError, ExitCode
 from cli.hooks import commands as hooks
+from cli.keys import commands as keys
 from cli.login import commands as login
 from cli.mails import mails
 from cli.notifier import commands as spool
@@ -27,7 +28,6 @@ from cli.operating import (
     audit,
     credentials,
     erasing,
-    keys,
     logs,
     members,
     notifier_changes,

@@ -115,19 +115,23 @@ def markdown() -> str:
     runs = _runs()
     columns = [_at_rest(n, runs) for n, _ in SIZES]
     heads = [f"{n} credential{'' if n == 1 else 's'} of {p} provider{'' if p == 1 else 's'}" for n, p in SIZES]
+    rows = [*((same[0].what, [x.dollars for x in same]) for same in zip(*columns, strict=True)), *_sums(columns)]
+    table = ["| $ a month | " + " | ".join(heads) + " |", "|---" * (len(SIZES) + 1) + "|"]
+    return "\n".join([*table, *(f"| {what} | " + " | ".join(f"{x:.2f}" for x in some) + " |" for what, some in rows)])
+
+
+def _sums(columns: list[list[Line]]) -> list[tuple[str, list[float]]]:
+    """Return the last rows of the table: what all lines of a size cost, and what watches it."""
     rest = [sum(x.dollars for x in lines) for lines in columns]
     alarms = [alarming(n, p) for n, p in SIZES]
     least = [x + y + prices.KMS_KEY + METRICS * prices.METRIC for x, y in zip(rest, alarms, strict=True)]
     most = [x + METRICS_OF_A_PROVIDER * p * prices.METRIC for x, (_, p) in zip(least, SIZES, strict=True)]
-    rows = [
-        *((same[0].what, [x.dollars for x in same]) for same in zip(*columns, strict=True)),
+    return [
         ("**at rest**", rest),
         ("alarms", alarms),
         ("**with alarms and metrics, at least**", least),
         ("**with alarms and metrics, at most**", [x + prices.DASHBOARD for x in most]),
     ]
-    table = ["| $ a month | " + " | ".join(heads) + " |", "|---" * (len(SIZES) + 1) + "|"]
-    return "\n".join([*table, *(f"| {what} | " + " | ".join(f"{x:.2f}" for x in some) + " |" for what, some in rows)])
 
 
 def polls(queues: int) -> float:

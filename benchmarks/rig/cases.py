@@ -64,7 +64,7 @@ def _export() -> None:
 
 
 def _take() -> None:
-    _ = _dispatch("take").deployment().notice_taker
+    _ = _dispatch("take").noticing().taker
 
 
 def _notices() -> None:

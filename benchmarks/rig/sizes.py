@@ -6,11 +6,13 @@ transaction-apis ("Capacity management"). "Approximately" there is taken at its 
 
 import base64
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 Item = Mapping[str, Any]
 KB: Final = 1024
+KEPT_BESIDES: Final = 100
+"""Bytes that DynamoDB bills for storing an item besides its own."""
 READ_UNIT: Final = 4 * KB
 TRANSACTION: Final = 2
 """A transactional read or write costs twice its plain form: once to prepare, once to commit."""
@@ -66,6 +68,11 @@ def value_size(value: Mapping[str, Any]) -> int:
 def item_size(item: Item | None) -> int:
     """Return an item's bytes: the names and values of its attributes; 0 for no item."""
     return sum(_text(name) + value_size(value) for name, value in (item or {}).items())
+
+
+def kept_size(items: Iterable[Item | None]) -> int:
+    """Return the bytes that DynamoDB bills for storing items and entries of indices; None: there is no entry."""
+    return sum(item_size(x) + KEPT_BESIDES for x in items if x is not None)
 
 
 def write_units(before: Item | None, after: Item | None) -> int:

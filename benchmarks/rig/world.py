@@ -22,7 +22,7 @@ from moto.dynamodb.models.dynamo_type import DynamoType
 
 from benchmarks.rig.mail import prose
 from benchmarks.rig.meter import RECORDS_INDICES, Meter, Tally
-from benchmarks.rig.sizes import Item, item_size
+from benchmarks.rig.sizes import Item, kept_size
 from shared import contracts
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.contracts import Credential, Settings, Word
@@ -39,8 +39,6 @@ REGION: Final = "us-east-1"
 TABLES: Final = Tables("")
 SENDER_SECONDS: Final = 120
 CALL_SECONDS: Final = 10.0
-KEPT_BESIDES: Final = 100
-"""Bytes that DynamoDB bills for storing an item besides its own."""
 ID_BYTES: Final = 60
 """The provider's ids are this long, and random, as the promise says."""
 
@@ -342,11 +340,10 @@ class World:
 
         Times are Unix seconds. DynamoDB bills 100 bytes besides for each item, and for each entry of an index.
         """
+        kept = ((table, x) for table in (TABLES.records, TABLES.ops) for x in _items(table) if "ttl" in x)
         return {
-            (table, item["pk"]["S"], item["sk"]["S"]): (_kept_bytes(table, item), int(item["ttl"]["N"]))
-            for table in (TABLES.records, TABLES.ops)
-            for item in _items(table)
-            if "ttl" in item
+            (table, x["pk"]["S"], x["sk"]["S"]): (kept_size([x, *_entries(table, x)]), int(x["ttl"]["N"]))
+            for table, x in kept
         }
 
     def take(self) -> Tally:
@@ -400,9 +397,8 @@ def _items(table: str) -> list[dict[str, Any]]:
     return [item.to_json()["Attributes"] for part in parts for item in part.values()]
 
 
-def _kept_bytes(table: str, item: Item) -> int:
-    entries = [x.entry(item) for x in RECORDS_INDICES] if table == TABLES.records else []
-    return sum(item_size(x) + KEPT_BESIDES for x in (item, *entries) if x is not None)
+def _entries(table: str, item: Item) -> list[Item | None]:
+    return [x.entry(item) for x in RECORDS_INDICES] if table == TABLES.records else []
 
 
 def _ledgers() -> list[dict[str, Any]]:

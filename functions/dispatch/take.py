@@ -12,13 +12,13 @@ from shared.contracts import load_inbox
 MARGIN: Final = 5.0
 """Seconds before its end in which an invocation begins no other step; a step takes some hundredths."""
 logger = logs.lines()
-early(lambda: services.deployment().notice_taker)
+early(lambda: services.noticing().taker)
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Answer:
     """Take the records of each inbox of the batch; those of a name that never was are nothing."""
     logs.begin(logger, logs.invocation(context))
-    d = services.deployment()
+    d, taker = services.deployment(), services.noticing().taker
     deadline = d.calendar.at(d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN)
     failures = []
     did = {}
@@ -26,7 +26,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
         try:
             name = load_inbox(record["body"])
             notifier = d.notifiers.get(name)
-            did[name] = d.notice_taker.take(notifier, deadline) if notifier is not None else 0
+            did[name] = taker.take(notifier, deadline) if notifier is not None else 0
         except Exception:  # reported, logged and delivered again
             logger.exception("not taken", message_id=record["messageId"])
             failures.append({"itemIdentifier": record["messageId"]})

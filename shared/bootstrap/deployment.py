@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shared.engine.jobs.wake import Waker
     from shared.engine.lists.ingest import Ingestion
     from shared.engine.lists.uploading import Uploading
-    from shared.engine.notices.take import NoticeDesk, NoticeTaker
+    from shared.engine.notices.take import NoticeDesk
     from shared.engine.outcome.announcer import Announcer
     from shared.engine.outcome.fold import Logger
     from shared.engine.outcome.track import Tracker
@@ -166,13 +166,15 @@ class Deployment(Core):
         return DynamoNotifiers(self.dynamo, records=self.records_table)
 
     @cached_property
-    def _inboxes(self) -> "DynamoInboxes":
+    def inboxes(self) -> "DynamoInboxes":
+        """Payloads of notifiers."""
         from shared.adapters.dynamo.notices.inboxes import DynamoInboxes  # noqa: PLC0415
 
         return DynamoInboxes(self.dynamo, records=self.records_table, files=self.blobs)
 
     @cached_property
-    def _inbox_queue(self) -> "SqsQueue":
+    def inbox_queue(self) -> "SqsQueue":
+        """Which inboxes have records that were not taken."""
         from shared.adapters.sqs import SqsQueue  # noqa: PLC0415
 
         return SqsQueue(self.sqs, contracts.inbox_queue_url(self.env[contracts.ENV_LANE_URL_PREFIX]), self.clock)
@@ -182,24 +184,7 @@ class Deployment(Core):
         """Stores payloads of notifiers."""
         from shared.engine.notices.take import NoticeDesk  # noqa: PLC0415
 
-        return NoticeDesk(inboxes=self._inboxes, queue=self._inbox_queue, clock=self.clock)
-
-    @cached_property
-    def notice_taker(self) -> "NoticeTaker":
-        """Takes records out of payloads."""
-        from shared.adapters.dynamo.campaigns.templates import DynamoTemplates  # noqa: PLC0415
-        from shared.bootstrap.noticing import Noticing  # noqa: PLC0415
-        from shared.engine.notices.take import NoticeTaker  # noqa: PLC0415
-
-        noticing = Noticing(self)
-        return NoticeTaker(
-            inboxes=self._inboxes,
-            notices=noticing.notices,
-            templates=DynamoTemplates(self.dynamo, records=self.records_table),
-            queue=self._inbox_queue,
-            clock=self.calendar,
-            at_once=noticing.due.at_once,
-        )
+        return NoticeDesk(inboxes=self.inboxes, queue=self.inbox_queue, clock=self.clock)
 
     @cached_property
     def logs(self) -> "MessageLog":
@@ -354,7 +339,7 @@ class Deployment(Core):
         walks = [
             Walk("doubts", 10, Doubts(self.records, self.ledgers, self.clock, self.asking).looks),
             simple("lists", 5, Reminder(self.uploads, self._ingest_queue, self.clock).walk),
-            simple("inboxes", 5, WaitingInboxes(self._inboxes, self._inbox_queue, self.clock).walk),
+            simple("inboxes", 5, WaitingInboxes(self.inboxes, self.inbox_queue, self.clock).walk),
         ]
         if contracts.ENV_LOG_REPORTS_URL in self.env:
             walks.append(simple("dropped", 10, Dropped(self._reports, self.logger).walk))

@@ -11,6 +11,7 @@ from shared.engine.notices.words import NoticeWords
 if TYPE_CHECKING:
     from shared.bootstrap.deployment import Deployment
     from shared.engine.notices.due import DueNotices
+    from shared.engine.notices.take import NoticeTaker
     from shared.engine.sweeper.sweep import Sweeper
     from shared.engine.walks import Walk
 
@@ -72,6 +73,22 @@ class Noticing:
             settings=d.settings,
             words=self.words,
             clock=d.calendar,
+        )
+
+    @cached_property
+    def taker(self) -> "NoticeTaker":
+        """Takes records out of payloads."""
+        from shared.adapters.dynamo.campaigns.templates import DynamoTemplates  # noqa: PLC0415
+        from shared.engine.notices.take import NoticeTaker  # noqa: PLC0415
+
+        d = self.deployment
+        return NoticeTaker(
+            inboxes=d.inboxes,
+            notices=self.notices,
+            templates=DynamoTemplates(d.dynamo, records=d.records_table),
+            queue=d.inbox_queue,
+            clock=d.calendar,
+            at_once=self.due.at_once,
         )
 
     @property

@@ -5,7 +5,7 @@ import boto3
 import pytest
 
 from cli.errors import Misused
-from cli.operating.keys import _expiry
+from cli.keys.commands import _expiry
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
 from shared.adapters.dynamo.client import Dynamo

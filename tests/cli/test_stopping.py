@@ -263,7 +263,7 @@ def test_an_interrupted_stop_goes_on_when_it_is_repeated(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("cli.operating.keys.stop_of_key", interrupted)
+        patch.setattr("cli.keys.commands.stop_of_key", interrupted)
         assert run("key", "revoke", deployed.owner, deployed.key, "--stop-jobs").code != 0
     assert deployed.state(jobs[0]) == ("READY", "")
     done = run("key", "revoke", deployed.owner, deployed.key, "--stop-jobs", "--json")

@@ -15,7 +15,7 @@ from shared.domain.digests.events import MAX_BYTES
 from shared.domain.digests.window import MAX_PARTS, DigestWindow, Join, WindowState, joined, joining, shard_of
 from shared.ports import Journal, WindowKeeping, WindowPages, Windows
 from tests.domain.digests import examples
-from tests.domain.digests.examples import ACCOUNT, KEY, NOW, POLICY, part, policy
+from tests.domain.digests.examples import ACCOUNT, KEY, NOW, POLICY, part
 from tests.fakes.digests.windows import FakeWindows
 from tests.fakes.faults import Crash, When
 from tests.fakes.stores import FakeStores, Stores
@@ -392,15 +392,3 @@ def test_only_windows_that_have_ended_are_removed(store: Store) -> None:
     assert not store.keeping.remove(examples.window(2))
     assert store.keeping.remove(examples.window(3, state=WindowState.CANCELLED))
     assert store.windows.last(ACCOUNT, KEY) == examples.window(2)
-
-
-# Pages
-
-
-def test_a_full_window_takes_at_most_three_write_units() -> None:
-    one = examples.window(key="organisation/environment", parts=tuple(f"{i:016d}" for i in range(MAX_PARTS)))
-    item = window_item(replace(one, id=one.id))
-    plain = sum(len(k) + len(next(iter(v.values()))) for k, v in item.items() if "L" not in v)
-    parts = sum(1 + len(x["B"]) for x in item["parts"]["L"]) + len("parts") + 3
-    assert plain + parts < 3 * 1024
-    assert policy().max_events

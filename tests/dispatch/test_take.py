@@ -20,10 +20,9 @@ class Context:
 def world(monkeypatch: pytest.MonkeyPatch) -> NoticeWorld:
     world = NoticeWorld()
     known = SimpleNamespace(get=lambda name: NOTIFIER if name == NOTIFIER.name else None)
-    parts = SimpleNamespace(
-        notice_taker=world.taker, notifiers=known, clock=world.clock, calendar=Calendar(world.clock)
-    )
+    parts = SimpleNamespace(notifiers=known, clock=world.clock, calendar=Calendar(world.clock))
     monkeypatch.setattr(services, "deployment", lambda: parts)
+    monkeypatch.setattr(services, "noticing", lambda: SimpleNamespace(taker=world.taker))
     return world
 
 

@@ -35,7 +35,7 @@ SWITCHES: Final = (
     Mutant(
         "what a key has changed outlives it",
         9,
-        "cli/account/traces.py",
+        "cli/keys/traces.py",
         "Act.HOOK_CREATED, Act.HOOK_CHANGED,",
         "Act.HOOK_CREATED,",
         "tests/cli/test_stopping.py::test_an_endpoint_that_a_key_has_changed_is_shown",

@@ -23,6 +23,8 @@ NAMES = (*providers(), TEST_CREDENTIAL)
 VENDORS = re.compile(rf"(?<![a-z])({'|'.join(sorted({*providers()} - {'smtp'}))})(?![a-z])", re.IGNORECASE)
 """`smtp` is a protocol, too: as a provider it is a text of its own."""
 ALLOWED = {
+    "infra/fitting.py": "a resource that exists in this AWS service only has a length",
+    "infra/limits.py": "the same",
     "infra/local/emulated/rights.py": "what AWS itself does for this service, where a request comes in",
     "infra/local/newsletter.py": "the demonstration switches one of its own credentials off",
     "infra/resources/ses.py": "resources that exist in this AWS service only",

@@ -13,7 +13,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 from cli.relay.receiving import DataFault, received
 from cli.relay.rewriting import lacks_domain
 from cli.relay.smtp.envelope import MAIL, RCPT, EnvelopeFault, EnvelopePath, path_of
-from cli.relay.smtp.guests import Guests, LoginBrake
+from cli.relay.smtp.guests import LoginBrake, RelaySessions
 from shared.domain.mails.envelope import NULL, return_path
 from shared.domain.mails.mail import MAX_DESTINATIONS
 from shared.domain.mails.message import MAX_BYTES
@@ -57,7 +57,7 @@ class SessionRoom:
     mails: asyncio.Semaphore
     folder: Path | None
     take: Taking
-    guests: Guests
+    guests: RelaySessions
     brake: LoginBrake
     tell: Callable[[str], None] = field(repr=False)
     sender: str = ""
@@ -231,7 +231,13 @@ class SessionHooks:
     async def handle_EHLO(  # noqa: N802
         self, _server: SMTP, session: Session, _envelope: Envelope, hostname: str, responses: list[str]
     ) -> list[str]:
-        """Offer AUTH only where there is a login."""
+        """Offer AUTH only where there is a login.
+
+        Args:
+            session: notes the client's name.
+            hostname: the client's name, as it gives it.
+            responses: the lines that aiosmtpd would answer.
+        """
         session.host_name = hostname
         return [line for line in responses if line != "250-AUTH "]
 

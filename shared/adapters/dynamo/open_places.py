@@ -1,6 +1,6 @@
 """Places for files that are open, on DynamoDB: one item for those of a namespace's lists, one for those of its mails.
 
-The item is written when a place is given, under the condition that nobody wrote it meanwhile. What becomes of a file
+The item is written when a place is given, if it has not changed meanwhile. What becomes of a file
 costs nothing: places are looked at only when all seem taken.
 """
 
@@ -63,7 +63,7 @@ class DynamoOpenPlaces:
         return {x: at for x, at in held.items() if x not in gone}
 
     def _put(self, key: keys.Key, old: Item | None, held: Mapping[str, int]) -> bool:
-        """Write the places if nobody wrote them since they were read."""
+        """Write the places if they have not changed since they were read."""
         version = number(old, "version") if old else 0
         new = {
             **key,

@@ -42,10 +42,14 @@ def pack_entries(entries: tuple[Entry, ...]) -> bytes:
         "".join(e.kind.value for e in entries),
         ids,
         [place[e.id] for e in entries] if len(ids) < len(entries) else 0,
-        {str(n): e.code for n, e in enumerate(entries) if e.code}
-        | {f"{_WORDS}{n}": e.detail for n, e in enumerate(entries) if e.detail},
+        _texts(entries),
     ]
     return zlib.compress(json.dumps(columns, ensure_ascii=False, separators=(",", ":")).encode(), 6)
+
+
+def _texts(entries: tuple[Entry, ...]) -> dict[str, str]:
+    codes = {str(n): e.code for n, e in enumerate(entries) if e.code}
+    return codes | {f"{_WORDS}{n}": e.detail for n, e in enumerate(entries) if e.detail}
 
 
 def unpack_entries(data: bytes) -> tuple[Entry, ...]:

@@ -92,9 +92,9 @@ def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDet
             spent.setdefault(entry.index, set()).add(credential)
             if entry.attempt == ledger.cells[entry.index] >> 4:
                 last.add(entry.index)
-    nobody: frozenset[str] = frozenset()
+    none: frozenset[str] = frozenset()
     return {
-        i: Past(frozenset(names), frozenset(spent.get(i, nobody)), i in last, frozenset(barred.get(i, nobody)))
+        i: Past(frozenset(names), frozenset(spent.get(i, none)), i in last, frozenset(barred.get(i, none)))
         for i, names in named.items()
     }
 

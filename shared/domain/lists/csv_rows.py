@@ -245,8 +245,8 @@ class RowReader:
                 out += self._endless(start)
                 self._skipping = False  # its end is here
                 continue
-            found = _cells(raw, len(self._header), self._separator) if raw.strip(b" \t\r") else []
-            if isinstance(found, list) and _is_blank(found):
+            found = self._one(raw)
+            if found == []:
                 self._blanks += 1
                 continue
             self._row += 1
@@ -257,6 +257,11 @@ class RowReader:
                 return []
             out.append(Row(self._row, start, end, cells, *fault, lines_until=until, blanks=self._blanks))
         return out
+
+    def _one(self, raw: bytes) -> list[str] | tuple[RowCode, str]:
+        """Return a row's cells, none of a blank row; or what is wrong with it."""
+        found = _cells(raw, len(self._header), self._separator) if raw.strip(b" \t\r") else []
+        return [] if isinstance(found, list) and _is_blank(found) else found
 
     def _read_header(self, raw: bytes) -> None:
         kind = kind_of(raw)

@@ -132,22 +132,47 @@ class _Scan:
         return MessageRefusal("header_too_large") if len(self._header) > MAX_HEADER else None
 
 
+def joined(blocks: Iterable[bytes]) -> bytes:
+    """Return a content as one; of a content that is too large no more than shows that it is."""
+    body = bytearray()
+    for block in blocks:
+        body += block
+        if len(body) > MAX_BYTES:
+            break
+    return bytes(body)
+
+
 def _judged(found: list[HeaderField], size: int) -> MessageFacts | MessageRefusal:
+    sender = _from(found)
+    if isinstance(sender, MessageRefusal):
+        return sender
+    boxes = _boxes(sender)
+    if not boxes:
+        return MessageRefusal("invalid_from", sender.line)
+    agents = [(field, _boxes(field)) for field in found if field.name in AGENTS and "@" in field.value]
+    for field, named in agents:
+        if not named:
+            return MessageRefusal("invalid_sender", field.line)
+    claims = [_worded(box, field) for field, some in ((sender, boxes), *agents) for box in some]
+    return _facts(found, size, boxes, claims)
+
+
+def _from(found: list[HeaderField]) -> HeaderField | MessageRefusal:
     senders = [field for field in found if field.name == "from"]
-    if not senders:
-        return MessageRefusal("no_from")
     if len(senders) > 1:
         return MessageRefusal("several_from", senders[1].line)
-    boxes = _boxes(senders[0])
-    if not boxes:
-        return MessageRefusal("invalid_from", senders[0].line)
-    claims = [_worded(box, senders[0]) for box in boxes]
-    for field in found:
-        if field.name in AGENTS and "@" in field.value:
-            named = _boxes(field)
-            if not named:
-                return MessageRefusal("invalid_sender", field.line)
-            claims += [_worded(box, field) for box in named]
+    return senders[0] if senders else MessageRefusal("no_from")
+
+
+def _facts(found: list[HeaderField], size: int, boxes: tuple[Mailbox, ...], claims: list[Mailbox]) -> MessageFacts:
+    """Return what is known of a message.
+
+    Args:
+        found: the fields of its header.
+        size: in bytes.
+        boxes: of its From field.
+        claims: all that it names as its senders.
+    """
     subject = next((text_of(field) for field in found if field.name == "subject"), "")
     names = frozenset(field.name for field in found)
     return MessageFacts(size, boxes, subject[:MAX_SUBJECT], names, tuple(claims))

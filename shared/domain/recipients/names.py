@@ -17,7 +17,7 @@ def turns(name: str) -> bool:
 
 
 def addresses_in(name: str) -> tuple[str, ...]:
-    """Return what looks like an address in a name, in lower case; with the characters that nobody sees left out."""
+    """Return what looks like an address in a name, in lower case; without invisible characters."""
     shown = "".join(c for c in name if unicodedata.category(c) != "Cf")
     plain = unicodedata.normalize("NFKC", shown).translate(_DOTS).lower()
     return tuple(found[0] for found in _ADDRESS.finditer(plain))

@@ -75,15 +75,18 @@ class PhoneReader:
         library = self._library
         here = library.format_number(number, library.PhoneNumberFormat.E164)
         digits = library.normalize_digits_only(text)
-        if not self._region or "+" in text or "\uff0b" in text or digits.startswith("0") or here == f"+{digits}":
-            return Phone(here)
-        there = self._mobile(digits)
+        there = None if here == f"+{digits}" else self._mobile_without_plus(text, digits)
         if there is None:
             return Phone(here)
         if there.country_code == library.country_code_for_region(self._region):
             return InvalidPhone(_TWO_WAYS) if kind == library.PhoneNumberType.MOBILE else Phone(f"+{digits}")
         lacks_prefix = kind == library.PhoneNumberType.FIXED_LINE and self._has_trunk_prefix()
         return InvalidPhone(_TWO_WAYS) if lacks_prefix else Phone(here)
+
+    def _mobile_without_plus(self, text: str, digits: str) -> Any:
+        """Return the mobile number that a text is if only its plus is missing; None if it is none."""
+        whole = "+" in text or "\uff0b" in text or digits.startswith("0")
+        return self._mobile(digits) if self._region and not whole else None
 
     def _mobile(self, digits: str) -> Any:
         """Return the mobile number that digits are behind a plus; None if they are none."""

@@ -9,7 +9,7 @@ recognised by the part. Only a window that is seen closed is followed by the nex
 
 import secrets
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -163,17 +163,23 @@ class DigestAdder:
             Retriable: some events may have been added, some not. Repeats of events with ids are left out later.
         """
         waiting, urgent = _sorted(account, posted, test=test)
-        hurried = dict.fromkeys(place for place, _ in urgent)
-        policies = {x: self._policy(x, present=x in hurried) for x in {**waiting, **hurried}}
-        missing = tuple(place.key for place, policy in policies.items() if policy is None)
-        if missing:
-            return NoPolicy(missing)
+        known = self._known(waiting, dict.fromkeys(place for place, _ in urgent))
+        if isinstance(known, NoPolicy):
+            return known
         if other := self._other(account, posted, test=test):
             return OtherContent(tuple(other))
         begin()
+        wanted = [*((x, events, False) for x, events in waiting.items()), *((x, [one], True) for x, one in urgent)]
+        return self._served([self._batch(x, known[x], events, urgent=now) for x, events, now in wanted])
+
+    def _known(
+        self, waiting: Iterable[_Place], hurried: Mapping[_Place, None]
+    ) -> dict[_Place, DigestPolicy] | NoPolicy:
+        """Return the policy of each key; `hurried`: those of urgent events."""
+        policies = {x: self._policy(x, present=x in hurried) for x in {**dict.fromkeys(waiting), **hurried}}
         known = {place: policy for place, policy in policies.items() if policy is not None}
-        batches = [self._batch(x, known[x], events) for x, events in waiting.items()]
-        return self._served([*batches, *(self._batch(x, known[x], [event], urgent=True) for x, event in urgent)])
+        missing = tuple(place.key for place in policies if place not in known)
+        return NoPolicy(missing) if missing else known
 
     def _served(self, batches: Sequence[_Batch]) -> Sequence[AddedEvents]:
         """Store the parts of all keys, then add them side by side."""

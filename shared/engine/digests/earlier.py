@@ -10,7 +10,7 @@ from typing import Final
 
 from shared.domain.digests.events import DigestEvent, unpack
 from shared.domain.digests.window import LOOK_BACK_MS, DigestWindow, WindowState, place
-from shared.engine.digests.repeats import Name, Seen, name_of, unpack_names
+from shared.engine.digests.repeats import Name, SeenEvents, name_of, unpack_names
 from shared.ports import Clock, WindowKeeping, Windows
 
 LOOK: Final = 12
@@ -24,7 +24,7 @@ class _Known:
     """What is known of a window. `whole`: nothing joins it any more, and all of it was read."""
 
     parts: set[str] = field(default_factory=set)
-    seen: Seen = field(default_factory=Seen)
+    seen: SeenEvents = field(default_factory=SeenEvents)
     closed_at: int = 0
     whole: bool = False
 
@@ -56,7 +56,7 @@ class EarlierEvents:
             events: those whose client gave them an id, in their order.
         """
         known = self._read(namespace, key)
-        own = Seen()
+        own = SeenEvents()
         out = []
         for index, event in enumerate(events):
             name = name_of(event)
@@ -75,13 +75,13 @@ class EarlierEvents:
         """
         since = self._now() - LOOK_BACK_MS
         there = self._windows.urgent_contents(namespace, key, [x.id for x in events], since)
-        own = Seen()
+        own = SeenEvents()
         out = []
         for index, event in enumerate(events):
             name = name_of(event)
             if name is None:
                 continue
-            stored = Seen()
+            stored = SeenEvents()
             if event.id in there:
                 stored.add([(name[0], there[event.id])])
             if _clashes((stored, own), name):
@@ -103,7 +103,7 @@ class EarlierEvents:
 
     # Reads
 
-    def _read(self, namespace: str, key: str) -> list[Seen]:
+    def _read(self, namespace: str, key: str) -> list[SeenEvents]:
         """Return the ids of the last windows of a key, as far as they count."""
         last = self._windows.last(namespace, key)
         if last is None:
@@ -117,6 +117,9 @@ class EarlierEvents:
         fresh = [] if known else self._keeping.numbered(last, first, last.number - 1)
         self._take_ids([x for x in fresh if x.number not in held], held)
         self._take_parts([*fresh, last], held)
+        return self._counting(held)
+
+    def _counting(self, held: dict[int, _Known]) -> list[SeenEvents]:
         since = self._now() - LOOK_BACK_MS
         return [x.seen for x in held.values() if not x.closed_at or x.closed_at >= since]
 
@@ -154,6 +157,6 @@ class EarlierEvents:
         return int(self._clock.now() * 1000)
 
 
-def _clashes(seen: Sequence[Seen], name: Name) -> bool:
+def _clashes(seen: Sequence[SeenEvents], name: Name) -> bool:
     """Return whether an id is among those that were there, and never with this content."""
     return any(x.clashes(name) for x in seen) and not any(x.repeats(name) for x in seen)

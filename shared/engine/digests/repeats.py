@@ -46,7 +46,7 @@ def unpack_names(data: bytes) -> list[Name]:
     return [(x[:_ID_BYTES], x[_ID_BYTES:] if any(x[_ID_BYTES:]) else b"") for x in rows]
 
 
-class Seen:
+class SeenEvents:
     """Names of events that were there before."""
 
     def __init__(self) -> None:
@@ -117,9 +117,9 @@ class Repeats:
                 break
         return out
 
-    def _seen(self, windows: Sequence[DigestWindow]) -> Seen:
+    def _seen(self, windows: Sequence[DigestWindow]) -> SeenEvents:
         """Return the names of all events of windows."""
-        seen = Seen()
+        seen = SeenEvents()
         kept = self._keeping.ids([x.id for x in windows]) if windows else {}
         for data in kept.values():
             seen.add(unpack_names(data))

@@ -13,7 +13,7 @@ from shared.domain.jobs.outcomes import NOT_A_GUEST
 from shared.domain.mails.destination import MAX_METADATA
 from shared.domain.mails.envelope import NULL, return_path
 from shared.domain.mails.mail import LIFE_MS, MAX_DESTINATIONS, MailState, StoredMail, opened
-from shared.domain.mails.message import MAX_BYTES, MessageFacts, MessageRefusal, check, normalised
+from shared.domain.mails.message import MessageFacts, MessageRefusal, check, joined, normalised
 from shared.domain.mails.queue import MailSchedule, NewDestination
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.addresses import Address, Invalid
@@ -255,7 +255,7 @@ class MailDesk:
         """Check an upload, and keep under a name of its own what was checked; return it with its route."""
         uploaded = self._files.read(mail.upload, etag=facts.etag, start=0)
         if normalise:
-            body = _joined(normalised(uploaded))
+            body = joined(normalised(uploaded))
             found = self._checked(mail, [body])
             return found, self._route(mail, found.size), self._stored(mail, body)
         found = self._checked(mail, uploaded)
@@ -381,16 +381,6 @@ def _return_path(given: str) -> Address | None:
     if isinstance(found, Invalid):
         raise invalid("mail_from", found.reason)
     return found
-
-
-def _joined(blocks: Iterable[bytes]) -> bytes:
-    """Return a content as one; of a content that is too large no more than shows that it is."""
-    body = bytearray()
-    for block in blocks:
-        body += block
-        if len(body) > MAX_BYTES:
-            break
-    return bytes(body)
 
 
 def _json(value: Any) -> bytes:

@@ -1,6 +1,6 @@
 """Message logs and live counts, put together from chunk (who), ledger cell (state) and details (when, through whom)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -327,7 +327,6 @@ def _line(
     """Put a line together. `skip`: why a claim skipped it, or empty; `late`: the chunk's feedback is overdue."""
     state, number = ledger.cell(index)
     attempts = tuple(by_number[k] for k in sorted(by_number))
-    moments = [job.created_at, *(a.at_ms for a in attempts), *(w.at * 1000 for a in attempts for w in a.words)]
     error = error_of(job, ledger, index, attempts, recipient.skip or skip)
     return LogLine(
         message=message_id(ledger.chunk, index),
@@ -336,12 +335,17 @@ def _line(
         status=status(state),
         providers=_providers(job, {a.credential_id for a in attempts}),
         attempts=attempts,
-        updated_at_ms=max(moments),
+        updated_at_ms=_updated(job, attempts),
         error=error,
         may_duplicate=any(n not in by_number or doubtful(by_number[n]) for n in range(1, number)),
         unacknowledged=late and state is Cell.SENT,
         error_detail=detail_of(attempts, recipient.address) if error else "",
     )
+
+
+def _updated(job: Job, attempts: Iterable[Attempt]) -> Millis:
+    """Return when a message last changed, as far as its attempts and the words about them say."""
+    return max([job.created_at, *(at for a in attempts for at in (a.at_ms, *(w.at * 1000 for w in a.words)))])
 
 
 def _providers(job: Job, tried: set[str]) -> dict[str, bool]:

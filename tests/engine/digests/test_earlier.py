@@ -8,7 +8,7 @@ from shared.domain.digests.events import content_of, event_id, pack, unpack
 from shared.domain.digests.window import WindowState
 from shared.engine.digests import earlier
 from shared.engine.digests.add import DigestAdder, OtherContent, PostedEvent
-from shared.engine.digests.repeats import Seen, name_of, pack_names, unpack_names
+from shared.engine.digests.repeats import SeenEvents, name_of, pack_names, unpack_names
 from tests.domain.digests.examples import KEY, event
 from tests.engine.digests.adding import AddingWorld
 from tests.engine.digests.hub import DigestHub
@@ -132,7 +132,7 @@ def test_what_an_earlier_version_stored_is_compared_by_the_id() -> None:
     assert content_of(old) == b""
     name = name_of(old)
     assert name is not None
-    seen = Seen()
+    seen = SeenEvents()
     seen.add(unpack_names(bytes(range(16)) + b"x" * 16))
     assert seen.repeats((bytes(range(8)), b"content1"))
     assert not seen.clashes((bytes(range(8)), b"content1"))

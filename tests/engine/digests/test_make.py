@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from shared.contracts import TEST_CREDENTIAL
+from shared.domain.digests.events import event_id
 from shared.domain.digests.window import WindowState
 from shared.domain.jobs.job import DIGEST
 from shared.domain.jobs.states import Cell
@@ -150,10 +151,11 @@ def test_other_keys_have_ids_of_their_own() -> None:
 def test_a_look_back_reads_few_windows_and_no_more_than_a_hundred() -> None:
     hub = DigestHub(window=1)
     for n in range(130):
-        hub.add(event(str(n), "ann", id=f"{n:022}"))
+        hub.add(event(str(n), "ann", id=event_id(str(n), "", 0)))
         hub.close()
     before = len(hub.tap.calls)
-    hub.add(event("0", "ann", id=f"{0:022}"), event("60", "ann", id=f"{60:022}"), event("new", "ann"))
+    old, late = (event(n, "ann", id=event_id(n, "", 0)) for n in ("0", "60"))
+    hub.add(old, late, event("new", "ann"))
     hub.close()
     calls = hub.tap.calls[before:]
     assert calls.count("windows.numbered") == 10

@@ -1,20 +1,20 @@
 """What an API key has done, by the audit log; and how the endpoints and notifiers that still serve it are disabled."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from cli.hooks.operating import accepted, hook_desk
 from cli.operating.accounts import Desk
 from cli.operating.audit import entries
-from cli.operating.notifiers import done, office_of
+from cli.operating.notifiers import Office, done, office_of
 from cli.output import counted
 from shared.domain.audit import Act
 from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import Endpoint
 from shared.domain.namespaces import namespaces_of
 from shared.domain.notices.notifier import Notifier
-from shared.ports import Clock
+from shared.ports import Clock, Journal
 
 PAGE: Final = 1000
 SHOWN: Final = 5
@@ -63,22 +63,22 @@ def traces_of(desk: Desk, owner: str, key_id: str, clock: Clock) -> Traces:
         key_id: the key's.
         clock: the time.
     """
-    acts: dict[str, dict[str, None]] = {}
-    journal = desk.found.journal(clock)
-    for space in namespaces_of(owner):
-        for entry in entries(journal, space, "", PAGE):
-            if entry.actor == key_id:
-                acts.setdefault(entry.kind, {})[entry.id] = None
+    acts = _acts(desk.found.journal(clock), owner, key_id)
     touched, named = _subjects(acts, HOOKS), _subjects(acts, NOTIFIERS)
     hooks = hook_desk(desk.found, clock) if touched else None
     every = [x for space in namespaces_of(owner) for x in hooks.every(space)] if hooks is not None else []
-    store = office_of(desk, clock).store
-    known = [store.get(name) for name in sorted(named)]
     return Traces(
         {act: list(subjects) for act, subjects in sorted(acts.items())},
         [x for x in every if x.id in touched and not x.disabled_at],
-        [x for x in known if x is not None and not x.disabled and not x.deleted],
+        list(_enabled(office_of(desk, clock), sorted(named))),
     )
+
+
+def _enabled(office: Office, names: Iterable[str]) -> Iterator[Notifier]:
+    for name in names:
+        found = office.store.get(name)
+        if found is not None and not found.disabled and not found.deleted:
+            yield found
 
 
 def disable(desk: Desk, found: Traces, clock: Clock) -> None:
@@ -96,6 +96,22 @@ def disable(desk: Desk, found: Traces, clock: Clock) -> None:
     office = office_of(desk, clock)
     for notifier in found.notifiers:
         done(office.notifiers.switch(notifier, disabled=True, by=desk.by))
+
+
+def _acts(journal: Journal, owner: str, key_id: str) -> dict[str, dict[str, None]]:
+    """Return by action what a key did it to.
+
+    Args:
+        journal: the audit logs.
+        owner: the account's id.
+        key_id: the key's.
+    """
+    acts: dict[str, dict[str, None]] = {}
+    for space in namespaces_of(owner):
+        for entry in entries(journal, space, "", PAGE):
+            if entry.actor == key_id:
+                acts.setdefault(entry.kind, {})[entry.id] = None
+    return acts
 
 
 def _subjects(acts: Mapping[str, Mapping[str, None]], wanted: frozenset[Act]) -> set[str]:

@@ -159,26 +159,42 @@ def revoke_key(
             _show_traces(desk, owner, key_id, clock, json=json)
             return
         revoked = desk.accounts.revoke_key(owner, key_id, by=desk.by)
-        if not revoked and not (stop_jobs or leaked):
+        if not (revoked or stop_jobs or leaked):
             raise _no_key(owner, key_id)
-        if not json:
-            done = "revoked; it may work for up to 30 seconds more" if revoked else "is not there: revoked already?"
-            say(f"key {key_id} of {owner} {done}")
+        done = "revoked; it may work for up to 30 seconds more" if revoked else "is not there: revoked already?"
+        _unless(json, f"key {key_id} of {owner} {done}")
         more: dict[str, Any] = {}
         if stop_jobs or leaked:
-            names: list[str] = []
-            with working(desk, clock) as work:
-                stop_of_key(work, owner, key_id, clock, partial(_note_stopped, names, json=json))
-            more["stopped"] = names
+            more["stopped"] = _stopped(desk, owner, key_id, clock, json=json)
         if leaked:  # after the jobs: by then no process takes the key any more
             more["disabled"] = _disabled(desk, owner, key_id, clock, json=json)
     if json:
         emit({"account_id": owner, "key_id": key_id, "revoked": revoked, **more})
-    elif more:
-        many = counted(len(more["stopped"]), "job")
-        say(
-            f"{many} stopped; their messages stay queued, and a valid key may resume them; what waited of mails is dropped"
-        )
+
+
+def _stopped(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) -> list[str]:
+    """Stop the jobs of a key; return their ids.
+
+    Args:
+        desk: the accounts of the deployment.
+        owner: the account's id.
+        key_id: the key's.
+        clock: the time.
+        json: for programs: nothing is said.
+    """
+    names: list[str] = []
+    with working(desk, clock) as work:
+        stop_of_key(work, owner, key_id, clock, partial(_note_stopped, names, json=json))
+    many = counted(len(names), "job")
+    _unless(json, f"{many} stopped; their messages stay queued, and a valid key may resume them")
+    _unless(json, "what waited of mails is dropped")
+    return names
+
+
+def _unless(json: bool, text: str) -> None:
+    """Say a line to people."""
+    if not json:
+        say(text)
 
 
 def _show_traces(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) -> None:
@@ -191,7 +207,7 @@ def _show_traces(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: boo
         clock: the time.
         json: for programs.
     """
-    from cli.account.traces import traces_of  # noqa: PLC0415 - loads botocore
+    from cli.keys.traces import traces_of  # noqa: PLC0415 - loads botocore
 
     found = traces_of(desk, owner, key_id, clock)
     with working(desk, clock) as work:
@@ -218,7 +234,7 @@ def _disabled(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) 
         clock: the time.
         json: for programs: nothing is said.
     """
-    from cli.account.traces import disable, traces_of  # noqa: PLC0415 - loads botocore
+    from cli.keys.traces import disable, traces_of  # noqa: PLC0415 - loads botocore
 
     found = traces_of(desk, owner, key_id, clock)
     disable(desk, found, clock)

@@ -1,0 +1,1 @@
+"""API keys of an account, for operators."""
