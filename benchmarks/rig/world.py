@@ -20,6 +20,7 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType
 
+from benchmarks.rig.filters import flat
 from benchmarks.rig.mail import prose
 from benchmarks.rig.meter import RECORDS_INDICES, Meter, Tally
 from benchmarks.rig.sizes import Item, kept_size
@@ -296,7 +297,7 @@ class World:
         for image in _ledgers():
             name = (image["pk"]["S"], image["sk"]["S"])
             version = int(image["version"]["N"])
-            passes = all(image.get(k, {}).get(kind) in allowed for k, kind, allowed in _flat(pattern))
+            passes = all(image.get(k, {}).get(kind) in allowed for k, kind, allowed in flat(pattern))
             if self._seen.get(name) != version and passes:
                 self._seen[name] = version
                 found.append({"eventName": "MODIFY", "dynamodb": {"NewImage": image}})
@@ -375,12 +376,6 @@ def deployed(config: Settings, wire: Wire) -> Iterator[World]:
         ),
     ):
         yield World(config, wire)
-
-
-def _flat(pattern: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[tuple[str, str, Sequence[str]]]:
-    for name, rule in pattern.items():
-        ((kind, values),) = rule.items()
-        yield name, kind, values
 
 
 def _backend(table: str) -> Any:

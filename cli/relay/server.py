@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
 from cli.output import tell
-from cli.relay.smtp.guests import LoginBrake, RelaySessions, network_of
+from cli.relay.smtp.guests import ConnectedSessions, LoginBrake, network_of
 from cli.relay.smtp.session import IDLE_SECONDS, RelaySession, SessionHooks, SessionRoom
 from cli.relay.taking import MailIntake
 from shared.domain.mails.message import MAX_BYTES
@@ -82,7 +82,7 @@ class RelayServer:
         self._access = access
         self._threads = ThreadPoolExecutor(room, thread_name_prefix="relay")
         self._places = room
-        self._guests = RelaySessions(asks=bool(access.user))
+        self._guests = ConnectedSessions(asks=bool(access.user))
         self._room = SessionRoom(
             mails=asyncio.Semaphore(room),
             folder=folder,

@@ -26,7 +26,7 @@ MOST_NETWORKS: Final = 10_000
 """Whose failures are in memory."""
 
 
-class RelaySession(Protocol):
+class Connected(Protocol):
     """A session."""
 
     def drop(self) -> None:
@@ -50,15 +50,15 @@ def network_of(peer: Any) -> str:
     return str(ipaddress.ip_network((address, 64), strict=False))
 
 
-class RelaySessions:
+class ConnectedSessions:
     """The sessions of a relay, in one event loop. `asks`: whether a login is required."""
 
     def __init__(self, *, asks: bool) -> None:
         self._asks = asks
-        self._strangers: dict[RelaySession, str] = {}  # the oldest first
-        self._known: dict[RelaySession, str] = {}
+        self._strangers: dict[Connected, str] = {}  # the oldest first
+        self._known: dict[Connected, str] = {}
 
-    def enter(self, guest: RelaySession, network: str) -> bool:
+    def enter(self, guest: Connected, network: str) -> bool:
         """Take a new session; False if there is no room for it. A stranger may have to leave.
 
         Args:
@@ -76,13 +76,13 @@ class RelaySessions:
             self._evict(strangers.most_common(1)[0][0])
         return self._add(self._strangers, guest, network)
 
-    def logged_in(self, guest: RelaySession) -> None:
+    def logged_in(self, guest: Connected) -> None:
         """Note that a session is no stranger's any more."""
         network = self._strangers.pop(guest, None)
         if network is not None:
             self._known[guest] = network
 
-    def leave(self, guest: RelaySession) -> None:
+    def leave(self, guest: Connected) -> None:
         """Note that a session has ended; once or more."""
         self._strangers.pop(guest, None)
         self._known.pop(guest, None)
@@ -90,7 +90,7 @@ class RelaySessions:
     def __len__(self) -> int:
         return len(self._strangers) + len(self._known)
 
-    def _add(self, group: dict[RelaySession, str], guest: RelaySession, network: str) -> bool:
+    def _add(self, group: dict[Connected, str], guest: Connected, network: str) -> bool:
         if len(self) >= MOST_SESSIONS:
             return False
         group[guest] = network

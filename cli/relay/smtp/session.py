@@ -13,7 +13,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 from cli.relay.receiving import DataFault, received
 from cli.relay.rewriting import lacks_domain
 from cli.relay.smtp.envelope import MAIL, RCPT, EnvelopeFault, EnvelopePath, path_of
-from cli.relay.smtp.guests import LoginBrake, RelaySessions
+from cli.relay.smtp.guests import ConnectedSessions, LoginBrake
 from shared.domain.mails.envelope import NULL, return_path
 from shared.domain.mails.mail import MAX_DESTINATIONS
 from shared.domain.mails.message import MAX_BYTES
@@ -57,7 +57,7 @@ class SessionRoom:
     mails: asyncio.Semaphore
     folder: Path | None
     take: Taking
-    guests: RelaySessions
+    guests: ConnectedSessions
     brake: LoginBrake
     tell: Callable[[str], None] = field(repr=False)
     sender: str = ""
