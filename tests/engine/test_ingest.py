@@ -241,14 +241,15 @@ def test_a_list_whose_first_rows_are_all_junk_is_read_no_further(monkeypatch: py
     assert problems, "its owner sees what is wrong with them"
 
 
-def test_a_list_with_one_valid_row_among_its_first_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_with_valid_rows_among_its_first_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "JUNK", 20)
     intake = small()
-    upload = intake.take(b"recipient\nann@example.org\n" + b"x\n" * 500 + b"ben@example.org\n")
+    chunk = b"".join(b"p%d@example.org\n" % n for n in range(7))
+    upload = intake.take(b"recipient\n" + chunk + b"x\n" * 500 + b"ben@example.org\n")
     assert intake.serve() == [IngestResult.READY]
     end = intake.now(upload)
     assert end.checkpoint is not None
-    assert end.checkpoint.counts.accepted == 2
+    assert end.checkpoint.counts.accepted == 8
 
 
 def test_what_can_never_be_read_is_given_up_in_the_end() -> None:

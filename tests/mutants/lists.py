@@ -26,7 +26,7 @@ LISTS: Final = (
         INGEST,
         "if counts.rows >= JUNK and not counts.accepted:",
         "if counts.rows >= JUNK:",
-        f"{TESTS}::test_a_list_with_one_valid_row_among_its_first_is_read_to_its_end",
+        f"{TESTS}::test_a_list_with_valid_rows_among_its_first_is_read_to_its_end",
     ),
     Mutant(
         "a list that was withdrawn is sent",
