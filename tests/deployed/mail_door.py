@@ -87,7 +87,7 @@ class MailDoor:
             rows = [row for row in self.control.log() if row["recipient"] == self.sender]
             shown = [self.control.json("GET", f"/inbox/{row['seq']}.json") for row in rows]
             assert {x["subject"] for x in shown} <= {"Undelivered mail"}
-            texts = "\n".join(x["text"] for x in shown).replace("\r", "")
+            texts = "\n".join(x["text"] for x in shown).replace("\r", "").replace("\n    ", " ")  # lines are folded
             found[:] = re.findall(r"^ +(\S+): (.*)$", texts, re.MULTILINE)
             return len(found) >= count
 
