@@ -88,7 +88,8 @@ class MailDoor:
             shown = [self.control.json("GET", f"/inbox/{row['seq']}.json") for row in rows]
             assert {x["subject"] for x in shown} <= {"Undelivered mail"}
             texts = "\n".join(x["text"] for x in shown).replace("\r", "").replace("\n    ", " ")  # lines are folded
-            found[:] = re.findall(r"^ +(\S+): (.*)$", texts, re.MULTILINE)
+            lines = re.findall(r"^ +(\S+): (.*)$", texts, re.MULTILINE)
+            found[:] = [(who, why.partition(" The answer was: ")[0]) for who, why in lines]
             return len(found) >= count
 
         assert wait_for(enough, SOON, pause=0.2), found
