@@ -13,7 +13,7 @@ from cli.operating.accounts import Account, Desk, kind_wanted, name_of, opened, 
 from cli.operating.stopping import of_key, stop_of_key, working
 from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table, tell
 from shared.domain.accounts import ApiKey, Scope, is_key_id
-from shared.domain.jobs.job import Job
+from shared.domain.jobs.job import MAIL, Job
 from shared.domain.namespaces import owner as owner_of
 from shared.ports import Clock
 
@@ -158,11 +158,7 @@ def revoke_key(
         if dry_run:
             _show_traces(desk, owner, key_id, clock, json=json)
             return
-        revoked = desk.accounts.revoke_key(owner, key_id, by=desk.by)
-        if not (revoked or stop_jobs or leaked):
-            raise _no_key(owner, key_id)
-        done = "revoked; it may work for up to 30 seconds more" if revoked else "is not there: revoked already?"
-        _unless(json, f"key {key_id} of {owner} {done}")
+        revoked = _revoked(desk, owner, key_id, repeatable=stop_jobs or leaked, json=json)
         more: dict[str, Any] = {}
         if stop_jobs or leaked:
             more["stopped"] = _stopped(desk, owner, key_id, clock, json=json)
@@ -170,6 +166,25 @@ def revoke_key(
             more["disabled"] = _disabled(desk, owner, key_id, clock, json=json)
     if json:
         emit({"account_id": owner, "key_id": key_id, "revoked": revoked, **more})
+
+
+def _revoked(desk: Desk, owner: str, key_id: str, *, repeatable: bool, json: bool) -> bool:
+    """Revoke a key; return whether it was there.
+
+    Args:
+        desk: the accounts of the deployment.
+        owner: the account's id.
+        key_id: the key's.
+        repeatable: a key that is not there is no error: there may be more to stop.
+        json: for programs: nothing is said.
+    """
+    revoked = desk.accounts.revoke_key(owner, key_id, by=desk.by)
+    if not revoked and not repeatable:
+        raise _no_key(owner, key_id)
+    if not json:
+        done = "revoked; it may work for up to 30 seconds more" if revoked else "is not there: revoked already?"
+        say(f"key {key_id} of {owner} {done}")
+    return revoked
 
 
 def _stopped(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) -> list[str]:
@@ -186,15 +201,9 @@ def _stopped(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) -
     with working(desk, clock) as work:
         stop_of_key(work, owner, key_id, clock, partial(_note_stopped, names, json=json))
     many = counted(len(names), "job")
-    _unless(json, f"{many} stopped; their messages stay queued, and a valid key may resume them")
-    _unless(json, "what waited of mails is dropped")
-    return names
-
-
-def _unless(json: bool, text: str) -> None:
-    """Say a line to people."""
     if not json:
-        say(text)
+        say(f"{many} stopped; messages of batches and campaigns stay queued, and a valid key may resume them")
+    return names
 
 
 def _show_traces(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) -> None:
@@ -252,7 +261,8 @@ def _note_stopped(names: list[str], job: Job, *, json: bool) -> None:
     names.append(job.id)
     if not json:
         when = f", scheduled for {moment(job.not_before)}" if job.not_before else ""
-        say(f"stopped {job.kind} {job.id}: {counted(job.total, 'message')}, was {job.state.value}{when}")
+        did = "dropped what waits of" if job.kind == MAIL else "stopped"
+        say(f"{did} {job.kind} {job.id}: {counted(job.total, 'message')}, was {job.state.value}{when}")
 
 
 def _row(key: ApiKey) -> dict[str, Any]:

@@ -20,7 +20,7 @@ PAGE: Final = 1000
 SHOWN: Final = 5
 HOOKS: Final = frozenset({Act.HOOK_CREATED, Act.HOOK_CHANGED, Act.HOOK_ROTATED, Act.HOOK_ENABLED})
 NOTIFIERS: Final = frozenset({Act.NOTIFIER_CREATED, Act.NOTIFIER_CHANGED, Act.NOTIFIER_ROTATED, Act.NOTIFIER_ENABLED})
-"""After one of these, who has the key may hear what an endpoint hears, or upload as a notifier."""
+"""After one of these acts, the key's holder may know an endpoint's secret or address, or a notifier's password."""
 
 
 @dataclass(frozen=True, slots=True)

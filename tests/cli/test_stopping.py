@@ -291,7 +291,7 @@ def test_destinations_of_its_mails_that_wait_are_dropped(deployed: Deployed, run
     assert held is not None
     assert deployed.stores.ledgers.claim(held, (), 1, route=mail.route)
     done = run("key", "revoke", deployed.owner, deployed.key, "--stop-jobs")
-    assert (done.code, f"stopped mail {mail.id}" in done.out, other.id in done.out) == (0, True, False)
+    assert (done.code, f"dropped what waits of mail {mail.id}" in done.out, other.id in done.out) == (0, True, False)
     states = [x.cell(0)[0] for x in deployed.stores.ledgers.read_all(mail.id)]
     assert states == [Cell.WITHDRAWN, Cell.CLAIMED, Cell.WITHDRAWN]
     assert [x.cell(0)[0] for x in deployed.stores.ledgers.read_all(other.id)] == [Cell.QUEUED]
