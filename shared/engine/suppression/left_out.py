@@ -55,7 +55,6 @@ class LeavingOut:
 
     def _refusal(self, job: Job, ledger: Ledger) -> StopReason | None:
         """Return why a mail is not to be sent to a destination that was never tried, if it is not."""
-        tried = any(ledger.cell(i)[1] for i in range(len(ledger.cells)))
-        if job.kind != MAIL or tried:
+        if job.kind != MAIL or any(cell >> 4 for cell in ledger.cells):
             return None
         return StandingCheck(self._standings()).refusal(job, int(self._clock.now() * 1000))
