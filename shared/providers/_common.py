@@ -11,7 +11,16 @@ from typing import Any, Final, Generic, TypeVar
 
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.content.streams import Body
-from shared.domain.jobs.outcomes import RECIPIENT, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import (
+    RECIPIENT,
+    NotStarted,
+    NotTogether,
+    Outcome,
+    Rejected,
+    Throttled,
+    Unknown,
+    cannot_carry,
+)
 from shared.ports import AnswerLost, BadSignature, Http, NoTime, NotSent, Response, Steps, Target, WireRequest
 
 REF_ARG: Final = "posthaste_ref"
@@ -170,7 +179,7 @@ def own_answer(body: bytes) -> dict[str, Any]:
     return answer if isinstance(answer, dict) else {}
 
 
-SMTPUTF8: Final = Rejected("smtputf8_not_supported", permanent=False, about_message=True)
+SMTPUTF8: Final = cannot_carry("smtputf8_not_supported")
 """Of addresses beyond ASCII for a provider that takes none: another one may."""
 
 

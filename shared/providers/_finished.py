@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from shared.domain.content.content import Content, Finished
-from shared.domain.jobs.outcomes import Rejected
+from shared.domain.jobs.outcomes import cannot_carry
 from shared.domain.mails.outgoing import Outgoing
 from shared.providers.instructing import INSTRUCTING
 
-HEADER_NOT_ALLOWED: Final = Rejected("header_not_allowed", permanent=False, about_message=True)
+HEADER_NOT_ALLOWED: Final = cannot_carry("header_not_allowed")
 """Of a field that instructs a vendor's servers: to add recipients, say."""
 
 

@@ -262,6 +262,6 @@ def test_a_message_of_another_domain_is_left_to_others_before_ses_refuses_the_cr
     http = FakeHttp(TAKEN)
     provider = built(http, credential=replace(DECLARED, domains=("example.org", "example.com")))
     content = replace(CONTENT, sender=Mailbox(sender))
-    refused = Rejected("domain_not_allowed", permanent=False, about_message=True)
+    refused = Rejected("domain_not_listed", permanent=False, about_message=True)
     assert provider.send(content, [target(0), target(1)], deadline=NOW + 5) == [refused] * 2
     assert http.requests == []

@@ -112,7 +112,7 @@ def test_a_sender_beyond_the_credentials_domains_is_left_to_others() -> None:
     assert send(by, TEXT) == Accepted(ID)
     other = replace(content(TEXT), sender=Mailbox("a@other.example"))
     outcome = by.send_finished(other, Bytes(TEXT), target(0), deadline=NOW + FAR)
-    assert outcome == Rejected("domain_not_allowed", permanent=False, about_message=True)
+    assert outcome == Rejected("domain_not_listed", permanent=False, about_message=True)
     assert len(http.requests) == 1
 
 

@@ -47,14 +47,27 @@ class Rejected:
 
 CANNOT_CARRY: Final = frozenset(
     {
-        "smtputf8_not_supported",
-        "header_not_allowed",
-        "keys_not_supported",
-        "voice_not_supported",
+        "attachments_not_allowed",
+        "domain_not_listed",
         "finished_not_supported",
+        "header_not_allowed",
+        "headers_not_allowed",
+        "keys_not_supported",
+        "options_too_large",
+        "smtputf8_not_supported",
+        "too_large",
+        "voice_not_supported",
     }
 )
-"""Codes of what an adapter refuses by itself, before any call: it would refuse the same message each time."""
+"""Codes of what an adapter refuses by itself, before any call: it would refuse the same message each time. No answer of
+a provider that may change has one of them."""
+
+
+def cannot_carry(code: str) -> Rejected:
+    """Return an adapter's own refusal of a message that another credential may take. `code`: of `CANNOT_CARRY`."""
+    if code not in CANNOT_CARRY:
+        raise ValueError(f"{code} is none of CANNOT_CARRY")
+    return Rejected(code, permanent=False, about_message=True)
 
 
 @dataclass(frozen=True, slots=True)

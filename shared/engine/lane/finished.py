@@ -7,15 +7,15 @@ from typing import Final
 
 from shared.domain.content.content import Content
 from shared.domain.content.streams import Stream
-from shared.domain.jobs.outcomes import NotStarted, Outcome, Rejected
+from shared.domain.jobs.outcomes import NotStarted, Outcome, Rejected, cannot_carry
 from shared.domain.times import Seconds
 from shared.ports import FileChanged, FinishedMessages, FinishedSender, Provider, Target
 
 _LOG: Final = logging.getLogger(__name__)
 GONE: Final = Rejected("content_gone", permanent=True)
 NOT_READ: Final = Rejected("content_not_read", permanent=False, about_message=True)
-NOT_SUPPORTED: Final = Rejected("finished_not_supported", permanent=False, about_message=True)
-TOO_LARGE: Final = Rejected("too_large", permanent=False, about_message=True)
+NOT_SUPPORTED: Final = cannot_carry("finished_not_supported")
+TOO_LARGE: Final = cannot_carry("too_large")
 """For this provider: another one of the route may take it."""
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 
 from shared.contracts import Credential
 from shared.domain.content.content import Content, Speech
-from shared.domain.jobs.outcomes import NotStarted, Rejected
+from shared.domain.jobs.outcomes import NotStarted, Rejected, cannot_carry
 from shared.domain.times import Seconds
 from shared.ports import Target
 from shared.providers._common import REF_ARG, ErrorRule
@@ -37,7 +37,7 @@ _PRICE: Final = re.compile(r"[0-9]{0,2}\.[0-9]{1,5}")
 INVALID_RECIPIENT: Final = ErrorRule("invalid_recipient", permanent=True)
 EMPTY: Final = ErrorRule("invalid_content", permanent=True)
 TOO_LONG: Final = ErrorRule("too_large", permanent=True)
-NO_KEYS: Final = Rejected("keys_not_supported", permanent=False, about_message=True)
+NO_KEYS: Final = cannot_carry("keys_not_supported")
 """AWS reports no key of a call: a credential of another provider may. A recording is not played; its text is said."""
 
 
@@ -132,6 +132,6 @@ class RequestForm:
             return NO_KEYS
         voice = voice_of(speech)
         if voice is None:
-            return Rejected("voice_not_supported", permanent=False, about_message=True)
+            return cannot_carry("voice_not_supported")
         price = {"MaxPricePerMinute": self.price} if self.price else {}
         return {"MessageBodyTextType": "TEXT", "VoiceId": voice, **price}

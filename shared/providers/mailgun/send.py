@@ -20,7 +20,7 @@ from urllib.parse import quote_plus
 
 from shared.domain.content.content import Attachment, Content
 from shared.domain.content.streams import Stream
-from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown, cannot_carry
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     BATCH_REFUSED,
@@ -228,7 +228,7 @@ class Mailgun:
             return [Rejected(common.invalid, permanent=True)] * n
         own = _own(content, targets)
         if common.options + _options(own) > MAX_OPTIONS:
-            return [OPTIONS_TOO_LARGE.rejected()] * n
+            return [cannot_carry("options_too_large")] * n
         start = parts(own, common.boundary) if common.boundary else _form(own) + b"&"
         headers = {"Authorization": self._authorization, "Content-Type": common.kind}
         body = joined(start, common.body)

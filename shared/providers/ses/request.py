@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.domain.content.content import Content
-from shared.domain.jobs.outcomes import Rejected
+from shared.domain.jobs.outcomes import Rejected, cannot_carry
 from shared.ports import Target
 from shared.providers._common import REF_ARG, SMTPUTF8, TO_ARG, clean, copies, digest, in_ascii
 from shared.providers.ses.events import CREDENTIAL_ARG
@@ -146,7 +146,7 @@ def _refused(content: Content) -> Rejected | None:
         for a in content.attachments
     ):
         code = "attachments_not_allowed"
-    return Rejected(code, permanent=False, about_message=True) if code else None
+    return cannot_carry(code) if code else None
 
 
 def _fits(name: str, value: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from shared.domain.content.content import Content
 from shared.domain.content.streams import Stream
-from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown, cannot_carry
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._aws import endpoint, keys_of, region_of
 from shared.providers._common import (
@@ -100,7 +100,7 @@ CODES: Final[Mapping[int, str]] = {401: "unauthorized", 403: "forbidden"}
 _ACCEPTED: Final = 200
 _LOST: Final = Unknown("malformed_answer")
 _NO_REGION: Final = Rejected("no_region", permanent=False, provider_down=True)
-_DOMAIN: Final = Rejected("domain_not_allowed", permanent=False, about_message=True)
+_DOMAIN: Final = cannot_carry("domain_not_listed")
 """Its sender's role may not send it: SES would refuse as if the whole credential were refused."""
 _NO_KEYS: Final = Rejected("no_aws_keys", permanent=False, provider_down=True)
 

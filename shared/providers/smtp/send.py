@@ -260,7 +260,7 @@ def _relay(base_url: str, secret: Mapping[str, str]) -> Relay | str:
 
 def _common(content: Content, allowed: Collection[str]) -> bytes | Rejected:
     if any(name.lower() not in allowed for name, _ in content.headers):
-        return Rejected("header_not_allowed", permanent=False, about_message=True)
+        return HEADER_NOT_ALLOWED
     try:
         return common(content)
     except Unsendable as error:
