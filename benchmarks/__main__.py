@@ -67,12 +67,12 @@ def timed() -> list[Row]:
 
 
 def printed(page: Path, mark: str = MARK) -> str:
-    """Return what stands between a page's two markers; ValueError if it lacks them."""
+    """Return what is between a page's two markers. Raises ValueError if it lacks them."""
     return _parts(page, mark)[1].strip("\n")
 
 
 def insert(page: Path, block: str, mark: str = MARK) -> None:
-    """Replace what stands between a page's two markers; ValueError if it lacks them.
+    """Replace what is between a page's two markers. Raises ValueError if it lacks them.
 
     Args:
         page: the file.

@@ -28,7 +28,7 @@ COLUMNS: Final = (
     "updated_at",
 )
 LATER: Final = ("sent_at", "delivered_at", "error_detail")
-"""Columns behind the list's own: whoever reads by place finds the others where they were."""
+"""Columns behind the list's own, so that the others keep their places."""
 PREFIX: Final = "list."
 """What the names of a list's own columns begin with, so that they never clash with COLUMNS or with later ones."""
 _SIGNS: Final = "=+@\t\uff1d\uff0b\uff0d\uff20-"

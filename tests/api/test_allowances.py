@@ -55,7 +55,7 @@ def readers(count: int) -> Iterator[Taker]:
     return (Taker(f"reader-{i}") for i in range(count))
 
 
-def test_most_requests_cost_no_write_whoever_makes_them(fleet: Fleet, counting: Counting) -> None:
+def test_most_requests_cost_no_write(fleet: Fleet, counting: Counting) -> None:
     process = fleet.process()
     makers = [*readers(3), Taker("sender"), Taker("clinic", notifier=True)]
     for i in range(GRACE):

@@ -1,6 +1,6 @@
 """A list's value is a script where the template has a link: `href="{{ url }}"` with `javascript:alert(1)`.
 
-Then: it was sent as it is, to whoever opened the message in a reader that runs links.
+Then: it was sent as it is. A click ran it in readers that run such links.
 """
 
 import pytest

@@ -63,9 +63,9 @@ def test_places_that_have_their_files_are_free_again(places: OpenPlaces, clock: 
     assert not take(places, clock, "one more")
 
 
-def test_places_that_are_taken_side_by_side_are_all_counted(stores: Stores, clock: FakeClock) -> None:
-    if not isinstance(stores, MotoStores):
-        pytest.skip("in memory nothing is between a read and its write")
+def test_places_that_are_taken_side_by_side_are_all_counted(moto_dynamo: object, clock: FakeClock) -> None:
+    """On DynamoDB alone: in memory nothing is between a read and its write."""
+    stores = MotoStores(moto_dynamo, clock)
     table, dynamo = stores.tables.records, stores.dynamo
     places = DynamoOpenPlaces(dynamo, records=table, clock=clock)
     read = dynamo.get

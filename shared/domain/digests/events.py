@@ -86,7 +86,7 @@ def event_id(own: str, request_key: str, position: int) -> str:
 
 
 def content_of(event: DigestEvent) -> bytes:
-    """Return 64 bits of a hash of what an event says, by which a repeat is told from another event; none if unknown.
+    """Return 64 bits of a hash of what an event says; empty if that is not known. A repeat has the same ones.
 
     The order of recipients and of data does not count, and neither does a time that the client did not give.
     """

@@ -135,7 +135,7 @@ def _fields(x: FailedDestination) -> list[str]:
 
 
 def _folded(text: str, blank: str) -> list[str]:
-    """Return a text as lines that are joined by blanks; it holds no line break, whoever wrote it.
+    """Return a text as folded lines. Characters that cannot be printed become blanks.
 
     Args:
         text: of one line.
