@@ -105,7 +105,7 @@ test-deployed: setup ## tests against a local cloud that is started for them and
 test-browser: test-pages test-stories ## all tests in a real browser, which is installed if it is missing
 
 test-pages: setup browser ## pages in a browser
-	$(PYTEST) -m browser --ignore=tests/deployed
+	$(PYTEST) -m browser -p xdist.plugin -n $(CLOUDS) --dist loadfile --ignore=tests/deployed
 
 test-stories: setup browser ## the story of the README and other ways through pages on a local cloud, in a browser
 	POSTHASTE_LOCAL=.local/browser $(PY) -m infra.local with -- $(PYTEST) -m browser tests/deployed

@@ -1,7 +1,7 @@
 """The deployed system from inside, as the emulator's root user: its tables, its queues and its functions' processes."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -161,8 +161,12 @@ class Inside:
 
     def processor_seconds(self) -> float:
         """Return what the living processes of the emulator and of its functions have taken of a processor."""
-        times = [psutil.Process(pid).cpu_times() for pid in processes.group(self._emulator())]
-        return float(sum(one.user + one.system for one in times))
+        total = 0.0
+        for pid in processes.group(self._emulator()):
+            with suppress(psutil.NoSuchProcess):
+                times = psutil.Process(pid).cpu_times()
+                total += times.user + times.system
+        return total
 
     def _emulator(self) -> int:
         return processes.read(self.cloud.paths)[emulator.NAME].pid
