@@ -226,7 +226,8 @@ class Records(SuppressionRecords, Protocol):
         Args:
             job: as read.
             change: the transition.
-            now: Unix milliseconds, recorded where the transition has a time; PLAN needs `not_before` to have come.
+            now: Unix milliseconds, recorded where the transition has a time; PLAN needs `due_at` to have come. For
+                GIVE_WAY it is the time of the job's next try, before which it is not planned.
                 LOG goes by the `unknown` of `job.counts`: a job with some is asked about.
             reason: of a stop; one by the bounce guard needs that its owner has not overridden it.
             strict: only if the job's version is still that of `job`.
@@ -234,7 +235,7 @@ class Records(SuppressionRecords, Protocol):
 
         RESUME needs the retry on its way to be that of `job`, and ends it; it notes the event's actor on the job. Of a
         job that reserves its credential, PLAN takes the reservation in the same transaction, unless another campaign
-        holds it, and LOG and GIVE_WAY give it back. GIVE_WAY needs the job's account to be paused or suspended.
+        holds it, and LOG gives it back. After GIVE_WAY the job holds it until `give_back`.
         """
         ...
 
@@ -383,8 +384,12 @@ class Records(SuppressionRecords, Protocol):
         """
         ...
 
-    def holder(self, credential: str) -> str:
-        """Return the campaign whose jobs run on a credential, consistent; empty if no campaign's do."""
+    def reserved(self, credential: str) -> tuple[str, list[str]]:
+        """Return the campaign whose jobs hold a credential, and their ids, consistent; both are empty if none do."""
+        ...
+
+    def give_back(self, job: Job) -> bool:
+        """Take a job from those that hold its credential, if it was not written since it was read; tells whether."""
         ...
 
     def clear(self, credential: str) -> None:

@@ -99,7 +99,7 @@ def test_a_job_keeps_its_credential_when_no_other_waits(world: World) -> None:
     world.clock.advance(SWEEP_S)
     world.sweep()
     assert world.job(hostile.id).state is JobState.ENQUEUED
-    assert world.records.holder("one") == "hostile"
+    assert world.records.reserved("one")[0] == "hostile"
 
 
 def test_a_pause_of_everything_takes_nobodys_turn(world: World) -> None:
@@ -108,7 +108,7 @@ def test_a_pause_of_everything_takes_nobodys_turn(world: World) -> None:
     send_list(world, "honest", 5, account=OTHER)
     world.stores.pause("")
     assert world.planner.next("one") == []
-    assert world.records.holder("one") == "hostile"
+    assert world.records.reserved("one")[0] == "hostile"
 
 
 def test_a_campaign_with_nothing_left_to_send_ends_and_does_not_wait(world: World) -> None:

@@ -38,13 +38,13 @@ def done(stores: Stores, job: Job, *changes: Change) -> Job:
 
 def test_a_plan_takes_the_credential_and_returns_the_job_as_stored(stores: Stores, clock: FakeClock) -> None:
     job = ready(stores, clock, "spring", planned_at=0)
-    assert stores.records.holder("one") == ""
+    assert stores.records.reserved("one")[0] == ""
     changed = change(stores, job, Change.PLAN, clock.ms)
     assert changed == Changed(
         won=True, job=replace(job, state=JobState.ENQUEUED, planned_at=clock.ms, version=job.version + 1)
     )
     assert changed.job == stores.records.job(job.id)
-    assert (stores.records.holder("one"), stores.records.holder("two")) == ("spring", "")
+    assert (stores.records.reserved("one")[0], stores.records.reserved("two")[0]) == ("spring", "")
 
 
 def test_a_credential_serves_one_campaign_at_a_time(stores: Stores, clock: FakeClock) -> None:
@@ -55,7 +55,7 @@ def test_a_credential_serves_one_campaign_at_a_time(stores: Stores, clock: FakeC
     assert stores.records.job(autumn.id) == autumn
     elsewhere = ready(stores, clock, "autumn", route=("two", "one"))
     assert change(stores, elsewhere, Change.PLAN).won
-    assert (stores.records.holder("one"), stores.records.holder("two")) == ("spring", "autumn")
+    assert (stores.records.reserved("one")[0], stores.records.reserved("two")[0]) == ("spring", "autumn")
 
 
 def test_jobs_of_one_campaign_share_it_until_the_last_is_logged(stores: Stores, clock: FakeClock) -> None:
@@ -64,9 +64,9 @@ def test_jobs_of_one_campaign_share_it_until_the_last_is_logged(stores: Stores, 
     done(stores, first, Change.FINISH, Change.LOG)
     assert change(stores, other, Change.PLAN).held_by == "spring"
     done(stores, second, Change.START, Change.STOP, Change.LOG)
-    assert stores.records.holder("one") == ""
+    assert stores.records.reserved("one")[0] == ""
     done(stores, other, Change.PLAN)
-    assert stores.records.holder("one") == "autumn"
+    assert stores.records.reserved("one")[0] == "autumn"
 
 
 @pytest.mark.parametrize(
@@ -84,16 +84,16 @@ def test_a_job_that_never_ran_gives_nothing_back(stores: Stores, clock: FakeCloc
     running, waiting = ready(stores, clock, "spring"), ready(stores, clock, "autumn")
     done(stores, running, Change.PLAN)
     done(stores, waiting, Change.STOP, Change.LOG)
-    assert stores.records.holder("one") == "spring"
+    assert stores.records.reserved("one")[0] == "spring"
     same = ready(stores, clock, "spring")
     done(stores, same, Change.STOP, Change.LOG)
-    assert stores.records.holder("one") == "spring"
+    assert stores.records.reserved("one")[0] == "spring"
 
 
 def test_what_the_job_forbids_is_no_matter_of_the_credential(stores: Stores, clock: FakeClock) -> None:
     job, other = ready(stores, clock, "spring", not_before=clock.ms + 1000), ready(stores, clock, "autumn")
     assert change(stores, job, Change.PLAN, clock.ms + 999) == Changed(won=False, job=job)
-    assert stores.records.holder("one") == ""
+    assert stores.records.reserved("one")[0] == ""
     done(stores, other, Change.PLAN)
     assert change(stores, job, Change.PLAN, clock.ms + 999) == Changed(won=False, job=job)
     assert change(stores, job, Change.PLAN, clock.ms + 1000).held_by == "autumn"
@@ -126,7 +126,7 @@ def test_an_end_with_a_lost_answer_leaves_the_next_holder_alone(stores: Stores, 
     done(stores, other, Change.PLAN)
     again = stores.records.change(sent, Change.LOG, 9, strict=True)
     assert again == Changed(won=False, job=ended.job)
-    assert stores.records.holder("one") == "autumn"
+    assert stores.records.reserved("one")[0] == "autumn"
 
 
 def test_a_store_that_fails_leaves_job_and_credential_together(stores: Stores, clock: FakeClock) -> None:
@@ -134,12 +134,12 @@ def test_a_store_that_fails_leaves_job_and_credential_together(stores: Stores, c
     stores.tap.arm(0, error=Retriable)
     with pytest.raises(Retriable):
         change(stores, job, Change.PLAN)
-    assert (stores.records.job(job.id), stores.records.holder("one")) == (job, "")
+    assert (stores.records.job(job.id), stores.records.reserved("one")[0]) == (job, "")
     sent = done(stores, job, Change.PLAN, Change.FINISH)
     stores.tap.arm(0, error=Retriable)
     with pytest.raises(Retriable):
         change(stores, sent, Change.LOG)
-    assert (stores.records.job(job.id), stores.records.holder("one")) == (sent, "spring")
+    assert (stores.records.job(job.id), stores.records.reserved("one")[0]) == (sent, "spring")
 
 
 def test_a_job_that_has_gone_can_be_taken_from_a_reservation(stores: Stores, clock: FakeClock) -> None:
@@ -156,7 +156,7 @@ def test_a_job_that_has_gone_can_be_taken_from_a_reservation(stores: Stores, clo
     stores.records.clear("one")
     done(stores, other, Change.PLAN)
     stores.records.clear("one")
-    assert stores.records.holder("one") == "autumn"
+    assert stores.records.reserved("one")[0] == "autumn"
 
 
 def test_what_is_no_campaign_or_only_a_test_reserves_nothing(stores: Stores, clock: FakeClock) -> None:
@@ -164,7 +164,7 @@ def test_what_is_no_campaign_or_only_a_test_reserves_nothing(stores: Stores, clo
     for free in (ready(stores, clock, ""), ready(stores, clock, "autumn", test=True)):
         assert not free.exclusive
         done(stores, free, Change.PLAN, Change.FINISH, Change.LOG)
-    assert stores.records.holder("one") == "spring"
+    assert stores.records.reserved("one")[0] == "spring"
 
 
 def test_a_campaigns_only_chunk_ends_the_job_but_not_the_reservation(stores: Stores, clock: FakeClock) -> None:
@@ -177,9 +177,9 @@ def test_a_campaigns_only_chunk_ends_the_job_but_not_the_reservation(stores: Sto
     assert folded is not None
     assert folded[1] is not None
     assert (folded[1].state, folded[1]) == (JobState.SENT, stores.records.job(parts.job.id))
-    assert stores.records.holder("one") == "spring"
+    assert stores.records.reserved("one")[0] == "spring"
     done(stores, folded[1], Change.LOG)
-    assert stores.records.holder("one") == ""
+    assert stores.records.reserved("one")[0] == ""
 
 
 def test_the_index_lists_waiting_and_running_jobs_of_a_credential(stores: Stores, clock: FakeClock) -> None:
@@ -206,34 +206,57 @@ def test_the_index_lists_waiting_and_running_jobs_of_a_credential(stores: Stores
     assert seen("two", running=True) == []
 
 
-def test_a_job_of_a_paused_account_gives_its_credential_back_and_waits(stores: Stores, clock: FakeClock) -> None:
+def test_a_job_that_gives_way_is_ready_and_not_planned_before_its_time(stores: Stores, clock: FakeClock) -> None:
     spring, autumn = ready(stores, clock, "spring"), ready(stores, clock, "autumn")
     running = done(stores, spring, Change.PLAN, Change.START)
-    stores.pause(spring.account)
-    changed = change(stores, running, Change.GIVE_WAY)
+    changed = change(stores, running, Change.GIVE_WAY, now=60)
     assert changed.won
-    assert changed.job == replace(running, state=JobState.READY, version=running.version + 1)
+    assert changed.job == replace(running, state=JobState.READY, rests_until=60, version=running.version + 1)
     assert stores.records.job(spring.id) == changed.job
     assert [(x.job, x.running) for x in stores.records.open_on("one", running=False)] == [
         (x.id, False) for x in sorted((spring, autumn), key=lambda x: (x.created_at, x.id))
     ]
     assert list(stores.records.open_on("one", running=True)) == []
+    assert change(stores, changed.job, Change.PLAN, now=59) == Changed(won=False, job=changed.job)
+    again = change(stores, changed.job, Change.PLAN, now=60)
+    assert (again.won, again.job) == (
+        True,
+        replace(running, state=JobState.ENQUEUED, planned_at=60, version=running.version + 2),
+    )
+
+
+def test_it_holds_its_credential_until_it_gives_it_back(stores: Stores, clock: FakeClock) -> None:
+    spring, autumn = ready(stores, clock, "spring"), ready(stores, clock, "autumn")
+    rests = change(stores, done(stores, spring, Change.PLAN), Change.GIVE_WAY).job
+    assert rests is not None
+    assert change(stores, autumn, Change.PLAN).held_by == "spring"
+    assert stores.records.give_back(rests)
+    assert stores.records.reserved("one") == ("", [])
     assert change(stores, autumn, Change.PLAN).won
-    assert change(stores, changed.job, Change.PLAN).held_by == "autumn"
+    assert stores.records.reserved("one") == ("autumn", [autumn.id])
+    assert stores.records.give_back(rests), "to give back what is not held changes nothing"
+    assert stores.records.reserved("one") == ("autumn", [autumn.id])
+    assert change(stores, rests, Change.PLAN).held_by == "autumn"
 
 
-@pytest.mark.parametrize("paused", ["", "acc_000000000009"])
-def test_no_job_gives_way_unless_its_account_is_paused(stores: Stores, clock: FakeClock, paused: str) -> None:
-    running = done(stores, ready(stores, clock, "spring"), Change.PLAN)
-    stores.pause(paused)
-    refused = change(stores, running, Change.GIVE_WAY)
-    assert (refused.won, refused.held_by) == (False, "")
-    assert stores.records.job(running.id) == running
-    assert stores.records.holder("one") == "spring"
+def test_one_that_was_written_since_gives_nothing_back(stores: Stores, clock: FakeClock) -> None:
+    spring = ready(stores, clock, "spring")
+    rests = change(stores, done(stores, spring, Change.PLAN), Change.GIVE_WAY).job
+    assert rests is not None
+    assert change(stores, rests, Change.PLAN).won
+    assert not stores.records.give_back(rests)
+    assert stores.records.reserved("one") == ("spring", [spring.id])
+
+
+def test_a_stop_ends_the_rest(stores: Stores, clock: FakeClock) -> None:
+    rests = change(stores, done(stores, ready(stores, clock, "spring"), Change.PLAN), Change.GIVE_WAY, now=60).job
+    assert rests is not None
+    stopped = change(stores, rests, Change.STOP).job
+    assert stopped is not None
+    assert stopped.rests_until == 0
 
 
 def test_a_job_that_is_stopped_does_not_give_way(stores: Stores, clock: FakeClock) -> None:
     stopped = done(stores, ready(stores, clock, "spring"), Change.PLAN, Change.STOP)
-    stores.pause(stopped.account)
     assert change(stores, stopped, Change.GIVE_WAY) == Changed(won=False, job=stopped)
-    assert stores.records.holder("one") == "spring"
+    assert stores.records.reserved("one")[0] == "spring"

@@ -245,7 +245,7 @@ def after(place: Place, report: Path) -> None:
     final = process.d.records.job(job_id)
     assert final is not None
     told = {"job": _summary(final), "said": said, "proven": _lines(process, job_id)}
-    report.write_text(json.dumps({**told, "holder": process.d.records.holder(CREDENTIAL)}))
+    report.write_text(json.dumps({**told, "holder": process.d.records.reserved(CREDENTIAL)[0]}))
 
 
 def _lines(process: Process, job_id: str) -> dict[str, str]:

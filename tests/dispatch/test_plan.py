@@ -157,4 +157,4 @@ def test_an_accounts_pause_has_the_next_campaign_looked_at_and_that_one_starts(
     assert [load_due(m.body) for m in world.due_queue.waiting] == [honest.id] * len(LOOKS_S)
     assert world.planner.plan(honest.id) == world.job(honest.id)
     assert [world.job(x.id).state for x in (hostile, honest)] == [JobState.READY, JobState.ENQUEUED]
-    assert world.records.holder("one") == "honest"
+    assert world.records.reserved("one")[0] == "honest"

@@ -50,7 +50,7 @@ def test_the_oldest_job_starts_and_those_of_its_campaign_with_it(world: World) -
     assert sum(len(q.sent) for q in world.lanes.values()) == 2
     assert world.planner.plan(other.id) is None
     assert world.planner.next("one") == []
-    assert world.records.holder("one") == "spring"
+    assert world.records.reserved("one")[0] == "spring"
 
 
 def test_the_next_begins_when_the_last_of_a_campaign_has_ended(world: World) -> None:
@@ -78,7 +78,7 @@ def test_credentials_do_not_wait_for_each_other(world: World) -> None:
     here, there = send_list(world, "spring"), send_list(world, "autumn", credential="two")
     assert ids(world.planner.react(here.id)) == [here.id]
     assert ids(world.planner.react(there.id)) == [there.id]
-    assert (world.records.holder("one"), world.records.holder("two")) == ("spring", "autumn")
+    assert (world.records.reserved("one")[0], world.records.reserved("two")[0]) == ("spring", "autumn")
 
 
 def test_batches_and_tests_go_beside_a_campaign(world: World) -> None:
@@ -152,7 +152,7 @@ def test_whatever_fails_all_campaigns_come_to_their_end_in_turn(world: World, nt
     world.check()
     assert states(world, *jobs) == ["LOGGED"] * 3
     assert {world.counts(job.id)["sent"] for job in jobs} == {2}
-    assert world.records.holder("one") == ""
+    assert world.records.reserved("one")[0] == ""
 
 
 def test_the_sweeper_starts_waiting_jobs_oldest_first(world: World) -> None:
@@ -230,4 +230,4 @@ def test_feedback_that_reopens_a_campaigns_message_waits_its_turn(world: World) 
     world.settle()
     assert states(world, first, other) == ["LOGGED", "LOGGED"]
     assert {world.counts(job.id)["sent"] for job in (first, other)} == {2}
-    assert world.records.holder("one") == ""
+    assert world.records.reserved("one")[0] == ""

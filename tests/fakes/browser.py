@@ -184,8 +184,10 @@ def browsing(*, scripts: bool) -> Iterator[Browser]:
         pytest.fail("there is no browser to drive: install one by `make browser`")
     with _driver(program) as port:
         opened = Browser(port, scripts=scripts)
-        yield opened
-        opened.close()
+        try:
+            yield opened
+        finally:
+            opened.close()  # the driver's end alone leaves the browser running
 
 
 @contextmanager

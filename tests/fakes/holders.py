@@ -25,7 +25,7 @@ class Holders:
         """Do what a job's change means for its credential; returns the other campaign that stands in its way."""
         if job.exclusive and change is Change.PLAN:
             return self.take(job)
-        if job.exclusive and change in (Change.LOG, Change.GIVE_WAY):
+        if job.exclusive and change is Change.LOG:
             self.give_back(job)
         return ""
 

@@ -88,8 +88,20 @@ class FakeOpenIndex(FakeSuppressions):
     def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
         return self.open_jobs([indices.open_slot(credential, 0, running=running)])
 
-    def holder(self, credential: str) -> str:
-        return self._atomic("holder", lambda: self.holders.of(credential))
+    def reserved(self, credential: str) -> tuple[str, list[str]]:
+        def found() -> tuple[str, list[str]]:
+            return self.holders.of(credential), sorted(self.holders.running(credential))
+
+        return self._atomic("reserved", found)
+
+    def give_back(self, job: Job) -> bool:
+        def given() -> bool:
+            if self.jobs[job.id].version != job.version:
+                return False
+            self.holders.give_back(job)
+            return True
+
+        return self._atomic("give_back", given)
 
     def clear(self, credential: str) -> None:
         self._atomic("clear", lambda: self.holders.keep(credential, self.jobs))

@@ -22,7 +22,7 @@ from tests.fakes.grouped import Grouped
 from tests.fakes.journal import FakeJournal
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.open_index import FakeOpenIndex
-from tests.fakes.transitions import allowed
+from tests.fakes.transitions import allowed, written
 
 
 class FakeRecords(FakeOpenIndex):
@@ -216,21 +216,13 @@ class FakeRecords(FakeOpenIndex):
                 stored is None
                 or not allowed(stored, job, change, now, reason)
                 or (strict and stored.version != job.version)
-                or (change is Change.GIVE_WAY and owner(job.account) not in self.paused)
             ):
                 return Changed(won=False, job=stored)
             held_by = self.holders.change(stored, change)
             if held_by:
                 return Changed(won=False, job=stored, held_by=held_by)
-            new = replace(stored, state=target, version=stored.version + 1)
-            if change is Change.PLAN:
-                new = replace(new, planned_at=now, stopped=False)
-            elif change is Change.LOG:
-                new = replace(new, finished_at=now)
-            elif change is Change.RESUME:
-                new = replace(new, retry=None, resumed_by=event.actor if event else new.resumed_by)
-            elif change is Change.STOP:
-                new = replace(new, stopped=True, stopped_at=now, stop_reason=reason)
+            more = written(change, now, reason, event.actor if event and event.actor else stored.resumed_by)
+            new = replace(stored, state=target, version=stored.version + 1, **more)
             self.jobs[job.id] = new
             if event is not None:
                 self.journal.keep(event)

@@ -1,5 +1,7 @@
 """What the stores' conditions come to, for the stores in memory."""
 
+from typing import Any
+
 from shared.adapters.dynamo import indices
 from shared.domain.jobs.job import Job, StopReason
 from shared.domain.jobs.states import TRANSITIONS, Change, JobState
@@ -9,10 +11,33 @@ def allowed(stored: Job, read: Job, change: Change, now: int, reason: str) -> bo
     """Tell whether what is stored allows a change."""
     return (
         stored.state in TRANSITIONS[change][0]
-        and (change is not Change.PLAN or stored.not_before <= now)
+        and (change is not Change.PLAN or stored.due_at <= now)
         and (change is not Change.RESUME or stored.retry == read.retry)
         and (reason != StopReason.BOUNCE_GUARD or not stored.guard_off)
     )
+
+
+def written(change: Change, now: int, reason: str, by: str) -> dict[str, Any]:
+    """Return what a change writes beside the state.
+
+    Args:
+        change: the transition.
+        now: Unix milliseconds.
+        reason: of a stop.
+        by: who resumes.
+    """
+    match change:
+        case Change.PLAN:
+            return {"planned_at": now, "stopped": False, "rests_until": 0}
+        case Change.LOG:
+            return {"finished_at": now}
+        case Change.RESUME:
+            return {"retry": None, "resumed_by": by}
+        case Change.STOP:
+            return {"stopped": True, "stopped_at": now, "stop_reason": reason, "rests_until": 0}
+        case Change.GIVE_WAY:
+            return {"rests_until": now}
+    return {}
 
 
 def slot_of(job: Job) -> str:

@@ -1,5 +1,7 @@
 """The rules of jobs: plan, sweep, fold and finalise (J1 to J3), and what owners do (J4)."""
 
+from collections.abc import Sequence
+
 from tests.model.state import (
     ACTIVE,
     DONE,
@@ -7,6 +9,7 @@ from tests.model.state import (
     ENQUEUED,
     FREE,
     LOGGED,
+    OPEN,
     QUEUED,
     READY,
     RETRY,
@@ -15,6 +18,7 @@ from tests.model.state import (
     UNKNOWN,
     Broken,
     Client,
+    Job,
     Ledger,
     State,
     finished,
@@ -74,23 +78,34 @@ def _switched(m: World, s: State, j: int, *, paused: bool) -> State:
 
 
 def _give_way(m: World, s: State, j: int) -> Steps:
-    """Whoever finds a paused campaign before one that waits reads its ledgers, then writes, if it still is paused."""
+    """A job before one that waits becomes READY, if its account is paused, or all that is left waits for another try.
+
+    Whoever asks then reads its ledgers, and gives the credential back if none was leased and the job is as it was read.
+    """
     job = s.jobs[j]
-    if not m.exclusive or job.state not in ACTIVE:
+    if not m.exclusive or j not in s.holders:
         return
+    ledgers = [s.ledgers[c] for c in m.chunks_of[j]]
+    rival = any(x.state == READY and not x.paused and i not in s.holders for i, x in enumerate(s.jobs))
+    kept = job.state if "who_gives_way_is_ready" in m.without else READY
+    if job.state in ACTIVE and rival and not job.rests and _left_waits(m, job, ledgers):
+        yield Step(job.paused, f"job {j} gives way", m.change_job(s, j, state=kept, rests=kept != READY))
+    free = all(x.holder == FREE for x in ledgers) or "who_gives_way_has_no_lease" in m.without
+    if job.state == READY and not job.rests and free:
+        yield Step(True, f"job {j} is found at rest", s._replace(jobs=put(s.jobs, j, job._replace(rests=True))))
     if job.rests:
+        back = tuple(x for x in s.holders if x != j)
         left = s._replace(jobs=put(s.jobs, j, job._replace(rests=False)))
-        if job.paused or "who_gives_way_is_paused" in m.without:
-            back = tuple(x for x in s.holders if x != j)
-            kept = job.state if "who_gives_way_is_ready" in m.without else READY
-            yield Step(True, f"job {j} gives way", m.change_job(left, j, state=kept)._replace(holders=back))
-        else:
-            yield Step(True, f"job {j} keeps its credential", left)
-    elif job.paused and any(x.state == READY and not x.paused for x in s.jobs):
-        ledgers = [s.ledgers[c] for c in m.chunks_of[j]]
-        free = all(x.holder == FREE for x in ledgers) or "who_gives_way_has_no_lease" in m.without
-        if free and any(not finished(x.cells) for x in ledgers):
-            yield Step(True, f"job {j} is found at rest", s._replace(jobs=put(s.jobs, j, job._replace(rests=True))))
+        yield Step(True, f"job {j} gives its credential back", left._replace(holders=back))
+
+
+def _left_waits(m: World, job: Job, ledgers: Sequence[Ledger]) -> bool:
+    """Tell whether a job may give way: it is paused, or its first tries are over.
+
+    No time is modelled, and who asks writes some time after it has read. So the job may have leases meanwhile.
+    """
+    tries = [attempt for x in ledgers for state, attempt in x.cells if state in OPEN]
+    return bool(tries) and (job.paused or (m.yields and min(tries) > 0))
 
 
 def _sweep(m: World, s: State, c: int) -> Steps:

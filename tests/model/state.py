@@ -84,7 +84,7 @@ class Retry(NamedTuple):
 class Job(NamedTuple):
     """A job; `stopped` is the flag that only a plan removes, `paused` whether its account is.
 
-    `rests`: somebody who saw the pause has found none of its chunks leased.
+    `rests`: since it gave way it was not written, and somebody has found none of its chunks leased.
     """
 
     state: str

@@ -56,6 +56,7 @@ class World:
         campaigns: the campaign of each job; jobs of one campaign share the credential.
         chunks: of each job; `messages` of each chunk; `window` is the most that are claimed together.
         exclusive: jobs reserve the credential.
+        yields: a job of which all that is left waits for another try lets another campaign have the credential.
         outcomes: what calls may give: s accepted, p refused, t not sent, h throttled, U in doubt and accepted,
             N in doubt and not accepted.
         fail_over: a doubt is risked (`on_ambiguous: fail_over`).
@@ -80,6 +81,7 @@ class World:
     workers: int = 2
     limit: int = 1
     exclusive: bool = True
+    yields: bool = False
     outcomes: str = "sU"
     fail_over: bool = False
     reopens: bool = False
@@ -211,8 +213,10 @@ class World:
         return s.finals if unchecked else put(s.finals, j, 0)
 
     def change_job(self, s: State, j: int, **changes: Any) -> State:
-        """Write a job."""
-        return s._replace(jobs=put(s.jobs, j, s.jobs[j]._replace(**changes)), finals=self.void(s, j))
+        """Write a job: it is no more as anybody has read it."""
+        rests = s.jobs[j].rests and "who_gives_way_is_as_read" in self.without
+        written = s.jobs[j]._replace(**{"rests": rests, **changes})
+        return s._replace(jobs=put(s.jobs, j, written), finals=self.void(s, j))
 
     def change_ledger(self, s: State, c: int, **changes: Any) -> State:
         """Write a ledger: it is no more as those who carry out a retry have read it."""
@@ -232,7 +236,7 @@ class World:
         state = s.jobs[j].state
         if self.exclusive and j not in s.holders:
             raise Broken(f"a window of job {j} ({state}) is claimed without the credential ({s.holders} hold it)")
-        if state in (LOGGED, READY, DONE):
+        if state in (LOGGED, DONE) or (state == READY and j not in s.holders):  # one that gives way may have a lease
             raise Broken(f"a window is claimed while job {j} is {state}")
         after += state == STOPPED
         if after > 1:

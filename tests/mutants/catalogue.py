@@ -192,8 +192,8 @@ MUTANTS: Final = (
         "a schedule decides by itself when a job starts",
         7,
         "shared/engine/jobs/plan.py",
-        "if job.state is not JobState.READY or job.not_before > now:",
-        "now = max(now, job.not_before)\n        if job.state is not JobState.READY:",
+        "if job.state is not JobState.READY or job.due_at > now:",
+        "now = max(now, job.due_at)\n        if job.state is not JobState.READY:",
         "tests/engine/test_schedules.py::test_a_hint_alone_starts_nothing[memory]",
     ),
     # 8: redrive

@@ -95,7 +95,7 @@ LOSSES: Final = (
         "a job that has ended keeps its credential",
         3,
         RESERVATION,
-        "if not job.exclusive or change not in (Change.PLAN, Change.LOG, Change.GIVE_WAY):",
+        "if not job.exclusive or change not in (Change.PLAN, Change.LOG):",
         "if not job.exclusive or change is not Change.PLAN:",
         "tests/contracts/test_reservation.py::test_jobs_of_one_campaign_share_it_until_the_last_is_logged[dynamo]",
     ),

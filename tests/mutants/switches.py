@@ -13,17 +13,11 @@ HOLDS: Final = "tests/contracts/test_pacer_holds.py"
 
 WAYS: Final = "tests/attacks/test_an_account_that_keeps_a_credential.py"
 
+RESTS: Final = "tests/engine/test_giving_way.py"
+GIVING_WAY: Final = "shared/engine/jobs/giving_way.py"
 LEAKED: Final = "tests/attacks/test_a_job_that_a_leaked_key_scheduled.py"
 
 SWITCHES: Final = (
-    Mutant(
-        "a campaign gives way while a window of it is out",
-        3,
-        "shared/engine/jobs/plan.py",
-        "return LedgerStatus.IDLE in statuses and LedgerStatus.BUSY not in statuses",
-        "return bool(statuses)",
-        f"{WAYS}::test_it_keeps_the_credential_while_a_window_of_it_is_out",
-    ),
     Mutant(
         "what no credential can carry is tried round after round",
         3,
@@ -67,18 +61,42 @@ SWITCHES: Final = (
     Mutant(
         "a suspended account's campaign keeps its credential",
         3,
-        "shared/engine/jobs/plan.py",
-        "given |= self._records.change(job, Change.GIVE_WAY, self._now()).won",
-        "given |= False",
+        GIVING_WAY,
+        "return not leased and self._records.give_back(stored)",
+        "return False",
         f"{WAYS}::test_a_suspended_accounts_campaign_lets_the_next_one_start",
     ),
     Mutant(
-        "a job gives its credential away although its account is not paused",
+        "a job gives its credential back while a window of it is out",
         3,
-        "shared/adapters/dynamo/jobs/reservation.py",
-        '"attribute_exists(paused) OR attribute_exists(suspended)"',
-        '"attribute_not_exists(nothing)"',
-        "tests/contracts/test_reservation.py::test_no_job_gives_way_unless_its_account_is_paused[dynamo-]",
+        GIVING_WAY,
+        "return not leased and self._records.give_back(stored)",
+        "return self._records.give_back(stored)",
+        f"{RESTS}::test_a_window_that_begins_meanwhile_keeps_the_credential",
+    ),
+    Mutant(
+        "a job that was planned again gives its credential back",
+        3,
+        "shared/adapters/dynamo/jobs/transitions.py",
+        '"ConditionExpression": "version = :version",',
+        '"ConditionExpression": ":version = :version",',
+        "tests/contracts/test_reservation.py::test_one_that_was_written_since_gives_nothing_back[dynamo]",
+    ),
+    Mutant(
+        "a campaign keeps its credential while its rest waits for another try",
+        3,
+        GIVING_WAY,
+        "return tried and ledger.not_before >= now + LEAST_WAIT_MS",
+        "return False",
+        f"{RESTS}::test_the_next_one_sends_while_the_rest_of_the_first_waits_for_another_try",
+    ),
+    Mutant(
+        "a campaign loses its turn because its provider asked to wait",
+        3,
+        GIVING_WAY,
+        "return tried and ledger",
+        "return ledger",
+        f"{RESTS}::test_what_its_provider_asked_to_send_later_is_no_retry",
     ),
     Mutant(
         "slots are given out at a rate that the provider has refused",
@@ -180,7 +198,7 @@ SWITCHES: Final = (
         "a campaign of a paused account takes its credential",
         3,
         "shared/engine/jobs/plan.py",
-        "if job is not None and not self._paused(job) else None",
+        "if job is not None and not self._give_way.is_paused(job) else None",
         "if job is not None else None",
         f"{TESTS}::test_a_paused_account_keeps_no_others_campaign_from_its_credential",
     ),

@@ -183,7 +183,7 @@ def _figures(values: Sequence[int]) -> Item:
 _OPTIONAL_OF_JOB: Final[tuple[tuple[tuple[str, ...], Callable[[Any], Item]], ...]] = (
     (("test", "guard_off", "shared"), lambda _: {"BOOL": True}),
     (("name", "sender", "subject", "campaign", "created_by", "resumed_by"), s),
-    (("duplicates", "not_before", "planned_at", "pointed_at"), n),
+    (("duplicates", "not_before", "rests_until", "planned_at", "pointed_at"), n),
 )
 """What a job's item has only if it is not empty, and how it is written."""
 
@@ -260,6 +260,7 @@ def job(item: Mapping[str, Any]) -> Job:
         rate=float(item["rate"]["N"]) if "rate" in item else None,
         campaign=text(item, "campaign"),
         not_before=number(item, "not_before"),
+        rests_until=number(item, "rests_until"),
         planned_at=number(item, "planned_at"),
         pointed_at=number(item, "pointed_at"),
         stopped="stopped" in item,

@@ -97,6 +97,7 @@ class Job:
         created_at: its age, never changed, so also its priority.
         counts: by COUNT_KEYS, as folded; they add up to `total`.
         by: credential → its four numbers of BY_KEYS.
+        rests_until: once it gave way to another campaign: when its next try is due (Unix ms).
         pointed_at: when chunks were last pointed to again, by rule S.6 or E.5 (Unix ms); 0 for a job of one chunk.
         stopped: set by stop, removed by plan; a stopped job is not reopened by feedback.
         guard_off: its owner has overridden the bounce guard.
@@ -130,6 +131,7 @@ class Job:
     rate: float | None = None
     campaign: str = ""
     not_before: int = 0
+    rests_until: int = 0
     planned_at: int = 0
     pointed_at: int = 0
     stopped: bool = False
@@ -157,6 +159,11 @@ class Job:
     def keys(self) -> KeyKind:
         """The kind of the keys that made it."""
         return kind_of(self.account, test=self.test)
+
+    @property
+    def due_at(self) -> int:
+        """When it may be planned (Unix ms)."""
+        return max(self.not_before, self.rests_until)
 
     @property
     def exclusive(self) -> bool:

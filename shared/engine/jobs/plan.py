@@ -2,8 +2,8 @@
 
 A job that reserves its credential waits its turn: the oldest starts, with it those of the same campaign, and all others
 stay READY until the last of these is LOGGED. Nobody tells them no; they are asked again when the credential is free.
-Those of an account that is paused or suspended wait for its resume and let others go first, also those that run: they
-give the credential back and become READY.
+Those of an account that is paused or suspended wait for its resume and let others go first, also those that run, and so
+do those whose rest only waits for another try (`giving_way`).
 
 A job that has waited since its acceptance is looked at again before it first starts: if its API key has been revoked,
 or its sender taken from its account, it is stopped instead.
@@ -14,10 +14,10 @@ from typing import Final
 
 from shared.domain.audit import SYSTEM, Act, Event
 from shared.domain.jobs.job import Job
-from shared.domain.jobs.ledger import LedgerStatus
-from shared.domain.jobs.states import ACTIVE, Change, JobState
+from shared.domain.jobs.states import Change, JobState
 from shared.domain.times import Millis
 from shared.engine.intake.accept import send_pointers
+from shared.engine.jobs.giving_way import GiveWay
 from shared.engine.suppression.standing import StandingCheck, key_of
 from shared.ports import Changed, Clock, Lanes, LedgerStore, OpenJob, Records, Standings
 
@@ -33,6 +33,7 @@ class Planner:
         self, *, records: Records, ledgers: LedgerStore, lanes: Lanes, standings: Standings, clock: Clock
     ) -> None:
         self._standing_check = StandingCheck(standings)
+        self._give_way = GiveWay(records=records, ledgers=ledgers)
         self._records = records
         self._ledgers = ledgers
         self._lanes = lanes
@@ -104,47 +105,22 @@ class Planner:
             waiting[named.created_at, named.id] = named.campaign
         return waiting
 
-    def _paused(self, job: Job) -> bool:
-        """Tell whether a job's account is paused: it would keep others' campaigns from their credential."""
-        return self._records.control(job.id, job.account).paused
-
-    def _gives_way(self, credential: str, holder: str) -> bool:
-        """Take its credential from a campaign whose account is paused, and let its jobs wait for their turn again.
-
-        A job does so while no lease of it is held, as one that was stopped ends: whoever leases a chunk later reads the
-        account's control later, too. One with nothing left to send ends by itself.
-
-        Returns:
-            Whether a job has given way.
-        """
-        given = False
-        for entry in self._records.open_on(credential, running=True):
-            job = self._records.job(entry.job) if entry.campaign == holder else None
-            if job is not None and job.state in ACTIVE and self._paused(job) and self._at_rest(job):
-                given |= self._records.change(job, Change.GIVE_WAY, self._now()).won
-        return given
-
-    def _at_rest(self, job: Job) -> bool:
-        """Tell whether chunks of a job wait and none is leased."""
-        statuses = {x.status for x in self._ledgers.read_all(job.id)}
-        return LedgerStatus.IDLE in statuses and LedgerStatus.BUSY not in statuses
-
     def _due(self, credential: str, now: Millis) -> list[OpenJob]:
         return [x for x in self._records.open_on(credential, running=False) if x.not_before <= now]
 
     def _begun(self, credential: str, job_id: str, now: Millis) -> Changed | None:
         """Start a job, once more if what holds its credential gives way; None if it must not start."""
         job = self._records.job(job_id)
-        changed = self._start(job, now) if job is not None and not self._paused(job) else None
+        changed = self._start(job, now) if job is not None and not self._give_way.is_paused(job) else None
         if job is None or changed is None:
             return None
-        if changed.held_by and self._gives_way(credential, changed.held_by):
+        if changed.held_by and self._give_way.ask(credential, now):
             return self._start(job, now) or changed
         return changed
 
     def _start(self, job: Job, now: Millis) -> Changed | None:
         """Make the transition and send the pointers; None if the job is not READY, not due, or stopped instead."""
-        if job.state is not JobState.READY or job.not_before > now:
+        if job.state is not JobState.READY or job.due_at > now:
             return None
         if self._refused(job, now):
             return None

@@ -140,7 +140,7 @@ class ProgressReader:
         """Tell whether a job that could start waits for its credential, which another campaign holds."""
         if not job.exclusive or job.state is not JobState.READY:
             return False
-        return self._records.holder(job.route[0]) not in ("", job.campaign)
+        return self._records.reserved(job.route[0])[0] not in ("", job.campaign)
 
 
 def _of_route(

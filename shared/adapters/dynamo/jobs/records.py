@@ -189,15 +189,19 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         except ConditionFailed:
             return  # it has gone
 
-    def holder(self, credential: str) -> str:
-        """Return the campaign whose jobs run on a credential, consistent; empty if no campaign's do."""
-        item = self._db.get(self._ops, keys.holder(credential))
-        return codec.text(item, "holder") if item and "jobs" in item else ""
+    def reserved(self, credential: str) -> tuple[str, list[str]]:
+        """Return the campaign whose jobs hold a credential, and these, consistent; both are empty if none do."""
+        item = self._db.get(self._ops, keys.holder(credential)) or {}
+        return (codec.text(item, "holder"), sorted(item["jobs"]["SS"])) if "jobs" in item else ("", [])
+
+    def give_back(self, job: Job) -> bool:
+        """Take a job from those that hold its credential, if it was not written since it was read."""
+        there = {"ConditionCheck": transitions.as_read(self._records, job)}
+        return self._together([there, {"Update": reservation.without(self._ops, job.route[0], [job.id])}])
 
     def clear(self, credential: str) -> None:
         """Take jobs that have gone from those that hold a credential."""
-        item = self._db.get(self._ops, keys.holder(credential)) or {}
-        jobs = item["jobs"]["SS"] if "jobs" in item else []
+        _, jobs = self.reserved(credential)
         there = {x["job"]["S"] for x in self._db.batch_get(self._records, [keys.job(job) for job in jobs])}
         if there < set(jobs):
             self._db.call("update_item", **reservation.without(self._ops, credential, sorted(set(jobs) - there)))
@@ -264,7 +268,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         Args:
             job: as read.
             change: the transition.
-            now: Unix milliseconds, recorded where the transition has a time.
+            now: Unix milliseconds, recorded where the transition has a time; for GIVE_WAY its next try's.
             reason: why, for a stop.
             strict: whether the job's version must be unchanged.
             event: kept in the same transaction.
@@ -272,7 +276,6 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         by = event.actor if event is not None else ""
         update = transitions.make(self._records, job, change, now, reason, strict=strict, archive=self._archive, by=by)
         beside = reservation.actions(self._ops, job, change)
-        beside += [reservation.held_back(self._records, job.account)] if change is Change.GIVE_WAY else []
         beside += audit.puts(self._db, self._records, event) if event is not None else []
         return self._change_with(job, update, beside) if beside else self._changed(update)
 

@@ -21,7 +21,7 @@ def actions(table: str, job: Job, change: Change) -> list[Item]:
         job: as read.
         change: the transition.
     """
-    if not job.exclusive or change not in (Change.PLAN, Change.LOG, Change.GIVE_WAY):
+    if not job.exclusive or change not in (Change.PLAN, Change.LOG):
         return []
     if change is not Change.PLAN:
         return [{"Update": without(table, job.route[0], [job.id])}]
@@ -34,16 +34,6 @@ def actions(table: str, job: Job, change: Change) -> list[Item]:
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
     return [{"Update": update}]
-
-
-def held_back(table: str, account: str) -> Item:
-    """Return the check that an account is paused or suspended. `table`: the name of `records`."""
-    check = {
-        "TableName": table,
-        "Key": keys.account_control(account),
-        "ConditionExpression": "attribute_exists(paused) OR attribute_exists(suspended)",
-    }
-    return {"ConditionCheck": check}
 
 
 def without(table: str, credential: str, jobs: Sequence[str]) -> Item:

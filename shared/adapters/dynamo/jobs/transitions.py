@@ -40,7 +40,7 @@ def make(
         table: the name of `records`.
         job: as read.
         change: the transition.
-        now: Unix milliseconds.
+        now: Unix milliseconds; for GIVE_WAY the time until which the job rests.
         reason: why, for a stop.
         strict: whether the job's version must be unchanged.
         archive: milliseconds after which a job is archived; None: no job is.
@@ -66,6 +66,8 @@ def make(
             made.stop(now, reason)
         case Change.RESUME:
             made.resume(job, by)
+        case Change.GIVE_WAY:
+            made.assign(["rests_until = :now"], {":now": n(now)})
     if change in (Change.PLAN, Change.STOP, Change.RESUME, Change.REOPEN, Change.GIVE_WAY):
         made.index(job, running=target is not JobState.READY)
     return {**_update(table, job, made.expression, made.condition, made.values), **RETURNING}
@@ -94,9 +96,10 @@ class _Transition:
 
     def plan(self, now: int) -> None:
         """Start a job that is due; one that starts again is stopped no more."""
-        self.require("(attribute_not_exists(not_before) OR not_before <= :now)")
+        for begin in ("not_before", "rests_until"):
+            self.require(f"(attribute_not_exists({begin}) OR {begin} <= :now)")
         self.assign(["planned_at = :now"], {":now": n(now)})
-        self.removes += ["stopped", "freed"]
+        self.removes += ["stopped", "freed", "rests_until"]
 
     def log(self, job: Job, now: int, archive: int | None) -> None:
         """End a job, and put it into the index `open` if it is to be looked at later."""
@@ -113,6 +116,7 @@ class _Transition:
             self.require("attribute_not_exists(guard_off)")
         values: Item = {":true": {"BOOL": True}, ":now": n(now), ":reason": s(reason)}
         self.assign(["stopped = :true", "stopped_at = :now", "stop_reason = :reason"], values)
+        self.removes.append("rests_until")
 
     def resume(self, job: Job, by: str) -> None:
         """Let a job begin again, with the actor, if its retry is the one that was read."""
@@ -222,6 +226,16 @@ def still_logged(table: str, job: Job) -> Item:
         "ConditionExpression": "#state = :logged AND " + same_retry(job, values),
         "ExpressionAttributeNames": {"#state": "state"},
         "ExpressionAttributeValues": values,
+    }
+
+
+def as_read(table: str, job: Job) -> Item:
+    """Return the check that a job was not written since it was read."""
+    return {
+        "TableName": table,
+        "Key": keys.job(job.id),
+        "ConditionExpression": "version = :version",
+        "ExpressionAttributeValues": {":version": n(job.version)},
     }
 
 

@@ -1,0 +1,74 @@
+"""Giving a credential back: a campaign that cannot send for now lets the next one go first, and waits its turn.
+
+First its jobs become READY, so that no lease that begins later sends. Then its ledgers are read. If none is leased, and
+the job is as it was written, it holds the credential no more. Source: docs/protocol.md, "J1 Give way"; docs/adr/0176.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.states import ACTIVE, Cell, Change, JobState
+from shared.domain.times import Millis
+from shared.ports import LedgerStore, Records
+
+LEAST_WAIT_MS: Final = 5_000
+"""For a shorter wait no campaign gives way: the other would have begun no sooner."""
+_SLICE: Final = 100
+"""Ledgers of one read, from the last one on: in a job that sends, chunks that were not begun are at its end."""
+
+
+class GiveWay:
+    """Takes credentials from campaigns that cannot send for now."""
+
+    def __init__(self, *, records: Records, ledgers: LedgerStore) -> None:
+        self._records = records
+        self._ledgers = ledgers
+
+    def ask(self, credential: str, now: Millis) -> bool:
+        """Let the campaign that holds a credential give it back, if all of its jobs can; tells whether they did.
+
+        A job with nothing left to send ends by itself.
+        """
+        found = [self._records.job(job) for job in self._records.reserved(credential)[1]]
+        rests = [(job, self._rests_until(job, now)) for job in found if job is not None]
+        able = [(job, until) for job, until in rests if until is not None]
+        return len(able) == len(rests) and all(self._gives_back(job, until) for job, until in able)
+
+    def _gives_back(self, job: Job, until: Millis) -> bool:
+        stored = self._records.change(job, Change.GIVE_WAY, until).job if job.state in ACTIVE else job
+        if stored is None or stored.state is not JobState.READY:
+            return False
+        leased = any(x.status is LedgerStatus.BUSY for x in self._ledgers.read_all(job.id))
+        return not leased and self._records.give_back(stored)
+
+    def is_paused(self, job: Job) -> bool:
+        """Tell whether a job's account is paused: it would keep others' campaigns from their credential."""
+        return self._records.control(job.id, job.account).paused
+
+    def _rests_until(self, job: Job, now: Millis) -> Millis | None:
+        """Return when the first chunk of a job is due that cannot send before; None if it does not give way.
+
+        It does if its account is paused, or if all that is left was tried and waits for another try.
+        """
+        paused = self.is_paused(job)
+        soonest: Millis | None = None
+        for x in self._from_the_end(job):
+            waits = x.status is LedgerStatus.IDLE
+            if x.status is LedgerStatus.BUSY or (waits and not paused and not _waits_again(x, now)):
+                return None
+            if waits:
+                soonest = x.not_before if soonest is None else min(soonest, x.not_before)
+        return soonest
+
+    def _from_the_end(self, job: Job) -> Iterator[Ledger]:
+        for end in range(job.chunks, 0, -_SLICE):
+            first = max(0, end - _SLICE)
+            yield from self._ledgers.read_some(job.id, first, end - first)
+
+
+def _waits_again(ledger: Ledger, now: Millis) -> bool:
+    """Tell whether all that is left of a chunk was tried, and waits. A provider that asked to wait is no try."""
+    tried = all(ledger.cell(i)[1] for i in ledger.having(Cell.QUEUED, Cell.RETRY))
+    return tried and ledger.not_before >= now + LEAST_WAIT_MS
