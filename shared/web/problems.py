@@ -40,6 +40,10 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
         "The job is a run of notices. Notices end by themselves. Their notifier updates or cancels them.",
     ),
     "job_in_progress": (409, "The job is still being sent. Retry or resume it when it has ended, or stop it first."),
+    "sender_removed": (
+        409,
+        "The account may no longer send from the job's address. Prove its domain again, or ask an operator.",
+    ),
     "stopping": (409, "The job is being stopped. Repeat the call after Retry-After."),
     "already_started": (409, "The job no longer waits for its scheduled time. You can stop it."),
     "upload_in_progress": (409, "A list of the campaign is being read. Wait until it is read."),

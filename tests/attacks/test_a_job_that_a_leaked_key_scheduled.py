@@ -10,7 +10,7 @@ import pytest
 
 from shared.domain.audit import SYSTEM, Log
 from shared.domain.jobs.states import JobState
-from shared.engine.jobs.control import Resumed
+from shared.engine.jobs.control import NotNow, Resumed
 from shared.ports import Retriable
 from tests.fakes.faults import When
 from tests.fakes.lists import send_list
@@ -124,14 +124,35 @@ def test_stopping_and_resuming_it_first_does_not_hide_the_key(world: World, how:
     assert world.job(job.id).stop_reason == "key_revoked"
 
 
-def test_a_resume_that_is_stopped_at_once_says_so(world: World) -> None:
-    job = scheduled(world)
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("include", ["unsent", "failed", "unknown"])
+@pytest.mark.parametrize("begun", ["", "begun"])
+def test_nothing_is_sent_again_from_a_sender_that_was_removed(world: World, begun: str, include: str) -> None:
+    job = world.accept(30, by=OWNERS) if begun else scheduled(world)
+    if begun:
+        world.send("one")
+    world.control.stop(job.id, ACCOUNT, by=OWNERS)
+    world.settle()
+    sent = len(world.oracle.taken)
     world.standings.removed.add(SENDER)
-    come(world)
+    assert world.control.retry(job.id, ACCOUNT, frozenset({include}), by=OWNERS) == NotNow("sender_removed", None)
+    world.settle()
+    assert len(world.oracle.taken) == sent
+    world.standings.removed.clear()
+    assert isinstance(world.control.resume(job.id, ACCOUNT, by=OWNERS), Resumed)
+
+
+def test_a_sender_that_is_removed_between_a_resume_and_its_start_stops_the_job(world: World) -> None:
+    job = scheduled(world)
+    world.control.stop(job.id, ACCOUNT)
     world.settle()
     resumed = world.control.resume(job.id, ACCOUNT, by=OWNERS)
     assert isinstance(resumed, Resumed)
-    assert (resumed.job.state, resumed.job.stop_reason) == (JobState.STOPPED, "sender_removed")
+    assert resumed.job.state is JobState.READY
+    world.standings.removed.add(SENDER)
+    come(world)
+    world.settle()
+    assert (world.oracle.taken, world.job(job.id).stop_reason) == ([], "sender_removed")
 
 
 def test_a_job_of_a_suspended_account_waits_and_starts_when_that_has_ended(world: World) -> None:

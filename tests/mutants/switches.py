@@ -83,6 +83,14 @@ SWITCHES: Final = (
         "tests/contracts/test_reservation.py::test_one_that_was_written_since_gives_nothing_back[dynamo]",
     ),
     Mutant(
+        "what is resumed is sent from a sender that was removed",
+        9,
+        "shared/engine/jobs/control.py",
+        "if self._planner.standing_check.sender_removed(job) else None",
+        "if not job else None",
+        f"{LEAKED}::test_nothing_is_sent_again_from_a_sender_that_was_removed[unsent-begun]",
+    ),
+    Mutant(
         "a campaign keeps its credential while its rest waits for another try",
         3,
         GIVING_WAY,

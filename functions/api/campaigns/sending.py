@@ -183,7 +183,7 @@ def _key(campaign: Campaign, recipient: str | None) -> str:
     return recipient if isinstance(found, reader.RecipientFault) else found[1]
 
 
-_NOT_NOW: Final = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired")
+_NOT_NOW: Final = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired", "sender_removed")
 
 ROUTES: Final[tuple[AnyRoute, ...]] = (
     Route(

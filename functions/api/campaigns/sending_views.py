@@ -32,7 +32,9 @@ class LeftOut(View):
     """A job that was not restarted."""
 
     job_id: str
-    code: str = Field(description="`job_in_progress`: it runs. `expired`: it is too old.")
+    code: str = Field(
+        description="`job_in_progress`: it runs. `expired`: it is too old. `sender_removed`: it has no sender."
+    )
 
 
 class RestartedCampaign(View):

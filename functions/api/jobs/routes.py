@@ -136,7 +136,8 @@ def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRou
         kind: the job's kind that the path is for; None for any.
     """
     of_notices = () if kind else ("not_for_notices",)
-    problems = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired", *of_notices)
+    conflicts = ("job_in_progress", "stopping", "expired", "sender_removed", *of_notices)
+    problems = ("not_found", "account_suspended", *conflicts)
     return (
         Route(
             method="GET",

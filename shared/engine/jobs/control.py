@@ -113,7 +113,9 @@ class JobControl:
             return NotNow("stopping", RETRY_AFTER)
         if job.state is not JobState.LOGGED or job.retry is not None:
             return NotNow("job_in_progress", RETRY_AFTER)
-        return NotNow("expired", None) if job.ttl * 1000 - self._now() < MIN_LIFE_MS else None
+        if job.ttl * 1000 - self._now() < MIN_LIFE_MS:
+            return NotNow("expired", None)
+        return NotNow("sender_removed", None) if self._planner.standing_check.sender_removed(job) else None
 
     def retry(self, job_id: str, account: str, include: frozenset[str], *, by: str = SYSTEM) -> Resumed | NotNow | None:
         """Send again what may be sent again, keeping the job's age. None: the account has no such job.

@@ -32,7 +32,7 @@ class Planner:
     def __init__(
         self, *, records: Records, ledgers: LedgerStore, lanes: Lanes, standings: Standings, clock: Clock
     ) -> None:
-        self._standing_check = StandingCheck(standings)
+        self.standing_check = StandingCheck(standings)
         self._give_way = GiveWay(records=records, ledgers=ledgers)
         self._records = records
         self._ledgers = ledgers
@@ -134,7 +134,7 @@ class Planner:
 
     def _refused(self, job: Job, now: Millis) -> bool:
         """Stop a job that is to start for the first time if it would not be accepted now; one read if it has waited."""
-        reason = None if job.planned_at else self._standing_check.refusal(job, now)
+        reason = None if job.planned_at else self.standing_check.refusal(job, now)
         if reason is None:
             return False
         told = {"reason": reason.value, "key": key_of(job), "campaign": job.campaign}

@@ -23,6 +23,14 @@ class StandingCheck:
 
     standings: Standings
 
+    def sender_removed(self, job: Job) -> bool:
+        """Tell whether a job's account may no longer send from its address.
+
+        Raises:
+            DnsUnanswered: the sender is of a claimed domain, and DNS does not answer.
+        """
+        return bool(job.sender) and not self.standings.read(job.namespace, "", job.sender).sender
+
     def refusal(self, job: Job, now: Millis) -> StopReason | None:
         """Return why a job would not be accepted now, if it would not; at most one read.
 

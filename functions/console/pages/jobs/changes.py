@@ -24,6 +24,7 @@ REASONS: Final = {
     "job_in_progress": "The job is still being sent. Wait until it has ended, or stop it first.",
     "stopping": "The job is being stopped. Try again in a few seconds.",
     "expired": "The job is too old: what is known of it goes soon.",
+    "sender_removed": "The account may no longer send from the job's address.",
     "not_for_notices": "The job belongs to notices or to a mail, which decide themselves what is sent again.",
 }
 MAY_REPEAT: Final = "unknown"
