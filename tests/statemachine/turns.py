@@ -69,12 +69,13 @@ class Turns:
         for job in jobs:
             waits = job.state is JobState.READY and self._ready[job.id] <= began and job.route[0] == credential
             older = (job.created_at, job.id) < (started.created_at, started.id)
-            if waits and older and job.not_before <= started.planned_at:
+            if waits and older and job.due_at <= started.planned_at:
                 self._fail(f"a job of {started.campaign} starts before an older one of {job.campaign}")
 
     def _check(self, credential: str, jobs: list[Job]) -> None:
         holder, held = self._peek.holder(credential)
         active = {job.id for job in jobs if job.state in RUNNING}
+        self._planned -= {job.id for job in jobs if job.state is JobState.READY} - held  # these have given it back
         if len({job.campaign for job in jobs if job.id in active}) > 1:
             self._fail("jobs of two campaigns run on one credential")
         if active - held:

@@ -244,7 +244,10 @@ class Watch:
         if (old.state, new.state) not in _LEGAL:
             self.fail(f"job {old.state} -> {new.state}")
         asked = new.id in self.asked | self.asking
-        if new.state is JobState.READY and not asked and not self._reopens(old):
+        if new.state is JobState.READY and old.state in ACTIVE:
+            if not new.rests_until or any(x.cell(i)[1] == 0 for x in ledgers for i in x.having(*_OPEN)):
+                self.fail("a job gives way before its first tries are over")
+        elif new.state is JobState.READY and not asked and not self._reopens(old):
             self.fail("a job runs again, and nobody asked")
         if new.state is JobState.STOPPED:
             self.asked.discard(new.id)
