@@ -88,7 +88,7 @@ SWITCHES: Final = (
         "shared/engine/jobs/control.py",
         "if self._planner.standing_check.sender_removed(job) else None",
         "if not job else None",
-        f"{LEAKED}::test_nothing_is_sent_again_from_a_sender_that_was_removed[unsent-begun]",
+        f"{LEAKED}::test_nothing_is_sent_again_from_a_sender_that_was_removed[begun-unsent]",
     ),
     Mutant(
         "a campaign keeps its credential while its rest waits for another try",
