@@ -14,6 +14,8 @@ PYTEST := $(PY) -m pytest -q
 # One process more than there are processors: some tests wait.
 SHARED = -p xdist.plugin -n $(shell $(PY) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal
 HERE := not deployed and not browser
+# Files with tests in a browser: to collect all others takes half a minute.
+PAGES = $(shell grep -rl 'mark\.browser' tests --include='test_*.py' --exclude-dir=deployed)
 LANES := --lanes tests/deployed/lanes.json
 # Tests on a local cloud mostly wait: so many clouds share them, file by file.
 CLOUDS ?= 2
@@ -105,7 +107,7 @@ test-deployed: setup ## tests against a local cloud that is started for them and
 test-browser: test-pages test-stories ## all tests in a real browser, which is installed if it is missing
 
 test-pages: setup browser ## pages in a browser
-	$(PYTEST) -m browser -p xdist.plugin -n $(CLOUDS) --dist loadfile --ignore=tests/deployed
+	$(PYTEST) -m browser -p xdist.plugin -n $(CLOUDS) --dist loadfile $(PAGES)
 
 test-stories: setup browser ## the story of the README and other ways through pages on a local cloud, in a browser
 	POSTHASTE_LOCAL=.local/browser $(PY) -m infra.local with -- $(PYTEST) -m browser tests/deployed

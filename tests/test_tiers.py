@@ -56,6 +56,12 @@ def test_the_first_tier_looks_for_its_tests_in_every_file() -> None:
     assert "tests/deployed/test_lists.py" in quick.files(), "which needs no cloud"
 
 
+def test_a_file_with_tests_in_a_browser_names_their_mark_itself() -> None:
+    assert "grep -rl 'mark\\.browser' tests --include='test_*.py'" in MAKEFILE, "how test-pages finds its files"
+    files = [x for x in (ROOT / "tests").rglob("*.py") if "mark.browser" in x.read_text("utf-8")]
+    assert {x.name for x in files if not x.name.startswith("test_")} == set()
+
+
 @pytest.mark.slow
 def test_files_are_shared_out_and_what_came_of_all_is_added_up(tmp_path: Path) -> None:
     texts = {"fails": "assert 0", "passes": "pass", "slow": "pass", "passes_too": "pass", "more": "pass"}
