@@ -146,7 +146,7 @@ def _rendered(stored: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, 
         raise Misused(f"the template has no placeholder {', '.join(strange)}; it has {', '.join(names) or 'none'}")
     values = {name: name for name in names} | {RECIPIENT: channel.example}
     values |= {name.lower(): value for name, value in given.items()}
-    rendered = (text if channel.rich else body).render(values)
+    rendered = channel.written((text if channel.rich else body).render(values))
     return {
         "row": None,
         "recipient": values[RECIPIENT],

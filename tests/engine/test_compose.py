@@ -156,6 +156,19 @@ def test_bounds_are_those_of_the_rendered_text(job: Job) -> None:
     assert text_of(job, {}) == CannotCompose("empty_message")
 
 
+def test_a_text_message_is_composed_before_it_is_counted_and_sent(job: Job) -> None:
+    for values in ({"text": "Cafe\u0301 \ufeff" * 100}, {"text": "Caf\u00e9 " * 100}):
+        recipient = Recipient("+15005550006", "+15005550006", values=values)
+        for content in (SMS, replace(SMS, text=values["text"], merge=False)):
+            sent = Composition(replace(job, channel="sms"), content).of(recipient)
+            assert isinstance(sent.content, Content)
+            assert (sent.content.text, sent.slots) == ("Caf\u00e9 " * 100, 4)
+    assert isinstance(text_of(job, {"text": "e\u0301" * 1600}), Content)
+    chat = text_of(job, {"text": "e\u0301"}, "whatsapp")
+    assert isinstance(chat, Content)
+    assert chat.text == "e\u0301"  # only SMS are charged by their letters
+
+
 def test_a_control_character_in_a_subject_alone_becomes_a_space(job: Job) -> None:
     sent = made(job, replace(MAIL, html="<p>Hi</p>"), replace(ANN, values={"name": "a\0\r\nBcc: b"}))
     assert isinstance(sent, Content)

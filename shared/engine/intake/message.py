@@ -95,7 +95,7 @@ def check_variants(own: str, variants: Variants) -> None:
         if by.name == own:
             raise invalid(field, f"{by.noun} of this template is its body.")
         template = _parsed(text, by.text_kind, field)
-        if by.max_text and not template.variables and len(text) > by.max_text:
+        if by.max_text and not template.variables and len(by.written(text)) > by.max_text:
             raise invalid(field, f"{by.noun} has at most {by.max_text} characters.")
 
 

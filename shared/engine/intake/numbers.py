@@ -56,6 +56,6 @@ def short_content(asked: SendRequest, by: Channel) -> Content:
         raise invalid("voice", f"{by.noun} {'needs' if by.speaks else 'cannot have'} `voice`.")
     if not asked.text.strip():
         raise invalid(field, f"{by.noun} needs a text.")
-    if 0 < by.max_text < len(asked.text):
+    if 0 < by.max_text < len(by.written(asked.text)):
         raise invalid(field, f"{by.noun} has at most {by.max_text} characters.")
     return Content(sender=Mailbox(""), subject="", text=asked.text, speech=asked.speech)

@@ -176,7 +176,10 @@ class Composition:
     def _made(self, content: Content | CannotCompose) -> Made:
         if isinstance(content, CannotCompose):
             return Made(content, 0, 0)
-        slots = self._channel.slots(content.text)
+        text = self._channel.written(content.text)
+        if text != content.text:
+            content = replace(content, text=text)
+        slots = self._channel.slots(text)
         return Made(content, slots, len(content.html) + len(content.text) + self._files)
 
 
@@ -279,7 +282,7 @@ def _fault(channel: Channel, subject: str, html: str, text: str) -> str:
         return "subject_too_long"
     if not html.strip() and not text.strip():
         return "empty_message"
-    if 0 < channel.max_text < len(text):
+    if 0 < channel.max_text < len(channel.written(text)):
         return channel.too_long
     return "message_too_large" if _bytes(html, text) > MAX_MESSAGE else ""
 
