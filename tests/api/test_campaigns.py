@@ -374,15 +374,6 @@ def test_a_preview_of_a_text_counts_its_segments(api: Api) -> None:
     assert [(f["character"], f["instead"]) for f in shown["forcing"]] == [("\u2019", "'"), ("\U0001f600", None)]
 
 
-def test_the_same_text_costs_the_same_however_its_accents_are_written(api: Api) -> None:
-    previews = [
-        get(api, api.campaign(channel="sms", template={"body": body}), "/preview")
-        for body in ("Caf\u00e9 \u00e0", "Cafe\u0301 a\u0300", "\ufeffCaf\u00e9\u200e \u00e0\u00ad")
-    ]
-    assert {p["text"] for p in previews} == {"Caf\u00e9 \u00e0"}
-    assert [(p["sms"]["encoding"], p["sms"]["forcing"]) for p in previews] == [("gsm7", [])] * 3
-
-
 @pytest.mark.slow
 def test_a_test_message_is_a_separate_job(api: Api) -> None:
     name = api.campaign()
