@@ -138,6 +138,12 @@ def test_a_text_message_is_shown_with_its_segments(run: Run, api: FakeApi, brows
     assert "segments: 2" in shown
 
 
+def test_a_stored_template_that_shows_nothing_says_so(run: Run, api: FakeApi) -> None:
+    api.answers(Answer({**template().body, "body": "<p>{{ name }}</p>"}))
+    assert run("template", "preview", TEMPLATE, "--value", "name=", "--json").json["error"] == "empty_message"
+    assert run("template", "preview", TEMPLATE, "--json").json["error"] is None
+
+
 def test_a_text_message_is_shown_as_it_is_sent(run: Run, api: FakeApi) -> None:
     said: dict[str, Any] = {"channel": "sms", "subject": None, "from": None, "body": "Cafe\u0301 \u200e" * 20}
     api.answers(Answer({**template().body, **said}))

@@ -138,6 +138,10 @@ def test_a_channel_without_html_has_the_text_alone(job: Job) -> None:
     [
         (MAIL, {"name": "x" * 993}, "subject_too_long"),
         (replace(MAIL, html="{{ body }}"), {"body": " \n"}, "empty_message"),
+        (replace(MAIL, html="<p>{{ body }}</p>"), {}, "empty_message"),
+        (replace(MAIL, html="<p>{{ body }}</p>", text="Hi"), {"body": "\u200b\u00a0"}, "empty_message"),
+        (replace(MAIL, html='<img src="{{ url }}">'), {"url": ""}, "empty_message"),
+        (replace(MAIL, subject="{{ subject }}"), {"subject": "\u2060\u200b"}, "subject_missing"),
         (MAIL, {"name": "a\0b"}, "control_character"),
         (MAIL, {"name": "\ud800"}, "control_character"),
         (replace(MAIL, html="{{ body }}" * 700), {"body": '"' * 8192}, "message_too_large"),
@@ -154,6 +158,13 @@ def test_bounds_are_those_of_the_rendered_text(job: Job) -> None:
     assert isinstance(text_of(job, {"text": "x" * 1600}), Content)
     assert isinstance(made(job, MAIL, replace(ANN, values={"name": "x" * 992})), Content)
     assert text_of(job, {}) == CannotCompose("empty_message")
+
+
+def test_what_can_be_seen_is_sent_whatever_it_is(job: Job) -> None:
+    for html in ('<img src="{{ url }}">', "<p>{{ url }}</p>", '<td background="{{ url }}"></td>'):
+        sent = made(job, replace(MAIL, html=html), replace(ANN, values={"name": "Ann", "url": "https://example.com/a"}))
+        assert isinstance(sent, Content), html
+    assert text_of(job, {"text": "\u200b\u2060"}) == CannotCompose("empty_message")
 
 
 def test_a_text_message_is_composed_before_it_is_counted_and_sent(job: Job) -> None:

@@ -16,6 +16,7 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import GROUP, Content
 from shared.domain.content.personal import TooLong, personal_of, personalised
 from shared.domain.content.plain_text import text_template
+from shared.domain.content.seen import nothing_to_see, seen
 from shared.domain.content.templates import (
     RECIPIENT,
     UNSUBSCRIBE_URL,
@@ -164,7 +165,7 @@ class Composition:
     def _checked(self, content: Content) -> Content | CannotCompose:
         if _UNSENDABLE.search(content.html) or _UNSENDABLE.search(content.text):
             return CannotCompose("control_character")
-        fault = _fault(self._channel, content.subject, content.html, content.text)
+        fault = _fault(self._channel, content.subject, content.html, content.text, files=bool(content.attachments))
         return CannotCompose(fault) if fault else content
 
     def _link(self, links: Links, recipient: Recipient) -> str:
@@ -267,7 +268,7 @@ class _KeptGroups:
             return known
 
 
-def _fault(channel: Channel, subject: str, html: str, text: str) -> str:
+def _fault(channel: Channel, subject: str, html: str, text: str, *, files: bool = False) -> str:
     """Return the code of what keeps a rendered message from being sent; empty if nothing does.
 
     Args:
@@ -275,12 +276,13 @@ def _fault(channel: Channel, subject: str, html: str, text: str) -> str:
         subject: its subject.
         html: its HTML body.
         text: its text.
+        files: it has attachments, which are seen where the body has a text of blanks.
     """
-    if channel.needs_subject and not subject.strip():
+    if channel.needs_subject and not seen(subject):
         return "subject_missing"  # SendGrid refuses it, spam filters mark it
     if len(subject) > MAX_SUBJECT:
         return "subject_too_long"
-    if not html.strip() and not text.strip():
+    if nothing_to_see(html, text) and not (files and (html or text).strip()):
         return "empty_message"
     if 0 < channel.max_text < len(channel.written(text)):
         return channel.too_long
