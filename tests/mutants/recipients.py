@@ -21,6 +21,14 @@ RECIPIENTS: Final = (
         "tests/api/test_unsubscribe.py::test_to_look_changes_nothing",
     ),
     Mutant(
+        "only a bare keyword ends a channel",
+        11,
+        "shared/domain/recipients/wishes.py",
+        "    if bare in _STOP_ALONE or _ends(said):\n",
+        "    if bare in _STOP_ALONE or bare in _STOP:\n",
+        "tests/domain/test_wishes.py::test_an_end_is_heard_as_people_write_it[please stop]",
+    ),
+    Mutant(
         "an old link undoes an opt-out that was made otherwise",
         11,
         "shared/domain/content/unsubscribe.py",
