@@ -106,7 +106,7 @@ class Tag:
         return found
 
     def hides(self) -> bool:
-        """Tell whether nobody sees what follows, up to its end tag."""
+        """Return whether it hides what follows, up to its end tag."""
         if self.closing or self.name not in _MAY_HIDE or self.raw.endswith("/"):
             return False
         return self.name in _NEVER_SEEN or bool(HIDDEN.search(self.attributes().get("style", "")))

@@ -112,7 +112,7 @@ def written(text: str) -> str:
     Args:
         text: rendered.
     """
-    if text.isascii():
+    if text.isascii() or _GSM_7.fullmatch(text):
         return text
     seen = text if _USES_MARKS.search(text) else _UNSEEN.sub("", text)
     return _COMPOSABLE.sub(lambda run: unicodedata.normalize("NFC", run[0]), seen)

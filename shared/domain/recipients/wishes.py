@@ -2,7 +2,7 @@
 
 People seldom write the bare keyword. A whole text that is a word of ending counts with punctuation, quotes, emoji, case
 and accents of any kind. Clear words also count among polite ones and in a sentence of their own in a short text. A long
-text, and one that says anything else, wishes nothing: nobody loses messages by "stop by at 5" or "don't stop".
+text, and one that says anything else, wishes nothing: "stop by at 5" and "don't stop" end no messages.
 A beginning needs the bare word. Source: docs/adr/0187.
 """
 # ruff: noqa: RUF001 - words of many scripts
