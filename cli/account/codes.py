@@ -41,7 +41,7 @@ OURS: Final[Mapping[str, str]] = {
     "worker_lost": "the process ended in the middle of the call",
     "subject_missing": "with this row's values, the subject is empty",
     "subject_too_long": "with this row's values, the subject is over 998 characters",
-    "empty_message": "with this row's values, the body is empty",
+    "empty_message": "with this row's values, nothing of the message can be seen",
     "sms_too_long": "with this row's values, the text is over 1,600 characters",
     "speech_too_long": "with this row's values, the text is too long to be said",
     "whatsapp_too_long": "with this row's values, the text is too long for WhatsApp",

@@ -18,6 +18,7 @@ from cli.sending.templates import TemplateId
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content import sms
 from shared.domain.content.plain_text import text_template
+from shared.domain.content.seen import nothing_to_see
 from shared.domain.content.templates import RECIPIENT, InvalidTemplateError, Template, TemplateKind, variables
 
 Open = Annotated[bool, typer.Option("--open", help="Show it in the browser, in the widths of a phone and a desktop.")]
@@ -146,16 +147,17 @@ def _rendered(stored: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, 
         raise Misused(f"the template has no placeholder {', '.join(strange)}; it has {', '.join(names) or 'none'}")
     values = {name: name for name in names} | {RECIPIENT: channel.example}
     values |= {name.lower(): value for name, value in given.items()}
-    rendered = (text if channel.rich else body).render(values)
+    rendered = channel.written((text if channel.rich else body).render(values))
+    html = body.render(values) if channel.rich else ""
     return {
         "row": None,
         "recipient": values[RECIPIENT],
         "skip": None,
-        "error": None,
+        "error": "empty_message" if nothing_to_see(html, rendered) else None,
         "from": stored.get("from"),
         "reply_to": stored.get("reply_to"),
         "subject": subject.render(values),
-        "html": body.render(values) if channel.rich else "",
+        "html": html,
         "text": rendered,
         "headers": {},
         SEGMENTS: _segments(str(stored.get("channel")), rendered),

@@ -3,7 +3,7 @@
 import hashlib
 import json as codec
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from pathlib import Path
@@ -126,12 +126,22 @@ def show_problems(upload: Mapping[str, Any]) -> None:
     """Print what became of a list's rows, and its first problems."""
     accepted = counted(upload.get("accepted") or 0, "recipient")
     say(f"{accepted} of {counted(upload.get('rows') or 0, 'row')}{_aside(upload)}")
+    for text in empty_values(upload):
+        say(text)
     errors = upload.get("errors")
     found = [as_shown(e) for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
     if found:
         table(COLUMNS, found[:SHOWN], empty="")
     if len(found) > SHOWN:
         say(f"and more:  posthaste campaign problems {upload.get('campaign_id')} {upload.get('upload_id')}")
+
+
+def empty_values(upload: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each value of the message that rows of a list lack."""
+    for x in upload.get("empty_values") or ():
+        some = ", ".join(map(str, x["first_rows"])) + (", …" if x["rows"] > len(x["first_rows"]) else "")
+        verb, noun = ("has", "row") if x["rows"] == 1 else ("have", "rows")
+        yield f"{counted(x['rows'], 'row')} {verb} no {x['variable']}, so it is left empty: {noun} {some}"
 
 
 def as_shown(problem: Mapping[str, Any]) -> dict[str, Any]:

@@ -89,7 +89,7 @@ MESSAGES: Final[Mapping[str, str]] = {
     "worker_lost": "Of an `unknown`: the process ended in the middle of the call.",
     "subject_missing": "With this row's values the subject is empty.",
     "subject_too_long": "With this row's values the subject has more than 998 characters.",
-    "empty_message": "With this row's values the body is empty.",
+    "empty_message": "With this row's values nothing of the message can be seen.",
     "sms_too_long": "With this row's values the text has more than 1,600 characters.",
     "speech_too_long": "With this row's values the text is too long to be said.",
     "whatsapp_too_long": "With this row's values the text is too long for WhatsApp.",

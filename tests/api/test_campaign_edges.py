@@ -364,3 +364,13 @@ def test_what_is_read_of_a_campaign_is_not_what_another_has_changed(api: Api) ->
     assert stale is not None
     assert isinstance(services.control.send(stale, Order()), Sent)
     assert not isinstance(services.control.send(stale, Order()), Sent)
+
+
+def test_the_same_text_costs_the_same_however_its_accents_are_written(api: Api) -> None:
+    previews = [
+        api.call("GET", f"/campaigns/{name}/preview").json
+        for body in ("Caf\u00e9 \u00e0", "Cafe\u0301 a\u0300", "\ufeffCaf\u00e9\u200e \u00e0\u00ad")
+        if (name := api.campaign(channel="sms", template={"body": body}))
+    ]
+    assert {p["text"] for p in previews} == {"Caf\u00e9 \u00e0"}
+    assert [(p["sms"]["encoding"], p["sms"]["forcing"]) for p in previews] == [("gsm7", [])] * 3

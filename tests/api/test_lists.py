@@ -42,6 +42,33 @@ def test_the_column_of_recipients_is_also_a_value(api: Api) -> None:
     assert api.call("GET", f"/campaigns/{name}/preview").json["subject"] == "For a@example.org"
 
 
+def test_rows_that_lack_a_value_of_the_message_are_counted_before_it_is_sent(api: Api) -> None:
+    body = "{{ city }} {{ recipient }} {{ unsubscribe_url }}"
+    name = api.campaign(template={"subject": "Hi {{ name }}", "body": body})
+    people = (
+        "a@example.org,Ann,X,",
+        "",
+        "b@example.org,,X,",
+        "c@example.org,  ,X,",
+        "nobody,,,",
+        "d@example.org,Dan,,",
+    )
+    rows = "\n".join(("recipient,name,city,other", *people))
+    api.call("PUT", "/suppressions/d@example.org", {})
+    found = taken(api, name, rows, **CSV)
+    assert found["empty_values"] == [{"variable": "name", "rows": 2, "first_rows": [4, 5]}]
+    changed = {"subject": "Hi", "body": "{{ other }}", "from": "news@example.com"}
+    assert api.call("PUT", f"/campaigns/{name}/template", changed).status == 200
+    path = f"/campaigns/{name}/uploads/{found['upload_id']}"
+    assert api.call("GET", path).json["empty_values"] == [{"variable": "other", "rows": 3, "first_rows": [2, 4, 5]}]
+
+
+def test_a_list_that_is_not_read_has_no_empty_values_yet(api: Api) -> None:
+    name = api.campaign()
+    place = api.call("POST", f"/campaigns/{name}/uploads", {}).json
+    assert api.call("GET", f"/campaigns/{name}/uploads/{place['upload_id']}").json["empty_values"] is None
+
+
 @pytest.mark.slow
 def test_the_owner_names_the_column_in_both_ways(api: Api) -> None:
     name = api.campaign(channel="sms", template={"body": "Hi"})

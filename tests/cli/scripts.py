@@ -98,6 +98,7 @@ def listed(state: str, status: int = 200, **more: Any) -> Answer:
         "code": None,
         "detail": None,
         "missing": [],
+        "empty_values": [],
         "errors": [],
         "next_cursor": None,
         "created_at": AT,

@@ -138,6 +138,19 @@ def test_a_text_message_is_shown_with_its_segments(run: Run, api: FakeApi, brows
     assert "segments: 2" in shown
 
 
+def test_a_stored_template_that_shows_nothing_says_so(run: Run, api: FakeApi) -> None:
+    api.answers(Answer({**template().body, "body": "<p>{{ name }}</p>"}))
+    assert run("template", "preview", TEMPLATE, "--value", "name=", "--json").json["error"] == "empty_message"
+    assert run("template", "preview", TEMPLATE, "--json").json["error"] is None
+
+
+def test_a_text_message_is_shown_as_it_is_sent(run: Run, api: FakeApi) -> None:
+    said: dict[str, Any] = {"channel": "sms", "subject": None, "from": None, "body": "Cafe\u0301 \u200e" * 20}
+    api.answers(Answer({**template().body, **said}))
+    shown = run("template", "preview", TEMPLATE, "--json").json
+    assert (shown["text"], shown["sms"]["encoding"]) == ("Caf\u00e9 " * 20, "gsm7")
+
+
 def test_a_test_of_a_template_leaves_no_campaign_behind(run: Run, api: FakeApi) -> None:
     sent = Answer({"batch_id": "b" * 26, "job_id": "b" * 26, "recipients": 1, "skipped": 0}, 202)
     api.answers(template(2), campaign(status=201), sent, deleted())

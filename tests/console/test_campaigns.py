@@ -287,3 +287,14 @@ def test_a_viewer_and_other_accounts_send_nothing(console: Console) -> None:
         assert console.post(f"/{console.account}/campaigns/{campaign}/{action}").status == 403
     assert console.get(f"/{console.account}/campaigns/new").status == 403
     assert console.api.call("GET", f"/campaigns/{campaign}").json["state"] == "ready"
+
+
+def test_values_that_rows_lack_are_shown_on_the_page_and_in_the_summary(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console, "recipient,name\r\na@example.org,Ann\r\nb@example.org,\r\nc@example.org,\r\n")
+    said = "2 rows have no name, so it is left empty. Rows of the sheet: 3, 4"
+    for path in (f"/campaigns/{campaign}", f"/campaigns/{campaign}/send"):
+        assert said in console.shown(path)
+    whole = with_list(console)
+    for path in (f"/campaigns/{whole}", f"/campaigns/{whole}/send"):
+        assert "left empty" not in console.shown(path)

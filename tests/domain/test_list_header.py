@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from shared.domain.channels.lookup import channel_of
 from shared.domain.jobs import chunks
 from shared.domain.lists.csv_rows import RowReader
+from shared.domain.lists.gaps import MAX_ROWS, Gap
 from shared.domain.lists.header import SEPARATORS, FileCode, RecipientColumn, name_key
 from shared.domain.lists.ingest import Ingest
 from shared.domain.lists.rows import Row
 from shared.domain.lists.uploads import Checkpoint, Options
-from shared.domain.recipients.hashes import WIDTH
+from shared.domain.recipients.hashes import WIDTH, marks_of
 from tests.tiers import examples
 
 ADDRESSES = RecipientColumn(also=channel_of("email").recipient_columns)
@@ -214,6 +215,33 @@ def test_a_checkpoint_keeps_what_earlier_versions_do_not_know_apart_from_what_th
     assert document["more"] == {"position.separator": ";", "position.blanks": 1, "options.column": "to"}
     plain = Ingest(Options("email")).feed(b"recipient\n").checkpoint
     assert "more" not in plain.document()
+
+
+def test_values_that_rows_lack_are_counted_as_far_as_the_checkpoint() -> None:
+    rows = [f"r{n}@example.org,{'' if n % 2 else n},  ,{n}\n" for n in range(50)]
+    data = ("recipient,a,b,c\n" + "".join(rows)).encode()
+    ingest = Ingest(Options("email", size=7))
+    for i in range(0, len(data), 100):
+        step = ingest.feed(data[i : i + 100])
+        held = Checkpoint.of(json.loads(json.dumps(step.checkpoint.document())))
+        assert held == step.checkpoint
+        assert held.gaps is not None
+        done = held.counts.accepted
+        assert {gap.column: gap.rows for gap in held.gaps} == ({"a": done // 2, "b": done} if done else {})
+    odd = tuple(range(3, 3 + 2 * MAX_ROWS, 2))
+    assert ingest.finish().checkpoint.gaps == (Gap("a", 25, odd), Gap("b", 50, tuple(range(2, 2 + MAX_ROWS))))
+
+
+def test_a_list_begun_by_an_earlier_version_has_no_count_of_what_rows_lack() -> None:
+    options = Options("email", size=1)
+    begun = Ingest(options).feed(b"recipient,a\nann@example.org,\n").checkpoint.document()
+    del begun["gaps"]
+    held = Checkpoint.of(begun)
+    assert held.gaps is None
+    marks = [marks_of(["ann@example.org"])]
+    rest = Ingest(options, held, marks)
+    assert rest.feed(b"bob@example.org,\n").checkpoint.gaps is None
+    assert "gaps" not in rest.finish().checkpoint.document()
 
 
 @pytest.mark.parametrize(

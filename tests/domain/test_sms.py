@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from shared.domain.content.sms import MAX_HINTS, Encoding, Forcing, Segments, forcing, segments
+from shared.domain.channels.sms import SMS
+from shared.domain.content.sms import MAX_HINTS, Encoding, Forcing, Segments, forcing, segments, written
 
 CODEC = gsm0338.Codec()
 DOUBLES = "\f^{}\\[~]|€"
@@ -125,3 +126,30 @@ def test_a_hint_says_what_to_write_instead() -> None:
     assert forcing("It’s ê and ’") == (Forcing("’", 2, "'"), Forcing("ê", 5, None))
     assert [h.instead for h in forcing("“x”…\u00a0\t–`\u200b")] == ['"', '"', "...", " ", " ", "-", "'", ""]
     assert len(forcing("".join(map(chr, range(0x4E00, 0x4E00 + 50))))) == MAX_HINTS
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ("Cafe\u0301 a\u0300", "Caf\u00e9 \u00e0"),
+        ("\u212b \u2126", "\u00c5 \u03a9"),  # signs that are letters of GSM 7
+        ("\ufeffHi\u00ad \u200bAnn\u2060\u200e!", "Hi Ann!"),
+        ("\u202a+49 151\u202c and \u2068Ann\u2069", "+49 151 and Ann"),
+        ("\U0001f469\u200d\U0001f4bb \u2764\ufe0f", "\U0001f469\u200d\U0001f4bb \u2764\ufe0f"),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
+        ("\u05e9\u05dc\u05d5\u05dd\u200e C++\u200f", "\u05e9\u05dc\u05d5\u05dd\u200e C++\u200f"),
+        ("abc\u202e123\u202c", "abc\u202e123\u202c"),
+        ("\u0e01\u0e02\u200b\u0e04", "\u0e01\u0e02\u200b\u0e04"),
+        ("\ufa19\u5c71", "\ufa19\u5c71"),  # a name with a variant of its letter
+        ("\uac00 \u1100\u1161", "\uac00 \uac00"),
+        ("plain", "plain"),
+    ],
+)
+def test_a_text_is_sent_composed_and_without_marks_that_show_nothing(given: str, sent: str) -> None:
+    assert written(given) == sent
+    assert SMS.segments(given) == SMS.segments(sent) == segments(sent)
+
+
+@given(st.text(max_size=60) | st.text(st.sampled_from("ae\u0301\u0300\u200b\u200e\u05d0"), max_size=20))
+def test_what_is_written_is_written_as_it_is(text: str) -> None:
+    assert written(written(text)) == written(text)

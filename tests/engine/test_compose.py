@@ -138,6 +138,10 @@ def test_a_channel_without_html_has_the_text_alone(job: Job) -> None:
     [
         (MAIL, {"name": "x" * 993}, "subject_too_long"),
         (replace(MAIL, html="{{ body }}"), {"body": " \n"}, "empty_message"),
+        (replace(MAIL, html="<p>{{ body }}</p>"), {}, "empty_message"),
+        (replace(MAIL, html="<p>{{ body }}</p>", text="Hi"), {"body": "\u200b\u00a0"}, "empty_message"),
+        (replace(MAIL, html='<img src="{{ url }}">'), {"url": ""}, "empty_message"),
+        (replace(MAIL, subject="{{ subject }}"), {"subject": "\u2060\u200b"}, "subject_missing"),
         (MAIL, {"name": "a\0b"}, "control_character"),
         (MAIL, {"name": "\ud800"}, "control_character"),
         (replace(MAIL, html="{{ body }}" * 700), {"body": '"' * 8192}, "message_too_large"),
@@ -154,6 +158,26 @@ def test_bounds_are_those_of_the_rendered_text(job: Job) -> None:
     assert isinstance(text_of(job, {"text": "x" * 1600}), Content)
     assert isinstance(made(job, MAIL, replace(ANN, values={"name": "x" * 992})), Content)
     assert text_of(job, {}) == CannotCompose("empty_message")
+
+
+def test_what_can_be_seen_is_sent_whatever_it_is(job: Job) -> None:
+    for html in ('<img src="{{ url }}">', "<p>{{ url }}</p>", '<td background="{{ url }}"></td>'):
+        sent = made(job, replace(MAIL, html=html), replace(ANN, values={"name": "Ann", "url": "https://example.com/a"}))
+        assert isinstance(sent, Content), html
+    assert text_of(job, {"text": "\u200b\u2060"}) == CannotCompose("empty_message")
+
+
+def test_a_text_message_is_composed_before_it_is_counted_and_sent(job: Job) -> None:
+    for values in ({"text": "Cafe\u0301 \ufeff" * 100}, {"text": "Caf\u00e9 " * 100}):
+        recipient = Recipient("+15005550006", "+15005550006", values=values)
+        for content in (SMS, replace(SMS, text=values["text"], merge=False)):
+            sent = Composition(replace(job, channel="sms"), content).of(recipient)
+            assert isinstance(sent.content, Content)
+            assert (sent.content.text, sent.slots) == ("Caf\u00e9 " * 100, 4)
+    assert isinstance(text_of(job, {"text": "e\u0301" * 1600}), Content)
+    chat = text_of(job, {"text": "e\u0301"}, "whatsapp")
+    assert isinstance(chat, Content)
+    assert chat.text == "e\u0301"  # only SMS are charged by their letters
 
 
 def test_a_control_character_in_a_subject_alone_becomes_a_space(job: Job) -> None:

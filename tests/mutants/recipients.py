@@ -21,6 +21,23 @@ RECIPIENTS: Final = (
         "tests/api/test_unsubscribe.py::test_to_look_changes_nothing",
     ),
     Mutant(
+        "a template that can show nothing is stored",
+        10,
+        "shared/engine/intake/message.py",
+        '        check_seen(Template.parse(message.body, kinds["body"]), f"{prefix}body")\n',
+        "        pass\n",
+        "tests/api/test_nothing_to_see.py"
+        "::test_a_template_that_shows_nothing_whatever_the_values_is_not_stored[<b></b>]",
+    ),
+    Mutant(
+        "only a bare keyword ends a channel",
+        11,
+        "shared/domain/recipients/wishes.py",
+        "    left = _beside(words)\n",
+        "    left = list(words)\n",
+        "tests/domain/test_wishes.py::test_an_end_is_heard_as_people_write_it[please stop]",
+    ),
+    Mutant(
         "an old link undoes an opt-out that was made otherwise",
         11,
         "shared/domain/content/unsubscribe.py",

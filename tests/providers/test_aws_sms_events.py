@@ -129,7 +129,8 @@ def inbound(**changes: Any) -> dict[str, Any]:
         *(({"messageBody": x}, "stopped") for x in ("STOP", " stop\n", "Arret", "opt-out", "td", "Unsubscribe")),
         *(({"messageBody": x}, "started") for x in ("START", "unstop ")),
         ({"messageBody": "stop it", "messageKeyword": "STOP"}, "stopped"),
-        *(({"messageBody": x}, "written") for x in ("Hello", "HELP", "stop it", "")),
+        *(({"messageBody": x}, "stopped") for x in ("stop it", "STOP!", "désabonner")),
+        *(({"messageBody": x}, "written") for x in ("Hello", "HELP", "stop by at 5", "")),
         ({"messageBody": None}, "written"),
     ],
 )

@@ -24,9 +24,11 @@ def read(body: str, sender: str = "+14155550100", **more: str) -> Reading:
     ("body", "more", "word"),
     [
         *((x, {}, "stopped") for x in ("STOP", " stop\n", "Unsubscribe", "QUIT", "optout", "revoke")),
+        *((x, {}, "stopped") for x in ("please stop", "STOP!", "Abmelden", "Baja, por favor")),
         *((x, {}, "started") for x in ("START", "yes", "unstop ")),
         ("Arrêt", {"OptOutType": "STOP"}, "stopped"),
         ("oui", {"OptOutType": "START"}, "started"),
+        ("stop", {"OptOutType": "HELP"}, "written"),
     ],
 )
 def test_a_keyword_is_a_wish_of_the_number(body: str, more: dict[str, str], word: str) -> None:
@@ -35,7 +37,7 @@ def test_a_keyword_is_a_wish_of_the_number(body: str, more: dict[str, str], word
     assert read(body, "whatsapp:+14155550100", **more, To="whatsapp:+15005550006").words == [said]
 
 
-@pytest.mark.parametrize("body", ["", "HELP", "please stop", "STOP!", "I said stop it"])
+@pytest.mark.parametrize("body", ["", "HELP", "don't stop", "stop by at 5", "I said it has to stop by then"])
 def test_any_other_text_wishes_nothing(body: str) -> None:
     assert read(body) == Reading(1, [Word("+14155550100", "written", NOW, SID, "+15005550006", body)], SILENCE)
 

@@ -9,6 +9,7 @@ from pydantic import Field
 from functions.api.views import Time, View, at, moment
 from shared.domain.campaigns.campaign import Campaign, Upload, UploadState
 from shared.domain.jobs.outcomes import ERASED
+from shared.domain.lists.gaps import Gap
 from shared.domain.lists.uploads import BadRow, ListCounts
 
 
@@ -49,6 +50,14 @@ class RowProblem(View):
     value: str | None = Field(description="What is no recipient. Null if the row could not be read, or is erased.")
 
 
+class EmptyValue(View):
+    """A value of the template that rows lack: their messages show nothing in its place."""
+
+    variable: str
+    rows: int = Field(description="How many of the rows that are sent to lack it.")
+    first_rows: list[int] = Field(description="The first of them, at most 10, by their numbers in a spreadsheet.")
+
+
 class UploadView(View):
     """A list on its way."""
 
@@ -69,6 +78,10 @@ class UploadView(View):
     )
     detail: str | None
     missing: list[str] = Field(description="Variables of the campaign's template for which there is no column.")
+    empty_values: list[EmptyValue] | None = Field(
+        description="Variables of the campaign's template whose cell is empty in some rows. Null: the list is not "
+        "ready, or an earlier version has read it."
+    )
     errors: list[RowProblem] = Field(description="A page of them; at most 1,000 invalid rows and as many duplicates.")
     next_cursor: str | None
     created_at: Time
@@ -109,11 +122,18 @@ def upload_view(
         code=x.code or None,
         detail=x.detail or None,
         missing=list(campaign.lacks(x.columns)) if x.state is UploadState.READY else [],
+        empty_values=_empty(campaign.gaps(x)),
         errors=[_problem(p) for p in errors],
         next_cursor=next_cursor,
         created_at=moment(x.created_at),
         finished_at=at(x.finished_at),
     )
+
+
+def _empty(found: Sequence[Gap] | None) -> list[EmptyValue] | None:
+    if found is None:
+        return None
+    return [EmptyValue(variable=x.column, rows=x.rows, first_rows=list(x.first)) for x in found]
 
 
 def _problem(x: BadRow) -> RowProblem:

@@ -15,6 +15,7 @@ from shared.domain.campaigns.variants import NONE, Variants
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Mailbox, Speech
 from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Template, variables
+from shared.domain.lists.gaps import Gap
 from shared.domain.lists.uploads import Checkpoint
 from shared.domain.namespaces import namespace
 from shared.domain.times import Millis
@@ -131,6 +132,20 @@ class Campaign:
     def lacks(self, columns: Iterable[str]) -> tuple[str, ...]:
         """Return variables of its message that a list with these columns has no value for."""
         return self.message.missing(self.channel, columns, unsubscribe=self.unsubscribe)
+
+    def gaps(self, upload: "Upload") -> tuple[Gap, ...] | None:
+        """Return the values of its message that rows of a list lack.
+
+        Args:
+            upload: its list.
+
+        Returns:
+            None: the list is not ready, or an earlier version has read it, which did not count them.
+        """
+        if upload.state is not UploadState.READY or upload.checkpoint is None or upload.checkpoint.gaps is None:
+            return None
+        used = set(self.lacks(()))
+        return tuple(gap for gap in upload.checkpoint.gaps if gap.column in used)
 
     def changed(self, now: Millis, **changes: Any) -> "Campaign":
         """Return it with changes, one version on."""

@@ -84,6 +84,10 @@ class Channel(ABC):
             ValueError: numbers are read, and there is no such region.
         """
 
+    def written(self, text: str) -> str:
+        """Return a rendered text as the channel sends it."""
+        return text
+
     def segments(self, text: str) -> Segments | None:
         """Return how a rendered text is divided for sending; None if the channel divides none."""
         del text

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from shared.domain.channels.channel import Channel
-from shared.domain.content.sms import Segments, segments
+from shared.domain.content.sms import Segments, segments, written
 from shared.domain.content.templates import TemplateKind
 
 if TYPE_CHECKING:
@@ -21,8 +21,11 @@ class _Sms(Channel):
 
         return number_reader(region)
 
+    def written(self, text: str) -> str:
+        return written(text)
+
     def segments(self, text: str) -> Segments | None:
-        return segments(text)
+        return segments(written(text))
 
 
 SMS: Final = _Sms(

@@ -25,7 +25,7 @@ _ATTRIBUTE: Final = re.compile(r"([^\s\"'>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([
 _HEAD_END: Final = re.compile(r"</head\b|<body\b", re.IGNORECASE)
 _RAW: Final = {n: re.compile(rf"</{n}(?=[\s/>])", re.IGNORECASE) for n in ("iframe", "script", "style", "title")}
 """Elements whose contents are neither text nor tags."""
-_HIDDEN: Final = re.compile(r"display\s*+:\s*+none", re.IGNORECASE)
+HIDDEN: Final = re.compile(r"display\s*+:\s*+none", re.IGNORECASE)
 _MAY_HIDE: Final = frozenset({"div", "span", "svg", "table", "template"})
 """Elements that always have an end tag, so that hiding one cannot swallow the rest."""
 _NEVER_SEEN: Final = frozenset({"svg", "template"})
@@ -82,7 +82,7 @@ def plain_text(html: str) -> str:
         html: of any length; whatever a browser would make something of, however malformed.
     """
     writer = _Writer()
-    for piece in _pieces(html):
+    for piece in pieces(html):
         if isinstance(piece, str):
             writer.text(piece)
         else:
@@ -91,21 +91,25 @@ def plain_text(html: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tag:
+class Tag:
+    """A tag: its name in lower case, and between name and `>` what is written."""
+
     name: str
     closing: bool
     raw: str
 
     def attributes(self) -> dict[str, str]:
+        """Return its attributes, decoded, by their names in lower case."""
         found: dict[str, str] = {}
         for m in _ATTRIBUTE.finditer(self.raw):
             found.setdefault(m[1].lower(), _decoded(m[2] or m[3] or m[4] or ""))
         return found
 
     def hides(self) -> bool:
+        """Return whether it hides what follows, up to its end tag."""
         if self.closing or self.name not in _MAY_HIDE or self.raw.endswith("/"):
             return False
-        return self.name in _NEVER_SEEN or bool(_HIDDEN.search(self.attributes().get("style", "")))
+        return self.name in _NEVER_SEEN or bool(HIDDEN.search(self.attributes().get("style", "")))
 
 
 def _decoded(text: str) -> str:
@@ -113,23 +117,23 @@ def _decoded(text: str) -> str:
     return unescape(_NUMBER.sub(r"&#\1", text))
 
 
-def _pieces(html: str) -> Iterator[str | _Tag]:
+def pieces(html: str) -> Iterator[str | Tag]:
     """Yield the visible text, decoded, and the tags around it."""
     hidden = ""
     depth = 0
     for piece in _tokens(html):
-        if isinstance(piece, _Tag) and piece.name == hidden:
+        if isinstance(piece, Tag) and piece.name == hidden:
             depth += -1 if piece.closing else 1
             hidden = hidden if depth else ""
         elif hidden:
             continue
-        elif isinstance(piece, _Tag) and piece.hides():
+        elif isinstance(piece, Tag) and piece.hides():
             hidden, depth = piece.name, 1
         else:
             yield piece
 
 
-def _tokens(html: str) -> Iterator[str | _Tag]:
+def _tokens(html: str) -> Iterator[str | Tag]:
     at = 0
     in_head = False
     while start := _OPEN.search(html, at):
@@ -141,7 +145,7 @@ def _tokens(html: str) -> Iterator[str | _Tag]:
             continue
         name = tag[2].lower()
         at = tag.end()
-        yield _Tag(name, bool(tag[1]), tag[3])
+        yield Tag(name, bool(tag[1]), tag[3])
         if tag[1]:
             continue
         if name in _RAW:
@@ -192,7 +196,7 @@ class _Writer:
             self._write(words.strip())
             self._break = _SPACE if words.endswith(" ") else 0
 
-    def tag(self, tag: _Tag) -> None:
+    def tag(self, tag: Tag) -> None:
         name = tag.name
         if name in _PARAGRAPHS:
             inner = name in _LISTS and len(self._lists) > tag.closing
@@ -210,27 +214,27 @@ class _Writer:
         lines = "".join(self._out).split("\n")
         return "\n".join(line.rstrip() for line in lines).strip("\n")
 
-    def line_break(self, _: _Tag) -> None:
+    def line_break(self, _: Tag) -> None:
         self._break = _PARAGRAPH if self._break >= _LINE else _LINE
 
-    def rule(self, _: _Tag) -> None:
+    def rule(self, _: Tag) -> None:
         self._write("---")
         self._break = _PARAGRAPH
 
-    def image(self, tag: _Tag) -> None:
+    def image(self, tag: Tag) -> None:
         self.text(tag.attributes().get("alt", ""))
 
-    def preformatted(self, tag: _Tag) -> None:
+    def preformatted(self, tag: Tag) -> None:
         self._pre = max(0, self._pre + (-1 if tag.closing else 1))
 
-    def list(self, tag: _Tag) -> None:
+    def list(self, tag: Tag) -> None:
         self._marker = ""
         if not tag.closing:
             self._lists.append(1 if tag.name == "ol" else 0)
         elif self._lists:
             self._lists.pop()
 
-    def item(self, tag: _Tag) -> None:
+    def item(self, tag: Tag) -> None:
         self._marker = ""
         if tag.closing:
             return
@@ -240,7 +244,7 @@ class _Writer:
         indent = "  " * min(len(self._lists) - 1, _MAX_INDENT)
         self._marker = f"{indent}{number}. " if number else f"{indent}- "
 
-    def anchor(self, tag: _Tag) -> None:
+    def anchor(self, tag: Tag) -> None:
         self.link_end()
         if not tag.closing:
             href = _LINE_BREAKS.sub("", tag.attributes().get("href", "")).strip().replace(" ", "%20")
@@ -280,7 +284,7 @@ def _bare(text: str) -> str:
     return _SCHEME.sub("", text.strip(" \n|-"), count=1).rstrip("/").lower()
 
 
-_SPECIAL: Final[dict[str, Callable[[_Writer, _Tag], None]]] = {
+_SPECIAL: Final[dict[str, Callable[[_Writer, Tag], None]]] = {
     "a": _Writer.anchor,
     "br": _Writer.line_break,
     "hr": _Writer.rule,

@@ -3,9 +3,11 @@
 Sources: 3GPP TS 23.038 6.2.1 (the GSM 7 bit default alphabet and its extension table), 3GPP TS 23.040 9.2.3.24.1
 (concatenation: six octets of each segment's 140 are a header, which leaves 153 septets or 67 UTF-16 code units).
 National language tables are not used: providers do not offer them.
+Unicode UAX 15 (canonical composition) and UAX 9 (which marks only turn the direction of letters).
 """
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -20,6 +22,16 @@ _GSM_7: Final = re.compile(f"[{re.escape(_BASIC + _EXTENSION)}]*+")
 _EXTENDED: Final = re.compile(f"[{re.escape(_EXTENSION)}]")
 _NOT_GSM_7: Final = re.compile(f"[^{re.escape(_BASIC + _EXTENSION)}]")
 _PAIR: Final = re.compile("[\U00010000-\U0010ffff]")
+_UNSEEN: Final = re.compile("[\u00ad\u200b\u200e\u200f\u202a\u202c\u2060\u2066\u2068\u2069\ufeff]+")
+"""Marks without a look of their own: for breaks, for the direction of letters, and the mark of a file's beginning."""
+_USES_MARKS: Final = re.compile(
+    "[\u0590-\u08ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u202b\u202d\u202e\u2067"
+    "\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+"""Letters from right to left and marks that turn letters, which such marks can move; scripts without spaces between
+words (Thai, Lao, Burmese, Khmer), which break where a mark is."""
+_COMPOSABLE: Final = re.compile("[^\uf900-\ufaff\U0002f800-\U0002fa1f]+")
+"""All but compatibility ideographs: composition would replace them by others, which names are not written with."""
 MAX_HINTS: Final = 20
 """Characters named in a preview."""
 
@@ -89,6 +101,21 @@ class Forcing:
     character: str
     offset: int
     instead: str | None
+
+
+def written(text: str) -> str:
+    """Return a text as it is sent: letters composed with their accents, and no marks that show nothing.
+
+    What looks the same costs the same: `e` with a separate accent would force UCS-2, and `é` does not. Joiners stay:
+    emoji and Persian are written with them. In a text of letters that the marks can move, all marks stay.
+
+    Args:
+        text: rendered.
+    """
+    if text.isascii() or _GSM_7.fullmatch(text):
+        return text
+    seen = text if _USES_MARKS.search(text) else _UNSEEN.sub("", text)
+    return _COMPOSABLE.sub(lambda run: unicodedata.normalize("NFC", run[0]), seen)
 
 
 def segments(text: str) -> Segments:

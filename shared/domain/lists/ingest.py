@@ -13,6 +13,7 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.content.templates import RECIPIENT
 from shared.domain.jobs import chunks
 from shared.domain.jobs.chunks import MAX_RAW_BYTES, MAX_RECIPIENTS
+from shared.domain.lists import gaps
 from shared.domain.lists.csv_rows import RowReader
 from shared.domain.lists.header import FileCode, FileFault, RecipientColumn
 from shared.domain.lists.rows import Position, Row
@@ -125,6 +126,7 @@ class Ingest:
         self._accepted = self._mark.counts.accepted
         self._invalid = self._mark.counts.invalid
         self._duplicates = self._mark.counts.duplicates
+        self._gaps = self._mark.gaps
         self._pending: list[_Pending] = []
         self._weigh_at = 0  # offset at which to see again whether the pending recipients still make one chunk
         self._problems: list[BadRow] = []  # those of rows past the checkpoint, and so are the marks
@@ -261,6 +263,7 @@ class Ingest:
                 return made
             suspects = [i for i, (_, _, _, asked) in enumerate(pending[:n]) if asked]
             made.append(self._packed(rows[:n], raw if n == len(rows) else self._table(rows[:n]), suspects))
+            self._look_for_gaps([row for row, *_ in pending[:n]], made[-1].skipped)
             del pending[:n]
             self._weigh_at = 0
             if pending:
@@ -286,10 +289,16 @@ class Ingest:
         self._accepted += len(rows)
         return made
 
+    def _look_for_gaps(self, rows: list[Row], skipped: Collection[int]) -> None:
+        """Count the values that a chunk's rows lack, but for those that are sent nothing."""
+        if self._gaps is not None:
+            sent = [(row.sheet_row, row.cells) for i, row in enumerate(rows) if i not in skipped]
+            self._gaps = tuple(gaps.with_rows(self._gaps, self._columns, sent))
+
     def _save(self, position: Position, invalid: int, duplicates: int) -> None:
         counts = ListCounts(position.row, self._accepted, invalid, duplicates)
         marks = position.row - invalid - duplicates
-        self._mark = Checkpoint(position, self._number, counts, marks, self._options)
+        self._mark = Checkpoint(position, self._number, counts, marks, self._options, self._gaps)
 
     def _step(self, before: Checkpoint, made: list[PackedChunk]) -> UploadStep:
         problems = _kept(self._mark) - _kept(before)

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from shared.domain.jobs.chunks import MAX_RECIPIENTS
+from shared.domain.lists import gaps
+from shared.domain.lists.gaps import Gap
 from shared.domain.lists.rows import Position
 
 MAX_VALUE: Final = 100
@@ -82,6 +84,7 @@ class Checkpoint:
         chunk: number of the next chunk.
         marks: how many marks of recipients (`seen.marks_of`) belong to the rows before it.
         options: as the ingest was begun with.
+        gaps: values that the rows before it lack; None: an earlier version, which does not count them, has read some.
     """
 
     position: Position
@@ -89,11 +92,15 @@ class Checkpoint:
     counts: ListCounts
     marks: int
     options: Options
+    gaps: tuple[Gap, ...] | None = ()
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON has it."""
         out = asdict(self) | {"position": asdict(self.position) | {"header": list(self.position.header)}}
         later = {(part, name): out[part].pop(name) for part, names in _LATER.items() for name in names}
+        del out["gaps"]
+        if self.gaps is not None:
+            out["gaps"] = gaps.document_of(self.gaps)
         more = {f"{part}.{name}": value for (part, name), value in later.items() if value != _LATER[part][name]}
         return out | ({"more": more} if more else {})
 
@@ -115,6 +122,7 @@ class Checkpoint:
             ListCounts(**document["counts"]),
             document["marks"],
             Options(**(document["options"] | parts["options"])),
+            gaps.read(document["gaps"]) if "gaps" in document else None,
         )
 
 

@@ -18,6 +18,7 @@ from shared.domain.notices.notifier import is_zone
 from shared.engine.intake import routes
 from shared.engine.intake.addresses import address_of, check_sender, mailbox, misleading
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
+from shared.engine.intake.message import check_seen
 from shared.engine.intake.opened import check_open
 from shared.ports import Clock, Idempotency, Mismatch, Replay, Retriable, Senders
 from shared.ports.digests import DigestPolicies
@@ -209,6 +210,8 @@ def _template_faults(policy: DigestPolicy, by: Channel) -> Iterator[FieldFault]:
                 yield FieldFault(name, f.message, f.code.value, f.offset, f.line, f.column)
             continue
         yield from _name_faults(name, template, allowed)
+        if template.text:
+            check_seen(template, name)
 
 
 def _name_faults(name: str, template: Template, allowed: frozenset[str] | None) -> Iterator[FieldFault]:

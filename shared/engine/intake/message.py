@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from shared.domain.campaigns.campaign import MAX_PACKED, Message
 from shared.domain.campaigns.variants import Variants
@@ -9,11 +10,14 @@ from shared.domain.channels.channel import Channel
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Speech
 from shared.domain.content.plain_text import text_template
+from shared.domain.content.seen import nothing_to_see, seen, seen_in
 from shared.domain.content.templates import InvalidTemplateError, Template, TemplateKind
 from shared.domain.recipients.addresses import Address
 from shared.engine.intake.addresses import address_of, mailbox
 from shared.engine.intake.declined import Decline, FieldFault, invalid
 from shared.engine.intake.request import SendRequest
+
+NOTHING_SEEN: Final = "Nothing of it can be seen. Write a text, or add an image."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +68,31 @@ def check_mail(asked: SendRequest) -> None:
     """Raise Decline if a batch by e-mail lacks a part, or has one of another channel."""
     if not asked.html and not asked.text:
         raise invalid("body", "Give at least one of `body` and `text`.")
-    if not asked.subject:
+    check_body("body" if asked.html else "text", asked.html, asked.text, files=bool(asked.attachments))
+    if not seen(asked.subject):
         raise invalid("subject", "An e-mail needs a subject.")
     if asked.speech is not None:
         raise invalid("voice", "An e-mail cannot have `voice`.")
+
+
+def check_body(field: str, html: str, text: str, *, files: bool) -> None:
+    """Raise Decline if bodies without placeholders show nothing.
+
+    Args:
+        field: where they were given.
+        html: the HTML body; empty if there is none.
+        text: the text.
+        files: attachments go with them, which are seen where the body is blank.
+    """
+    if not files and nothing_to_see(html, text):
+        raise invalid(field, NOTHING_SEEN)
+
+
+def check_seen(template: Template, field: str) -> None:
+    """Raise Decline if a template shows nothing, whatever its values are. `field`: where it was given."""
+    shown = template.render(dict.fromkeys(template.variables, "x"))
+    if not (seen_in if template.kind is TemplateKind.HTML else seen)(shown):
+        raise invalid(field, NOTHING_SEEN)
 
 
 def check_subject(draft: Draft, channel: str, prefix: str) -> None:
@@ -79,7 +104,7 @@ def check_subject(draft: Draft, channel: str, prefix: str) -> None:
         prefix: what comes before the field's name in its path, as in `template.`.
     """
     by = channel_of(channel)
-    if by.needs_subject and (draft.subject is None or not draft.subject.strip()):
+    if by.needs_subject and not seen(draft.subject or ""):
         raise invalid(f"{prefix}subject", f"{by.noun} needs a subject.")
 
 
@@ -95,7 +120,8 @@ def check_variants(own: str, variants: Variants) -> None:
         if by.name == own:
             raise invalid(field, f"{by.noun} of this template is its body.")
         template = _parsed(text, by.text_kind, field)
-        if by.max_text and not template.variables and len(text) > by.max_text:
+        check_seen(template, field)
+        if by.max_text and not template.variables and len(by.written(text)) > by.max_text:
             raise invalid(field, f"{by.noun} has at most {by.max_text} characters.")
 
 
@@ -140,3 +166,5 @@ def _check_templates(message: Message, kinds: Mapping[str, TemplateKind], prefix
             ]
     if faults:
         raise Decline("invalid_template", *faults)
+    if not (message.speech and message.speech.audio_url):
+        check_seen(Template.parse(message.body, kinds["body"]), f"{prefix}body")

@@ -5,6 +5,7 @@ from typing import Final
 
 from shared.domain.channels.channel import Channel
 from shared.domain.content.content import Content, Mailbox
+from shared.domain.content.seen import seen
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.recipients.reader import RecipientFault
 from shared.engine.intake.declined import invalid
@@ -54,8 +55,8 @@ def short_content(asked: SendRequest, by: Channel) -> Content:
     field = "voice.say" if by.speaks else "text"
     if by.speaks != (asked.speech is not None):
         raise invalid("voice", f"{by.noun} {'needs' if by.speaks else 'cannot have'} `voice`.")
-    if not asked.text.strip():
+    if not seen(asked.text):
         raise invalid(field, f"{by.noun} needs a text.")
-    if 0 < by.max_text < len(asked.text):
+    if 0 < by.max_text < len(by.written(asked.text)):
         raise invalid(field, f"{by.noun} has at most {by.max_text} characters.")
     return Content(sender=Mailbox(""), subject="", text=asked.text, speech=asked.speech)

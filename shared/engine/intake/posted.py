@@ -13,6 +13,7 @@ from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.content.personal import MAX_BYTES, Personal, TooLong, personalised
 from shared.domain.content.posting import PostedBox, PostedMessage, Posting
+from shared.domain.content.seen import seen
 from shared.domain.content.templates import UNSUBSCRIBE_URL, variables
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Policy
@@ -22,6 +23,7 @@ from shared.domain.times import FUTURE, Millis, Seconds
 from shared.engine.intake.accept import BatchRequest
 from shared.engine.intake.addresses import mailbox
 from shared.engine.intake.declined import Decline, FieldFault, invalid
+from shared.engine.intake.message import check_body
 
 MAX_NAME: Final = 100
 """Characters of a job's name."""
@@ -142,13 +144,13 @@ def box_address(box: PostedBox) -> Address:
 def read(asked: Posting) -> list[PostedTo]:
     """Return the messages of a request with their addresses read; `Decline` for one that is none, or is there twice."""
     found = [_read(m) for m in asked.messages]
-    seen: set[str] = set()
+    known: set[str] = set()
     for m in found:
         boxes = (*m.asked.to, *m.asked.cc, *m.asked.bcc)
         for box, address in zip(boxes, m.all, strict=True):
-            if address.key in seen:
+            if address.key in known:
                 raise invalid(box.field, "A request has each address only once, among all of to, cc and bcc.")
-            seen.add(address.key)
+            known.add(address.key)
     return found
 
 
@@ -170,7 +172,8 @@ def _content(asked: Posting, template: Message | None) -> Content:
         return _of_template(asked, shared, template)
     if not asked.html and not asked.text:
         raise invalid(asked.fields["body"], "A message needs a text or HTML.")
-    if not all((m.subject or asked.subject).strip() for m in asked.messages):
+    check_body(asked.fields["body"], asked.html, asked.text, files=bool(asked.attachments))
+    if not all(seen(m.subject or asked.subject) for m in asked.messages):
         raise invalid(asked.fields["subject"], "A message needs a subject: one for all, or one of its own.")
     return shared
 

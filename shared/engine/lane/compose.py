@@ -16,6 +16,7 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import GROUP, Content
 from shared.domain.content.personal import TooLong, personal_of, personalised
 from shared.domain.content.plain_text import text_template
+from shared.domain.content.seen import nothing_to_see, seen
 from shared.domain.content.templates import (
     RECIPIENT,
     UNSUBSCRIBE_URL,
@@ -164,7 +165,9 @@ class Composition:
     def _checked(self, content: Content) -> Content | CannotCompose:
         if _UNSENDABLE.search(content.html) or _UNSENDABLE.search(content.text):
             return CannotCompose("control_character")
-        fault = _fault(self._channel, content.subject, content.html, content.text)
+        # Attachments are seen where the body has a text of blanks.
+        shows = bool(content.attachments) and bool((content.html or content.text).strip())
+        fault = _fault(self._channel, content.subject, content.html, content.text, shows=shows)
         return CannotCompose(fault) if fault else content
 
     def _link(self, links: Links, recipient: Recipient) -> str:
@@ -176,7 +179,10 @@ class Composition:
     def _made(self, content: Content | CannotCompose) -> Made:
         if isinstance(content, CannotCompose):
             return Made(content, 0, 0)
-        slots = self._channel.slots(content.text)
+        text = self._channel.written(content.text)
+        if text != content.text:
+            content = replace(content, text=text)
+        slots = self._channel.slots(text)
         return Made(content, slots, len(content.html) + len(content.text) + self._files)
 
 
@@ -187,7 +193,13 @@ def one_click(link: str) -> tuple[tuple[str, str], ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """The templates of a message; `variables`: of all of them, `kept`: of the bodies, which keep every character."""
+    """The templates of a message.
+
+    Attributes:
+        variables: of all of them.
+        kept: of the bodies, which keep every character.
+        shows: the bodies show something even where all values are empty.
+    """
 
     channel: Channel
     subject: Template
@@ -195,6 +207,7 @@ class _Texts:
     text: Template
     variables: tuple[str, ...]
     kept: tuple[str, ...]
+    shows: bool
 
     @classmethod
     def of(cls, channel: Channel, content: Content) -> "_Texts":
@@ -203,7 +216,9 @@ class _Texts:
         derived = content.html and not content.text
         text = text_template(html) if derived else Template.parse(content.text, channel.text_kind)
         bodies = variables((html, text))
-        return cls(channel, subject, html, text, variables((subject, html, text)), bodies)
+        least = {RECIPIENT: "x"}  # no value but the one that is never empty
+        shows = not nothing_to_see(html.render(least), text.render(least))
+        return cls(channel, subject, html, text, variables((subject, html, text)), bodies, shows)
 
     def render(
         self, content: Content, values: dict[str, str], added: tuple[tuple[str, str], ...] = ()
@@ -214,7 +229,7 @@ class _Texts:
             if _UNSENDABLE.search(values.get(name, "")):
                 return CannotCompose("control_character")
         subject, html, text = self.subject.render(values), self.html.render(values), self.text.render(values)
-        fault = _fault(self.channel, subject, html, text)
+        fault = _fault(self.channel, subject, html, text, shows=self.shows)
         if fault:
             return CannotCompose(fault)
         c = content  # `dataclasses.replace` takes three times as long
@@ -264,7 +279,7 @@ class _KeptGroups:
             return known
 
 
-def _fault(channel: Channel, subject: str, html: str, text: str) -> str:
+def _fault(channel: Channel, subject: str, html: str, text: str, *, shows: bool) -> str:
     """Return the code of what keeps a rendered message from being sent; empty if nothing does.
 
     Args:
@@ -272,14 +287,15 @@ def _fault(channel: Channel, subject: str, html: str, text: str) -> str:
         subject: its subject.
         html: its HTML body.
         text: its text.
+        shows: something of it is surely seen, so that this need not be looked for.
     """
-    if channel.needs_subject and not subject.strip():
+    if channel.needs_subject and not seen(subject):
         return "subject_missing"  # SendGrid refuses it, spam filters mark it
     if len(subject) > MAX_SUBJECT:
         return "subject_too_long"
-    if not html.strip() and not text.strip():
+    if not shows and nothing_to_see(html, text):
         return "empty_message"
-    if 0 < channel.max_text < len(text):
+    if 0 < channel.max_text < len(channel.written(text)):
         return channel.too_long
     return "message_too_large" if _bytes(html, text) > MAX_MESSAGE else ""
 

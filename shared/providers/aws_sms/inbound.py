@@ -4,7 +4,8 @@ Sources (docs.aws.amazon.com/sms-voice/latest/userguide): two-way-sms-payload (f
 opt-out-list-keywords (STOP and its like), keywords (a text that begins with a keyword has it in `messageKeyword`).
 
 Unless the number's owner manages opt-outs, AWS keeps a list of its own and answers STOP and HELP itself. STOP and START
-are heeded here as well, so that no message is tried that AWS would refuse.
+are heeded here as well, so that no message is tried that AWS would refuse. A keyword that AWS has found decides; else
+the text does, also where AWS knows no such word.
 """
 
 import re
@@ -13,6 +14,7 @@ from typing import Any, Final
 
 from shared.contracts import Word
 from shared.domain.jobs.feedback import WordKind
+from shared.domain.recipients.wishes import wish_of
 from shared.domain.texts import MAX_TEXT
 from shared.providers._common import MAX_ID, clean, lines
 from shared.providers._sns import text
@@ -37,8 +39,8 @@ def words(event: Mapping[str, Any], published: int) -> list[Word]:
     number, body = text(event, "originationNumber"), text(event, "messageBody")
     if not _NUMBER.fullmatch(number):
         return []
-    said = {body.strip().upper(), text(event, "messageKeyword").upper()}
-    kind = WordKind.STOPPED if said & STOP else WordKind.STARTED if said & START else WordKind.WRITTEN
+    keyword = text(event, "messageKeyword").upper()
+    kind = WordKind.STOPPED if keyword in STOP else WordKind.STARTED if keyword in START else wish_of(body)
     to = clean(event.get("destinationNumber"), MAX_ID)
     return [
         Word(number, kind.value, published, clean(event.get("inboundMessageId"), MAX_ID), to, lines(body, MAX_TEXT))

@@ -3,8 +3,9 @@
 Sources (twilio.com/docs): messaging/guides/webhook-request (fields of an inbound message), messaging/tutorials/
 advanced-opt-out (`OptOutType`), and the help centre's list of keywords.
 
-STOP and START are the recipient's wishes, and are heeded here as Twilio heeds them. HELP and all else wish nothing.
-Twilio answers STOP, START and HELP itself, so its own answer is all that the sender gets. Pictures are not taken.
+STOP and START are the recipient's wishes. `OptOutType` is what Twilio has read. Without it the text decides,
+also where Twilio knows no such word. HELP and all else wish nothing. Twilio answers STOP, START and HELP itself, so its
+own answer is all that the sender gets. Pictures are not taken.
 """
 
 import re
@@ -13,12 +14,14 @@ from typing import Final
 
 from shared.contracts import Word
 from shared.domain.jobs.feedback import WordKind
+from shared.domain.recipients.wishes import wish_of
 from shared.domain.texts import MAX_TEXT
 from shared.ports import Reading, WebhookReply
 from shared.providers._common import MAX_ID, clean, lines
 
-STOP: Final = frozenset({"STOP", "STOPALL", "UNSUBSCRIBE", "CANCEL", "END", "QUIT", "OPTOUT", "REVOKE"})
-START: Final = frozenset({"START", "YES", "UNSTOP"})
+OPT_OUT_TYPES: Final = {"STOP": WordKind.STOPPED, "START": WordKind.STARTED, "HELP": WordKind.WRITTEN}
+START: Final = frozenset({"yes"})
+"""What Twilio takes for START besides the words that everybody does."""
 SILENCE: Final = WebhookReply("text/xml", '<?xml version="1.0" encoding="UTF-8"?><Response/>')
 """Any other answer is sent to the recipient, or is an error in Twilio's log."""
 _NUMBER: Final = re.compile(r"(?:whatsapp:)?(\+[1-9][0-9]{6,14})")
@@ -35,8 +38,7 @@ def texts(fields: Mapping[str, str], at: int) -> Reading:
     if number is None:
         return Reading(1, [], SILENCE)
     body = fields.get("Body", "")
-    said = (fields.get("OptOutType") or body).strip().upper()
-    kind = WordKind.STOPPED if said in STOP else WordKind.STARTED if said in START else WordKind.WRITTEN
+    kind = OPT_OUT_TYPES.get(fields.get("OptOutType", "").strip().upper()) or wish_of(body, start=START)
     to = clean(fields.get("To", ""), MAX_ID).removeprefix("whatsapp:")
     sid = clean(fields.get("MessageSid", ""), MAX_ID)
     return Reading(1, [Word(number[1], kind.value, at, sid, to, lines(body, MAX_TEXT))], SILENCE)

@@ -1,0 +1,58 @@
+"""Whether a message has anything that its reader can see."""
+
+import re
+from typing import Final
+
+from shared.domain.content.plain_text import HIDDEN, Tag, pieces
+
+_SEEN: Final = re.compile(
+    "[^\\s\\x00-\\x1f\\x7f-\\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+"""A character that is not blank: no space of any width, filler, mark of direction or selector of a variant."""
+_SHOWN: Final = frozenset(
+    {"audio", "button", "canvas", "embed", "hr", "input", "meter", "object", "progress", "select", "textarea", "video"}
+)
+"""Elements that are seen without any text."""
+_DRAWN: Final = re.compile(
+    r"<svg\b|\bbackground(?:-image)?\s*+:[^;{}<>]{0,300}\burl\(|\bbackground\s*+=", re.IGNORECASE
+)
+"""Pictures that are no element of their own."""
+_NO_SIZE: Final = frozenset({"0", "1", "0px", "1px"})
+
+
+def seen(text: str) -> bool:
+    """Return whether a plain text shows anything."""
+    return _SEEN.search(text) is not None
+
+
+def seen_in(html: str) -> bool:
+    """Return whether HTML shows anything: a text, a picture or a field. It is read no further than to the first."""
+    for piece in pieces(html):
+        if seen(piece) if isinstance(piece, str) else _shows(piece):
+            return True
+    return _DRAWN.search(html) is not None
+
+
+def nothing_to_see(html: str, text: str) -> bool:
+    """Return whether a message shows nothing to its reader, who reads the HTML where there is any.
+
+    Args:
+        html: its HTML body; empty if it has none.
+        text: its text.
+    """
+    return not (seen_in(html) if html else seen(text))
+
+
+def _shows(tag: Tag) -> bool:
+    if tag.closing:
+        return False
+    return tag.name in _SHOWN or (tag.name == "img" and _is_picture(tag))
+
+
+def _is_picture(tag: Tag) -> bool:
+    """Tell an image from the dot of a pixel that only counts who opens the message."""
+    found = tag.attributes()
+    if HIDDEN.search(found.get("style", "")) or {found.get("width"), found.get("height")} <= _NO_SIZE:
+        return False
+    return any(found.get(name, "").strip() for name in ("src", "srcset", "alt"))

@@ -1,0 +1,58 @@
+"""Values that a list's rows lack, counted while it is read: whoever sends it is told before.
+
+A value is lacking if its cell is empty or has only blanks: a message shows nothing in its place. Rows that are sent
+nothing do not count.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+MAX_ROWS: Final = 10
+"""Rows that are named of a column; all are counted. A list has at most 64 columns, so they take a few kilobytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A column of which rows lack the value.
+
+    Attributes:
+        column: its name, as in the list's columns.
+        rows: how many rows lack it.
+        first: numbers in the spreadsheet of the first of them, at most `MAX_ROWS`, ascending.
+    """
+
+    column: str
+    rows: int
+    first: tuple[int, ...]
+
+
+def with_rows(known: Sequence[Gap], columns: Iterable[str], rows: Sequence[tuple[int, Sequence[str]]]) -> Sequence[Gap]:
+    """Return gaps with those of more rows.
+
+    Args:
+        known: of the rows before.
+        columns: names of the cells; one without a name is no value of the file.
+        rows: number in the spreadsheet and cells of each, in the order of the file.
+    """
+    found = {gap.column: gap for gap in known}
+    for name, cells in zip(columns, zip(*[cells for _, cells in rows], strict=False), strict=False):
+        if name and not _full(cells):
+            numbers = [number for (number, _), cell in zip(rows, cells, strict=True) if not cell.strip()]
+            before = found.get(name, Gap(name, 0, ()))
+            found[name] = Gap(name, before.rows + len(numbers), (*before.first, *numbers)[:MAX_ROWS])
+    return tuple(found.values())
+
+
+def _full(cells: Sequence[str]) -> bool:
+    return all(cells) and not any(map(str.isspace, cells))
+
+
+def document_of(gaps: Iterable[Gap]) -> dict[str, Any]:
+    """Return gaps as JSON has them."""
+    return {gap.column: [gap.rows, list(gap.first)] for gap in gaps}
+
+
+def read(document: Mapping[str, Any]) -> tuple[Gap, ...]:
+    """Return what `document_of` returned, also after a way through JSON."""
+    return tuple(Gap(column, rows, tuple(first)) for column, (rows, first) in document.items())
