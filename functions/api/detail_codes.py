@@ -45,6 +45,8 @@ ROWS: Final[Mapping[str, str]] = {
     "nul_byte": "The row has a NUL byte.",
     "invalid_utf8": "The row is not valid UTF-8, and the upload names `utf-8` as its `encoding`. Without that the file "
     "fails.",
+    "error_cell": "A cell has an error such as `#N/A`, or a formula without a stored value. The detail names its "
+    "column. Correct it, and upload the list again.",
     "invalid_address": "The recipient is not an e-mail address. `Name <a@b.example>` is one.",
     "duplicate": 'An earlier row has this recipient. It is sent to again, or left out with `duplicates: "drop"`.',
     "invalid_number": "The number is not of its country's numbering plan, or has an extension. Numbers without a "

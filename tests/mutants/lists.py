@@ -145,6 +145,22 @@ LISTS: Final = (
         "tests/domain/test_list_header.py::test_a_column_of_another_name_is_a_value_too",
     ),
     Mutant(
+        "a workbook's error is sent as a person's name",
+        10,
+        "shared/domain/workbooks/xlsx.py",
+        "return error_text(text)",
+        'return ""',
+        "tests/engine/test_broken_cells.py::test_a_cell_without_its_value_makes_its_row_invalid",
+    ),
+    Mutant(
+        "a row with an error in a cell is sent",
+        10,
+        "shared/domain/lists/csv_rows.py",
+        "if cell in ERRORS and (usable(name) or i == self.recipient):",
+        "if cell in ERRORS and i == self.recipient:",
+        "tests/engine/test_broken_cells.py::test_errors_are_found_among_many_rows_as_in_few",
+    ),
+    Mutant(
         "of two columns of recipients the first is taken",
         10,
         "shared/domain/lists/header.py",

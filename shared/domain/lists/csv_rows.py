@@ -9,7 +9,6 @@ import csv
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from enum import StrEnum
 from itertools import accumulate, repeat
 from typing import Final
 
@@ -22,8 +21,11 @@ from shared.domain.lists.header import (
     RecipientColumn,
     read_header,
     recipient_at,
+    short,
+    usable,
 )
-from shared.domain.lists.rows import Position, Row
+from shared.domain.lists.rows import Position, Row, RowCode
+from shared.domain.workbooks.broken import ERRORS, why_broken
 
 MAX_CELL: Final = 8 * 1024
 """Bytes of one cell."""
@@ -60,17 +62,6 @@ def _record(separator: bytes) -> re.Pattern[bytes]:
 
 _RECORDS: Final = {separator: _record(separator.encode()) for separator in SEPARATORS}
 """One row with its line end. Possessive throughout, so that no input takes more than one pass per branch."""
-
-
-class RowCode(StrEnum):
-    """The stable code of a row that cannot be read."""
-
-    ROW_TOO_LARGE = "row_too_large"
-    WRONG_FIELD_COUNT = "wrong_field_count"
-    UNCLOSED_QUOTE = "unclosed_quote"
-    STRAY_CARRIAGE_RETURN = "stray_carriage_return"
-    NUL_BYTE = "nul_byte"
-    INVALID_UTF8 = "invalid_utf8"
 
 
 class RowReader:
@@ -132,16 +123,26 @@ class RowReader:
         self._buffer += block
         if b"\n" not in block and len(self._buffer) <= MAX_LOOK and not self._skipping:
             return []  # what was incomplete still is
-        return self._take(final=False)
+        return self._judged(self._take(final=False))
 
     def finish(self) -> list[Row]:
         """Return the rows that only the end of the file completes; sets `fault` if the file has none at all."""
-        rows = [] if self.fault else self._take(final=True)
+        rows = [] if self.fault else self._judged(self._take(final=True))
         if self.fault is None and not self._header:
             self.fault = FileFault(FileCode.NO_HEADER, "The file is empty.")
         elif self.fault is None and self._row == 0:
             self.fault = FileFault(FileCode.NO_ROWS, "The file has no row below its header.")
         return rows
+
+    def _judged(self, rows: list[Row]) -> list[Row]:
+        """Return rows; of those that miss a value, only why."""
+        return [row if ERRORS.isdisjoint(row.cells) else self._broken(row) for row in rows]
+
+    def _broken(self, row: Row) -> Row:
+        for i, (name, cell) in enumerate(zip(self._header, row.cells, strict=True)):
+            if cell in ERRORS and (usable(name) or i == self.recipient):
+                return row._replace(cells=[], code=RowCode.ERROR_CELL, detail=why_broken(short(name), cell))
+        return row
 
     def _take(self, *, final: bool) -> list[Row]:
         data = self._buffer

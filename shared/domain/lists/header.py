@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 from unicodedata import category
 
-from shared.domain.content.templates import RECIPIENT
+from shared.domain.content.templates import MAX_NAME, RECIPIENT
 
 SEPARATORS: Final = (",", ";", "\t")
 """What may separate the columns, the likeliest first."""
@@ -17,6 +17,7 @@ MAX_NAMED: Final = 10
 MAX_SHOWN: Final = 40
 """Characters of each of them."""
 _NUMBERED: Final = re.compile("column [0-9]+")
+_PLACEHOLDER: Final = re.compile(f"[a-z0-9_]{{1,{MAX_NAME}}}")
 DIGITS: Final = 7
 """Digits by which a cell looks like a phone number, not like the name of a column."""
 
@@ -78,6 +79,11 @@ def column_name(text: str) -> str:
     return "".join(c for c in text if category(c) != "Cf").strip().lower()
 
 
+def usable(name: str) -> bool:
+    """Return whether a placeholder can have a column's name."""
+    return _PLACEHOLDER.fullmatch(name) is not None
+
+
 def name_key(text: str) -> str:
     """Return what is the same for names that differ in case, spaces, underscores and hyphens only."""
     return "".join(c for c in column_name(text) if c not in "_-" and not c.isspace())
@@ -135,7 +141,7 @@ def recipient_at(names: Sequence[str], wanted: RecipientColumn) -> int | FileFau
     if found:
         detail = f"{_listed([names[i] for i in found])} can each be the column of recipients. Say which one it is."
         return FileFault(FileCode.AMBIGUOUS_RECIPIENT, detail)
-    return FileFault(FileCode.MISSING_RECIPIENT, f"The header has no column `{_short(exact)}`. {_hint(names)}")
+    return FileFault(FileCode.MISSING_RECIPIENT, f"The header has no column `{short(exact)}`. {_hint(names)}")
 
 
 def _hint(names: Sequence[str]) -> str:
@@ -161,10 +167,11 @@ def _is_number(name: str) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"`{_short(name)}`" for name in names)
+    return ", ".join(f"`{short(name)}`" for name in names)
 
 
-def _short(name: str) -> str:
+def short(name: str) -> str:
+    """Return a column's name as an error shows it."""
     return name if len(name) <= MAX_SHOWN else f"{name[:MAX_SHOWN]}…"
 
 

@@ -6,6 +6,7 @@ from zipfile import ZipFile
 
 from shared.domain.workbooks import bounds
 from shared.domain.workbooks.bounds import damaged
+from shared.domain.workbooks.broken import ERRORS, NOT_STORED, error_text
 from shared.domain.workbooks.numbers import number_text
 from shared.domain.workbooks.parsing import parsed, read
 from shared.domain.workbooks.rows import Collected, Rows
@@ -14,6 +15,7 @@ _TABLE: Final = "urn:oasis:names:tc:opendocument:xmlns:table:1.0 "
 _TEXT: Final = "urn:oasis:names:tc:opendocument:xmlns:text:1.0 "
 _OFFICE: Final = "urn:oasis:names:tc:opendocument:xmlns:office:1.0 "
 _LOOK: Final = "urn:oasis:names:tc:opendocument:xmlns:style:1.0 "
+_CALC: Final = "urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0 "
 _STYLES: Final = "styles.xml"
 _CELLS: Final = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
 _SHEET: Final = f"{_TABLE}table"
@@ -22,6 +24,9 @@ _PARAGRAPH: Final = f"{_TEXT}p"
 _NOTE: Final = f"{_OFFICE}annotation"
 _TYPE: Final = f"{_OFFICE}value-type"
 _SPACES: Final = {f"{_TEXT}s": " ", f"{_TEXT}tab": "\t", f"{_TEXT}line-break": "\n"}
+_ERROR: Final = f"{_CALC}value-type"
+"""Attribute that is `error` of a cell that is one; programs without it show the error beside a value of 0."""
+_FORMULA: Final = f"{_TABLE}formula"
 _VALUE: Final = f"{_OFFICE}value"
 _VALUES: Final = {"float": _VALUE, "percentage": _VALUE, "currency": _VALUE, "date": f"{_OFFICE}date-value"}
 """Attribute with the value of a cell that is no text, by its type."""
@@ -208,10 +213,15 @@ class _Reader:
         self._column += times
 
     def _value(self) -> str:
+        shown, cell = "".join(self._text or ()), self._cell
+        if cell.get(_ERROR) == "error" or (_FORMULA in cell and shown in ERRORS):
+            return error_text(shown)
+        if _FORMULA in cell and _TYPE not in cell and not shown:
+            return NOT_STORED
         attribute = _VALUES.get(self._cell.get(_TYPE, ""))
         stored = self._cell.get(attribute) if attribute else None
         if stored is None:
-            return "".join(self._text or ())
+            return shown
         if attribute == _VALUE:
             return number_text(stored)
         return stored.removesuffix("T00:00:00").replace("T", " ")
