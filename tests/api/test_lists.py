@@ -42,6 +42,29 @@ def test_the_column_of_recipients_is_also_a_value(api: Api) -> None:
     assert api.call("GET", f"/campaigns/{name}/preview").json["subject"] == "For a@example.org"
 
 
+def test_a_column_fills_the_placeholder_that_is_written_like_it(api: Api) -> None:
+    said = {"subject": "Hi {{ first_name }}", "body": "{{ prenom }}", "from": "news@example.com"}
+    name = api.campaign(template=said)
+    found = taken(api, name, "Email Address,First Name,Pr\u00e9nom\na@example.org,Ann,Anne\n", **CSV)
+    assert (found["columns"], found["missing"]) == (["email_address", "first_name", "prenom"], [])
+    shown = api.call("GET", f"/campaigns/{name}/preview").json
+    assert (shown["recipient"], shown["subject"], shown["text"]) == ("a@example.org", "Hi Ann", "Anne")
+    trial = {"recipient": "b@example.org", "params": {"First Name": "Bob", "prenom": "B"}}
+    assert api.call("POST", f"/campaigns/{name}/test", trial).status == 202
+
+
+def test_two_columns_written_like_a_placeholder_are_named_before_anything_is_sent(api: Api) -> None:
+    name = api.campaign(template={"subject": "Hi {{ first_name }}", "body": "Hi", "from": "news@example.com"})
+    rows = {"recipients": [{"email": "a@example.org", "First Name": "Ann", "first-name": "Anne"}]}
+    assert taken(api, name, rows)["missing"] == ["first_name"]
+    refused = api.call("POST", f"/campaigns/{name}/send")
+    assert (refused.status, refused.code, refused.fields) == (409, "missing_columns", ["first_name"])
+    assert "`first name`, `first-name` can each be the column `first_name`" in refused.text
+    rows["recipients"][0]["first_name"] = "Anna"
+    assert taken(api, name, rows)["missing"] == []
+    assert api.call("GET", f"/campaigns/{name}/preview").json["subject"] == "Hi Anna"
+
+
 @pytest.mark.slow
 def test_the_owner_names_the_column_in_both_ways(api: Api) -> None:
     name = api.campaign(channel="sms", template={"body": "Hi"})
@@ -139,7 +162,7 @@ def test_a_workbook_is_taken_in_a_request(api: Api) -> None:
     assert got.status == 202, got.text
     api.lists.read()
     found = api.call("GET", f"/campaigns/{name}/uploads/{got.json['upload_id']}").json
-    assert (found["state"], found["accepted"], found["columns"]) == ("ready", 1, ["name", "e-mail"])
+    assert (found["state"], found["accepted"], found["columns"]) == ("ready", 1, ["name", "e_mail"])
     assert api.call("GET", f"/campaigns/{name}/preview").json["subject"] == "Hello Ann"
 
 

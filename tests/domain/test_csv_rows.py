@@ -61,7 +61,7 @@ def test_what_spreadsheets_write(end: bytes, mark: bytes, last: bool) -> None:  
     data = mark + end.join(lines) + (end if last else b"")
     inner = end.decode()
     assert good(data) == [["a@x", 'Lee, "Ann"'], ["b@x", f"two{inner}lines"], ["c@x", ""]]
-    assert read(data)[1].header == ("recipient", "first name")
+    assert read(data)[1].header == ("recipient", "first_name")
 
 
 @pytest.mark.parametrize("times", [1, 20])

@@ -161,6 +161,15 @@ LISTS: Final = (
         "tests/engine/test_broken_cells.py::test_errors_are_found_among_many_rows_as_in_few",
     ),
     Mutant(
+        "of two columns that are written alike one is taken",
+        10,
+        "shared/domain/lists/header.py",
+        "return tuple(new if counts[new] == 1 else name ",
+        "return tuple(new if counts[new] else name ",
+        "tests/domain/test_list_header.py"
+        "::test_of_two_columns_written_alike_the_exact_one_serves_its_placeholder_and_else_none",
+    ),
+    Mutant(
         "of two columns of recipients the first is taken",
         10,
         "shared/domain/lists/header.py",

@@ -107,7 +107,7 @@ class RowReader:
 
     @property
     def header(self) -> tuple[str, ...]:
-        """The columns' names, trimmed and in lower case; empty until they are read."""
+        """The columns' names, as placeholders mean them; empty until they are read."""
         return self._header
 
     @property

@@ -148,7 +148,7 @@ class Ingest:
 
     @property
     def header(self) -> tuple[str, ...]:
-        """The columns' names, trimmed and in lower case; empty until they are read."""
+        """The columns' names, as placeholders mean them; empty until they are read."""
         return self._rows.header
 
     def feed(self, block: bytes) -> UploadStep:
