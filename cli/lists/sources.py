@@ -18,7 +18,7 @@ from cli.errors import Misused
 from cli.lists.sheets import is_workbook, write_csv
 from cli.output import tell
 from cli.progress.transfer import measured
-from shared.domain.lists.csv_rows import kind_of
+from shared.domain.lists.encodings import kind_of
 
 BLOCK: Final = 1024 * 1024
 HEAD: Final = 4096

@@ -18,7 +18,7 @@ LISTS: Final[Mapping[str, str]] = {
     "return. This is how UTF-16, old workbooks and compressed files are recognised. Save it as CSV in UTF-8.",
     "empty_column": "A column between others has no name. Name it or remove it.",
     "duplicate_column": "Two columns have the same name. Rename one.",
-    "too_many_columns": "The header has more than 64 columns. Remove some.",
+    "too_many_columns": "The header has more than 512 columns. Remove some.",
     "missing_recipient": "No column holds the recipients. The detail names the columns that were found. Name the "
     "column `recipient`, or pass `recipient_column`.",
     "ambiguous_recipient": "Two columns can be the one of the recipients. Pass `recipient_column`.",

@@ -170,6 +170,14 @@ LISTS: Final = (
         "::test_of_two_columns_written_alike_the_exact_one_serves_its_placeholder_and_else_none",
     ),
     Mutant(
+        "short rows of a wide list fill the memory",
+        10,
+        "shared/domain/lists/csv_rows.py",
+        "if len(held) * len(self._header) >= MAX_HELD:",
+        "if len(held) >= MAX_HELD:",
+        "tests/domain/test_csv_rows.py::test_rows_of_a_byte_take_little_memory_however_many_columns_there_are",
+    ),
+    Mutant(
         "of two columns of recipients the first is taken",
         10,
         "shared/domain/lists/header.py",

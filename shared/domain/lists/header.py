@@ -12,7 +12,7 @@ from shared.domain.content.templates import MAX_NAME, RECIPIENT, UNSUBSCRIBE_URL
 
 SEPARATORS: Final = (",", ";", "\t")
 """What may separate the columns, the likeliest first."""
-MAX_COLUMNS: Final = 64
+MAX_COLUMNS: Final = 512
 MAX_NAMED: Final = 10
 """Columns that an error names."""
 MAX_SHOWN: Final = 40

@@ -1,5 +1,6 @@
 """Where the rows of a list lie in its file, and from where its reader goes on."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -74,3 +75,13 @@ class Position:
 
     def _at(self, row: Row, offset: int, number: int, *, skipping: bool, lines_until: int) -> "Position":
         return Position(offset, number, self.header, skipping, lines_until, self.separator, row.blanks)
+
+
+def is_blank(cells: Iterable[str]) -> bool:
+    """Return whether a row has nothing but blanks."""
+    return not any(map(str.strip, cells))
+
+
+def largest(cells: Iterable[str]) -> int:
+    """Return the bytes of the largest cell."""
+    return max(map(len, map(str.encode, cells)))
