@@ -65,7 +65,7 @@ class Guess:
 
 
 @contextmanager
-def as_csv(file: Path, *, encoding: str, sheet: str, ask: Ask | None) -> Iterator[Path]:
+def as_csv(file: Path, *, encoding: str, sheet: str, ask: Ask | None, keep_hidden: bool = False) -> Iterator[Path]:
     """Give a list as CSV in UTF-8: the file itself, or a copy that is removed afterwards.
 
     Args:
@@ -73,6 +73,7 @@ def as_csv(file: Path, *, encoding: str, sheet: str, ask: Ask | None) -> Iterato
         encoding: of a CSV file, as `as_utf8` takes it.
         sheet: of a workbook; empty for the first one.
         ask: returns the answer to a question; None if there is no one to ask.
+        keep_hidden: of a workbook: also take rows that its user does not see.
 
     Raises:
         Misused: the file cannot be read.
@@ -86,7 +87,7 @@ def as_csv(file: Path, *, encoding: str, sheet: str, ask: Ask | None) -> Iterato
         return
     with TemporaryDirectory(prefix="posthaste-") as folder:
         copy = Path(folder) / f"{file.stem}.csv"
-        write_csv(file, sheet, copy, tell)
+        write_csv(file, sheet, copy, tell, keep_hidden=keep_hidden)
         yield copy
 
 

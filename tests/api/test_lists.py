@@ -144,12 +144,15 @@ def test_a_person_is_found_in_a_bad_value(value: str, key: str, gone: bool) -> N
     assert unshown(left, {key}) == (left, 0)
 
 
-def workbook() -> bytes:
-    """Return a workbook with a person in its second sheet."""
+def workbook(*hidden: str, sheet: str = "People") -> bytes:
+    """Return a workbook with a person in a sheet, its second if that has a name, and with hidden ones."""
     book = Workbook()
-    sheet = book.create_sheet("People")
-    sheet.append(["Name", "E-Mail"])
-    sheet.append(["Ann", "a@example.org"])
+    rows = book.create_sheet(sheet) if sheet else book.worksheets[0]
+    rows.append(["Name", "E-Mail"])
+    rows.append(["Ann", "a@example.org"])
+    for row, address in enumerate(hidden, 3):
+        rows.append(["Bob", address])
+        rows.row_dimensions[row].hidden = True
     out = io.BytesIO()
     book.save(out)
     return out.getvalue()
@@ -164,6 +167,18 @@ def test_a_workbook_is_taken_in_a_request(api: Api) -> None:
     found = api.call("GET", f"/campaigns/{name}/uploads/{got.json['upload_id']}").json
     assert (found["state"], found["accepted"], found["columns"]) == ("ready", 1, ["name", "e_mail"])
     assert api.call("GET", f"/campaigns/{name}/preview").json["subject"] == "Hello Ann"
+
+
+@pytest.mark.parametrize(("query", "accepted"), [("", 1), ("&hidden_rows=drop", 1), ("&hidden_rows=keep", 3)])
+def test_hidden_rows_of_a_workbook_are_counted_and_sent_only_if_asked_for(api: Api, query: str, accepted: int) -> None:
+    name = api.campaign()
+    book, path = workbook("b@example.org", "c@example.org"), f"/campaigns/{name}/recipients"
+    got = as_gateway(api, book, path=path, query=f"sheet=People{query}", kind=WORKBOOKS[0], base64=True)
+    api.lists.read()
+    found = api.call("GET", f"/campaigns/{name}/uploads/{got.json['upload_id']}").json
+    assert (found["rows"], found["accepted"], found["hidden_rows"]) == (accepted, accepted, 2)
+    place = {"hidden_rows": "some"}
+    assert api.call("POST", f"/campaigns/{name}/uploads", place).fields == ["hidden_rows"]
 
 
 def test_a_place_for_a_workbook_is_signed_with_its_media_type(api: Api) -> None:

@@ -303,7 +303,7 @@ def test_of_two_columns_written_alike_the_exact_one_serves_its_placeholder_and_e
     assert placeholder_names(alike) == ("first name", "first-name", "home_town")
     why = "`first name`, `first-name` can each be the column `first_name`. Name one of them so."
     assert why_absent("first_name", alike) == why
-    assert why_absent("age", alike) == "The list has no column `age`."
+    assert why_absent("age", alike) == "The list has no column “age”."
 
 
 WRITTEN = st.lists(

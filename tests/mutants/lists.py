@@ -178,6 +178,14 @@ LISTS: Final = (
         "tests/domain/test_csv_rows.py::test_rows_of_a_byte_take_little_memory_however_many_columns_there_are",
     ),
     Mutant(
+        "whom a filter hides gets the mail",
+        10,
+        "shared/domain/workbooks/table.py",
+        "if not self._line or (hidden and not self._keep_hidden):",
+        "if not self._line:",
+        "tests/engine/test_hidden_rows.py::test_a_row_that_a_filter_hides_is_left_out_and_counted",
+    ),
+    Mutant(
         "of two columns of recipients the first is taken",
         10,
         "shared/domain/lists/header.py",

@@ -181,6 +181,9 @@ class ReadingOptions(BaseModel):
     sheet: Annotated[str, Field(min_length=1, max_length=255)] | None = Field(
         None, description="Of a workbook: the name of the sheet. Default: the first one that is not hidden."
     )
+    hidden_rows: Literal["drop", "keep"] = Field(
+        "drop", description="Of a workbook: rows that a filter or its user hides. Leave out (and count), or send."
+    )
     encoding: Literal["utf-8", "utf-16", "windows-1252"] | None = Field(
         None,
         description="Of a CSV file. Default: UTF-8, and a row that is not valid UTF-8 makes the list `failed`. "

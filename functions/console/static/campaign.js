@@ -154,11 +154,12 @@ function uploader(zone) {
     const csrf = zone.dataset.csrf;
     try {
       const duplicates = part("keep").checked ? "keep" : "drop";
+      const hidden_rows = part("hidden-rows").checked ? "keep" : "drop";
       const { encoding, question } = await oddities(file);
       if (question) await agreed(question, signal);
       const sheet = await sheetOf(file, signal);
       const sha256 = await hashOf(file);
-      const place = await ask(zone.dataset.begin, { csrf, file: file.name, size: file.size, duplicates, encoding, sheet, sha256 }, signal);
+      const place = await ask(zone.dataset.begin, { csrf, file: file.name, size: file.size, duplicates, hidden_rows, encoding, sheet, sha256 }, signal);
       if (place.before) await agreed(place.before, signal);
       const etag = await put(place, file, meter, signal);
       part("upload-stop").hidden = true; // from here on the list is taken

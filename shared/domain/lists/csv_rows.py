@@ -212,13 +212,8 @@ class RowReader:
     def _rows(self, raws: list[bytes], start: int, limit: int) -> Iterator[list[Row]]:
         """Yield complete rows, given without line feeds, of which the first begins at `start`; `limit`: end of data."""
         while not self._header and raws and self.fault is None:
-            raw = raws[0]
-            raws = raws[1:]
-            start += len(raw) + 1
-            if len(raw) <= MAX_LOOK and (not raw.strip(b" \t\r") or _SEPARATOR_LINE.fullmatch(raw.strip(b" \r"))):
-                self._blanks += 1
-            else:
-                self._read_header(raw)
+            self._to_header(raws[0])
+            start += len(raws.pop(0)) + 1
         if not raws or self.fault:
             return
         ends = list(accumulate(map(len, raws), lambda end, n: end + n + 1, initial=start))
@@ -229,6 +224,12 @@ class RowReader:
             yield read(raws[i : i + size], ends[i : i + size + 1])
             if self.fault:
                 return
+
+    def _to_header(self, raw: bytes) -> None:
+        if len(raw) <= MAX_LOOK and (not raw.strip(b" \t\r") or _SEPARATOR_LINE.fullmatch(raw.strip(b" \r"))):
+            self._blanks += 1
+        else:
+            self._read_header(raw)
 
     def _quick(self, raws: list[bytes], ends: list[int]) -> list[Row]:
         """Read many rows at once, at a tenth of the price; rows in doubt are read by themselves."""

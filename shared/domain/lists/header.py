@@ -138,7 +138,7 @@ def why_absent(variable: str, columns: Sequence[str]) -> str:
         variable: its name.
         columns: the list's.
     """
-    return next(iter(doubts((variable,), columns)), f"The list has no column `{variable}`.")
+    return next(iter(doubts((variable,), columns)), f"The list has no column “{variable}”.")
 
 
 def _plain(name: str) -> str:

@@ -163,7 +163,7 @@ class _Rows:
         self._column = 0
         self._type = ""
         self._style = ""
-        self._formula = False
+        self._formula = self._hidden = False
         self._inline = RichText()
         self._value: list[str] = []
         self._length = 0
@@ -188,6 +188,7 @@ class _Rows:
             self._taking = True
         elif kind == "row":
             self._begin_row(attributes.get("r", ""))
+            self._hidden = attributes.get("hidden") in _TRUE
         elif kind == "f":
             self._formula = True
         else:
@@ -207,7 +208,7 @@ class _Rows:
         elif kind == "c":
             self._end_cell()
         elif kind == "row":
-            self._rows.end()
+            self._rows.end(hidden=self._hidden)
         else:
             self._inline.end(kind)
 
@@ -231,10 +232,8 @@ class _Rows:
         text = "".join(self._value)
         if kind == "s":
             return self._strings[_count(text)] if text else ""
-        if kind == "e":
-            return error_text(text)
-        if not text:
-            return NOT_STORED if self._formula and kind != "str" else ""
+        if kind == "e" or not text:
+            return self._missing(text)
         if kind == "n":
             return number_text(text.strip(), self._format(), from_1904=self._book.from_1904)
         if kind == "b":
@@ -242,6 +241,11 @@ class _Rows:
         if kind == "d":
             return text.removesuffix("Z").removesuffix("T00:00:00").replace("T", " ")
         return unescaped(text)
+
+    def _missing(self, text: str) -> str:
+        if self._type == "e":
+            return error_text(text)
+        return NOT_STORED if self._formula and self._type != "str" else ""
 
     def _format(self) -> Shown:
         style = self._style
