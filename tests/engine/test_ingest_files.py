@@ -142,7 +142,7 @@ def test_a_list_that_is_not_utf8_names_its_first_such_row() -> None:
     end = intake.now(upload)
     assert end.code == "invalid_encoding"
     assert end.detail == (
-        "Row 53 is not valid UTF-8; the file is probably Windows-1252. "
+        "Row 53 is not valid UTF-8; the file has another encoding. "
         "Save it as CSV in UTF-8, or upload it again and name its encoding."
     )
     assert not intake.uploads.campaigns[upload.campaign].ready

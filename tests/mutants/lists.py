@@ -186,6 +186,14 @@ LISTS: Final = (
         "tests/engine/test_hidden_rows.py::test_a_row_that_a_filter_hides_is_left_out_and_counted",
     ),
     Mutant(
+        "every code page looks like Windows-1252",
+        10,
+        "shared/domain/lists/encodings.py",
+        "return capitals + len(_ODD.findall(text))",
+        "return 0",
+        "tests/cli/lists/test_sources.py::test_what_no_text_of_a_code_page_has_speaks_against_it",
+    ),
+    Mutant(
         "of two columns of recipients the first is taken",
         10,
         "shared/domain/lists/header.py",

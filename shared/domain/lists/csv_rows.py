@@ -295,7 +295,7 @@ class RowReader:
 
 
 def _not_utf8(what: str) -> FileFault:
-    detail = f"{what} is not valid UTF-8; the file is probably Windows-1252. {_OTHERWISE}"
+    detail = f"{what} is not valid UTF-8; the file has another encoding. {_OTHERWISE}"
     return FileFault(FileCode.INVALID_ENCODING, detail)
 
 
@@ -367,7 +367,7 @@ def _cells(raw: bytes, columns: int | None, separator: str) -> list[str] | tuple
     try:
         text = line.decode()
     except UnicodeDecodeError:
-        return RowCode.INVALID_UTF8, "The row is not valid UTF-8, perhaps Windows-1252."
+        return RowCode.INVALID_UTF8, "The row is not valid UTF-8."
     if not _RECORDS[separator].fullmatch(raw + b"\n"):
         return RowCode.UNCLOSED_QUOTE, "The row opens a quote that is not closed."
     try:
