@@ -91,7 +91,7 @@ const EXAMPLE = /[^\r\n]{0,12}[^\x00-\x7f][^\r\n]{0,11}/;
 function readings(bytes) {
   const lines = new Map();
   for (const name of CODE_PAGES) {
-    const text = (new TextDecoder(name).decode(bytes).match(/[^\r\n]*[^\x00-\x7f][^\r\n]*/g) || []).slice(0, 200).join("\n");
+    const text = new TextDecoder(name).decode(bytes).split(/[\r\n]+/).filter((line) => /[^\x00-\x7f]/.test(line)).slice(0, 200).join("\n");
     if (!Array.from(lines.values()).includes(text)) lines.set(name, text);
   }
   const odd = (text) => (text.match(ODD) || []).length;

@@ -65,7 +65,6 @@ _SIGN: Final = (
     "[\u00a2-\u00a9\u00ac\u00ae-\u00b4\u00b6\u00b8\u00b9\u00bc-\u00be"
     "\u00d7\u00f7\u02c6-\u02dd\u2020\u2021\u2030\u2202-\u2265\u25ca]"
 )
-_SAMPLE: Final = re.compile(rb"[^\r\n]*[\x80-\xff][^\r\n]*")
 _ODD: Final = re.compile(
     "[\x80-\x9f]"
     f"|{_SIGN}(?={_LETTER})|(?<={_LETTER}){_SIGN}"
@@ -80,8 +79,8 @@ MAX_LINES: Final = 200
 
 def sample_of(block: bytes) -> bytes:
     """Return lines of a block that have a byte beyond ASCII."""
-    found = islice(_SAMPLE.finditer(block), MAX_LINES)
-    return b"\n".join(x[0] for x in found)
+    found = () if block.isascii() else (line for line in block.splitlines() if not line.isascii())
+    return b"\n".join(islice(found, MAX_LINES))
 
 
 def readings(sample: bytes) -> dict[str, str]:
