@@ -15,6 +15,7 @@ from cli.files import text_of
 from cli.output import Json, emit_or_say, say, tell
 from cli.sending.managing import CampaignId
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, saying
+from shared.domain.lists.header import doubts
 
 Said = dict[str, Any]
 
@@ -126,3 +127,5 @@ def _tell_missing(found: Mapping[str, Any]) -> None:
     missing = ", ".join(map(str, found.get("missing") or ()))
     if missing:
         tell(f"the list lacks the columns {missing}: it is not sent until it has them")
+    for doubt in doubts(found.get("missing") or (), found.get("columns") or ()):
+        tell(doubt)

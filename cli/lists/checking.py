@@ -10,7 +10,7 @@ from shared.domain.campaigns.campaign import Message
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.templates import InvalidTemplateError
 from shared.domain.lists.csv_rows import RowReader
-from shared.domain.lists.header import FileCode, RecipientColumn
+from shared.domain.lists.header import FileCode, RecipientColumn, doubts
 from shared.domain.lists.rows import Row
 from shared.domain.recipients.reader import RecipientFault
 
@@ -56,7 +56,7 @@ def check_list(file: Path, expected: Expected) -> None:
     if missing := _missing(expected, reader.header):
         raise Misused(
             f"the list lacks columns that the template names: {', '.join(missing)}\n"
-            f"its columns are {', '.join(reader.header)}"
+            + "\n".join([f"its columns are {', '.join(reader.header)}", *doubts(missing, reader.header)])
         )
     _check_rows(rows, reader.recipient, expected)
 

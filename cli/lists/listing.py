@@ -19,6 +19,7 @@ from cli.progress.polling import asked
 from cli.progress.transfer import measured, upload
 from shared.domain.exports import guard
 from shared.domain.exports import rows as csv_lines
+from shared.domain.lists.header import doubts
 
 SHOWN: Final = 10
 """Problems of a list that are shown; `campaign problems` shows the others."""
@@ -92,7 +93,8 @@ class Lister:
         if missing := found.get("missing"):
             raise Failed(
                 f"the list lacks columns that the template names: {', '.join(map(str, missing))}\n"
-                f"add them, or change the template, and run again"
+                + "".join(f"{doubt}\n" for doubt in doubts(missing, found.get("columns", ())))
+                + "add them, or change the template, and run again"
             )
         return found
 

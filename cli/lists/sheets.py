@@ -23,14 +23,15 @@ def is_workbook(file: Path) -> bool:
         return False
 
 
-def write_csv(file: Path, sheet: str, target: Path, tell: Callable[[str], None]) -> None:
+def write_csv(file: Path, sheet: str, target: Path, tell: Callable[[str], None], *, keep_hidden: bool) -> None:
     """Write a sheet of a workbook as CSV in UTF-8. An empty row becomes a blank line, so that rows keep their numbers.
 
     Args:
         file: the workbook.
         sheet: its name; empty for the first one.
         target: the file to write.
-        tell: called with the sheet that is read, if there are others.
+        tell: called with the sheet that is read, if there are others, and with how many rows are hidden.
+        keep_hidden: whether rows that the workbook's user does not see are written; else each is a blank line.
 
     Raises:
         Misused: there is no such sheet, the workbook is damaged, or it is too large.
@@ -38,7 +39,7 @@ def write_csv(file: Path, sheet: str, target: Path, tell: Callable[[str], None])
     sheets = table.Sheets()
     try:
         with file.open("rb") as source, target.open("w", encoding="utf-8", newline="") as sink:
-            for lines in table.csv_of(source, sheet, sheets):
+            for lines in table.csv_of(source, sheet, sheets, keep_hidden=keep_hidden):
                 sink.write(lines)
     except WorkbookError as error:
         raise Misused(f"{file} {error.reason}") from None
@@ -47,3 +48,7 @@ def write_csv(file: Path, sheet: str, target: Path, tell: Callable[[str], None])
     if len(sheets.names) > 1 and not sheet:
         names = ", ".join(sheets.names)
         tell(f"reading the sheet {sheets.chosen}; to read another: --sheet NAME ({names})")
+    if sheets.hidden:
+        rows = "1 row is" if sheets.hidden == 1 else f"{sheets.hidden:,} rows are"
+        done = "sent to all the same" if keep_hidden else "left out; to send to such rows: --keep-hidden-rows"
+        tell(f"{rows} hidden by a filter or by hand, and {done}")

@@ -18,7 +18,7 @@ from cli.errors import Misused
 from cli.lists.sheets import is_workbook, write_csv
 from cli.output import tell
 from cli.progress.transfer import measured
-from shared.domain.lists.csv_rows import kind_of
+from shared.domain.lists.encodings import CODE_PAGES, kind_of, readings, sample_of
 
 BLOCK: Final = 1024 * 1024
 HEAD: Final = 4096
@@ -29,7 +29,8 @@ MOST: Final = 0.3
 """Share of NUL bytes in every second place by which text is UTF-16."""
 AROUND: Final = 12
 """Characters shown on each side of the first that is not ASCII."""
-WINDOWS: Final = "windows-1252"
+SHOWN: Final = 3
+"""Encodings that are shown beside the likeliest."""
 UTF8: Final = "utf-8"
 _MARKS: Final = (
     (b"\xff\xfe\0\0", "utf-32"),
@@ -54,6 +55,7 @@ class Guess:
     Attributes:
         encoding: a codec's name; empty if it is no text that is recognised.
         example: some of its text in this encoding, with a letter that is not ASCII; or empty.
+        others: likewise by other encodings that it may have.
         damaged: bytes that UTF-8 does not have, of a text that is UTF-8 otherwise.
         line: the line with the first of them, from 1.
     """
@@ -62,10 +64,11 @@ class Guess:
     example: str = ""
     damaged: int = 0
     line: int = 0
+    others: tuple[tuple[str, str], ...] = ()
 
 
 @contextmanager
-def as_csv(file: Path, *, encoding: str, sheet: str, ask: Ask | None) -> Iterator[Path]:
+def as_csv(file: Path, *, encoding: str, sheet: str, ask: Ask | None, keep_hidden: bool = False) -> Iterator[Path]:
     """Give a list as CSV in UTF-8: the file itself, or a copy that is removed afterwards.
 
     Args:
@@ -73,6 +76,7 @@ def as_csv(file: Path, *, encoding: str, sheet: str, ask: Ask | None) -> Iterato
         encoding: of a CSV file, as `as_utf8` takes it.
         sheet: of a workbook; empty for the first one.
         ask: returns the answer to a question; None if there is no one to ask.
+        keep_hidden: of a workbook: also take rows that its user does not see.
 
     Raises:
         Misused: the file cannot be read.
@@ -86,7 +90,7 @@ def as_csv(file: Path, *, encoding: str, sheet: str, ask: Ask | None) -> Iterato
         return
     with TemporaryDirectory(prefix="posthaste-") as folder:
         copy = Path(folder) / f"{file.stem}.csv"
-        write_csv(file, sheet, copy, tell)
+        write_csv(file, sheet, copy, tell, keep_hidden=keep_hidden)
         yield copy
 
 
@@ -141,15 +145,17 @@ def _unmarked(head: bytes) -> str:
 
 
 def _guess_bytes(blocks: Iterator[bytes]) -> Guess:
-    utf8, windows, example = _Utf8(), True, ""
+    utf8, left, sample = _Utf8(), list(CODE_PAGES), b""
     for block in chain(blocks, (b"",)):
         utf8.take(block)
-        windows = windows and _is_windows(block)
-        if windows and not example and not block.isascii():
-            example = _example(block.decode(WINDOWS))
+        left = [] if _has_controls(block) else [name for name in left if _may_be(block, name)]
+        sample = sample or sample_of(block)
     if utf8.letters > utf8.damaged or not utf8.damaged:
         return Guess(UTF8, damaged=utf8.damaged, line=utf8.line)
-    return Guess(WINDOWS, example) if windows else Guess("")
+    found = [(name, _example(text)) for name, text in readings(sample).items() if name in left]
+    if not found:
+        return Guess("")
+    return Guess(*found[0], others=tuple(found[1:]))
 
 
 class _Utf8:
@@ -177,11 +183,14 @@ class _Utf8:
         self.letters += len(_LETTER.findall(text)) if not text.isascii() else 0
 
 
-def _is_windows(block: bytes) -> bool:
-    if len(block.translate(None, _CONTROLS)) < len(block):
-        return False
+def _has_controls(block: bytes) -> bool:
+    return len(block.translate(None, _CONTROLS)) < len(block)
+
+
+def _may_be(block: bytes, encoding: str) -> bool:
     try:
-        block.decode(WINDOWS)
+        if not block.isascii():
+            block.decode(encoding)
     except UnicodeDecodeError:
         return False
     return True
@@ -210,11 +219,19 @@ def _asked(file: Path, ask: Ask | None) -> str:
         raise Misused(f"{file} is not text in UTF-8\nsave it as CSV in UTF-8, or say what it is: --encoding NAME")
     name = found.encoding.upper() if found.encoding.startswith("utf") else found.encoding.capitalize()
     if ask is None:
-        raise Misused(f"{file} is not UTF-8; it looks like {name}\nto read it so, add --encoding {found.encoding}")
+        advice = f"to read it so, add --encoding {found.encoding}{_others(found)}"
+        raise Misused(f"{file} is not UTF-8; it looks like {name}\n{advice}")
+    for other, text in found.others[:SHOWN]:
+        tell(f"{other.capitalize()} would read it as “{text}”")
     example = f", for example “{found.example}”" if found.example else ""
     if not ask(f"{file} is not UTF-8. It looks like {name}{example}. Read it so?"):
-        raise Misused("nothing was uploaded: save the list as CSV in UTF-8, or say what it is with --encoding NAME")
+        advice = f"save the list as CSV in UTF-8, or say what it is with --encoding NAME{_others(found)}"
+        raise Misused(f"nothing was uploaded: {advice}")
     return found.encoding
+
+
+def _others(found: Guess) -> str:
+    return "".join(f"\n--encoding {name} reads it as “{example}”" for name, example in found.others[:SHOWN])
 
 
 def names_utf8(encoding: str) -> bool:

@@ -61,6 +61,9 @@ def run(
     ] = "",
     encoding: Annotated[str, typer.Option(metavar="NAME", help="The list's; default: UTF-8, or it is asked.")] = "",
     sheet: Annotated[str, typer.Option(metavar="NAME", help="The workbook's sheet; default: its first.")] = "",
+    keep_hidden: Annotated[
+        bool, typer.Option("--keep-hidden-rows", help="Also send to the workbook's rows that a filter hides.")
+    ] = False,
     strict: Annotated[bool, typer.Option(help="Refuse the list if a row of it is invalid.")] = False,
     duplicates: Annotated[
         Duplicates | None, typer.Option(help="A recipient listed twice gets one message (drop) or two; default: ask.")
@@ -86,7 +89,8 @@ def run(
     known["encoding"] = UTF8 if names_utf8(encoding) else ""
     options = {"duplicates": (chosen or Duplicates.DROP).value, **{name: x for name, x in known.items() if x}}
     asks = not yes
-    with as_csv(file, encoding=encoding, sheet=sheet, ask=_agreed if asks else None) as path:
+    asked = _agreed if asks else None
+    with as_csv(file, encoding=encoding, sheet=sheet, ask=asked, keep_hidden=keep_hidden) as path:
         check_list(path, Expected(channel, options, body.get("template", {})))
         plan = Plan(path, body, options, rate, at, ask_duplicates=asks and chosen is None)
         _end(Runner(connect(ctx), around, json=json).run(plan, ask=asks))

@@ -18,7 +18,7 @@ LISTS: Final[Mapping[str, str]] = {
     "return. This is how UTF-16, old workbooks and compressed files are recognised. Save it as CSV in UTF-8.",
     "empty_column": "A column between others has no name. Name it or remove it.",
     "duplicate_column": "Two columns have the same name. Rename one.",
-    "too_many_columns": "The header has more than 64 columns. Remove some.",
+    "too_many_columns": "The header has more than 512 columns. Remove some.",
     "missing_recipient": "No column holds the recipients. The detail names the columns that were found. Name the "
     "column `recipient`, or pass `recipient_column`.",
     "ambiguous_recipient": "Two columns can be the one of the recipients. Pass `recipient_column`.",
@@ -45,6 +45,8 @@ ROWS: Final[Mapping[str, str]] = {
     "nul_byte": "The row has a NUL byte.",
     "invalid_utf8": "The row is not valid UTF-8, and the upload names `utf-8` as its `encoding`. Without that the file "
     "fails.",
+    "error_cell": "A cell has an error such as `#N/A`, or a formula without a stored value. The detail names its "
+    "column. Correct it, and upload the list again.",
     "invalid_address": "The recipient is not an e-mail address. `Name <a@b.example>` is one.",
     "duplicate": 'An earlier row has this recipient. It is sent to again, or left out with `duplicates: "drop"`.',
     "invalid_number": "The number is not of its country's numbering plan, or has an extension. Numbers without a "

@@ -69,6 +69,29 @@ def test_a_list_that_is_not_read_has_no_empty_values_yet(api: Api) -> None:
     assert api.call("GET", f"/campaigns/{name}/uploads/{place['upload_id']}").json["empty_values"] is None
 
 
+def test_a_column_fills_the_placeholder_that_is_written_like_it(api: Api) -> None:
+    said = {"subject": "Hi {{ first_name }}", "body": "{{ prenom }}", "from": "news@example.com"}
+    name = api.campaign(template=said)
+    found = taken(api, name, "Email Address,First Name,Pr\u00e9nom\na@example.org,Ann,Anne\n", **CSV)
+    assert (found["columns"], found["missing"]) == (["email_address", "first_name", "prenom"], [])
+    shown = api.call("GET", f"/campaigns/{name}/preview").json
+    assert (shown["recipient"], shown["subject"], shown["text"]) == ("a@example.org", "Hi Ann", "Anne")
+    trial = {"recipient": "b@example.org", "params": {"First Name": "Bob", "prenom": "B"}}
+    assert api.call("POST", f"/campaigns/{name}/test", trial).status == 202
+
+
+def test_two_columns_written_like_a_placeholder_are_named_before_anything_is_sent(api: Api) -> None:
+    name = api.campaign(template={"subject": "Hi {{ first_name }}", "body": "Hi", "from": "news@example.com"})
+    rows = {"recipients": [{"email": "a@example.org", "First Name": "Ann", "first-name": "Anne"}]}
+    assert taken(api, name, rows)["missing"] == ["first_name"]
+    refused = api.call("POST", f"/campaigns/{name}/send")
+    assert (refused.status, refused.code, refused.fields) == (409, "missing_columns", ["first_name"])
+    assert "`first name`, `first-name` can each be the column `first_name`" in refused.text
+    rows["recipients"][0]["first_name"] = "Anna"
+    assert taken(api, name, rows)["missing"] == []
+    assert api.call("GET", f"/campaigns/{name}/preview").json["subject"] == "Hi Anna"
+
+
 @pytest.mark.slow
 def test_the_owner_names_the_column_in_both_ways(api: Api) -> None:
     name = api.campaign(channel="sms", template={"body": "Hi"})
@@ -148,12 +171,15 @@ def test_a_person_is_found_in_a_bad_value(value: str, key: str, gone: bool) -> N
     assert unshown(left, {key}) == (left, 0)
 
 
-def workbook() -> bytes:
-    """Return a workbook with a person in its second sheet."""
+def workbook(*hidden: str, sheet: str = "People") -> bytes:
+    """Return a workbook with a person in a sheet, its second if that has a name, and with hidden ones."""
     book = Workbook()
-    sheet = book.create_sheet("People")
-    sheet.append(["Name", "E-Mail"])
-    sheet.append(["Ann", "a@example.org"])
+    rows = book.create_sheet(sheet) if sheet else book.worksheets[0]
+    rows.append(["Name", "E-Mail"])
+    rows.append(["Ann", "a@example.org"])
+    for row, address in enumerate(hidden, 3):
+        rows.append(["Bob", address])
+        rows.row_dimensions[row].hidden = True
     out = io.BytesIO()
     book.save(out)
     return out.getvalue()
@@ -166,8 +192,20 @@ def test_a_workbook_is_taken_in_a_request(api: Api) -> None:
     assert got.status == 202, got.text
     api.lists.read()
     found = api.call("GET", f"/campaigns/{name}/uploads/{got.json['upload_id']}").json
-    assert (found["state"], found["accepted"], found["columns"]) == ("ready", 1, ["name", "e-mail"])
+    assert (found["state"], found["accepted"], found["columns"]) == ("ready", 1, ["name", "e_mail"])
     assert api.call("GET", f"/campaigns/{name}/preview").json["subject"] == "Hello Ann"
+
+
+@pytest.mark.parametrize(("query", "accepted"), [("", 1), ("&hidden_rows=drop", 1), ("&hidden_rows=keep", 3)])
+def test_hidden_rows_of_a_workbook_are_counted_and_sent_only_if_asked_for(api: Api, query: str, accepted: int) -> None:
+    name = api.campaign()
+    book, path = workbook("b@example.org", "c@example.org"), f"/campaigns/{name}/recipients"
+    got = as_gateway(api, book, path=path, query=f"sheet=People{query}", kind=WORKBOOKS[0], base64=True)
+    api.lists.read()
+    found = api.call("GET", f"/campaigns/{name}/uploads/{got.json['upload_id']}").json
+    assert (found["rows"], found["accepted"], found["hidden_rows"]) == (accepted, accepted, 2)
+    place = {"hidden_rows": "some"}
+    assert api.call("POST", f"/campaigns/{name}/uploads", place).fields == ["hidden_rows"]
 
 
 def test_a_place_for_a_workbook_is_signed_with_its_media_type(api: Api) -> None:

@@ -93,6 +93,7 @@ def listed(state: str, status: int = 200, **more: Any) -> Answer:
         "accepted": 0,
         "invalid": 0,
         "duplicates": 0,
+        "hidden_rows": 0,
         "skipped": {},
         "columns": [],
         "code": None,

@@ -82,6 +82,9 @@ def test_content_that_no_option_names_stays(run: Run, api: FakeApi) -> None:
     done = run("campaign", "update", CAMPAIGN, "--subject", "May")
     assert (done.code, "lacks the columns city" in done.err) == (0, True)
     assert (api.asked[1].method, api.asked[1].path) == ("PUT", f"/campaigns/{CAMPAIGN}/template")
+    api.answers(campaign(), campaign(missing=["city"], columns=["city-", "-city"]))
+    done = run("campaign", "update", CAMPAIGN, "--subject", "May")
+    assert "`city-`, `-city` can each be the column `city`" in done.err
     assert api.asked[1].json == {"subject": "May", "body": SAYING["body"], "from": SAYING["from"]}
 
 

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from shared.domain.people import Identity, Role
+from tests.api.test_lists import workbook
 from tests.console.campaigns import ROWS, SAID, fields, made, sent, with_list
 from tests.console.console import Console
 
@@ -153,6 +154,35 @@ def test_a_file_s_duplicates_are_left_out_unless_both_are_asked_for(console: Con
         assert upload is not None
         found.append(upload.drop_duplicates)
     assert found == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("form", "accepted", "said"),
+    [
+        ({}, 1, ("2 rows are hidden in the sheet", "They are left out. To send", "2 hidden in the sheet and left out")),
+        (
+            {"hidden_rows": "keep"},
+            3,
+            ("2 rows are hidden in the sheet", "They are sent", "hidden in the sheet and sent"),
+        ),
+    ],
+)
+def test_rows_that_a_filter_hides_are_named_before_anything_is_sent(
+    console: Console, form: dict[str, str], accepted: int, said: tuple[str, str, str]
+) -> None:
+    console.member(role=Role.SENDER)
+    campaign = made(console)
+    place = f"/{console.account}/campaigns/{campaign}/uploads"
+    upload = json.loads(console.post(place, file="list.xlsx", **form).text)["upload"]
+    blob = f"uploads/{console.account}/{campaign}/{upload}"
+    console.api.lists.files.items[blob] = workbook("b@example.org", "c@example.org", sheet="")
+    console.post(f"{place}/{upload}/complete")
+    console.api.lists.read()
+    page = console.shown(f"/campaigns/{campaign}")
+    assert [words in page for words in said[:2]] == [True, True]
+    summary = console.shown(f"/campaigns/{campaign}/send")
+    assert said[2] in summary
+    assert f"of {accepted} row" in summary
 
 
 @pytest.mark.slow

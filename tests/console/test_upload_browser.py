@@ -27,10 +27,15 @@ def given(folder: Path, data: bytes, name: str = "people.csv") -> str:
     ("data", "question", "accepted"),
     [
         (TEXT.encode("windows-1252"), "It looks like Windows-1252, for example “ample.org,Zoë”. Read it so?", 2),
+        (
+            TEXT.replace("Zoë", "Łukasz Żółć").encode("windows-1250"),
+            "It looks like Windows-1250, for example “example.org,Łukasz",
+            2,
+        ),
         (TEXT.encode("utf-16"), "This file is UTF-16, not UTF-8. Read it so?", 2),
         (TEXT.encode() + b"cem@example.org,\xff\r\n" + TEXT.encode(), "UTF-8 with damaged letters (1)", 2),
     ],
-    ids=["windows-1252", "utf-16", "damaged"],
+    ids=["windows-1252", "windows-1250", "utf-16", "damaged"],
 )
 def test_an_encoding_is_asked_about_before_anything_is_uploaded(
     console: Console, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data: bytes, question: str, accepted: int
@@ -49,6 +54,26 @@ def test_an_encoding_is_asked_about_before_anything_is_uploaded(
         browser.reads(".state", "The list is being read")
         console.api.lists.read()
         browser.reads(".state", f"{accepted} messages to send")
+
+
+def test_another_code_page_is_chosen_by_its_example(
+    console: Console, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    data = TEXT.replace("Zoë", "Jiří").encode("windows-1250")
+    with opened(console, monkeypatch) as (browser, account, _):
+        campaign = made(console)
+        go(browser, f"{account}/campaigns/{campaign}")
+        type_into(browser, "#file", given(tmp_path, data))
+        browser.reads("#upload-asked", "It looks like Windows-1252")
+        assert "windows-1250: ample.org,Jiří" in browser.text("#encoding").split("\n")
+        browser.script("scrollTo(0, 0)")
+        assert_fits(browser, "a choice of encodings")
+        browser.script("document.getElementById('encoding').value = 'windows-1250'")
+        browser.click("#upload-yes")
+        browser.reads(".state", "The list is being read")
+        console.api.lists.read()
+        browser.reads(".state", "2 messages to send")
+        assert console.api.call("GET", f"/campaigns/{campaign}/preview").json["subject"] == "Hello Jiří"
 
 
 def test_a_file_that_was_sent_before_is_asked_about(

@@ -118,6 +118,8 @@ def full(clock: FakeClock) -> Upload:
         sha256="ef" * 32,
         sheet="Größen",
         encoding="utf-16",
+        keep_hidden=True,
+        hidden=7,
         etag="abc",
         size=99,
         csv="uploads/a/b/c.csv/me",

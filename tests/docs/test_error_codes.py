@@ -15,8 +15,8 @@ from shared.domain.channels.lookup import CHANNELS
 from shared.domain.content.templates import FaultCode
 from shared.domain.jobs.job import StopReason
 from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST
-from shared.domain.lists.csv_rows import RowCode
 from shared.domain.lists.header import FileCode
+from shared.domain.lists.rows import RowCode
 from shared.domain.lists.uploads import DUPLICATE
 from shared.domain.notices.codes import SAYS, Failure, Rejection
 from shared.domain.recipients.addresses import InvalidCode

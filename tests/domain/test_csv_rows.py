@@ -61,7 +61,7 @@ def test_what_spreadsheets_write(end: bytes, mark: bytes, last: bool) -> None:  
     data = mark + end.join(lines) + (end if last else b"")
     inner = end.decode()
     assert good(data) == [["a@x", 'Lee, "Ann"'], ["b@x", f"two{inner}lines"], ["c@x", ""]]
-    assert read(data)[1].header == ("recipient", "first name")
+    assert read(data)[1].header == ("recipient", "first_name")
 
 
 @pytest.mark.parametrize("times", [1, 20])
@@ -331,3 +331,30 @@ def test_no_file_takes_more_than_a_few_megabytes(piece: bytes, times: int) -> No
     assert peak < 16 << 20
     rows = reader.feed(b'"\n\nlast,row\n') + reader.finish()
     assert rows[-1].cells == ["last", "row"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("begin", [b"", b'"'], ids=["lines", "a quote that is not closed"])
+def test_rows_of_a_byte_take_little_memory_however_many_columns_there_are(begin: bytes) -> None:
+    header = b"recipient," + b",".join(b"c%d" % i for i in range(MAX_COLUMNS - 1)) + b"\n"
+    reader = RowReader()
+    count = 0
+    tracemalloc.start()
+    for block in (header + begin, b"a\n" * 30_000, b"a\n" * 30_000):
+        for rows in reader.fed(block):
+            count += len(rows)
+            rows = []  # noqa: PLW2901 - what is made of them is not held
+    for rows in reader.finished():
+        count += len(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 60_000
+    assert peak < 64 << 20
+
+
+def test_a_list_may_have_many_columns() -> None:
+    names = [b"c%d" % i for i in range(MAX_COLUMNS - 1)]
+    data = b"recipient," + b",".join(names) + b"\n" + b"a@x.org" + b"," * (MAX_COLUMNS - 2) + b",last\n" + b"b@x.org\n"
+    rows, reader = read(data)
+    assert (reader.fault, [row.cells[-1] for row in rows]) == (None, ["last", ""])
+    assert read(data.replace(b"recipient,", b"recipient,more,"))[1].fault is not None

@@ -13,7 +13,16 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.jobs import chunks
 from shared.domain.lists.csv_rows import RowReader
 from shared.domain.lists.gaps import MAX_ROWS, Gap
-from shared.domain.lists.header import SEPARATORS, FileCode, RecipientColumn, name_key
+from shared.domain.lists.header import (
+    SEPARATORS,
+    FileCode,
+    RecipientColumn,
+    column_name,
+    name_key,
+    placeholder_names,
+    recipient_at,
+    why_absent,
+)
 from shared.domain.lists.ingest import Ingest
 from shared.domain.lists.rows import Row
 from shared.domain.lists.uploads import Checkpoint, Options
@@ -159,7 +168,7 @@ def test_a_column_of_another_name_is_a_value_too() -> None:
     (chunk,) = ingest.finish().chunks
     (found,) = chunks.unpack(chunk.data)
     assert (found.address, found.display) == ("bob@example.org", "Bob")
-    assert found.values == {"e-mail": "bob@example.org", "name": "Bob"}
+    assert found.values == {"e_mail": "bob@example.org", "name": "Bob"}
 
 
 class Stopped:
@@ -197,7 +206,7 @@ def test_a_chunk_holds_each_row_once_by_whichever_name(
     ingest = Ingest(Options("email"), skips=Stopped({f"{who}@example.org" for who in stopped}))
     made = [*ingest.feed(out.getvalue().encode()).chunks, *ingest.finish().chunks]
     found = [recipient for chunk in made for recipient in chunks.unpack(chunk.data)]
-    key = column.lower()
+    key = column.lower().replace("-", "_")
     for (who, display, name), recipient in zip(people, found, strict=True):
         assert (recipient.address, recipient.key) == (f"{who.upper()}@example.org", f"{who}@example.org")
         assert recipient.display == (display if display.isalpha() else "")
@@ -282,3 +291,64 @@ def test_a_title_above_the_header_is_a_missing_column_of_recipients(first: bytes
 def test_lines_that_end_in_carriage_returns_only_are_named_as_such(rows: int) -> None:
     code, detail = fault(b"email,name\r" + b"ann@example.org,Ann\r" * rows)
     assert (code, "carriage returns only" in detail) == (FileCode.INVALID_HEADER, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("First Name", "first_name"),
+        ("first-name", "first_name"),
+        ("FIRST  NAME", "first_name"),
+        ("First\u00a0Name:", "first_name"),
+        ("\uff26\uff49\uff52\uff53\uff54\u3000\uff2e\uff41\uff4d\uff45", "first_name"),
+        ("Pr\u00e9nom", "prenom"),
+        ("Pre\u0301nom", "prenom"),
+        ("Größe", "grosse"),
+        ("Płeć", "plec"),
+        ("ADI", "adi"),
+        ("Name (first)", "name_first"),
+        ("{{ name }}", "name"),
+        ("Tel. 2", "tel_2"),
+        ("first__name", "first__name"),
+        ("_x", "_x"),
+        ("имя", "имя"),
+        ("имя name", "имя name"),
+        ("€", "€"),
+        ("Récipient", "récipient"),
+        ("Unsubscribe URL", "unsubscribe url"),
+        ("long " * 14, ("long " * 14).strip()),
+    ],
+)
+def test_a_column_serves_the_placeholder_that_is_written_like_it(name: str, wanted: str) -> None:
+    rows, reader = read(f'"{name}",email\nAnn,a@example.org\n'.encode())
+    assert (reader.header, reader.recipient, rows[0].cells) == ((wanted, "email"), 1, ["Ann", "a@example.org"])
+
+
+def test_of_two_columns_written_alike_the_exact_one_serves_its_placeholder_and_else_none() -> None:
+    exact = ("first name", "first_name", "city")
+    assert placeholder_names(exact) == exact
+    alike = ("first name", "first-name", "home town")
+    assert placeholder_names(alike) == ("first name", "first-name", "home_town")
+    why = "`first name`, `first-name` can each be the column `first_name`. Name one of them so."
+    assert why_absent("first_name", alike) == why
+    assert why_absent("age", alike) == "The list has no column “age”."
+
+
+WRITTEN = st.lists(
+    st.sampled_from(
+        ["email", "E-mail", "e mail", "é-mail", "email:", "to", "To ", "recipient", "Récipient", "x", "x y"]
+    ),
+    min_size=1,
+    max_size=4,
+    unique_by=column_name,
+)
+
+
+@given(WRITTEN, st.sampled_from(["", "email", "E-Mail", "é mail", "Récipient", "X-Y"]))
+def test_the_recipients_are_in_the_same_column_under_the_names_of_placeholders(names: list[str], asked: str) -> None:
+    """A list that is gone on with has only these names: no other column may then be taken for the recipients'."""
+    given_names = tuple(map(column_name, names))
+    wanted = RecipientColumn(asked, ADDRESSES.also)
+    at = recipient_at(given_names, wanted)
+    if isinstance(at, int):
+        assert recipient_at(placeholder_names(given_names), wanted) == at

@@ -61,10 +61,10 @@ def test_rows_that_a_block_repeats_are_held_within_bounds() -> None:
 
 def test_columns_beyond_those_of_a_list_are_counted_and_not_written() -> None:
     wide = f"<table:table-row>{REPEATED.format(900, 'x')}</table:table-row>"
-    assert rows_of(ods(ods_sheet(one_cell("email") + wide))) == [["email"], ["x"] * 65]
+    assert rows_of(ods(ods_sheet(one_cell("email") + wide))) == [["email"], ["x"] * (MAX_COLUMNS + 1)]
     assert len(rows_of(ods(ods_sheet(wide * 3)))[0]) == 900, "the header says how many there are"
     far = '<table:table-row><table:table-cell table:number-columns-repeated="700"/>' + one_cell("x")[17:]
-    assert len(rows_of(ods(ods_sheet(one_cell("email") + far)))[1]) == 65
+    assert len(rows_of(ods(ods_sheet(one_cell("email") + far)))[1]) == MAX_COLUMNS + 1
     later = f"{wide}{one_cell('a' * 1000) * 1000}"
     assert len(rows_of(ods(ods_sheet(later)))) < 1000, "no list has such a header"
 

@@ -110,7 +110,7 @@ def test_cells_of_every_type_are_read() -> None:
         [],
         ["ann ", "TRUE", "#N/A"],
         ["xA", "2026-05-12", ""],
-        ["1\n2 _x0041_ _xD800_", "", ""],
+        ["1\n2 _x0041_ _xD800_", "", "#UNCALCULATED!"],
     ]
 
 

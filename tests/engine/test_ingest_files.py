@@ -24,7 +24,7 @@ from tests.fakes.intake import Intake
         (b",recipient\n1,ann@example.com\n", "empty_column"),
         (b"phone;name\r\n+33612345678;Ann\r\n", "missing_recipient"),
         (b"email,to\r\nann@example.com,b@example.com\r\n", "ambiguous_recipient"),
-        (b"recipient," + b",".join(b"c%d" % i for i in range(64)) + b"\nann@example.com\n", "too_many_columns"),
+        (b"recipient," + b",".join(b"c%d" % i for i in range(512)) + b"\nann@example.com\n", "too_many_columns"),
         (b"recipient," + b"x" * 40_000 + b"\nann@example.com,1\n", "invalid_header"),
         (b"recipient," + b"x" * 600_000, "invalid_header"),
         (b'recipient,"name\nann@example.com,Ann\n', "invalid_header"),
@@ -67,7 +67,7 @@ def bad_rows() -> Iterator[tuple[bytes, str]]:
     yield b",x", "invalid_address"
     yield b"a@example.com," + b"x" * 100_000, "row_too_large"
     yield b"a@example.com," + b"x" * 600_000, "row_too_large"
-    yield b"a@example.com," + b"y," * 100, "row_too_large"
+    yield b"a@example.com," + b"y," * 600, "row_too_large"
     yield b"a@example.com,b,c", "wrong_field_count"
     yield b"a@example.com,\0", "nul_byte"
     yield b"a@example.com,\xff\xfe", "invalid_utf8"
@@ -99,13 +99,13 @@ def test_bad_rows_are_listed_one_by_one_and_block_no_others(end: bytes) -> None:
 
 def test_columns_that_no_placeholder_can_name_are_kept_beside_those_that_one_can() -> None:
     intake = small()
-    text = "first name,RECIPIENT,größe,{{x}},unsubscribe_url\nAnn,a@example.com,M,1,https://example.com\n"
+    text = "имя,RECIPIENT,€,{{é}},unsubscribe_url\nAnn,a@example.com,M,1,https://example.com\n"
     upload = intake.take(text.encode())
     assert intake.serve() == [IngestResult.READY]
     (chunk,) = intake.chunks(upload)
     (person,) = chunks.unpack(chunk.data)
     assert person.address == "a@example.com"
-    assert list(person.values) == ["first name", "größe", "{{x}}", "unsubscribe_url"]
+    assert list(person.values) == ["имя", "€", "e", "unsubscribe_url"]
     campaign = intake.uploads.campaigns[upload.campaign]
     assert campaign.changed(0, message=Message("{{ name }}", "{{ recipient }}")).missing == ("name",)
 
@@ -142,7 +142,7 @@ def test_a_list_that_is_not_utf8_names_its_first_such_row() -> None:
     end = intake.now(upload)
     assert end.code == "invalid_encoding"
     assert end.detail == (
-        "Row 53 is not valid UTF-8; the file is probably Windows-1252. "
+        "Row 53 is not valid UTF-8; the file has another encoding. "
         "Save it as CSV in UTF-8, or upload it again and name its encoding."
     )
     assert not intake.uploads.campaigns[upload.campaign].ready

@@ -9,6 +9,7 @@ import pytest
 from openpyxl import Workbook
 
 from shared.domain.campaigns.campaign import UploadState
+from shared.domain.jobs import chunks
 from shared.domain.workbooks import bounds
 from shared.engine.lists import converting
 from shared.engine.lists.ingest import IngestResult
@@ -178,3 +179,14 @@ def test_a_large_list_goes_to_the_bucket_in_parts(monkeypatch: pytest.MonkeyPatc
     assert intake.serve() == [IngestResult.READY]
     assert intake.tap.calls.count("multipart.put") > 5
     assert result(intake, upload) == expected
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_an_export_of_contacts_is_sent_with_all_its_columns(kind: str) -> None:
+    names = ["Title", "First Name", "E-mail Address", *(f"Business Street {i}" for i in range(2, 90)), "Web Page"]
+    data = f"{','.join(names)}\r\n,Ann,ann@example.org{',' * 89}\r\n".encode()
+    intake = Intake()
+    upload = intake.take(data if kind == "csv" else xlsx(data))
+    assert intake.serve() == [IngestResult.READY]
+    ((person,),) = (chunks.unpack(x.data) for x in intake.chunks(upload))
+    assert (person.address, person.values["first_name"]) == ("ann@example.org", "Ann")

@@ -161,6 +161,22 @@ class TemplateVersion(NoticeSaying):
 Region = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
 
 
+Encoding = Literal[
+    "utf-8",
+    "utf-16",
+    "windows-1252",
+    "windows-1250",
+    "windows-1251",
+    "windows-1253",
+    "windows-1254",
+    "windows-1257",
+    "iso-8859-2",
+    "iso-8859-15",
+    "macintosh",
+]
+"""As `encodings.ENCODINGS`."""
+
+
 class ReadingOptions(BaseModel):
     """How a list is read."""
 
@@ -181,7 +197,10 @@ class ReadingOptions(BaseModel):
     sheet: Annotated[str, Field(min_length=1, max_length=255)] | None = Field(
         None, description="Of a workbook: the name of the sheet. Default: the first one that is not hidden."
     )
-    encoding: Literal["utf-8", "utf-16", "windows-1252"] | None = Field(
+    hidden_rows: Literal["drop", "keep"] = Field(
+        "drop", description="Of a workbook: rows that a filter or its user hides. Leave out (and count), or send."
+    )
+    encoding: Encoding | None = Field(
         None,
         description="Of a CSV file. Default: UTF-8, and a row that is not valid UTF-8 makes the list `failed`. "
         "`utf-8`: such rows are reported as invalid, and the others are read.",

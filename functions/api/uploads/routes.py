@@ -173,6 +173,7 @@ def _rules(call: Call[Any, Any], campaign: Campaign, asked: ReadingOptions) -> L
         drop_duplicates=asked.duplicates == "drop",
         column=asked.recipient_column or "",
         strict=asked.strict,
+        keep_hidden=asked.hidden_rows == "keep",
         sheet=asked.sheet or "",
         encoding=asked.encoding or "",
     )

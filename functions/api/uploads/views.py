@@ -71,6 +71,9 @@ class UploadView(View):
     accepted: int
     invalid: int
     duplicates: int
+    hidden_rows: int = Field(
+        description="Rows of a workbook that a filter or its user hides. They are none of `rows`, unless they are kept."
+    )
     skipped: dict[str, int] = Field(description="Of those accepted, how many are not sent to, by code.")
     columns: list[str]
     code: str | None = Field(
@@ -117,6 +120,7 @@ def upload_view(
         accepted=counts.accepted,
         invalid=counts.invalid,
         duplicates=counts.duplicates,
+        hidden_rows=x.hidden,
         skipped=dict(x.skipped or {}),
         columns=list(x.columns),
         code=x.code or None,

@@ -79,6 +79,25 @@ function lettersOf(text, count) {
   count.good += (text.match(/[^\x00-\x7f\ufffd]/g) || []).length;
 }
 
+// Encodings with a byte for each letter, and what no text has: as `encodings.py`.
+const CODE_PAGES = ["windows-1252", "windows-1250", "windows-1251", "windows-1253", "windows-1254", "windows-1257",
+  "iso-8859-2", "iso-8859-15", "macintosh"];
+const SIGN = "[\\u00a2-\\u00a9\\u00ac\\u00ae-\\u00b4\\u00b6\\u00b8\\u00b9\\u00bc-\\u00be\\u00d7\\u00f7\\u02c6-\\u02dd\\u2020\\u2021\\u2030\\u2202-\\u2265\\u25ca]";
+const ODD = new RegExp(`[\\x80-\\x9f\\ufffd]|${SIGN}(?=\\p{L})|(?<=\\p{L})(?:${SIGN}|\\u00bf)|[A-Za-z][\\u0370-\\u04ff]`
+  + "|[\\u0370-\\u04ff][A-Za-z]|[\\u00c0-\\u024f]{4,}|(?<=\\p{Ll})(?![A-Z])\\p{Lu}", "gu");
+const EXAMPLE = /[^\r\n]{0,12}[^\x00-\x7f][^\r\n]{0,11}/;
+
+// Return a text as each code page reads it, the likeliest first: name and example.
+function readings(bytes) {
+  const lines = new Map();
+  for (const name of CODE_PAGES) {
+    const text = new TextDecoder(name).decode(bytes).split(/[\r\n]+/).filter((line) => /[^\x00-\x7f]/.test(line)).slice(0, 200).join("\n");
+    if (!Array.from(lines.values()).includes(text)) lines.set(name, text);
+  }
+  const odd = (text) => (text.match(ODD) || []).length;
+  return Array.from(lines).sort((a, b) => odd(a[1]) - odd(b[1])).map(([name, text]) => [name, (EXAMPLE.exec(text) || [""])[0]]);
+}
+
 // Return the encoding of a CSV file that is not UTF-8, and what to ask about it.
 async function oddities(file) {
   const none = { encoding: "", question: "" };
@@ -88,17 +107,20 @@ async function oddities(file) {
   if (start.startsWith("fffe") || start.startsWith("feff")) return { encoding: "utf-16", question: "This file is UTF-16, not UTF-8. Read it so?" };
   const decoder = new TextDecoder();
   const count = { good: 0, bad: 0 };
-  let example = "";
+  let found = [];
   for (let at = 0; at < Math.min(file.size, LOOKED); at += PIECE) {
     const piece = await file.slice(at, at + PIECE).arrayBuffer();
     const before = count.bad;
     lettersOf(decoder.decode(piece, { stream: true }), count);
-    if (count.bad > before && !example) [example] = /[^\r\n]{0,12}[^\x00-\x7f][^\r\n]{0,11}/.exec(new TextDecoder("windows-1252").decode(piece)) || [""];
+    if (count.bad > before && !found.length) found = readings(piece);
   }
   if (file.size <= LOOKED) lettersOf(decoder.decode(), count);
   if (!count.bad) return none;
   if (count.good > count.bad) return { encoding: "utf-8", question: `This file is UTF-8 with damaged letters (${count.bad}). Leave out the rows that have them?` };
-  return { encoding: "windows-1252", question: `This file is not UTF-8. It looks like Windows-1252${example && `, for example “${example}”`}. Read it so?` };
+  if (!found.length) found = [["windows-1252", ""]];
+  const [[encoding, example]] = found;
+  const name = encoding[0].toUpperCase() + encoding.slice(1);
+  return { encoding, found, question: `This file is not UTF-8. It looks like ${name}${example && `, for example “${example}”`}. Read it so?` };
 }
 
 class Declined extends Error {}
@@ -114,6 +136,15 @@ function agreed(text, signal, focus = "upload-yes") {
     part("upload-no").onclick = () => reject(new Declined());
     signal.addEventListener("abort", () => reject(new Failure(CANCELLED)));
   }).finally(() => { part("upload-question").hidden = true; });
+}
+
+// Ask about an encoding; of several that a file may have, each is shown with an example.
+async function encodingOf(likely, question, found, signal) {
+  const part = (name) => document.getElementById(name);
+  part("encoding").replaceChildren(...found.map(([name, example]) => new Option(`${name}: ${example}`, name)));
+  part("encoding-choice").hidden = found.length < 2;
+  await agreed(question, signal, found.length < 2 ? "upload-yes" : "encoding").finally(() => { part("encoding-choice").hidden = true; });
+  return found.length < 2 ? likely : part("encoding").value;
 }
 
 // Ask which sheet of a workbook has the list; of a single one nothing is asked.
@@ -154,11 +185,12 @@ function uploader(zone) {
     const csrf = zone.dataset.csrf;
     try {
       const duplicates = part("keep").checked ? "keep" : "drop";
-      const { encoding, question } = await oddities(file);
-      if (question) await agreed(question, signal);
+      const hidden_rows = part("hidden-rows").checked ? "keep" : "drop";
+      const { encoding: likely, question, found } = await oddities(file);
+      const encoding = question ? await encodingOf(likely, question, found || [], signal) : likely;
       const sheet = await sheetOf(file, signal);
       const sha256 = await hashOf(file);
-      const place = await ask(zone.dataset.begin, { csrf, file: file.name, size: file.size, duplicates, encoding, sheet, sha256 }, signal);
+      const place = await ask(zone.dataset.begin, { csrf, file: file.name, size: file.size, duplicates, hidden_rows, encoding, sheet, sha256 }, signal);
       if (place.before) await agreed(place.before, signal);
       const etag = await put(place, file, meter, signal);
       part("upload-stop").hidden = true; // from here on the list is taken

@@ -220,7 +220,8 @@ class Upload:
         csv: name of the CSV that was made of its file; empty if the file is CSV in UTF-8. `csv_etag` and `csv_size`
             likewise.
         region: country whose numbers need no country code; `drop_duplicates`, `column`, `strict`, `sha256`,
-            `sheet` and `encoding` as in `uploads.ListRules`.
+            `sheet`, `encoding` and `keep_hidden` as in `uploads.ListRules`.
+        hidden: rows of a workbook that its user does not see.
         credential: the lane of its ledgers.
         code: of a file that cannot be used, stable; `detail` a sentence.
         columns: names of its columns once it is read.
@@ -250,6 +251,8 @@ class Upload:
     sha256: str = ""
     sheet: str = ""
     encoding: str = ""
+    keep_hidden: bool = False
+    hidden: int = 0
     etag: str = ""
     size: int = 0
     csv: str = ""

@@ -25,7 +25,7 @@ UNSUBSCRIBE_URL: Final = "unsubscribe_url"
 MAX_BYTES: Final = 1024 * 1024
 """Of a template in UTF-8; mailbox providers cut HTML at about 100 KB already."""
 MAX_VARIABLES: Final = 200
-"""Different names; a list has at most 64 columns."""
+"""Different names."""
 MAX_PLACEHOLDERS: Final = 1000
 """Placeholders, whatever their names: with cells of 8 KB a rendered message stays well within memory."""
 MAX_NAME: Final = 64

@@ -9,10 +9,10 @@ import csv
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from enum import StrEnum
 from itertools import accumulate, repeat
 from typing import Final
 
+from shared.domain.lists.encodings import kind_of
 from shared.domain.lists.header import (
     MAX_COLUMNS,
     SEPARATORS,
@@ -22,8 +22,11 @@ from shared.domain.lists.header import (
     RecipientColumn,
     read_header,
     recipient_at,
+    short,
+    usable,
 )
-from shared.domain.lists.rows import Position, Row
+from shared.domain.lists.rows import Position, Row, RowCode, is_blank, largest
+from shared.domain.workbooks.broken import ERRORS, why_broken
 
 MAX_CELL: Final = 8 * 1024
 """Bytes of one cell."""
@@ -31,20 +34,12 @@ MAX_ROW: Final = 32 * 1024
 """Bytes of one row without its line end."""
 MAX_LOOK: Final = 256 * 1024
 """Bytes in which a row must end for its quotes to count: more than any cell that a spreadsheet can write."""
+MAX_HELD: Final = 1024 * 1024
+"""Cells of rows that are made at once: a row of a byte has as many as the header."""
 FEW: Final = 8
 """Rows up to which reading them at once saves nothing."""
 
 _BOM: Final = b"\xef\xbb\xbf"
-_KINDS: Final = (
-    (b"\xff\xfe\0\0", "UTF-32"),
-    (b"\0\0\xfe\xff", "UTF-32"),
-    (b"\xff\xfe", "UTF-16"),
-    (b"\xfe\xff", "UTF-16"),
-    (b"PK\x03\x04", "a spreadsheet or a ZIP file"),
-    (b"\xd0\xcf\x11\xe0", "a spreadsheet"),
-    (b"\x1f\x8b", "compressed by gzip"),
-)
-"""How files that are no CSV begin. Sources: Unicode 23.8, PKWARE APPNOTE 4.3.7, [MS-CFB] 2.2, RFC 1952 2.3.1."""
 _OTHERWISE: Final = "Save it as CSV in UTF-8, or upload it again and name its encoding."
 
 
@@ -60,17 +55,6 @@ def _record(separator: bytes) -> re.Pattern[bytes]:
 
 _RECORDS: Final = {separator: _record(separator.encode()) for separator in SEPARATORS}
 """One row with its line end. Possessive throughout, so that no input takes more than one pass per branch."""
-
-
-class RowCode(StrEnum):
-    """The stable code of a row that cannot be read."""
-
-    ROW_TOO_LARGE = "row_too_large"
-    WRONG_FIELD_COUNT = "wrong_field_count"
-    UNCLOSED_QUOTE = "unclosed_quote"
-    STRAY_CARRIAGE_RETURN = "stray_carriage_return"
-    NUL_BYTE = "nul_byte"
-    INVALID_UTF8 = "invalid_utf8"
 
 
 class RowReader:
@@ -94,6 +78,7 @@ class RowReader:
         self._wanted = wanted or RecipientColumn()
         self._all_utf8 = all_utf8
         self._header = at.header
+        self._recipient = -1
         self._separator = at.separator
         self._blanks = at.blanks
         self._offset = at.offset  # of the buffer's first byte
@@ -116,40 +101,69 @@ class RowReader:
 
     @property
     def header(self) -> tuple[str, ...]:
-        """The columns' names, trimmed and in lower case; empty until they are read."""
+        """The columns' names, as placeholders mean them; empty until they are read."""
         return self._header
 
     @property
     def recipient(self) -> int:
         """Index of the column that holds the recipients; 0 until the header is read."""
-        found = recipient_at(self._header, self._wanted) if self._header else 0
-        return found if isinstance(found, int) else 0
+        if self._recipient < 0 and self._header:
+            found = recipient_at(self._header, self._wanted)
+            self._recipient = found if isinstance(found, int) else 0
+        return max(0, self._recipient)
 
     def feed(self, block: bytes) -> list[Row]:
         """Take the next bytes of the file, any number of them; returns the rows that are complete by now."""
-        if self.fault or not block:
-            return []
-        self._buffer += block
-        if b"\n" not in block and len(self._buffer) <= MAX_LOOK and not self._skipping:
-            return []  # what was incomplete still is
-        return self._take(final=False)
+        return [row for rows in self.fed(block) for row in rows]
 
     def finish(self) -> list[Row]:
         """Return the rows that only the end of the file completes; sets `fault` if the file has none at all."""
-        rows = [] if self.fault else self._take(final=True)
+        return [row for rows in self.finished() for row in rows]
+
+    def fed(self, block: bytes) -> Iterator[list[Row]]:
+        """Do what `feed` does, but yield some rows at a time. To be read to its end, unless there is a fault."""
+        if self.fault or not block:
+            return
+        self._buffer += block
+        if b"\n" not in block and len(self._buffer) <= MAX_LOOK and not self._skipping:
+            return  # what was incomplete still is
+        yield from self._take(final=False)
+
+    def finished(self) -> Iterator[list[Row]]:
+        """Do what `finish` does, but yield some rows at a time. To be read to its end."""
+        if not self.fault:
+            yield from self._take(final=True)
         if self.fault is None and not self._header:
             self.fault = FileFault(FileCode.NO_HEADER, "The file is empty.")
         elif self.fault is None and self._row == 0:
             self.fault = FileFault(FileCode.NO_ROWS, "The file has no row below its header.")
-        return rows
 
-    def _take(self, *, final: bool) -> list[Row]:
+    def _judged(self, rows: list[Row]) -> list[Row]:
+        """Return rows; of those that miss a value, only why."""
+        return [row if ERRORS.isdisjoint(row.cells) else self._broken(row) for row in rows]
+
+    def _broken(self, row: Row) -> Row:
+        for i, (name, cell) in enumerate(zip(self._header, row.cells, strict=True)):
+            if cell in ERRORS and (usable(name) or i == self.recipient):
+                return row._replace(cells=[], code=RowCode.ERROR_CELL, detail=why_broken(short(name), cell))
+        return row
+
+    def _take(self, *, final: bool) -> Iterator[list[Row]]:
+        """Yield the rows that are complete, at most `MAX_HELD` cells and a block of quick ones at a time."""
+        held: list[Row] = []
+        for rows in self._found(final=final):
+            held += self._judged(rows)
+            if len(held) * len(self._header) >= MAX_HELD:
+                yield held
+                held = []
+        yield held
+
+    def _found(self, *, final: bool) -> Iterator[list[Row]]:
         data = self._buffer
         size = len(data)
         if final and data and not data.endswith(b"\n"):
             data += b"\n"
         pos = self._bom(data, final=final)
-        out: list[Row] = []
         while 0 <= pos < size and self.fault is None:
             if self._skipping:
                 at = data.find(b"\n", pos, size)
@@ -160,18 +174,17 @@ class RowReader:
             raws = _line(data, pos) if in_lines else self._records(data, pos)
             if raws:
                 end = pos + sum(map(len, raws)) + len(raws)
-                out += self._rows(raws, self._offset + pos, self._offset + size)
+                yield from self._rows(raws, self._offset + pos, self._offset + size)
                 pos = min(end, size)
             elif not final and size - pos <= MAX_LOOK:
                 break
             elif in_lines:
-                out += self._endless(self._offset + pos, data[pos : pos + MAX_LOOK])
+                yield self._endless(self._offset + pos, data[pos : pos + MAX_LOOK])
                 pos += MAX_LOOK + 1
             else:  # no row ends in sight: a quote that is never closed, or too much of anything
                 self._lines_until = self._offset + pos + MAX_LOOK + 1
         self._buffer = self._buffer[max(pos, 0) :]
         self._offset += max(pos, 0)
-        return out
 
     def _records(self, data: bytes, pos: int) -> list[bytes]:
         if self._header:
@@ -196,21 +209,27 @@ class RowReader:
         detail = f"The row is longer than {MAX_ROW} bytes."
         return [Row(self._row, start, start + MAX_LOOK + 1, [], RowCode.ROW_TOO_LARGE, detail, True, 0, self._blanks)]
 
-    def _rows(self, raws: list[bytes], start: int, limit: int) -> list[Row]:
-        """Read complete rows, given without line feeds, of which the first begins at `start`; `limit`: end of data."""
+    def _rows(self, raws: list[bytes], start: int, limit: int) -> Iterator[list[Row]]:
+        """Yield complete rows, given without line feeds, of which the first begins at `start`; `limit`: end of data."""
         while not self._header and raws and self.fault is None:
-            raw = raws[0]
-            raws = raws[1:]
-            start += len(raw) + 1
-            if len(raw) <= MAX_LOOK and (not raw.strip(b" \t\r") or _SEPARATOR_LINE.fullmatch(raw.strip(b" \r"))):
-                self._blanks += 1
-            else:
-                self._read_header(raw)
+            self._to_header(raws[0])
+            start += len(raws.pop(0)) + 1
         if not raws or self.fault:
-            return []
+            return
         ends = list(accumulate(map(len, raws), lambda end, n: end + n + 1, initial=start))
         ends[-1] = min(ends[-1], limit)
-        return self._careful(raws, ends) if self._lines_until > start else self._quick(raws, ends)
+        size = max(FEW + 1, MAX_HELD // len(self._header))
+        for i in range(0, len(raws), size):
+            read = self._careful if self._lines_until > ends[i] else self._quick
+            yield read(raws[i : i + size], ends[i : i + size + 1])
+            if self.fault:
+                return
+
+    def _to_header(self, raw: bytes) -> None:
+        if len(raw) <= MAX_LOOK and (not raw.strip(b" \t\r") or _SEPARATOR_LINE.fullmatch(raw.strip(b" \r"))):
+            self._blanks += 1
+        else:
+            self._read_header(raw)
 
     def _quick(self, raws: list[bytes], ends: list[int]) -> list[Row]:
         """Read many rows at once, at a tenth of the price; rows in doubt are read by themselves."""
@@ -224,7 +243,7 @@ class RowReader:
         out: list[Row] = []
         at = 0
         for i, found in enumerate(cells):
-            if len(found) != columns or (not found[0].strip() and _is_blank(found)):
+            if len(found) != columns or (not found[0].strip() and is_blank(found)):
                 out += self._made(cells[at:i], ends[at : i + 1])
                 out += self._careful(raws[i : i + 1], ends[i : i + 2])
                 at = i + 1
@@ -261,7 +280,7 @@ class RowReader:
     def _one(self, raw: bytes) -> list[str] | tuple[RowCode, str]:
         """Return a row's cells, none of a blank row; or what is wrong with it."""
         found = _cells(raw, len(self._header), self._separator) if raw.strip(b" \t\r") else []
-        return [] if isinstance(found, list) and _is_blank(found) else found
+        return [] if isinstance(found, list) and is_blank(found) else found
 
     def _read_header(self, raw: bytes) -> None:
         kind = kind_of(raw)
@@ -275,13 +294,8 @@ class RowReader:
             self.fault = found
 
 
-def kind_of(head: bytes) -> str:
-    """Return what a file is that begins like no CSV; empty if it may be one."""
-    return next((kind for magic, kind in _KINDS if head.startswith(magic)), "")
-
-
 def _not_utf8(what: str) -> FileFault:
-    detail = f"{what} is not valid UTF-8; the file is probably Windows-1252. {_OTHERWISE}"
+    detail = f"{what} is not valid UTF-8; the file has another encoding. {_OTHERWISE}"
     return FileFault(FileCode.INVALID_ENCODING, detail)
 
 
@@ -353,7 +367,7 @@ def _cells(raw: bytes, columns: int | None, separator: str) -> list[str] | tuple
     try:
         text = line.decode()
     except UnicodeDecodeError:
-        return RowCode.INVALID_UTF8, "The row is not valid UTF-8, perhaps Windows-1252."
+        return RowCode.INVALID_UTF8, "The row is not valid UTF-8."
     if not _RECORDS[separator].fullmatch(raw + b"\n"):
         return RowCode.UNCLOSED_QUOTE, "The row opens a quote that is not closed."
     try:
@@ -363,7 +377,7 @@ def _cells(raw: bytes, columns: int | None, separator: str) -> list[str] | tuple
     if columns is None:
         return cells
     cells = _filled(cells, columns)
-    if len(cells) > MAX_COLUMNS or _largest(cells) > MAX_CELL:
+    if len(cells) > MAX_COLUMNS or largest(cells) > MAX_CELL:
         return RowCode.ROW_TOO_LARGE, f"The row has over {MAX_COLUMNS} cells, or one of over {MAX_CELL} bytes."
     if len(cells) != columns:
         return RowCode.WRONG_FIELD_COUNT, f"The row has {len(cells)} fields; the header has {columns}."
@@ -380,11 +394,3 @@ def _filled(cells: list[str], columns: int) -> list[str]:
     while len(cells) > columns and not cells[-1].strip():
         cells.pop()
     return cells + [""] * (columns - len(cells))
-
-
-def _is_blank(cells: list[str]) -> bool:
-    return not any(map(str.strip, cells))
-
-
-def _largest(cells: Iterable[str]) -> int:
-    return max(map(len, map(str.encode, cells)))

@@ -1,22 +1,32 @@
 """The header of a list: its separator, the names of its columns, and which column holds the recipients."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
-from unicodedata import category
+from unicodedata import category, normalize
 
-from shared.domain.content.templates import RECIPIENT
+from shared.domain.content.templates import MAX_NAME, RECIPIENT, UNSUBSCRIBE_URL
 
 SEPARATORS: Final = (",", ";", "\t")
 """What may separate the columns, the likeliest first."""
-MAX_COLUMNS: Final = 64
+MAX_COLUMNS: Final = 512
 MAX_NAMED: Final = 10
 """Columns that an error names."""
 MAX_SHOWN: Final = 40
 """Characters of each of them."""
 _NUMBERED: Final = re.compile("column [0-9]+")
+_PLACEHOLDER: Final = re.compile(f"[a-z0-9_]{{1,{MAX_NAME}}}")
+_BETWEEN: Final = re.compile(r"[\W_]+")
+"""What is between the words of a name."""
+_LETTERS: Final = str.maketrans(
+    {"æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "\u0131": "i"}
+)
+"""Latin letters that are not a letter of ASCII with a mark."""
+_RESERVED: Final = frozenset({RECIPIENT, UNSUBSCRIBE_URL})
+"""Placeholders whose value is no column's that only looks like them."""
 DIGITS: Final = 7
 """Digits by which a cell looks like a phone number, not like the name of a column."""
 
@@ -63,7 +73,7 @@ class Header:
     """A header that was read.
 
     Attributes:
-        names: the columns' names, trimmed and in lower case.
+        names: the columns' names, as placeholders mean them (`placeholder_names`).
         recipient: index of the column that holds the recipients.
         separator: what separates the columns.
     """
@@ -78,9 +88,68 @@ def column_name(text: str) -> str:
     return "".join(c for c in text if category(c) != "Cf").strip().lower()
 
 
+def usable(name: str) -> bool:
+    """Return whether a placeholder can have a column's name."""
+    return _PLACEHOLDER.fullmatch(name) is not None
+
+
+def placeholder_name(name: str) -> str:
+    """Return the name by which a placeholder means a column: `first_name` for `first name`, `prenom` for `prénom`.
+
+    Args:
+        name: the column's, as `column_name` returns it; its own if a placeholder can have it, or can have none like it.
+    """
+    if usable(name):
+        return name
+    made = _plain(name)
+    return made if usable(made) and made not in _RESERVED else name
+
+
+def placeholder_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return columns by the names of their placeholders. A name that two columns could have is given to neither.
+
+    Args:
+        names: as `column_name` returns them. One that is a placeholder's already stays, whatever others could have it.
+    """
+    made = [placeholder_name(name) for name in names]
+    counts = Counter(made)
+    return tuple(new if counts[new] == 1 else name for name, new in zip(names, made, strict=True))
+
+
+def doubts(missing: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
+    """Return a sentence about each missing variable that several columns could be.
+
+    Args:
+        missing: variables for which a list has no column.
+        columns: the list's.
+    """
+    alike = {variable: [name for name in columns if placeholder_name(name) == variable] for variable in missing}
+    return tuple(
+        f"{_listed(names)} can each be the column `{variable}`. Name one of them so."
+        for variable, names in alike.items()
+        if len(names) > 1
+    )
+
+
+def why_absent(variable: str, columns: Sequence[str]) -> str:
+    """Return a sentence about a variable for which a list has no column.
+
+    Args:
+        variable: its name.
+        columns: the list's.
+    """
+    return next(iter(doubts((variable,), columns)), f"The list has no column “{variable}”.")
+
+
+def _plain(name: str) -> str:
+    """Return a name in small letters without marks, and with one underscore between words."""
+    letters = normalize("NFKD", normalize("NFKD", name).casefold()).translate(_LETTERS)
+    return _BETWEEN.sub("_", "".join(c for c in letters if category(c) != "Mn")).strip("_")
+
+
 def name_key(text: str) -> str:
-    """Return what is the same for names that differ in case, spaces, underscores and hyphens only."""
-    return "".join(c for c in column_name(text) if c not in "_-" and not c.isspace())
+    """Return what is the same for names that differ in case, accents and what is between their words only."""
+    return _plain(column_name(text)).replace("_", "")
 
 
 def read_header(split: Callable[[str], list[str] | FileFault], wanted: RecipientColumn) -> Header | FileFault:
@@ -105,11 +174,11 @@ def read_header(split: Callable[[str], list[str] | FileFault], wanted: Recipient
 
 
 def _header(names: tuple[str, ...], separator: str, wanted: RecipientColumn) -> Header | FileFault:
-    names = _numbered(names)
-    at = recipient_at(names, wanted)
+    found = _numbered(names)
+    at = recipient_at(found, wanted)
     if isinstance(at, FileFault):
-        return at if at.code is FileCode.MISSING_RECIPIENT else _unfit(names) or at
-    return _unfit(names) or Header(names, at, separator)
+        return at if at.code is FileCode.MISSING_RECIPIENT else _unfit(found) or at
+    return _unfit(found) or Header(_numbered(placeholder_names(names)), at, separator)
 
 
 def _numbered(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -122,12 +191,13 @@ def recipient_at(names: Sequence[str], wanted: RecipientColumn) -> int | FileFau
     """Return the index of the column that holds the recipients, or why there is none.
 
     Args:
-        names: the columns, as `column_name` returns them.
+        names: the columns, as `column_name` or `placeholder_names` returns them; both have it at the same index.
         wanted: which column it is.
     """
     exact = column_name(wanted.name) if wanted.name else RECIPIENT
-    if exact in names:
-        return names.index(exact)
+    for name in (exact, placeholder_name(exact)):
+        if name in names:
+            return names.index(name)
     alike = {name_key(wanted.name)} if wanted.name else set(wanted.also)
     found = [i for i, name in enumerate(names) if name_key(name) in alike]
     if len(found) == 1:
@@ -135,7 +205,7 @@ def recipient_at(names: Sequence[str], wanted: RecipientColumn) -> int | FileFau
     if found:
         detail = f"{_listed([names[i] for i in found])} can each be the column of recipients. Say which one it is."
         return FileFault(FileCode.AMBIGUOUS_RECIPIENT, detail)
-    return FileFault(FileCode.MISSING_RECIPIENT, f"The header has no column `{_short(exact)}`. {_hint(names)}")
+    return FileFault(FileCode.MISSING_RECIPIENT, f"The header has no column `{short(exact)}`. {_hint(names)}")
 
 
 def _hint(names: Sequence[str]) -> str:
@@ -161,10 +231,11 @@ def _is_number(name: str) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"`{_short(name)}`" for name in names)
+    return ", ".join(f"`{short(name)}`" for name in names)
 
 
-def _short(name: str) -> str:
+def short(name: str) -> str:
+    """Return a column's name as an error shows it."""
     return name if len(name) <= MAX_SHOWN else f"{name[:MAX_SHOWN]}…"
 
 

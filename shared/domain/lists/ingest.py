@@ -150,7 +150,7 @@ class Ingest:
 
     @property
     def header(self) -> tuple[str, ...]:
-        """The columns' names, trimmed and in lower case; empty until they are read."""
+        """The columns' names, as placeholders mean them; empty until they are read."""
         return self._rows.header
 
     def feed(self, block: bytes) -> UploadStep:
@@ -158,7 +158,7 @@ class Ingest:
         before = self._mark
         made: list[PackedChunk] = []
         for at in range(0, len(block), PART):
-            made += self._take(self._rows.feed(block[at : at + PART]))
+            made += self._take_all(self._rows.fed(block[at : at + PART]))
             if self._fault:
                 break
         if not self._pending and self.fault is None:
@@ -168,12 +168,20 @@ class Ingest:
     def finish(self) -> UploadStep:
         """End the file; the last chunk, which may be short. `fault` is set if the file has no rows at all."""
         before = self._mark
-        made = self._take(self._rows.finish())
+        made = self._take_all(self._rows.finished())
         if self.fault is None:
             made += self._cut(self._rows.position, everything=True)
         if self.fault is None:
             self._save(self._rows.position, self._invalid, self._duplicates)
         return self._step(before, made)
+
+    def _take_all(self, batches: Iterable[list[Row]]) -> list[PackedChunk]:
+        made: list[PackedChunk] = []
+        for rows in batches:
+            made += self._take(rows)
+            if self._fault:
+                break
+        return made
 
     def _take(self, rows: list[Row]) -> list[PackedChunk]:
         made: list[PackedChunk] = []

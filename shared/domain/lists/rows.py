@@ -1,7 +1,21 @@
 """Where the rows of a list lie in its file, and from where its reader goes on."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
+
+
+class RowCode(StrEnum):
+    """The stable code of a row that cannot be read."""
+
+    ROW_TOO_LARGE = "row_too_large"
+    WRONG_FIELD_COUNT = "wrong_field_count"
+    UNCLOSED_QUOTE = "unclosed_quote"
+    STRAY_CARRIAGE_RETURN = "stray_carriage_return"
+    NUL_BYTE = "nul_byte"
+    INVALID_UTF8 = "invalid_utf8"
+    ERROR_CELL = "error_cell"
 
 
 class Row(NamedTuple):
@@ -12,7 +26,7 @@ class Row(NamedTuple):
         start: byte offset at which it begins.
         end: byte offset at which the next one begins; of an endless row, where its reader gave up.
         cells: as many as the header has; empty if there is a code.
-        code: `csv_rows.RowCode` of a row that cannot be read, or empty.
+        code: `RowCode` of a row that cannot be read, or empty.
         detail: a sentence for people, that quotes nothing of the row.
         endless: the row is longer than `csv_rows.MAX_LOOK`, and from `end` on is skipped to its line end.
         lines_until: byte offset, beyond `start`, up to which rows end at any line end; or 0.
@@ -61,3 +75,13 @@ class Position:
 
     def _at(self, row: Row, offset: int, number: int, *, skipping: bool, lines_until: int) -> "Position":
         return Position(offset, number, self.header, skipping, lines_until, self.separator, row.blanks)
+
+
+def is_blank(cells: Iterable[str]) -> bool:
+    """Return whether a row has nothing but blanks."""
+    return not any(map(str.strip, cells))
+
+
+def largest(cells: Iterable[str]) -> int:
+    """Return the bytes of the largest cell."""
+    return max(map(len, map(str.encode, cells)))

@@ -53,6 +53,7 @@ class ListRules:
         drop_duplicates: as in `Options`, and so are `column` and `strict`.
         sha256: of the file, hex, as its client says; empty if it says nothing. Only finds the same file again.
         sheet: of a workbook, by its name; empty for the first one that a user sees.
+        keep_hidden: of a workbook: also send to rows that its user does not see.
         encoding: of a CSV file (`encodings.ENCODINGS`). Empty: UTF-8, and a row that is not makes the file useless.
     """
 
@@ -63,6 +64,7 @@ class ListRules:
     sha256: str = ""
     sheet: str = ""
     encoding: str = ""
+    keep_hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 MAX_ROWS: Final = 1_048_576
 """Rows of a sheet: what a spreadsheet program can hold."""
 MAX_CELLS: Final = 1024
-"""Cells of a row: a list has 64 columns."""
+"""Cells of a row: a list has fewer columns."""
 MAX_TEXT: Final = 32 * 1024
 """Characters of a row, and so of a cell: a list's row has as many bytes at most."""
-MAX_WIDTH: Final = 64
+MAX_WIDTH: Final = 512
 """Columns of a list."""
 MAX_HELD: Final = 32 * 1024**2
 """Characters and cells that are held at once, of the rows of a block of 64 KB: 3,000 cells of 8 KB fit into one."""

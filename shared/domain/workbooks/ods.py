@@ -6,6 +6,7 @@ from zipfile import ZipFile
 
 from shared.domain.workbooks import bounds
 from shared.domain.workbooks.bounds import damaged
+from shared.domain.workbooks.broken import ERRORS, NOT_STORED, error_text
 from shared.domain.workbooks.numbers import number_text
 from shared.domain.workbooks.parsing import parsed, read
 from shared.domain.workbooks.rows import Collected, Rows
@@ -14,14 +15,23 @@ _TABLE: Final = "urn:oasis:names:tc:opendocument:xmlns:table:1.0 "
 _TEXT: Final = "urn:oasis:names:tc:opendocument:xmlns:text:1.0 "
 _OFFICE: Final = "urn:oasis:names:tc:opendocument:xmlns:office:1.0 "
 _LOOK: Final = "urn:oasis:names:tc:opendocument:xmlns:style:1.0 "
+_CALC: Final = "urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0 "
 _STYLES: Final = "styles.xml"
 _CELLS: Final = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
 _SHEET: Final = f"{_TABLE}table"
 _ROW: Final = f"{_TABLE}table-row"
+_GROUP: Final = f"{_TABLE}table-row-group"
+_DISPLAY: Final = f"{_TABLE}display"
+_VISIBILITY: Final = f"{_TABLE}visibility"
+_UNSEEN: Final = ("filter", "collapse")
+"""Values of `_VISIBILITY` of rows that a filter or a person has hidden."""
 _PARAGRAPH: Final = f"{_TEXT}p"
 _NOTE: Final = f"{_OFFICE}annotation"
 _TYPE: Final = f"{_OFFICE}value-type"
 _SPACES: Final = {f"{_TEXT}s": " ", f"{_TEXT}tab": "\t", f"{_TEXT}line-break": "\n"}
+_ERROR: Final = f"{_CALC}value-type"
+"""Attribute that is `error` of a cell that is one; programs without it show the error beside a value of 0."""
+_FORMULA: Final = f"{_TABLE}formula"
 _VALUE: Final = f"{_OFFICE}value"
 _VALUES: Final = {"float": _VALUE, "percentage": _VALUE, "currency": _VALUE, "date": f"{_OFFICE}date-value"}
 """Attribute with the value of a cell that is no text, by its type."""
@@ -85,7 +95,7 @@ class _Styles:
             if self._name and attributes.get(f"{_LOOK}parent-style-name") in self._hidden:
                 self._hide()
         elif name == f"{_LOOK}table-properties" and self._name:
-            display = attributes.get(f"{_TABLE}display", "")
+            display = attributes.get(_DISPLAY, "")
             if display == "false":
                 self._hide()
             elif display:
@@ -121,6 +131,8 @@ class _Reader:
         self._rows = Collected()
         self._column = 0
         self._times = 1
+        self._unseen = False
+        self._closed = 0  # groups around a row, from the outermost closed one on
         self._cell: Mapping[str, str] = {}
         self._text: list[str] | None = None
         self._length = 0
@@ -144,6 +156,9 @@ class _Reader:
         elif name == _ROW:
             self._column = 0
             self._times = _count(attributes, f"{_TABLE}number-rows-repeated")
+            self._unseen = self._closed > 0 or attributes.get(_VISIBILITY) in _UNSEEN
+        elif name == _GROUP:
+            self._closed += self._closed > 0 or attributes.get(_DISPLAY) == "false"
         elif name in _CELLS:
             self._cell, self._text = attributes, None
         elif name == _NOTE:
@@ -198,7 +213,9 @@ class _Reader:
         elif name in _CELLS:
             self._end_cell()
         elif name == _ROW:
-            self._rows.end(self._times)
+            self._rows.end(self._times, hidden=self._unseen)
+        elif name == _GROUP:
+            self._closed -= self._closed > 0
 
     def _end_cell(self) -> None:
         times = _count(self._cell, f"{_TABLE}number-columns-repeated")
@@ -208,13 +225,23 @@ class _Reader:
         self._column += times
 
     def _value(self) -> str:
+        shown = "".join(self._text or ())
+        if missing := self._missing(shown):
+            return missing
         attribute = _VALUES.get(self._cell.get(_TYPE, ""))
         stored = self._cell.get(attribute) if attribute else None
         if stored is None:
-            return "".join(self._text or ())
+            return shown
         if attribute == _VALUE:
             return number_text(stored)
         return stored.removesuffix("T00:00:00").replace("T", " ")
+
+    def _missing(self, shown: str) -> str:
+        """Return the text of a cell without a value; empty if it has one, or is empty."""
+        cell = self._cell
+        if cell.get(_ERROR) == "error" or (_FORMULA in cell and shown in ERRORS):
+            return error_text(shown)
+        return NOT_STORED if _FORMULA in cell and _TYPE not in cell and not shown else ""
 
 
 def _count(attributes: Mapping[str, str], name: str) -> int:

@@ -14,6 +14,12 @@ _CELL: Final = 8
 Rows = Iterator[Sequence[str]]
 
 
+class HiddenRow(tuple[str, ...]):
+    """A row that the sheet's user does not see: a filter, a closed group or a person has hidden it."""
+
+    __slots__ = ()
+
+
 class Collected:
     """Takes the cells of one row after another."""
 
@@ -51,11 +57,12 @@ class Collected:
             row += [""] * (column - len(row))
         row[column : column + times] = [value] * times
 
-    def end(self, times: int = 1) -> None:
+    def end(self, times: int = 1, *, hidden: bool = False) -> None:
         """End the row; empty ones count only if another follows.
 
         Args:
             times: rows that are the same.
+            hidden: whether a user does not see them.
 
         Raises:
             WorkbookError: there are too many rows, or too much is held.
@@ -64,6 +71,7 @@ class Collected:
             self.skip(times)
             return
         row: Sequence[str] = OVERLONG if self.overlong else self._row
+        row = HiddenRow(row) if hidden else row
         self._held += _CELL if self.overlong else self._size + _CELL * len(row)
         self._number += self._empty + times
         if self._held > bounds.MAX_HELD or self._number > bounds.MAX_ROWS:

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 from shared.domain.workbooks import bounds
 from shared.domain.workbooks.bounds import WorkbookCode, WorkbookError, check, damaged, opened, too_large
 from shared.domain.workbooks.ods import OdsSheets
-from shared.domain.workbooks.rows import Rows
+from shared.domain.workbooks.rows import HiddenRow, Rows
 from shared.domain.workbooks.xlsx import book_of, xlsx_rows
 
 BATCH: Final = 64 * 1024
@@ -19,10 +19,16 @@ BATCH: Final = 64 * 1024
 
 @dataclass(slots=True)
 class Sheets:
-    """The sheets of a workbook, once all of it is read. `chosen`: the one that was read."""
+    """The sheets of a workbook, once all of it is read.
+
+    Attributes:
+        chosen: the one that was read.
+        hidden: rows below its header that its user does not see.
+    """
 
     names: Sequence[str] = ()
     chosen: str = ""
+    hidden: int = 0
 
 
 def is_workbook(file: IO[bytes]) -> bool:
@@ -38,7 +44,7 @@ def is_workbook(file: IO[bytes]) -> bool:
     return True
 
 
-def csv_of(file: IO[bytes], sheet: str, sheets: Sheets | None = None) -> Iterator[str]:
+def csv_of(file: IO[bytes], sheet: str, sheets: Sheets | None = None, *, keep_hidden: bool = False) -> Iterator[str]:
     """Yield a sheet of a workbook as CSV, some rows at a time. An empty row between others is a blank line.
 
     What takes long without a row yields an empty text now and then, so that its caller sees the time.
@@ -47,6 +53,7 @@ def csv_of(file: IO[bytes], sheet: str, sheets: Sheets | None = None) -> Iterato
         file: the workbook; it stays open.
         sheet: the sheet's name; empty for the first one that a user sees.
         sheets: takes what sheets there are.
+        keep_hidden: whether rows that its user does not see are written; else each is a blank line.
 
     Raises:
         WorkbookError: there is no such sheet, or the workbook is damaged or too large.
@@ -58,7 +65,7 @@ def csv_of(file: IO[bytes], sheet: str, sheets: Sheets | None = None) -> Iterato
     written = 0
     with archive:
         check(archive)
-        for lines in _csv(_blocks(archive, sheet, sheets)):
+        for lines in _csv(_blocks(archive, sheet, sheets), sheets, keep_hidden=keep_hidden):
             written += len(lines)
             if written > bounds.MAX_WRITTEN:
                 raise too_large()
@@ -86,12 +93,12 @@ def _check_there(sheets: Sheets, wanted: str) -> None:
         raise WorkbookError(WorkbookCode.NO_SUCH_SHEET, "has no sheet")
 
 
-def _csv(blocks: Iterable[Rows]) -> Iterator[str]:
+def _csv(blocks: Iterable[Rows], sheets: Sheets, *, keep_hidden: bool) -> Iterator[str]:
     """Yield lines of CSV. Empty rows at the end, and empty cells behind the header's last one, are left out.
 
     Of a header with more columns than a list may have no other row follows: it makes the list fail.
     """
-    lines = _Lines()
+    lines = _Lines(sheets, keep_hidden=keep_hidden)
     for block in blocks:
         for row in block:
             lines.add(row)
@@ -105,8 +112,11 @@ def _csv(blocks: Iterable[Rows]) -> Iterator[str]:
 class _Lines:
     """Lines of CSV that are not given yet. `width`: cells of the header; 0 until there is one."""
 
-    def __init__(self) -> None:
+    def __init__(self, sheets: Sheets, *, keep_hidden: bool) -> None:
+        """`sheets` takes how many rows are hidden."""
         self.width = 0
+        self._sheets = sheets
+        self._keep_hidden = keep_hidden
         self._out = io.StringIO(newline="")
         self._write = csv.writer(_Same()).writerow
         self._empty = 0
@@ -119,10 +129,13 @@ class _Lines:
         return self._out.tell() > BATCH
 
     def add(self, row: Sequence[str]) -> None:
-        """Add a row; one that is repeated is written as it was."""
+        """Add a row; one that is repeated is written as it was. The header counts also if it is hidden."""
+        hidden = self.width > 0 and isinstance(row, HiddenRow)
         if row is not self._row:
             self._row, self._line = row, self._written(row)
-        if not self._line:
+        if hidden and self._line:
+            self._sheets.hidden += 1
+        if not self._line or (hidden and not self._keep_hidden):
             self._empty += 1
             return
         self._out.write("\r\n" * self._empty + self._line)

@@ -8,6 +8,7 @@ from zipfile import ZipFile
 
 from shared.domain.workbooks import bounds
 from shared.domain.workbooks.bounds import XLSX, damaged, too_large
+from shared.domain.workbooks.broken import NOT_STORED, error_text
 from shared.domain.workbooks.numbers import Shown, number_text, shown_by
 from shared.domain.workbooks.parsing import parsed, read
 from shared.domain.workbooks.rows import Collected, Rows
@@ -18,7 +19,7 @@ _HIDDEN: Final = ("hidden", "veryHidden")
 _MAX_LETTERS: Final = 3
 _BOOK: Final = named("workbookPr", "sheet")
 _STYLES: Final = named("numFmt", "cellXfs", "xf")
-_SHEET: Final = named("row", "c", "v", "is", "t", "rPh")
+_SHEET: Final = named("row", "c", "f", "v", "is", "t", "rPh")
 _TRUE: Final = ("1", "true")
 
 
@@ -162,6 +163,7 @@ class _Rows:
         self._column = 0
         self._type = ""
         self._style = ""
+        self._formula = self._hidden = False
         self._inline = RichText()
         self._value: list[str] = []
         self._length = 0
@@ -179,12 +181,16 @@ class _Rows:
             if self._value:
                 self._value = []
             self._length = 0
+            self._formula = False
             if self._type == "inlineStr":
                 self._inline.clear()
         elif kind == "v":
             self._taking = True
         elif kind == "row":
             self._begin_row(attributes.get("r", ""))
+            self._hidden = attributes.get("hidden") in _TRUE
+        elif kind == "f":
+            self._formula = True
         else:
             self._inline.start(kind)
 
@@ -202,7 +208,7 @@ class _Rows:
         elif kind == "c":
             self._end_cell()
         elif kind == "row":
-            self._rows.end()
+            self._rows.end(hidden=self._hidden)
         else:
             self._inline.end(kind)
 
@@ -226,8 +232,8 @@ class _Rows:
         text = "".join(self._value)
         if kind == "s":
             return self._strings[_count(text)] if text else ""
-        if not text:
-            return ""
+        if kind == "e" or not text:
+            return self._missing(text)
         if kind == "n":
             return number_text(text.strip(), self._format(), from_1904=self._book.from_1904)
         if kind == "b":
@@ -235,6 +241,11 @@ class _Rows:
         if kind == "d":
             return text.removesuffix("Z").removesuffix("T00:00:00").replace("T", " ")
         return unescaped(text)
+
+    def _missing(self, text: str) -> str:
+        if self._type == "e":
+            return error_text(text)
+        return NOT_STORED if self._formula and self._type != "str" else ""
 
     def _format(self) -> Shown:
         style = self._style

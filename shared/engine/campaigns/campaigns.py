@@ -18,6 +18,7 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
+from shared.domain.lists.header import why_absent
 from shared.domain.times import DAY_MS, KEY_LIFE_MS
 from shared.engine.intake.declined import credential_words
 from shared.engine.intake.schedules import Schedules
@@ -209,7 +210,9 @@ class CampaignControl:
         if upload.state is not UploadState.READY or upload.checkpoint is None:
             return Refused(Reason.NO_LIST)
         if campaign.missing:
-            return Refused(Reason.MISSING_COLUMNS, tuple((v, "The list has no such column.") for v in campaign.missing))
+            return Refused(
+                Reason.MISSING_COLUMNS, tuple((v, why_absent(v, campaign.columns)) for v in campaign.missing)
+            )
         if upload.checkpoint.counts.accepted <= sum((upload.skipped or {}).values()):
             return Refused(Reason.NO_VALID_RECIPIENT)
         expires = upload.created_at + USE_WITHIN_DAYS * DAY_MS

@@ -9,6 +9,7 @@ from shared.domain.content.content import Content
 from shared.domain.content.templates import RECIPIENT, variables
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Policy
+from shared.domain.lists.header import placeholder_name
 from shared.domain.recipients import reader
 from shared.engine.campaigns.preview import Previews
 from shared.engine.intake.accept import BatchRequest
@@ -81,12 +82,13 @@ class Trials:
             raise invalid("recipient", found.detail)
         address, identity, display = found
         named = {*variables(campaign.message.templates(campaign.channel)), *campaign.columns, RECIPIENT}
-        strange = [name for name in order.values if name not in named]
+        values = {name if name in named else placeholder_name(name): value for name, value in order.values.items()}
+        strange = [name for name in values if name not in named]
         if strange:
             said = "Neither the template nor the list has this name."
             raise Decline(INVALID, *(FieldFault(f"params.{name}", said) for name in strange))
         _passed(self._intake.wanted(campaign, identity))
-        return Recipient(address, identity, display, values=dict(order.values))
+        return Recipient(address, identity, display, values=values)
 
 
 def _passed(found: Declined | None) -> None:

@@ -6,7 +6,7 @@ other unfinished files. Source: docs/adr/0155.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from tempfile import TemporaryFile
 from typing import Final
 
@@ -14,7 +14,7 @@ from shared.domain.campaigns.campaign import Upload
 from shared.domain.lists.encodings import TRANSCODED, EncodingError, as_utf8
 from shared.domain.times import Seconds
 from shared.domain.workbooks.bounds import MAGIC, too_large
-from shared.domain.workbooks.table import csv_of, is_workbook
+from shared.domain.workbooks.table import Sheets, csv_of, is_workbook
 from shared.ports import Clock, FileChanged, Files, Multipart
 
 MAX_PACKED: Final = 150 * 1024**2
@@ -25,11 +25,12 @@ PART: Final = 8 * 1024**2
 
 @dataclass(frozen=True, slots=True)
 class MadeCsv:
-    """The CSV of a workbook: its name in the bucket, ETag and size in bytes."""
+    """The CSV of a workbook: its name in the bucket, ETag and size in bytes. `hidden`: its rows that no user sees."""
 
     name: str
     etag: str
     size: int
+    hidden: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,12 @@ class Converter:
                 file.write(block)
             if not is_workbook(file):
                 return None
-            lines = (text.encode(errors="replace") for text in csv_of(file, upload.sheet))
+            sheets = Sheets()
+            texts = csv_of(file, upload.sheet, sheets, keep_hidden=upload.keep_hidden)
+            lines = (text.encode(errors="replace") for text in texts)
             late = too_large("takes too long to read")
-            return self._put(upload, owner, self._parts(lines, late, stop))
+            made = self._put(upload, owner, self._parts(lines, late, stop))
+            return replace(made, hidden=sheets.hidden)
 
     def transcode(self, upload: Upload, *, owner: str, stop: Seconds) -> MadeCsv:
         """Make CSV in UTF-8 of an upload's file in its encoding.

@@ -219,7 +219,7 @@ class _Lease:
             made = converter.transcode(held, owner=held.owner, stop=self._stop)
         if made is None:
             return None
-        saved = held.changed(csv=made.name, csv_etag=made.etag, csv_size=made.size, starts=0)
+        saved = held.changed(csv=made.name, csv_etag=made.etag, csv_size=made.size, hidden=made.hidden, starts=0)
         if not parts.uploads.save(held, saved):
             return False
         self.held = saved

@@ -276,6 +276,7 @@ class Uploading:
             sha256=rules.sha256,
             sheet=rules.sheet,
             encoding=rules.encoding,
+            keep_hidden=rules.keep_hidden,
         )
 
     def _now(self) -> int:

@@ -36,6 +36,7 @@ def uploaded(api: FakeApi, *, again: bool = False, **found: int) -> None:
         ("name;city\nAnn;Rome\n", MAIL, "It has `name`, `city`.\n  name it: --recipient-column NAME"),
         ("email,to,name\na@x.org,b@x.org,A\n", MAIL, "`email`, `to` can each be the column of recipients"),
         ("email\nann@example.org\n", MAIL, "columns that the template names: name\n  its columns are email"),
+        ("email,-name,name-\na@x.org,A,B\n", MAIL, "  `-name`, `name-` can each be the column `name`. Name one of"),
         ("email,name\nann,A\nben,B\n", MAIL, "none of the rows has a valid recipient; row 2: The address has no @."),
         ("email,name\n" + "ann,A\n" * 101, MAIL, "none of the first 100 rows has a valid recipient"),
         ("email,name\nann@x.org,A\n\nben,B\n", (*MAIL, "--strict"), "row 4 cannot be used: The address has no @."),

@@ -17,6 +17,7 @@ from openpyxl import Workbook
 from cli.errors import Misused
 from cli.lists.sources import as_csv
 from shared.domain.workbooks import bounds
+from shared.domain.workbooks.broken import NOT_STORED
 from tests.cli.fakes import Answer, FakeApi, Run
 from tests.cli.scripts import campaign, job, listed, place, preview, sent
 from tests.tiers import examples
@@ -113,7 +114,7 @@ def test_a_table_comes_out_as_it_went_in(folder: Path, rows: list[list[str]], ki
     rows = [["a@example.org", *row] for row in [["b", "c"], *rows]]
     made = xlsx(folder, S=rows) if kind == "xlsx" else ods_file(folder, table(rows))
     if kind == "xlsx":  # a text that begins with = is a formula there, and a lone one is none
-        rows = [[("" if cell.startswith("=") and len(cell) > 1 else cell) for cell in row] for row in rows]
+        rows = [[(NOT_STORED if cell.startswith("=") and len(cell) > 1 else cell) for cell in row] for row in rows]
     if kind == "ods":
         rows = [[" ".join(cell.split(" ")) for cell in row] for row in rows]
     assert rows_of(made) == rows
@@ -216,3 +217,31 @@ def test_a_workbook_is_sent_as_the_list_that_it_shows(run: Run, api: FakeApi, fo
     assert done.code == 0, done.err
     assert api.asked[0].json["name"] == "people.xlsx"
     assert api.asked[2].body == "Mobile,Name\r\n491701234567,Zoë\r\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("words", "rows", "said"),
+    [
+        ((), "\r\n\r\n", "2 rows are hidden by a filter or by hand, and left out; to send to such rows:"),
+        (("--keep-hidden-rows",), "b@x.org,B\r\nc@x.org,C\r\n", "and sent to all the same"),
+    ],
+)
+def test_rows_that_a_filter_hides_are_named_before_anything_is_sent(
+    run: Run, api: FakeApi, folder: Path, words: tuple[str, ...], rows: str, said: str
+) -> None:
+    (folder / "mail.html").write_text("Hi {{ name }}")
+    made = Workbook()
+    for row in [["email", "name"], ["a@x.org", "A"], ["b@x.org", "B"], ["c@x.org", "C"], ["d@x.org", "D"]]:
+        made.active.append(row)
+    for hidden in (3, 4):
+        made.active.row_dimensions[hidden].hidden = True
+    made.save(folder / "people.xlsx")
+    put = Answer(raw=b"", headers={"ETag": '"e1"'})
+    ready = listed("ready", rows=2, accepted=2)
+    api.answers(
+        campaign(status=201), place(api), put, listed("queued", status=202), ready, preview(), sent(), job("LOGGED")
+    )
+    mail = ("--template", "mail.html", "--subject", "Hi", "--from", "news@example.com")
+    done = run("campaign", "run", "people.xlsx", *mail, "--yes", *words)
+    assert (done.code, said in done.err) == (0, True), done.err
+    assert api.asked[2].body == f"email,name\r\na@x.org,A\r\n{rows}d@x.org,D\r\n".encode()

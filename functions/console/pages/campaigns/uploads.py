@@ -103,6 +103,7 @@ def _rules(look: Look, campaign: Campaign) -> ListRules:
     return ListRules(
         region=account.region if account else "",
         drop_duplicates=drop,
+        keep_hidden=look.form.get("hidden_rows", "") == "keep",
         sheet=look.form.get("sheet", "")[:MAX_SHEET],
         encoding=encoding if encoding in ENCODINGS else "",
         sha256=sha256 if _SHA256.fullmatch(sha256) else "",

@@ -9,6 +9,7 @@ from functions.console.screen import Denial, absent
 from shared.domain.campaigns.campaign import Campaign, StoredTemplate, Upload, UploadState
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import Job
+from shared.domain.lists.header import why_absent
 from shared.domain.lists.uploads import DUPLICATE, BadRow
 from shared.engine.campaigns.campaigns import state_of
 from shared.engine.campaigns.preview import MAX_ROW
@@ -177,7 +178,7 @@ def in_the_way(look: Look, campaign: Campaign, found: ListView | None) -> Sequen
     declined = look.services.campaigns().intake.sendable(campaign)
     if isinstance(declined, Declined):
         said += [fault.text for fault in declined.faults] or [CODES[declined.code][1]]
-    said += [f"The list has no column “{name}”, which the message uses." for name in campaign.missing]
+    said += [f"{why_absent(name, campaign.columns)} The message uses it." for name in campaign.missing]
     if found is not None and found.ready and found.sends <= 0:
         said.append("The list has no recipient left to send to.")
     return said

@@ -114,11 +114,11 @@ _TEXTS: Final = (
     "detail",
     "owner",
 )
-_NUMBERS: Final = ("size", "csv_size", "problems", "until", "queued_at", "starts", "finished_at")
+_NUMBERS: Final = ("size", "csv_size", "hidden", "problems", "until", "queued_at", "starts", "finished_at")
 
 
 _OPTIONAL_OF_UPLOAD: Final[tuple[tuple[tuple[str, ...], Callable[[Any], Item]], ...]] = (
-    (("test", "drop_duplicates", "strict"), lambda _: {"BOOL": True}),
+    (("test", "drop_duplicates", "strict", "keep_hidden"), lambda _: {"BOOL": True}),
     (_TEXTS, s),
     (_NUMBERS, n),
 )
@@ -169,6 +169,7 @@ def upload(item: Mapping[str, Any]) -> Upload:
         ttl=number(item, "ttl"),
         drop_duplicates="drop_duplicates" in item,
         strict="strict" in item,
+        keep_hidden="keep_hidden" in item,
         columns=_tuple(item, "columns"),
         skipped={code: int(count["N"]) for code, count in item["skipped"]["M"].items()} if "skipped" in item else None,
         checkpoint=Checkpoint.of(json.loads(text(item, "checkpoint"))) if "checkpoint" in item else None,
