@@ -6,7 +6,7 @@ and so is that of a workbook.
 
 import codecs
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -152,10 +152,13 @@ def _guess_bytes(blocks: Iterator[bytes]) -> Guess:
         sample = sample or sample_of(block)
     if utf8.letters > utf8.damaged or not utf8.damaged:
         return Guess(UTF8, damaged=utf8.damaged, line=utf8.line)
+    return _likely(sample, left)
+
+
+def _likely(sample: bytes, left: Collection[str]) -> Guess:
+    """Return the likely one of the code pages that a text may be in, and the others. `sample`: lines beyond ASCII."""
     found = [(name, _example(text)) for name, text in readings(sample).items() if name in left]
-    if not found:
-        return Guess("")
-    return Guess(*found[0], others=tuple(found[1:]))
+    return Guess(*found[0], others=tuple(found[1:])) if found else Guess("")
 
 
 class _Utf8:

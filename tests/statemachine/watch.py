@@ -243,12 +243,8 @@ class Watch:
         cells = {state for x in ledgers for state, _ in map(x.cell, range(len(x.cells)))}
         if (old.state, new.state) not in _LEGAL:
             self.fail(f"job {old.state} -> {new.state}")
-        asked = new.id in self.asked | self.asking
-        if new.state is JobState.READY and old.state in ACTIVE:
-            if not new.rests_until or any(x.cell(i)[1] == 0 for x in ledgers for i in x.having(*_OPEN)):
-                self.fail("a job gives way before its first tries are over")
-        elif new.state is JobState.READY and not asked and not self._reopens(old):
-            self.fail("a job runs again, and nobody asked")
+        if new.state is JobState.READY:
+            self._ready(old, new, ledgers)
         if new.state is JobState.STOPPED:
             self.asked.discard(new.id)
             self._after_stop = {k: n for k, n in self._after_stop.items() if k[0] != new.id}
@@ -257,6 +253,20 @@ class Watch:
                 self.fail(f"the job is {new.state} with a call under way")
             if new.state is JobState.LOGGED and any(x.status is LedgerStatus.BUSY and x.seq for x in ledgers):
                 self.fail("the job is LOGGED with a lease that has claimed")
+
+    def _ready(self, old: Job, new: Job, ledgers: list[Ledger]) -> None:
+        """Check why a job is READY.
+
+        Args:
+            old: as it was before.
+            new: as it is.
+            ledgers: its ledgers.
+        """
+        if old.state in ACTIVE:
+            if not new.rests_until or any(x.cell(i)[1] == 0 for x in ledgers for i in x.having(*_OPEN)):
+                self.fail("a job gives way before its first tries are over")
+        elif new.id not in self.asked | self.asking and not self._reopens(old):
+            self.fail("a job runs again, and nobody asked")
 
     def _stepped(self, old: Ledger, new: Ledger, job: Job) -> None:
         if new.version <= old.version:
