@@ -1,11 +1,14 @@
 """What a reader can see of a message."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.content.plain_text import plain_text
 from shared.domain.content.seen import nothing_to_see, seen, seen_in
+from tests import budgets
 
 
 @pytest.mark.parametrize(
@@ -55,6 +58,18 @@ def test_html_that_shows_nothing(html: str) -> None:
 def test_html_that_shows_something(html: str) -> None:
     assert seen_in(html)
     assert not nothing_to_see(html, "")
+
+
+@pytest.mark.parametrize("before", range(240, 262))
+@pytest.mark.parametrize(("reference", "shows"), [("&nbsp;", False), ("&#8203;", False), ("&#65;", True), ("&", True)])
+def test_a_reference_that_is_far_behind_is_read_whole(before: int, reference: str, shows: bool) -> None:  # noqa: FBT001
+    assert seen_in(" " * before + reference + " " * 20) == shows
+
+
+def test_megabytes_of_references_are_not_all_read() -> None:
+    begun = time.process_time()
+    assert seen_in("&#34;" * 2_000_000)
+    assert time.process_time() - begun < budgets.seconds(0.1)
 
 
 def test_the_html_is_what_is_read_where_there_is_any() -> None:

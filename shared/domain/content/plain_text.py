@@ -84,7 +84,7 @@ def plain_text(html: str) -> str:
     writer = _Writer()
     for piece in pieces(html):
         if isinstance(piece, str):
-            writer.text(piece)
+            writer.text(decoded(piece))
         else:
             writer.tag(piece)
     return writer.done()
@@ -102,7 +102,7 @@ class Tag:
         """Return its attributes, decoded, by their names in lower case."""
         found: dict[str, str] = {}
         for m in _ATTRIBUTE.finditer(self.raw):
-            found.setdefault(m[1].lower(), _decoded(m[2] or m[3] or m[4] or ""))
+            found.setdefault(m[1].lower(), decoded(m[2] or m[3] or m[4] or ""))
         return found
 
     def hides(self) -> bool:
@@ -112,13 +112,13 @@ class Tag:
         return self.name in _NEVER_SEEN or bool(HIDDEN.search(self.attributes().get("style", "")))
 
 
-def _decoded(text: str) -> str:
+def decoded(text: str) -> str:
     """Return a text with its character references replaced, however long they are."""
     return unescape(_NUMBER.sub(r"&#\1", text))
 
 
 def pieces(html: str) -> Iterator[str | Tag]:
-    """Yield the visible text, decoded, and the tags around it."""
+    """Yield the visible text, not decoded, and the tags around it."""
     hidden = ""
     depth = 0
     for piece in _tokens(html):
@@ -138,7 +138,7 @@ def _tokens(html: str) -> Iterator[str | Tag]:
     in_head = False
     while start := _OPEN.search(html, at):
         if start.start() > at:
-            yield _decoded(html[at : start.start()])
+            yield html[at : start.start()]
         tag = _TAG.match(html, start.start())
         if tag is None:
             at = _comment_end(html, start)
@@ -154,7 +154,7 @@ def _tokens(html: str) -> Iterator[str | Tag]:
             in_head = True  # only the first is one
             at = _start(_HEAD_END.search(html, at), at)
     if at < len(html):
-        yield _decoded(html[at:])
+        yield html[at:]
 
 
 def _comment_end(html: str, start: re.Match[str]) -> int:

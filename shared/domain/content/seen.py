@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from shared.domain.content.plain_text import HIDDEN, Tag, pieces
+from shared.domain.content.plain_text import HIDDEN, Tag, decoded, pieces
 
 _SEEN: Final = re.compile(
     "[^\\s\\x00-\\x1f\\x7f-\\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -18,6 +18,8 @@ _DRAWN: Final = re.compile(
     r"<svg\b|\bbackground(?:-image)?\s*+:[^;{}<>]{0,300}\burl\(|\bbackground\s*+=", re.IGNORECASE
 )
 """Pictures that are no element of their own."""
+_HEAD: Final = 256
+"""Characters of a text that are looked at first: to decode one of megabytes takes seconds."""
 _NO_SIZE: Final = frozenset({"0", "1", "0px", "1px"})
 
 
@@ -29,7 +31,7 @@ def seen(text: str) -> bool:
 def seen_in(html: str) -> bool:
     """Return whether HTML shows anything: a text, a picture or a field. It is read no further than to the first."""
     for piece in pieces(html):
-        if seen(piece) if isinstance(piece, str) else _shows(piece):
+        if _shows_text(piece) if isinstance(piece, str) else _shows(piece):
             return True
     return _DRAWN.search(html) is not None
 
@@ -42,6 +44,14 @@ def nothing_to_see(html: str, text: str) -> bool:
         text: its text.
     """
     return not (seen_in(html) if html else seen(text))
+
+
+def _shows_text(text: str) -> bool:
+    """Return whether a text of HTML shows anything. Most do within a few characters."""
+    head = text[:_HEAD]
+    if len(text) > _HEAD and "&" in head:
+        head = head[: head.rindex("&")]  # a reference may be cut
+    return seen(decoded(head)) or (len(text) > len(head) and seen(decoded(text)))
 
 
 def _shows(tag: Tag) -> bool:
