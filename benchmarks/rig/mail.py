@@ -23,10 +23,11 @@ LAST_NAMES: Final = (
 
 
 def prose(count: int) -> str:
-    """Return `count` bytes of a newsletter's HTML, which compresses as mails do."""
+    """Return `count` bytes of a newsletter's HTML, which compresses as mails do. Its first words can be seen."""
     text = (Path(__file__).parents[2] / "tests/fixtures/newsletter/newsletter.html").read_text(encoding="utf-8")
     plain = "".join(c for c in text if c.isascii())
-    return (plain * (count // len(plain) + 1))[:count]
+    seen = "" if count > plain.index("</h1>") else "<p>News</p>"
+    return (seen + plain * (count // len(plain) + 1))[:count]
 
 
 def recipients(count: int, seed: int = 3) -> tuple[Recipient, ...]:

@@ -291,6 +291,7 @@ def _public(route: Public) -> Schema:
     pages = {"text/html": {"schema": {"type": "string"}}}
     fault = {"application/problem+json": {"schema": {"$ref": _REF.format(model=ProblemDetails.__name__)}}}
     said = {"404": "The link is not one of ours.", "429": "Too often.", "503": "Not just now."}
+    said |= {"409": route.conflict} if route.conflict else {}
     operation: Schema = {
         "operationId": route.name,
         "tags": ["Unsubscribe"],

@@ -238,7 +238,8 @@ class Visit(Generic[S]):
 class Public:
     """An operation for people without a key, who prove by the link itself that it is theirs.
 
-    `answers`: the types of its 200; `description`: more than the summary. A body's type is not looked at.
+    `answers`: the types of its 200; `description`: more than the summary; `conflict`: what a 409 means, empty if there
+    is none. A body's type is not looked at.
     """
 
     method: str
@@ -248,6 +249,7 @@ class Public:
     handler: Callable[[Visit[Any]], Answer]
     answers: Sequence[str]
     description: str = ""
+    conflict: str = ""
 
 
 def _query(model: type[Q], request: Request) -> Q:

@@ -1,4 +1,4 @@
-"""Notes what a call of the API writes."""
+"""Notes what a call of the API has written."""
 
 from typing import Any
 
@@ -18,8 +18,9 @@ class Watched:
         operation = getattr(self._client, name)
 
         def noted(**kwargs: Any) -> Any:
+            answer = operation(**kwargs)  # nothing is written if a condition does not hold
             if name not in self.READS and kwargs.get("Key", {}).get("sk") not in self.UNNOTED:
                 self.writes.append(name)
-            return operation(**kwargs)
+            return answer
 
         return noted

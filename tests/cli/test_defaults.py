@@ -240,7 +240,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     **{("template", verb): (lambda c: (c.template(),)) for verb in ("show", "versions")},
     ("template", "diff"): lambda c: (c.changed(),),
     ("template", "preview"): lambda c: (c.template(), "--value", "name=Ann"),
-    ("template", "test"): lambda c: (c.template(), "me@example.com"),
+    ("template", "test"): lambda c: (c.template(), "me@example.com", "--value", "name=Ann"),
     ("template", "delete"): lambda c: (c.template(),),
     ("program", "put"): lambda c: ("course", "--step", f"{c.text()}+28@9-12/SMS"),
     ("program", "list"): lambda c: c.there(c.program()),

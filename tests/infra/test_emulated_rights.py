@@ -109,6 +109,7 @@ def allowed(template: Template, service: str) -> set[tuple[str, str, tuple[str, 
     }
 
 
+@pytest.mark.slow
 def test_a_function_may_do_the_same_on_the_local_cloud_as_on_aws_with_the_same_conditions() -> None:
     """What the local cloud lacks is in no test there; the rest is what its functions are judged by."""
     made = [synthesised(deployment(target, console=CONSOLE)) for target in (DeployTarget.AWS, DeployTarget.LOCAL)]

@@ -149,8 +149,8 @@ ROUTES: Final = (
         path="/unsubscribe/{token}/undo",
         name="undoUnsubscription",
         summary="Take an unsubscription back",
-        description="Within 24 hours, and only one that this very link made; else the page says that the sender has to "
-        "be asked (409).",
+        description="Within 24 hours, and only one that this very link made.",
+        conflict="It cannot be taken back by this link. The page says that the sender has to be asked.",
         handler=_step(back),
         answers=("text/html",),
     ),
