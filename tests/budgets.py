@@ -1,11 +1,10 @@
 """Budgets of processor time, in seconds of a machine that does a fixed piece of work in `REFERENCE`.
 
-One processor takes twice as long as another for the same work. So on a slower machine a budget grows with what the work
-takes there. On a quicker one it does not shrink.
+One processor takes twice as long as another for the same work, and longer while another process uses its core. So on a
+slower machine a budget grows with what the work takes there just now. On a quicker one it does not shrink.
 """
 
 import time
-from functools import cache
 from typing import Final
 
 ROUNDS: Final = 500_000
@@ -19,9 +18,18 @@ def seconds(budget: float) -> float:
     return budget * max(1.0, work() / REFERENCE)
 
 
-@cache
+def kept(took: float, budget: float) -> bool:
+    """Tell whether a budget is kept; the work is done only if it seems not to be.
+
+    Args:
+        took: processor seconds, just now.
+        budget: likewise, of the reference.
+    """
+    return took <= budget or took <= seconds(budget)
+
+
 def work() -> float:
-    """Return the processor seconds of the work here, the least of a few tries."""
+    """Return the processor seconds of the work here and now, the least of a few tries."""
     return min(_work() for _ in range(TRIES))
 
 
