@@ -102,46 +102,79 @@ class Things:
     """Status codes by operation."""
 
     def make(self) -> None:
-        """Make what there is: a batch, a template; a campaign with a place for a file, one with a list, one sent."""
-        self.api.world.clock.advance(3600)  # the places for files that are open end
-        self.login = self.login if self.login[0] else self.api.notifier()
-        api, said = self.api, {"from": SENDER, "subject": "x", "body": "x"}
-        self.jobs = [api.accepted()]
-        self.templates = [api.call("POST", "/templates", {"name": "x", "channel": "email", **said}).json["template_id"]]
+        """Make one of everything, and a campaign in each state."""
+        self.login = self.api.notifier()
+        for made in dict.fromkeys(self.makers().values()):
+            made()
+
+    def makers(self) -> dict[str, Callable[[], None]]:
+        """Return what makes things, by the first part of the paths that name them."""
+        return {
+            "jobs": self._jobs,
+            "templates": self._templates,
+            "campaigns": self._campaigns,
+            "hooks": self._hooks,
+            "mails": self._mails,
+            "digests": self._digests,
+            "digest-policies": self._digests,
+            "programs": self._programs,
+            "guests": self._people,
+            "suppressions": self._people,
+            "senders": self._senders,
+        }
+
+    def _jobs(self) -> None:
+        self.jobs = [self.api.accepted()]
+        wanted = Unsubscription(self.api.account, ADDRESS, self.jobs[0])
+        self.others["token"] = [FakeLinks().sign(wanted)]
+
+    def _templates(self) -> None:
+        said = {"name": "x", "channel": "email", "from": SENDER, "subject": "x", "body": "x"}
+        self.templates = [self.api.call("POST", "/templates", said).json["template_id"]]
+
+    def _campaigns(self) -> None:
+        """Make one with a place for a file, one with a list, and one that is sent."""
+        api = self.api
+        api.world.clock.advance(3600)  # the places for files that are open end
         self.campaigns = [api.campaign() for _ in range(3)]
         draft, ready, sent = self.campaigns
         self.uploads = {draft: api.call("POST", f"/campaigns/{draft}/uploads", {}).json["upload_id"]}
         self.uploads |= {x: api.listed(x) for x in (ready, sent)}
-        self.jobs.append(api.sent(sent))
+        self.jobs = [self.jobs[0], api.sent(sent)]
+
+    def _hooks(self) -> None:
+        api = self.api
         for path, body in (("/hooks", {"url": "https://example.com/", "events": ["*"]}), ("/hooks/listen", {})):
             api.call("POST", path, body)  # refused while there are twenty
         self.hooks = [x["id"] for x in api.call("GET", "/hooks").json["items"]]
-        self.others = dict(self._more())
-
-    def _more(self) -> Iterator[tuple[str, list[str]]]:
-        """Make one of what has other parameters than `id`, and yield these with what they name."""
-        api = self.api
-        envelope = {"mail_from": SENDER, "destinations": [{"address": MAILED}]}
-        mail = {**envelope, "content": f"From: {SENDER}\r\n\r\nx\r\n"}
-        posted = api.call("POST", "/mails", mail)
-        assert posted.status == 202, posted.text
-        yield "mail_id", [posted.json["mail_id"]]
-        api.call("PUT", f"/digest-policies/{PREFIX}", BODIES["PUT", "/digest-policies/{prefix}"])
-        yield "prefix", [PREFIX]
-        events = [api.call("POST", "/events", {**BODIES["POST", "/events"], "batch_key": f"acme/{x}"}) for x in "ab"]
-        yield "window_id", [x.json["items"][0]["window_id"] for x in events]
-        text = api.call("POST", "/templates", {"name": "x", "channel": "sms", "body": "x"}).json["template_id"]
-        api.call("POST", "/programs", {"name": PROGRAM, "steps": [{"template_id": text, "offset_days": 1}]})
-        yield "program", [PROGRAM]
-        for path in (f"/guests/{ADDRESS}", f"/suppressions/{ADDRESS}"):
-            api.call("PUT", path)
-        yield "address", [ADDRESS]
-        api.call("POST", "/senders", {"domain": DOMAIN})
-        yield "domain", [DOMAIN]
         deliveries = [api.call("POST", f"/hooks/{hook}/test") for hook in self.hooks]
-        yield "delivery_id", [x.json["id"] for x in deliveries if x.status == 202]
-        wanted = Unsubscription(api.account, ADDRESS, self.jobs[0])
-        yield "token", [FakeLinks().sign(wanted)]
+        self.others["delivery_id"] = [x.json["id"] for x in deliveries if x.status == 202]
+
+    def _mails(self) -> None:
+        envelope = {"mail_from": SENDER, "destinations": [{"address": MAILED}]}
+        posted = self.api.call("POST", "/mails", {**envelope, "content": f"From: {SENDER}\r\n\r\nx\r\n"})
+        self.others["mail_id"] = [posted.json["mail_id"]]
+
+    def _digests(self) -> None:
+        api, body = self.api, BODIES["POST", "/events"]
+        api.call("PUT", f"/digest-policies/{PREFIX}", BODIES["PUT", "/digest-policies/{prefix}"])
+        events = [api.call("POST", "/events", {**body, "batch_key": f"{PREFIX}/{x}"}) for x in "ab"]
+        self.others |= {"prefix": [PREFIX], "window_id": [x.json["items"][0]["window_id"] for x in events]}
+
+    def _programs(self) -> None:
+        said = {"name": "x", "channel": "sms", "body": "x"}
+        text = self.api.call("POST", "/templates", said).json["template_id"]
+        self.api.call("POST", "/programs", {"name": PROGRAM, "steps": [{"template_id": text, "offset_days": 1}]})
+        self.others["program"] = [PROGRAM]
+
+    def _people(self) -> None:
+        for path in (f"/guests/{ADDRESS}", f"/suppressions/{ADDRESS}"):
+            self.api.call("PUT", path)
+        self.others["address"] = [ADDRESS]
+
+    def _senders(self) -> None:
+        self.api.call("POST", "/senders", {"domain": DOMAIN})
+        self.others["domain"] = [DOMAIN]
 
     def name(self, path: str) -> dict[str, str]:
         """Return the parameters of a path: one thing after the other, and now and then one that is not there."""
@@ -180,8 +213,9 @@ class Things:
             self.api.lists.read()
         if label == "POST /notifiers/{name}/rotate" and response.status_code == 200:
             self.login = (self.login[0], response.json()["password"])
-        if label.startswith("DELETE ") and response.status_code == 200:
-            self.make()
+        made = self.makers().get(label.split("/")[1])
+        if made and label.startswith("DELETE ") and response.status_code == 200:
+            made()
 
 
 refused_patterns.install()
