@@ -91,7 +91,7 @@ RECIPIENTS: Final = (
         11,
         "shared/engine/suppression/left_out.py",
         "heeded = heeds(job, content)",
-        'heeded = heeds(job, replace(content, unsubscribe=""))',
+        'heeded = heeds(job, __import__("dataclasses").replace(content, unsubscribe=""))',
         "tests/engine/test_unsubscribed.py::test_a_recipient_unsubscribed_after_acceptance_is_skipped_with_the_code",
     ),
     Mutant(

@@ -56,6 +56,8 @@ def test_a_sabotage_that_does_not_fit_is_an_error(old: str, new: str) -> None:
         (1, '<failure message="assert 2 == 1"/>', "killed"),
         (1, '<failure message="Failed: DID NOT RAISE x"/>', "killed"),
         (1, "<failure message=\"KeyError: 'code'\"/>", "no assertion: KeyError"),
+        (1, '<failure message="assert 2 == 1"/><failure message="assert 3 == 1"/>', "killed"),
+        (1, '<failure message="assert 2 == 1"/><failure message="KeyError: 1"/>', "no assertion: KeyError"),
         (1, '<error message="failed on setup"/>', "broke outside the test"),
         (0, "", "SURVIVED"),
         (2, '<error message="collection failure"/>', "pytest ended with 2"),
