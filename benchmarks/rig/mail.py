@@ -23,7 +23,7 @@ LAST_NAMES: Final = (
 
 
 def prose(count: int) -> str:
-    """Return `count` bytes of a newsletter's HTML, which compresses as mails do. Its first words can be seen."""
+    """Return `count` bytes of a newsletter's HTML, which compresses as mails do, with a word that can be seen."""
     text = (Path(__file__).parents[2] / "tests/fixtures/newsletter/newsletter.html").read_text(encoding="utf-8")
     plain = "".join(c for c in text if c.isascii())
     seen = "" if count > plain.index("</h1>") else "<p>News</p>"

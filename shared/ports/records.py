@@ -389,7 +389,7 @@ class Records(SuppressionRecords, Protocol):
         ...
 
     def give_back(self, job: Job) -> bool:
-        """Take a job from those that hold its credential, if it was not written since it was read; tells whether."""
+        """Take a job from those that hold its credential. False: it was written since it was read."""
         ...
 
     def clear(self, credential: str) -> None:

@@ -50,7 +50,7 @@ def test_rows_that_lack_a_value_of_the_message_are_counted_before_it_is_sent(api
         "",
         "b@example.org,,X,",
         "c@example.org,  ,X,",
-        "nobody,,,",
+        "no address,,,",
         "d@example.org,Dan,,",
     )
     rows = "\n".join(("recipient,name,city,other", *people))

@@ -30,8 +30,6 @@ from tests.deployed.visitor import Visitor
 VISITS: Final = 20
 BUDGET: Final = 0.3
 """Seconds of a page, once its function is warm."""
-PROCESSOR: Final = 0.5
-"""Seconds of a processor for a page, those of the emulator among them: a question may count all open jobs."""
 UNLINKED: Final[Mapping[str, str]] = {
     "sign in": "sign-in",
     "style": "style",

@@ -6,7 +6,7 @@ from infra.local import sign_in
 from tests import budgets
 from tests.console.examples import pages
 from tests.deployed.api import Api
-from tests.deployed.console_times import LIVE, PROCESSOR, furnished, measured
+from tests.deployed.console_times import BUDGET, LIVE, furnished, measured
 from tests.deployed.inside import Inside
 from tests.deployed.visitor import Visitor
 
@@ -24,6 +24,6 @@ def test_each_page_keeps_to_its_time_of_a_processor_once_warm(inside: Inside, ap
         assert set(addresses) == {LIVE, *pages()}, "of each page, whatever other tests left"
         found = measured(visitor, addresses, inside, VISITS)
     report = "\n".join(map(str, found))
-    assert all(budgets.kept(x.processor, PROCESSOR) for x in found), report
+    assert all(budgets.kept(x.processor, BUDGET) for x in found), report
     assert sum(x.processor for x in found) > 0, "something is measured"
     assert max(x.size for x in found) <= LARGEST, report

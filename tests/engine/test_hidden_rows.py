@@ -69,7 +69,7 @@ def test_a_row_that_is_seen_is_sent(data: bytes) -> None:
 
 def test_the_rows_below_a_hidden_one_keep_their_numbers() -> None:
     row = "<table:table-row {}><table:table-cell><text:p>{}</text:p></table:table-cell></table:table-row>"
-    rows = [("", "recipient"), ("", PEOPLE[0]), ('table:visibility="filter"', PEOPLE[1]), ("", "nobody")]
+    rows = [("", "recipient"), ("", PEOPLE[0]), ('table:visibility="filter"', PEOPLE[1]), ("", "no address")]
     intake = Intake()
     upload = intake.take(ods(ods_sheet("".join(row.format(*x) for x in rows))).getvalue())
     assert intake.serve() == [IngestResult.READY]

@@ -150,7 +150,8 @@ LISTS: Final = (
         "shared/domain/workbooks/xlsx.py",
         "return error_text(text)",
         'return ""',
-        "tests/engine/test_broken_cells.py::test_a_cell_without_its_value_makes_its_row_invalid",
+        "tests/engine/test_broken_cells.py::test_a_cell_without_its_value_makes_its_row_invalid"
+        "[data0-The column `name` has the error #N/A.]",
     ),
     Mutant(
         "a row with an error in a cell is sent",
@@ -158,7 +159,7 @@ LISTS: Final = (
         "shared/domain/lists/csv_rows.py",
         "if cell in ERRORS and (usable(name) or i == self.recipient):",
         "if cell in ERRORS and i == self.recipient:",
-        "tests/engine/test_broken_cells.py::test_errors_are_found_among_many_rows_as_in_few",
+        "tests/engine/test_broken_cells.py::test_errors_are_found_among_many_rows_as_in_few[100]",
     ),
     Mutant(
         "of two columns that are written alike one is taken",
@@ -175,7 +176,7 @@ LISTS: Final = (
         "shared/domain/lists/csv_rows.py",
         "if len(held) * len(self._header) >= MAX_HELD:",
         "if len(held) >= MAX_HELD:",
-        "tests/domain/test_csv_rows.py::test_rows_of_a_byte_take_little_memory_however_many_columns_there_are",
+        "tests/domain/test_csv_rows.py::test_rows_of_a_byte_take_little_memory_however_many_columns_there_are[lines]",
     ),
     Mutant(
         "whom a filter hides gets the mail",
@@ -183,7 +184,7 @@ LISTS: Final = (
         "shared/domain/workbooks/table.py",
         "if not self._line or (hidden and not self._keep_hidden):",
         "if not self._line:",
-        "tests/engine/test_hidden_rows.py::test_a_row_that_a_filter_hides_is_left_out_and_counted",
+        "tests/engine/test_hidden_rows.py::test_a_row_that_a_filter_hides_is_left_out_and_counted[data0-1]",
     ),
     Mutant(
         "every code page looks like Windows-1252",
@@ -191,7 +192,7 @@ LISTS: Final = (
         "shared/domain/lists/encodings.py",
         "return capitals + len(_ODD.findall(text))",
         "return 0",
-        "tests/cli/lists/test_sources.py::test_what_no_text_of_a_code_page_has_speaks_against_it",
+        "tests/cli/lists/test_sources.py::test_what_no_text_of_a_code_page_has_speaks_against_it[windows-1250-El\\u017cbieta]",
     ),
     Mutant(
         "of two columns of recipients the first is taken",
@@ -264,6 +265,6 @@ LISTS: Final = (
         "shared/domain/lists/csv_rows.py",
         """    return cells + [""] * (columns - len(cells))\n""",
         "    return cells\n",
-        "tests/domain/test_csv_rows.py::test_cells_are_what_a_spreadsheet_means",
+        "tests/domain/test_csv_rows.py::test_cells_are_what_a_spreadsheet_means[a@x\\n-cells0-1]",
     ),
 )

@@ -24,7 +24,8 @@ _BYTES: Final = (
         "shared/domain/content/templates.py",
         'if refused.match(_NOT_READ.sub("",',
         'if refused.fullmatch(_NOT_READ.sub("",',
-        "tests/attacks/test_a_value_that_is_a_script.py::test_a_script_is_left_out_of_a_link",
+        "tests/attacks/test_a_value_that_is_a_script.py::test_a_script_is_left_out_of_a_link"
+        '[livescript:x-<form action="{{ url }}">]',
     ),
     Mutant(
         "a notification leaves out the status of the answer",
@@ -40,7 +41,7 @@ _BYTES: Final = (
         "shared/domain/mails/report.py",
         'plain = "".join(c if c.isprintable() else " " for c in text)',
         "plain = text",
-        "tests/domain/mails/test_report.py::test_words_of_a_server_are_words_only",
+        "tests/domain/mails/test_report.py::test_words_of_a_server_are_words_only[control characters]",
     ),
     Mutant(
         "the words of a refusal are not kept",
@@ -56,7 +57,8 @@ _BYTES: Final = (
         "shared/domain/mails/header.py",
         '_WORD.sub(set_aside, field.value.replace(_ASIDE, "?"))',
         "field.value",
-        f"{_MESSAGE}::test_a_name_that_is_badly_encoded_is_no_doubt_about_its_address",
+        f"{_MESSAGE}::test_a_name_that_is_badly_encoded_is_no_doubt_about_its_address"
+        "[=?utf-8?q?a?==?utf-8?q?b?= <n@b.example>-ab]",
     ),
     Mutant(
         "a mail's Sender names another domain",
@@ -64,7 +66,7 @@ _BYTES: Final = (
         "shared/domain/mails/message.py",
         "if field.name in AGENTS and",
         "if not AGENTS and",
-        f"{_NAMES}::test_a_field_that_names_another_sender_is_refused",
+        f"{_NAMES}::test_a_field_that_names_another_sender_is_refused[Sender]",
     ),
     Mutant(
         "a sender's name is another's address",
@@ -72,7 +74,7 @@ _BYTES: Final = (
         "shared/engine/intake/addresses.py",
         "            return ANOTHERS\n",
         "            continue\n",
-        f"{_NAMES}::test_a_name_that_misleads_is_refused_at_each_door",
+        f"{_NAMES}::test_a_name_that_misleads_is_refused_at_each_door[ceo@bank.example via Acme-template]",
     ),
     Mutant(
         "a dot that begins a block is not doubled",

@@ -266,7 +266,7 @@ class Watch:
             if not new.rests_until or any(x.cell(i)[1] == 0 for x in ledgers for i in x.having(*_OPEN)):
                 self.fail("a job gives way before its first tries are over")
         elif new.id not in self.asked | self.asking and not self._reopens(old):
-            self.fail("a job runs again, and nobody asked")
+            self.fail("a job runs again without a request")
 
     def _stepped(self, old: Ledger, new: Ledger, job: Job) -> None:
         if new.version <= old.version:

@@ -1,4 +1,4 @@
-"""Values that a list's rows lack, counted while it is read: whoever sends it is told before.
+"""Values that a list's rows lack. They are counted while the list is read, and shown before it is sent.
 
 A value is lacking if its cell is empty or has only blanks: a message shows nothing in its place. Rows that are sent
 nothing do not count.

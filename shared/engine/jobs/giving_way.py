@@ -27,9 +27,12 @@ class GiveWay:
         self._ledgers = ledgers
 
     def ask(self, credential: str, now: Millis) -> bool:
-        """Let the campaign that holds a credential give it back, if all of its jobs can; tells whether they did.
+        """Let the campaign that holds a credential give it back, if all of its jobs can.
 
         A job with nothing left to send ends by itself.
+
+        Returns:
+            Whether the credential is free.
         """
         found = [self._records.job(job) for job in self._records.reserved(credential)[1]]
         rests = [(job, self._rests_until(job, now)) for job in found if job is not None]

@@ -155,7 +155,7 @@ def test_a_status_is_the_answer_s_or_the_nearest(
         "550 5.1.1 " + "x" * 200,
         "550 5.1.1 " + "\u00fc\u6f22" * 100,
         "550 5.1.1 \ud800",
-        "550 5.1.1 a\x00b\x1b[2J",
+        pytest.param("550 5.1.1 a\x00b\x1b[2J", id="control characters"),
     ],
 )
 def test_words_of_a_server_are_words_only(words: str) -> None:

@@ -195,7 +195,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return (codec.text(item, "holder"), sorted(item["jobs"]["SS"])) if "jobs" in item else ("", [])
 
     def give_back(self, job: Job) -> bool:
-        """Take a job from those that hold its credential, if it was not written since it was read."""
+        """Take a job from those that hold its credential. False: it was written since it was read."""
         there = {"ConditionCheck": transitions.as_read(self._records, job)}
         return self._together([there, {"Update": reservation.without(self._ops, job.route[0], [job.id])}])
 
