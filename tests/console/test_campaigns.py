@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
+from shared.domain.campaigns.campaign import Campaign
 from shared.domain.people import Identity, Role
 from tests.api.test_lists import workbook
 from tests.console.campaigns import ROWS, SAID, fields, made, sent, with_list
@@ -51,6 +53,28 @@ def test_a_newcomer_sends_the_sample_in_six_clicks(console: Console) -> None:
     assert console.api.call("GET", f"/jobs/{job}").json["counts"]["sent"] == 10
     assert "The garden letter" in console.shown(f"/jobs/{job}")
     assert "sent" in console.shown("/campaigns")
+
+
+@pytest.mark.slow
+def test_a_page_made_while_its_list_becomes_ready_renews_itself(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    console.member(role=Role.SENDER)
+    campaign = made(console)
+    assert console.post(f"/{console.account}/campaigns/{campaign}/sample").status == 303
+    get = DynamoCampaigns.get
+
+    def get_then_finish(store: DynamoCampaigns, name: str) -> Campaign | None:
+        found = get(store, name)
+        monkeypatch.setattr(DynamoCampaigns, "get", get)
+        console.api.lists.read()
+        return found
+
+    monkeypatch.setattr(DynamoCampaigns, "get", get_then_finish)
+    page = console.shown(f"/campaigns/{campaign}")
+    assert "The list is being read: 100 %" in page
+    assert "data-live" in page
+    assert console.get(f"/{console.account}/campaigns/{campaign}?part=list").headers["hx-refresh"] == "true"
 
 
 @pytest.mark.slow
