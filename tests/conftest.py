@@ -18,6 +18,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 GARBAGE: Final = 50_000
 """Objects after which Python looks for garbage: what it finds there is seldom worth a twentieth of the tests' time."""
 
+gc.disable()
 tiers.register()
 _SHELL: Final = pytest.StashKey[Shell]()
 
@@ -36,9 +37,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Look for no garbage among what collecting has made: it stays until the end. Look for other garbage seldom."""
-    gc.collect()
+    """Look for no garbage while tests are collected, nor ever among them: they stay. Look for other garbage seldom."""
     gc.freeze()
+    gc.enable()
     gc.set_threshold(GARBAGE)
 
 

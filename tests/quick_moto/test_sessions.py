@@ -1,6 +1,8 @@
 """Sessions and clients begin as botocore's and moto's own do."""
 
 import copy
+import json
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -57,6 +59,17 @@ def test_clients_have_the_methods_of_their_service(service: str) -> None:
     for client in (session.client(service), session.client(service)):
         assert client.meta.method_to_api_mapping == {xform_name(name): name for name in operations}
         assert all(getattr(client, xform_name(name)).__self__ is client for name in operations)
+
+
+def test_a_description_is_read_once_for_all_sessions_of_the_same_folders(tmp_path: Path) -> None:
+    one, other = Session(), Session()
+    assert one.get_service_model("sqs").metadata is other.get_service_model("sqs").metadata
+    strange = tmp_path / "strange" / "2026-01-01"
+    strange.mkdir(parents=True)
+    (strange / "service-2.json").write_text(json.dumps({"metadata": {}}), "utf-8")
+    other.get_component("data_loader").search_paths.append(str(tmp_path))
+    assert "strange" in other.get_available_services()
+    assert "strange" not in one.get_available_services()
 
 
 @pytest.mark.slow

@@ -1,8 +1,9 @@
 """What it costs to begin with moto and to make a client, without what is the same each time.
 
 A test that begins with moto makes a session and clients anew. Each time moto makes nine thousand patterns of addresses,
-and botocore looks through its renamed services for the name of each event, inspects each handler's parameters, and
-writes a method for each operation of a service. Here each of these is done once in a process.
+and botocore reads the description of each service, looks through its renamed services for the name of each event,
+inspects each handler's parameters, and writes a method for each operation of a service. Here each of these is done once
+in a process.
 """
 
 import copy
@@ -12,11 +13,13 @@ from typing import Any, Final
 
 from botocore import hooks
 from botocore.client import ClientCreator
+from botocore.loaders import Loader
 from moto.core import models
 
 _HOOKS: Final[Any] = hooks
 _MOTO: Final[Any] = models
 _CREATOR: Final[Any] = ClientCreator
+_LOADER: Final[Any] = Loader
 ENABLE: Final = _MOTO.MockAWS._enable_patching
 ALIASER: Final = _HOOKS.EventAliaser.__init__
 METHODS: Final = _CREATOR._create_methods
@@ -27,6 +30,8 @@ _patterns: Final[dict[str, list[Any]]] = {}
 """Method of HTTP → what moto answers."""
 _methods: Final[dict[tuple[str, str], dict[str, Any]]] = {}
 """Service and version of its API → the methods of its clients."""
+_loaded: Final[dict[tuple[str, ...], dict[Any, Any]]] = {}
+"""Folders of descriptions → what loaders keep of them: each question to a loader, with its answer."""
 
 
 def install() -> None:
@@ -36,6 +41,7 @@ def install() -> None:
     _HOOKS.EventAliaser.__copy__ = _copied
     _HOOKS.accepts_kwargs = _accepts
     _CREATOR._create_methods = _written
+    _LOADER._cache = property(_kept, lambda _self, _empty: None)
 
 
 def _enable(self: Any, *, reset: bool = True) -> None:
@@ -68,6 +74,11 @@ def _written(self: Any, service: Any) -> dict[str, Any]:
     if place not in _methods:
         _methods[place] = METHODS(self, service)
     return {**_methods[place]}
+
+
+def _kept(self: Any) -> dict[Any, Any]:
+    """Return what loaders of the same folders keep; a session adds a folder after it has made its loader."""
+    return _loaded.setdefault(tuple(self.search_paths), {})
 
 
 def _accepts(handler: Any) -> Any:
