@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import boto3
-import botocore.loaders
-import botocore.session
 import pytest
 import typer.testing
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -95,15 +93,6 @@ def deploy(stage: str, *, audit_days: int = 0, **connection: Any) -> None:
     }
     stacks = boto3.client("cloudformation", region_name="us-east-1", **connection)
     stacks.create_stack(StackName=f"posthaste-{stage}", TemplateBody=json.dumps(template))
-
-
-@pytest.fixture(scope="session", autouse=True)
-def read_models_once() -> Iterator[None]:
-    """Each command makes a session of its own, as it should; the tests read the services' descriptions only once."""
-    loader = botocore.loaders.create_loader()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(botocore.session, "create_loader", lambda *_: loader)
-        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
