@@ -4,7 +4,6 @@ from collections import Counter
 from typing import Final
 
 from aws_cdk import CfnResource, NestedStack, Stack
-from constructs import IConstruct
 
 from infra.limits import TEMPLATE_RESOURCES
 from infra.settings import DeploymentSettings, SettingsError
@@ -22,18 +21,20 @@ def refuse_crowded(stack: Stack, deployment: DeploymentSettings) -> None:
         stack: the deployment's.
         deployment: its settings.
     """
-    counts: dict[Stack, Counter[str]] = {}
-    for found in stack.node.find_all():
-        if CfnResource.is_cfn_resource(found):
-            counts.setdefault(Stack.of(found), Counter())[_part(found)] += 1
+    every = stack.node.find_all()
+    homes: dict[str, Stack] = {x.node.path: x for x in every if isinstance(x, NestedStack)} | {stack.node.path: stack}
+    counts: dict[str, Counter[str]] = {}
+    for path in (x.node.path for x in every if isinstance(x, CfnResource)):
+        home = max((x for x in homes if path.startswith(f"{x}/")), key=len)
+        counts.setdefault(home, Counter())[_part(path)] += 1
     for home, parts in counts.items():
         if parts.total() > TEMPLATE_RESOURCES.most:
-            raise SettingsError(_refusal(home, parts, deployment))
+            raise SettingsError(_refusal(homes[home], parts, deployment))
 
 
-def _part(resource: IConstruct) -> str:
+def _part(path: str) -> str:
     """Return what a resource belongs to: lanes, the publishing of events, or everything else."""
-    ids = [scope.node.id for scope in resource.node.scopes]
+    ids = path.split("/")
     if any(x.startswith(LANE) for x in ids):
         return "lanes"
     return "sets" if ids[-1].startswith(PUBLISHING) else "rest"
