@@ -135,13 +135,6 @@ def copies(content: Content, to: str) -> Iterator[tuple[str, list[Mailbox]]]:
             yield role, new
 
 
-def in_ascii(content: Content) -> bool:
-    """Tell whether all addresses of a content are in ASCII: names may be anything."""
-    copies = (*content.beside, *content.cc, *content.bcc)
-    boxes = (content.sender, *copies, *((content.reply_to,) if content.reply_to else ()))
-    return all(box.address.isascii() for box in boxes)
-
-
 def digest(ref: str, address: str) -> str:
     """Return what tells a recipient from a cc in events: different in every attempt, so it links nothing."""
     return hashlib.sha256(f"{ref}\n{address.lower()}".encode("utf-8", "replace")).hexdigest()[:12]

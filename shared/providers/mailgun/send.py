@@ -20,7 +20,17 @@ from urllib.parse import quote_plus
 
 from shared.domain.content.content import Attachment, Content
 from shared.domain.content.streams import Stream
-from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown, cannot_carry
+from shared.domain.jobs.outcomes import (
+    Accepted,
+    Finding,
+    NotTogether,
+    Outcome,
+    Rejected,
+    Throttled,
+    Unknown,
+    cannot_carry,
+)
+from shared.domain.recipients.local_parts import is_quoted
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     BATCH_REFUSED,
@@ -99,6 +109,8 @@ TEXTS: Final = (
 says 400 for an allowance that is used up, and for what is wrong with the account or domain: neither may condemn a
 message, so one whose text is not here goes by another credential. `batch_not_allowed`: a new account may not send to
 many in a call; set the credential's `per_call`."""
+QUOTED_APART: Final = NotTogether("quoted_address")
+"""Of a quoted local part in a call of several: Mailgun finds a recipient's variables by the text of the address."""
 _AFTER: Final = re.compile(r"try again after ([A-Za-z]{3}, [^\"]{10,40}? (?:UTC|GMT))")
 _LOST: Final = b"Mailgun Magnificent API"
 """Mailgun answers 200 with this to a path it does not know: nothing was sent."""
@@ -177,9 +189,10 @@ class Mailgun:
             return [self._missing] * len(targets)
         if not content.sender.address.isascii():
             return [SMTPUTF8] * len(targets)  # Mailgun writes a broken From (anymail, "Mailgun quirks")
-        called = distinct(targets)
-        outcomes = yield from self._call(content, called, deadline)
-        return spread(targets, called, outcomes, REPEATED)
+        plain = [t for t in targets if len(targets) == 1 or not is_quoted(t.recipient.address)]
+        called = distinct(plain)
+        outcomes = (yield from self._call(content, called, deadline)) if called else []
+        return spread(targets, plain, spread(plain, called, outcomes, REPEATED), QUOTED_APART)
 
     def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: float) -> Outcome:
         """Call `POST /v3/{domain}/messages.mime` once with a finished message; see `ports.FinishedSender`.

@@ -21,7 +21,6 @@ from shared.providers._common import (
     MAX_ID,
     MAX_TEXT,
     REF_ARG,
-    SMTPUTF8,
     TO_ARG,
     ErrorRule,
     PerContent,
@@ -30,14 +29,12 @@ from shared.providers._common import (
     copies,
     digest,
     fault,
-    in_ascii,
     own_answer,
     own_words,
     perform,
-    spread,
     wait,
 )
-from shared.providers._mailbox import mailbox
+from shared.providers._mailbox import mailbox, unfit, unfit_content
 from shared.providers.postmark.events import PostmarkWebhooks
 from shared.providers.postmark.lookup import RESOLVES_WITHIN, look_up
 from shared.providers.registry import Needs, SecretField
@@ -149,11 +146,11 @@ class Postmark:
         """
         if not self._headers:
             return [Rejected("no_api_key", permanent=False, provider_down=True)] * len(targets)
-        if not in_ascii(content):
-            return [SMTPUTF8] * len(targets)
-        plain = [t for t in targets if t.recipient.address.isascii()]
-        outcomes = (yield from self._call(content, plain, deadline)) if plain else []
-        return spread(targets, plain, outcomes, SMTPUTF8)
+        refusal = unfit_content(content)
+        refusals = [refusal or unfit(t.recipient.address) for t in targets]
+        plain = [t for t, unfitting in zip(targets, refusals, strict=True) if unfitting is None]
+        outcomes = iter((yield from self._call(content, plain, deadline)) if plain else ())
+        return [unfitting or next(outcomes) for unfitting in refusals]
 
     def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:  # noqa: ARG002 - of the port
         """Look for the attempt among the messages of the server; it only reads. See `ports.Resolver`.

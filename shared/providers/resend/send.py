@@ -21,7 +21,6 @@ from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     MAX_ID,
     REF_ARG,
-    SMTPUTF8,
     TO_ARG,
     ErrorRule,
     PerContent,
@@ -31,14 +30,13 @@ from shared.providers._common import (
     digest,
     doubt,
     fault,
-    in_ascii,
     joined,
     own_answer,
     own_words,
     perform,
     wait,
 )
-from shared.providers._mailbox import mailbox
+from shared.providers._mailbox import mailbox, unfit, unfit_content
 from shared.providers.registry import Needs, SecretField
 from shared.providers.resend.events import ResendWebhooks
 
@@ -150,8 +148,8 @@ class Resend:
         (target,) = targets
         if not self._headers:
             return [Rejected("no_api_key", permanent=False, provider_down=True)]
-        if not (target.recipient.address.isascii() and in_ascii(content)):
-            return [SMTPUTF8]
+        if refusal := unfit(target.recipient.address) or unfit_content(content):
+            return [refusal]
         headers = {**self._headers, "Idempotency-Key": target.ref}
         body = joined(_own(content, target), self._common(content))
         response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)

@@ -25,13 +25,13 @@ from shared.providers._common import (
     digest,
     distinct,
     fault,
-    in_ascii,
     joined,
     own_words,
     perform,
     spread,
     wait,
 )
+from shared.providers._mailbox import in_ascii
 from shared.providers.registry import Needs, SecretField
 from shared.providers.sendgrid.events import SendGridWebhooks
 from shared.providers.sendgrid.lookup import RESOLVES_WITHIN, look_up

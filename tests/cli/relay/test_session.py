@@ -47,6 +47,7 @@ def test_an_unknown_mechanism_is_refused() -> None:
         ("< a@b.example >", "a@b.example"),
         ("a@b.example", "a@b.example"),
         ('<"john..doe"@b.example>', '"john..doe"@b.example'),
+        ('<"john doe"@b.example>', '"john doe"@b.example'),
         ('<"a@c.example"@b.example>', '"a@c.example"@b.example'),
         (r'<"a\"b"@b.example>', r'"a\"b"@b.example'),
         ("<@one.example,@two.example:a@b.example>", "a@b.example"),
@@ -94,7 +95,7 @@ def test_a_sender_that_programs_write_is_taken(path: str, sender: str, parameter
         (b"MAIL FROM:<a@b.example> NOTIFY=NEVER", b"555 5.5.4"),
         (b"MAIL FROM:<a@b.example>SIZE=1", b"501 5.5.4 Syntax"),
         (b"MAIL FROM:<a b@c.example>", b"501 5.5.4 Syntax"),
-        (b'MAIL FROM:<"a b"@c.example>', b"553 5.1.7"),
+        (b'MAIL FROM:<"a<b"@c.example>', b"553 5.1.7"),
         (b"MAIL FROM:<a..b@c.example>", b"553 5.1.7 the sender is no address"),
         (b"MAIL FROM:<root@localhost>", b"553 5.1.7 the sender is no address; --sender sets one"),
         (b"MAIL FROM:<" + b"a" * 250 + b"@b.example>", b"553 5.1.7"),
@@ -122,6 +123,15 @@ def test_what_is_not_valid_is_refused(line: bytes, answer: bytes) -> None:
 def test_a_recipient_that_is_not_valid_is_refused(line: bytes, answer: bytes) -> None:
     with Serving() as relay:
         assert talk(relay, b"EHLO me", b"MAIL FROM:<a@b.example>", line)[-1].startswith(answer)
+
+
+@pytest.mark.parametrize(
+    "path", ['"john doe"@d.example', "a..b@docomo.ne.jp", "name.@ezweb.ne.jp", '"user..name."@docomo.ne.jp']
+)
+def test_addresses_that_need_quotes_are_taken(path: str) -> None:
+    with Serving() as relay:
+        talk(relay, b"EHLO me", b"MAIL FROM:<a@b.example>", f"RCPT TO:<{path}>".encode(), b"DATA", CONTENT + b".")
+    assert [x[1] for x in relay.taken] == [(path,)]
 
 
 def test_an_address_that_is_refused_is_a_line_on_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
