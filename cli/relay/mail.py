@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
@@ -55,6 +55,24 @@ def relay_mail(sender: str, recipients: Iterable[str], content: BinaryIO) -> Rel
         size += len(block)
     key = hashlib.sha256(envelope + digest.digest()).hexdigest()
     return RelayMail(sender, to, key, size, content)
+
+
+def relay_mails(
+    sender: str, recipients: Sequence[str], silent: Sequence[str], content: BinaryIO
+) -> Iterator[RelayMail]:
+    """Yield the mails of an SMTP transaction, each mailbox in one of them only.
+
+    Args:
+        sender: envelope sender, empty for a notification.
+        recipients: whose failures are notified.
+        silent: whose failures are not: their mail has a null return path (RFC 3461 5.2.2).
+        content: the mail; it stays the caller's to close.
+    """
+    told = {_mailbox(x) for x in recipients}
+    rest = [x for x in silent if _mailbox(x) not in told]
+    groups = [(sender, [*recipients])] if sender else [("", [*recipients, *rest])]
+    groups += [("", rest)] if sender else []
+    return (relay_mail(path, some, content) for path, some in groups if some)
 
 
 def _mailbox(address: str) -> str:

@@ -8,7 +8,7 @@ from typing import BinaryIO, Final
 from cli.output import counted, tell
 from cli.relay.api import MailAnswer, MailApi, PostFate
 from cli.relay.delivering import HeldMail
-from cli.relay.mail import RelayMail, blocks, relay_mail
+from cli.relay.mail import RelayMail, blocks, relay_mails
 from cli.relay.rewriting import lacks_domain, with_sender
 from shared.domain.mails.message import MessageRefusal, check
 from shared.ports import Retriable
@@ -43,24 +43,32 @@ class MailIntake:
         self._sender = sender
         self._folder = folder
 
-    def take(self, sender: str, recipients: Sequence[str], content: BinaryIO) -> str:
+    def take(self, sender: str, recipients: Sequence[str], content: BinaryIO, silent: Sequence[str] = ()) -> str:
         """Take a mail, and return the reply of SMTP.
+
+        Recipients whose failures are not notified get it with a null return path: so no server notifies either. The
+        reply is 250 only if the mail is taken for all. A program that repeats it repeats both parts under their keys.
 
         Args:
             sender: envelope sender, empty for a notification.
-            recipients: at least one.
+            recipients: whose failures are notified; with `silent` at least one.
             content: with CRLF at the ends of its lines, without the dots of SMTP; open until the reply is made.
+            silent: whose failures are not notified, unless `recipients` has the mailbox, too.
         """
         with ExitStack() as stack:
             if self._sender:
                 try:
                     other = with_sender(content, self._sender, self._folder)
                 except OSError:  # the disk is full, or fails
-                    return self._told("452 4.3.1 no room for the mail", len(recipients))
+                    return self._told("452 4.3.1 no room for the mail", len(recipients) + len(silent))
                 content = stack.enter_context(other) if other is not None else content
                 sender = self._sender if sender and lacks_domain(sender) else sender
-            mail = relay_mail(sender, recipients, content)
-            return self._told(self._answer(mail), len(mail.recipients))
+            reply = ""
+            for mail in relay_mails(sender, recipients, silent, content):
+                reply = self._told(self._answer(mail), len(mail.recipients))
+                if not reply.startswith("250 "):
+                    break
+            return reply
 
     def _told(self, reply: str, recipients: int) -> str:
         """Print a line about a mail: what became of it, and no word of it."""

@@ -51,6 +51,14 @@ RELAY: Final = (
         "tests/cli/relay/test_mail_api.py::test_the_same_envelope_and_content_have_the_same_key",
     ),
     Mutant(
+        "who wants no notification is notified",
+        3,
+        "cli/relay/mail.py",
+        '    groups += [("", rest)] if sender else []\n',
+        "    groups += [(sender, rest)] if sender else []\n",
+        "tests/cli/relay/test_real_api.py::test_who_wants_no_notification_gets_the_mail_with_a_null_return_path",
+    ),
+    Mutant(
         "a mail that the API refuses after it was held is removed",
         3,
         "cli/relay/delivering.py",

@@ -37,7 +37,10 @@ _FAULTS: Final = {
     DataFault.TOO_LARGE: "552 Error: Too much mail data",
     DataFault.NO_ROOM: "452 4.3.1 no room for the mail",
 }
-Taking = Callable[[str, list[str], BinaryIO], Awaitable[str]]
+_SILENT: Final = "NOTIFY=NEVER"
+"""The option of a recipient whose failure is not notified; of others it is empty."""
+Taking = Callable[[str, list[str], list[str], BinaryIO], Awaitable[str]]
+"""Takes sender, recipients whose failures are notified, the others, and the content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,15 +185,16 @@ class RelaySession(SMTP):
             await self.push("503 Error: need MAIL command")
             return
         found = path_of("TO", arg, RCPT)
-        await self.push(self._told(found.reply) if isinstance(found, EnvelopeFault) else self._to(found.address))
+        await self.push(self._told(found.reply) if isinstance(found, EnvelopeFault) else self._to(found))
 
-    def _to(self, address: str) -> str:
+    def _to(self, found: EnvelopePath) -> str:
         """Note a recipient; return the reply."""
-        if not isinstance(parse(address), Address):
+        if not isinstance(parse(found.address), Address):
             return self._told("553 5.1.3 a recipient is no address")
         if len(self._begun().rcpt_tos) >= MAX_DESTINATIONS:
             return "452 4.5.3 too many recipients"
-        self._begun().rcpt_tos.append(address)
+        self._begun().rcpt_tos.append(found.address)
+        self._begun().rcpt_options.append(_SILENT if found.is_silent else "")
         return "250 2.1.5 OK"
 
     async def smtp_DATA(self, arg: str | None) -> None:  # noqa: N802 - of aiosmtpd
@@ -213,7 +217,9 @@ class RelaySession(SMTP):
         if isinstance(found, DataFault):
             return self._told(_FAULTS[found])
         sender = envelope.mail_from or NULL
-        return await self._room.take("" if sender == NULL else sender, envelope.rcpt_tos, found)
+        named = list(zip(envelope.rcpt_tos, envelope.rcpt_options, strict=True))
+        told, silent = ([x for x, option in named if option == wanted] for wanted in ("", _SILENT))
+        return await self._room.take("" if sender == NULL else sender, told, silent, found)
 
     def _begun(self) -> Envelope:
         if self.envelope is None:

@@ -83,6 +83,22 @@ def test_a_notification_of_another_program_has_no_sender(api: Api, intake: MailI
     assert shown(api, taken(intake, "", TO, CONTENT))[0] == ""
 
 
+def test_who_wants_no_notification_gets_the_mail_with_a_null_return_path(api: Api, intake: MailIntake) -> None:
+    for _ in range(2):
+        reply = intake.take(SENDER, TO, BytesIO(CONTENT), ["cleo@example.org", "ANN@example.org"])
+        assert shown(api, reply) == ("", ["cleo@example.org"])
+    items = api.call("GET", "/mails").json["items"]
+    assert sorted((x["mail_from"], x["total"]) for x in items) == [("", 1), (SENDER, 2)]
+    assert shown(api, intake.take(SENDER, [], BytesIO(HEAD), TO)) == ("", sorted(TO))
+    assert shown(api, intake.take("", TO[:1], BytesIO(HEAD + b"x\r\n"), TO)) == ("", sorted(TO))
+
+
+def test_a_mail_that_is_refused_for_some_is_not_taken_for_others(api: Api, intake: MailIntake) -> None:
+    reply = intake.take("other@elsewhere.example", TO, BytesIO(CONTENT), ["cleo@example.org"])
+    assert reply.startswith("550 5.7.1 ")
+    assert api.call("GET", "/mails").json["items"] == []
+
+
 def test_two_spellings_of_a_mailbox_are_one_destination(api: Api, intake: MailIntake) -> None:
     reply = taken(intake, SENDER, ["ann@example.org", "Ann@Example.org"], CONTENT)
     assert shown(api, reply)[1] == ["Ann@example.org"]
