@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from shared.domain.content.content import Content
-from shared.domain.jobs.outcomes import Rejected, cannot_carry
+from shared.domain.jobs.outcomes import NotTogether, Rejected, cannot_carry
 from shared.domain.recipients.local_parts import is_quoted
 from shared.providers._common import SMTPUTF8, clean
 
 QUOTED: Final = cannot_carry("quoted_address_not_supported")
 """Of addresses with a quoted local part for a provider that takes none: another one may."""
+QUOTED_APART: Final = NotTogether("quoted_address")
+"""Of such an address in a call of several, where the provider finds a recipient's values by the text of the address."""
 
 _PLAIN: Final = re.compile(r"[^\"\\()<>\[\]:;@,.\x00-\x1f\x7f]+")
 """Names that need no quotes (RFC 5322, 3.2.3), and those beyond ASCII (RFC 6532)."""

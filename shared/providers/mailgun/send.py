@@ -20,16 +20,7 @@ from urllib.parse import quote_plus
 
 from shared.domain.content.content import Attachment, Content
 from shared.domain.content.streams import Stream
-from shared.domain.jobs.outcomes import (
-    Accepted,
-    Finding,
-    NotTogether,
-    Outcome,
-    Rejected,
-    Throttled,
-    Unknown,
-    cannot_carry,
-)
+from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown, cannot_carry
 from shared.domain.recipients.local_parts import is_quoted
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
@@ -53,7 +44,9 @@ from shared.providers._common import (
     perform,
     spread,
     wait,
+    worded,
 )
+from shared.providers._mailbox import QUOTED_APART
 from shared.providers.mailgun.events import MAX_MESSAGE_ID, MailgunWebhooks
 from shared.providers.mailgun.lookup import RESOLVES_WITHIN, look_up
 from shared.providers.mailgun.multipart import escaped, parts
@@ -109,8 +102,6 @@ TEXTS: Final = (
 says 400 for an allowance that is used up, and for what is wrong with the account or domain: neither may condemn a
 message, so one whose text is not here goes by another credential. `batch_not_allowed`: a new account may not send to
 many in a call; set the credential's `per_call`."""
-QUOTED_APART: Final = NotTogether("quoted_address")
-"""Of a quoted local part in a call of several: Mailgun finds a recipient's variables by the text of the address."""
 _AFTER: Final = re.compile(r"try again after ([A-Za-z]{3}, [^\"]{10,40}? (?:UTC|GMT))")
 _LOST: Final = b"Mailgun Magnificent API"
 """Mailgun answers 200 with this to a path it does not know: nothing was sent."""
@@ -246,12 +237,29 @@ class Mailgun:
         headers = {"Authorization": self._authorization, "Content-Type": common.kind}
         body = joined(start, common.body)
         response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
-        return self._outcomes(response, content, targets) if isinstance(response, Response) else [response] * n
+        if not isinstance(response, Response):
+            return [response] * n
+        return self._outcomes(response, content, targets)
 
     def _outcomes(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
+        answer = own_answer(response.body)
+        outcomes = self._judged(response, answer, content, targets)
+        words = answer.get("message")
+        return [worded(o, words, t.recipient.address) for o, t in zip(outcomes, targets, strict=True)]
+
+    def _judged(
+        self, response: Response, answer: Mapping[str, Any], content: Content, targets: Sequence[Target]
+    ) -> list[Outcome]:
+        """Judge an answer.
+
+        Args:
+            response: Mailgun's.
+            answer: its JSON object.
+            content: of the message.
+            targets: of the call.
+        """
         n = len(targets)
         status = response.status
-        answer = own_answer(response.body)
         if status == _ACCEPTED:
             return [_accepted(answer, response.body)] * n
         own = isinstance(answer.get("message"), str)

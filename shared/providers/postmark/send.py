@@ -33,6 +33,7 @@ from shared.providers._common import (
     own_words,
     perform,
     wait,
+    worded,
 )
 from shared.providers._mailbox import mailbox, unfit, unfit_content
 from shared.providers.postmark.events import PostmarkWebhooks
@@ -188,7 +189,7 @@ class Postmark:
             return Accepted(message) if message else Unknown("malformed_answer")
         if code == _THROTTLED:
             return Throttled(self._wait({}))
-        return _refused(code, result, content, [target])
+        return worded(_refused(code, result, content, [target]), result.get("Message"), target.recipient.address)
 
     def _failure(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
         """Judge a call that was refused as a whole, or whose fate is open."""
@@ -203,7 +204,8 @@ class Postmark:
             return [fault(status)] * n
         if rule.scoped and n > 1:
             return [BATCH_REFUSED] * n
-        return [_refused(code, answer, content, targets) if code in CODES else rule.rejected()] * n
+        refused = _refused(code, answer, content, targets) if code in CODES else rule.rejected()
+        return [worded(refused, answer.get("Message"), t.recipient.address) for t in targets]
 
     def _wait(self, headers: Mapping[str, str]) -> float:
         """Return the seconds that a 429 asks for; Postmark documents no header for it."""

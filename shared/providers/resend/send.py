@@ -35,6 +35,7 @@ from shared.providers._common import (
     own_words,
     perform,
     wait,
+    worded,
 )
 from shared.providers._mailbox import mailbox, unfit, unfit_content
 from shared.providers.registry import Needs, SecretField
@@ -153,7 +154,10 @@ class Resend:
         headers = {**self._headers, "Idempotency-Key": target.ref}
         body = joined(_own(content, target), self._common(content))
         response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
-        return [self._outcome(response, content, target) if isinstance(response, Response) else response]
+        if not isinstance(response, Response):
+            return [response]
+        outcome, said = self._outcome(response, content, target), _error(response.body).message
+        return [worded(outcome, said, target.recipient.address)]
 
     def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:
         """Make the very same call again: Resend answers as it did, or takes the message now, once either way.
