@@ -87,6 +87,7 @@ class RelayServer:
             mails=asyncio.Semaphore(room),
             folder=folder,
             take=self._take,
+            confirm=intake.confirmed,
             guests=self._guests,
             brake=LoginBrake(asyncio.get_running_loop().time, tell),
             tell=tell,

@@ -9,9 +9,11 @@ from cli.output import counted, tell
 from cli.relay.api import MailAnswer, MailApi, PostFate
 from cli.relay.delivering import HeldMail
 from cli.relay.mail import RelayMail, blocks, relay_mails
+from cli.relay.repeats import MailRounds, posted
 from cli.relay.rewriting import lacks_domain, with_sender
+from shared.adapters.clock import SystemClock
 from shared.domain.mails.message import MessageRefusal, check
-from shared.ports import Retriable
+from shared.ports import Clock, Retriable
 
 LONGEST_REPLY: Final = 400
 """Characters of an answer's text: RFC 5321 allows 512 octets for the whole line."""
@@ -26,6 +28,7 @@ class MailIntake:
         tell: takes a line about each mail.
         sender: in place of senders without a domain of their own; empty: they stay.
         folder: for a large mail with another sender; None: the system's for temporary files.
+        clock: for what is a repetition.
     """
 
     def __init__(
@@ -36,12 +39,14 @@ class MailIntake:
         tell: Callable[[str], None] = tell,
         sender: str = "",
         folder: Path | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self._api = api
         self._held = held
         self._tell = tell
         self._sender = sender
         self._folder = folder
+        self._rounds = MailRounds(clock or SystemClock())
 
     def take(self, sender: str, recipients: Sequence[str], content: BinaryIO, silent: Sequence[str] = ()) -> str:
         """Take a mail, and return the reply of SMTP.
@@ -63,12 +68,17 @@ class MailIntake:
                     return self._told("452 4.3.1 no room for the mail", len(recipients) + len(silent))
                 content = stack.enter_context(other) if other is not None else content
                 sender = self._sender if sender and lacks_domain(sender) else sender
-            reply = ""
-            for mail in relay_mails(sender, recipients, silent, content):
-                reply = self._told(self._answer(mail), len(mail.recipients))
+            reply, mails = "", list(relay_mails(sender, recipients, silent, content))
+            for mail in mails:
+                reply = self._told(self._answer(self._rounds.keyed(mail)), len(mail.recipients))
                 if not reply.startswith("250 "):
-                    break
+                    return reply
+            self._rounds.answered(reply, mails)
             return reply
+
+    def confirmed(self, reply: str) -> None:
+        """Note that the program has seen a reply: it goes on in its session."""
+        self._rounds.confirmed(reply)
 
     def _told(self, reply: str, recipients: int) -> str:
         """Print a line about a mail: what became of it, and no word of it."""
@@ -78,9 +88,9 @@ class MailIntake:
 
     def _answer(self, mail: RelayMail) -> str:
         if self._held is None:
-            return _reply(self._api.post(mail))
+            return _reply(posted(self._api.post, mail))
         if not self._held.unready:
-            answer = self._api.post(mail)
+            answer = posted(self._api.post, mail)
             if answer.fate in (PostFate.TAKEN, PostFate.REFUSED, PostFate.TOO_LARGE):
                 return _reply(answer)
         refusal = check(blocks(mail.content))

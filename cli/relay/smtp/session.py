@@ -51,6 +51,7 @@ class SessionRoom:
         mails: the mails that are received at once.
         folder: for large mails while they are received; None: the system's for temporary files.
         take: takes a mail, closes its content and returns the reply.
+        confirm: takes a reply that a client has seen.
         guests: all sessions.
         brake: of failed logins.
         tell: takes lines for the relay's operator.
@@ -60,6 +61,7 @@ class SessionRoom:
     mails: asyncio.Semaphore
     folder: Path | None
     take: Taking
+    confirm: Callable[[str], None]
     guests: ConnectedSessions
     brake: LoginBrake
     tell: Callable[[str], None] = field(repr=False)
@@ -84,6 +86,7 @@ class RelaySession(SMTP):
         self.command_size_limits = defaultdict(lambda: LONGEST_COMMAND)  # aiosmtpd's are shared by all sessions
         self._auth_require_tls = self.tls_context is not None  # as an argument, this would warn of every session
         self._lines = 0
+        self._unseen = ""  # the reply to the last mail, until the client goes on
         self._login_by = self.loop.time() + LOGIN_SECONDS
 
     # The connection
@@ -155,6 +158,7 @@ class RelaySession(SMTP):
 
     async def smtp_MAIL(self, arg: str | None) -> None:  # noqa: N802 - of aiosmtpd
         """Begin a mail."""
+        self._goes_on()
         if await self.check_helo_needed() or await self.check_auth_needed("MAIL"):
             return
         envelope = self._begun()
@@ -208,7 +212,9 @@ class RelaySession(SMTP):
         async with self._room.mails:
             self._reset_timeout(DATA_SECONDS)
             await self.push("354 End data with <CR><LF>.<CR><LF>")
-            await self.push(await self._received(envelope))
+            reply = await self._received(envelope)
+            await self.push(reply)
+            self._unseen = reply
             self._set_rset_state()  # type: ignore[no-untyped-call]
 
     async def _received(self, envelope: Envelope) -> str:
@@ -220,6 +226,27 @@ class RelaySession(SMTP):
         named = list(zip(envelope.rcpt_tos, envelope.rcpt_options, strict=True))
         told, silent = ([x for x, option in named if option == wanted] for wanted in ("", _SILENT))
         return await self._room.take("" if sender == NULL else sender, told, silent, found)
+
+    def _goes_on(self) -> None:
+        """Note that the client has read all replies: it sends another command (RFC 5321 4.1.4)."""
+        if self._unseen:
+            self._room.confirm(self._unseen)
+            self._unseen = ""
+
+    async def smtp_RSET(self, arg: str | None) -> None:  # noqa: N802 - of aiosmtpd
+        """Leave a mail."""
+        self._goes_on()
+        await super().smtp_RSET(arg)
+
+    async def smtp_NOOP(self, arg: str | None) -> None:  # noqa: N802 - of aiosmtpd
+        """Do nothing."""
+        self._goes_on()
+        await super().smtp_NOOP(arg)
+
+    async def smtp_QUIT(self, arg: str | None) -> None:  # noqa: N802 - of aiosmtpd
+        """End the session."""
+        self._goes_on()
+        await super().smtp_QUIT(arg)
 
     def _begun(self) -> Envelope:
         if self.envelope is None:

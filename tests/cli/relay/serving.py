@@ -25,7 +25,10 @@ def secured(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
 
 
 class Serving:
-    """`with Serving(take, access) as relay: relay.port`. `taken`: what arrived; `silent`: its other recipients."""
+    """`with Serving(take, access) as relay: relay.port`.
+
+    `taken`: what arrived; `silent`: the other recipients of each; `confirms`: replies that clients saw.
+    """
 
     def __init__(
         self,
@@ -37,6 +40,7 @@ class Serving:
     ) -> None:
         self.taken: list[tuple[str, tuple[str, ...], bytes]] = []
         self.silent: list[tuple[str, ...]] = []
+        self.confirms: list[str] = []
         self._access = access or RelayAccess()
         self._reply = take or (lambda *_: "250 2.0.0 accepted")
         self._room = room
@@ -51,6 +55,9 @@ class Serving:
         self.silent.append(tuple(silent))
         self.taken.append((sender, tuple(recipients), found))
         return self._reply(sender, list(recipients), found)
+
+    def confirmed(self, reply: str) -> None:
+        self.confirms.append(reply)
 
     def call(self, work: Any) -> Any:
         """Run a coroutine in the server's loop."""

@@ -34,7 +34,8 @@ class RealMailApi(RealApi):
         asked = event(method, path, headers=headers, query=query)
         asked |= {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
         reply = self.api.handle(asked)
-        return reply.status, {}, reply.text.encode()
+        again = {name: value for name, value in reply.headers.items() if name == "idempotency-replayed"}
+        return reply.status, again, reply.text.encode()
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def real(api: Api) -> Iterator[RealMailApi]:
 @pytest.fixture
 def intake(real: RealMailApi) -> Iterator[MailIntake]:
     client = MailApi(Destination(real.url, real.api.key), FakeClock(), "1", 1)
-    yield MailIntake(client, None)
+    yield MailIntake(client, None, clock=FakeClock())
     client.close()
 
 
