@@ -38,6 +38,7 @@ def test_a_batch_takes_them_and_names_each_mailbox_once(api: Api) -> None:
     assert reached(api) == [KEY, SPACED]
 
 
+@pytest.mark.slow
 def test_a_batch_takes_them_in_one_text(api: Api) -> None:
     api.accepted(f'Ann <{SPELLINGS[0]}>, "doe, john"@example.com')
     assert reached(api) == [KEY, '"doe, john"@example.com']
@@ -84,12 +85,14 @@ def test_a_mail_to_one_mailbox_twice_is_refused(api: Api) -> None:
     assert got.status == 422
 
 
+@pytest.mark.slow
 def test_events_take_them(api: Api) -> None:
     put(api)
     assert post_events(api, event(recipients=[SPELLINGS[0], SPACED])).status == 202
     assert len(windows(api)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spelt", SPELLINGS)
 def test_a_suppression_of_one_spelling_is_of_all(api: Api, spelt: str) -> None:
     assert api.call("PUT", f"/suppressions/{path(spelt)}", {}).status in (200, 201)

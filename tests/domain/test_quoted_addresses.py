@@ -1,7 +1,7 @@
 """Local parts in quotes, and those of mobile operators that need them: what is accepted, and what is one mailbox."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.domain.erasure import mentions
@@ -9,6 +9,7 @@ from shared.domain.mails.envelope import return_path
 from shared.domain.recipients.addresses import MAX_ADDRESS, MAX_LOCAL, Address, Invalid, parse, parse_many, split_list
 from shared.domain.recipients.local_parts import spellings
 from shared.domain.recipients.reader import EmailReader
+from tests.tiers import examples
 
 
 def valid(text: str) -> Address:
@@ -119,7 +120,7 @@ def test_a_person_is_erased_in_both_spellings() -> None:
     assert spellings("ann@example.com") == {"ann@example.com"}
 
 
-@pytest.mark.hypothesis
+@settings(max_examples=examples(60))
 @given(st.text(st.characters(codec="utf-8"), max_size=20) | st.text('ab."\\ @<', max_size=20))
 def test_whatever_is_in_quotes_has_one_form(content: str) -> None:
     escaped = content.replace("\\", "\\\\").replace('"', '\\"')

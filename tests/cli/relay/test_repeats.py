@@ -110,6 +110,7 @@ def test_both_parts_of_a_mail_are_sent_again(program: Program) -> None:
     assert program.mails == 4
 
 
+@pytest.mark.slow
 def test_the_clock_alone_makes_no_mail_another_one(program: Program) -> None:
     program.clock.advance(24 * 60 * MINUTE)
     ahead = FakeClock()
