@@ -62,6 +62,7 @@ class MailAnswer:
         code: of a refusal.
         wait: seconds that the API asks for; None if it does not.
         is_doubtful: the API or the store gave no answer of its own, perhaps on this mail alone.
+        is_replayed: the API had taken it under its key before.
     """
 
     fate: PostFate
@@ -69,6 +70,7 @@ class MailAnswer:
     code: str = ""
     wait: float | None = None
     is_doubtful: bool = False
+    is_replayed: bool = False
 
 
 class _NotDone(Exception):
@@ -109,7 +111,8 @@ class MailApi:
         query = urlencode([("mail_from", mail.sender), *(("rcpt_to", x) for x in mail.recipients)])
         try:
             if mail.size <= AT_ONCE and len(query) <= QUERY:
-                return self._taken(self._call(f"/mails?{query}", mail.content, mail.size, mail.key))
+                done, replayed = self._call(f"/mails?{query}", mail.content, mail.size, mail.key)
+                return self._taken(done, replayed=replayed)
             return self._uploaded(mail)
         except _NotDone as error:
             return error.answer
@@ -120,13 +123,14 @@ class MailApi:
         """Upload and commit. An upload of an earlier try may be committed already, or have expired since."""
         envelope = {"mail_from": mail.sender, "destinations": [{"address": x} for x in mail.recipients]}
         for key in (mail.key, *(f"{mail.key}-{n}" for n in range(2, UPLOADS + 1))):
-            place = self._json("/mails/uploads", envelope, key)
+            place, replayed = self._json("/mails/uploads", envelope, key)
             name = place.get("mail_id")
             if not isinstance(name, str):
                 raise self._stranger()
             stored, etag = self._put(place, mail)
             try:
-                return self._taken(self._json(path_of("mails", name, "/commit"), {"etag": etag} if stored else {}))
+                done, _ = self._json(path_of("mails", name, "/commit"), {"etag": etag} if stored else {})
+                return self._taken(done, replayed=replayed)
             except _NotDone as error:
                 if error.status != _GONE and (stored or error.answer.fate is PostFate.UNREADY):
                     raise
@@ -153,11 +157,11 @@ class MailApi:
             raise _NotDone(_silent(f"the store of uploads answered {answer.status}"))
         return answer.status < 300, answer.headers.get("ETag", "").strip('"')  # noqa: PLR2004
 
-    def _json(self, path: str, document: Mapping[str, Any], key: str = "") -> dict[str, Any]:
+    def _json(self, path: str, document: Mapping[str, Any], key: str = "") -> tuple[dict[str, Any], bool]:
         return self._call(path, json.dumps(document).encode(), 0, key)
 
-    def _call(self, path: str, body: BinaryIO | bytes, size: int, key: str) -> dict[str, Any]:
-        """Post, and return the answer's document.
+    def _call(self, path: str, body: BinaryIO | bytes, size: int, key: str) -> tuple[dict[str, Any], bool]:
+        """Post, and return the answer's document, and whether it is that of an earlier post.
 
         Raises:
             _NotDone: the call did not succeed, or may not have.
@@ -182,14 +186,14 @@ class MailApi:
             raise _NotDone(_silent(f"cannot reach {self._target.url}", error)) from None
         document = _document(answer.data)
         if answer.status in (200, 201, 202):
-            return document
+            return document, answer.headers.get("Idempotency-Replayed") == "true"
         raise _NotDone(self._not_taken(answer, document), answer.status)
 
-    def _taken(self, document: Mapping[str, Any]) -> MailAnswer:
+    def _taken(self, document: Mapping[str, Any], *, replayed: bool) -> MailAnswer:
         name = document.get("mail_id")
         if not isinstance(name, str) or not name:
             raise self._stranger()
-        return MailAnswer(PostFate.TAKEN, clean(name))
+        return MailAnswer(PostFate.TAKEN, clean(name), is_replayed=replayed)
 
     def _not_taken(self, answer: urllib3.BaseHTTPResponse, problem: Mapping[str, Any]) -> MailAnswer:
         status = answer.status

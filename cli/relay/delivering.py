@@ -16,6 +16,7 @@ from cli.relay.api import MailAnswer, MailApi, PostFate
 from cli.relay.failures import FailedMails
 from cli.relay.mail import RelayMail, blocks
 from cli.relay.outage import Outage
+from cli.relay.repeats import posted
 from shared.domain.mails.queue import InflightMail, MailSchedule, NewDestination, QueuedMail, ReadMail
 from shared.domain.times import Millis, Seconds
 from shared.ports import Clock, MailQueue, Retriable
@@ -76,7 +77,7 @@ class HeldMail:
         Raises:
             Retriable: the disk is full, or fails.
         """
-        metadata = {"recipients": list(mail.recipients), "key": mail.key}
+        metadata = {"recipients": list(mail.recipients), "key": mail.key, "new_since": mail.new_since}
         destination = NewDestination("", MailSchedule(self._now()), metadata)
         with self._queue.enqueue() as draft:
             for block in blocks(mail.content):
@@ -171,7 +172,7 @@ class HeldMail:
     def _post(self, mail: InflightMail) -> _Posted:
         """Post a mail, and let it go on by the answer."""
         with self._queue.read_inflight(mail) as found:
-            answer = self._api.post(_posted(found))
+            answer = posted(self._api.post, _read(found))
             ours = self._outage.is_at_fault(mail.mail, answer)
             judged = replace(answer, fate=PostFate.LATER) if ours else answer
             if self._is_final(judged, mail):
@@ -210,6 +211,7 @@ class HeldMail:
         return int(self._clock.now() * 1000)
 
 
-def _posted(found: ReadMail) -> RelayMail:
+def _read(found: ReadMail) -> RelayMail:
     data = found.metadata
-    return RelayMail(found.sender, tuple(data["recipients"]), data["key"], found.size, found.content)
+    to, since = tuple(data["recipients"]), data.get("new_since", 0)  # mail of an older relay has none
+    return RelayMail(found.sender, to, data["key"], found.size, found.content, new_since=since)

@@ -76,7 +76,7 @@ def run(options: RelayOptions, target: Callable[[], Destination], clock: Clock) 
             held = HeldMail(queue, FailedMails(options.spool / "failed"), api, clock, tell)
             waiting = sum(1 for _ in queue.list_queue()) + sum(1 for _ in queue.find_inflight())
             tell(f"{options.spool}: {counted(waiting, 'mail')} to post")
-        intake = MailIntake(api, held, sender=sender, folder=options.spool)
+        intake = MailIntake(api, held, sender=sender, folder=options.spool, clock=clock)
         server = functools.partial(RelayServer, intake, access, options.spool, sender=sender)
         asyncio.run(_serve(_listener(host, port), server, held))
 

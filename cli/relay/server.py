@@ -87,6 +87,7 @@ class RelayServer:
             mails=asyncio.Semaphore(room),
             folder=folder,
             take=self._take,
+            confirm=intake.confirmed,
             guests=self._guests,
             brake=LoginBrake(asyncio.get_running_loop().time, tell),
             tell=tell,
@@ -110,12 +111,19 @@ class RelayServer:
                     self._places -= 1
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _take(self, sender: str, recipients: list[str], content: BinaryIO) -> str:
-        """Take a mail in a thread, which goes on if the client leaves."""
+    async def _take(self, sender: str, recipients: list[str], silent: list[str], content: BinaryIO) -> str:
+        """Take a mail in a thread, which goes on if the client leaves.
+
+        Args:
+            sender: envelope sender, empty for a notification.
+            recipients: whose failures are notified.
+            silent: the others.
+            content: it is closed at the end.
+        """
 
         def take() -> str:
             with content:
-                return self._intake.take(sender, recipients, content)
+                return self._intake.take(sender, recipients, content, silent)
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, take)
 

@@ -8,10 +8,12 @@ from typing import BinaryIO, Final
 from cli.output import counted, tell
 from cli.relay.api import MailAnswer, MailApi, PostFate
 from cli.relay.delivering import HeldMail
-from cli.relay.mail import RelayMail, blocks, relay_mail
+from cli.relay.mail import RelayMail, blocks, relay_mails
+from cli.relay.repeats import MailRounds, posted
 from cli.relay.rewriting import lacks_domain, with_sender
+from shared.adapters.clock import SystemClock
 from shared.domain.mails.message import MessageRefusal, check
-from shared.ports import Retriable
+from shared.ports import Clock, Retriable
 
 LONGEST_REPLY: Final = 400
 """Characters of an answer's text: RFC 5321 allows 512 octets for the whole line."""
@@ -26,6 +28,7 @@ class MailIntake:
         tell: takes a line about each mail.
         sender: in place of senders without a domain of their own; empty: they stay.
         folder: for a large mail with another sender; None: the system's for temporary files.
+        clock: for what is a repetition.
     """
 
     def __init__(
@@ -36,31 +39,46 @@ class MailIntake:
         tell: Callable[[str], None] = tell,
         sender: str = "",
         folder: Path | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self._api = api
         self._held = held
         self._tell = tell
         self._sender = sender
         self._folder = folder
+        self._rounds = MailRounds(clock or SystemClock())
 
-    def take(self, sender: str, recipients: Sequence[str], content: BinaryIO) -> str:
+    def take(self, sender: str, recipients: Sequence[str], content: BinaryIO, silent: Sequence[str] = ()) -> str:
         """Take a mail, and return the reply of SMTP.
+
+        Recipients whose failures are not notified get it with a null return path: so no server notifies either. The
+        reply is 250 only if the mail is taken for all. A program that repeats it repeats both parts under their keys.
 
         Args:
             sender: envelope sender, empty for a notification.
-            recipients: at least one.
+            recipients: whose failures are notified; with `silent` at least one.
             content: with CRLF at the ends of its lines, without the dots of SMTP; open until the reply is made.
+            silent: whose failures are not notified, unless `recipients` has the mailbox, too.
         """
         with ExitStack() as stack:
             if self._sender:
                 try:
                     other = with_sender(content, self._sender, self._folder)
                 except OSError:  # the disk is full, or fails
-                    return self._told("452 4.3.1 no room for the mail", len(recipients))
+                    return self._told("452 4.3.1 no room for the mail", len(recipients) + len(silent))
                 content = stack.enter_context(other) if other is not None else content
                 sender = self._sender if sender and lacks_domain(sender) else sender
-            mail = relay_mail(sender, recipients, content)
-            return self._told(self._answer(mail), len(mail.recipients))
+            reply, mails = "", list(relay_mails(sender, recipients, silent, content))
+            for mail in mails:
+                reply = self._told(self._answer(self._rounds.keyed(mail)), len(mail.recipients))
+                if not reply.startswith("250 "):
+                    return reply
+            self._rounds.answered(reply, mails)
+            return reply
+
+    def confirmed(self, reply: str) -> None:
+        """Note that the program has seen a reply: it goes on in its session."""
+        self._rounds.confirmed(reply)
 
     def _told(self, reply: str, recipients: int) -> str:
         """Print a line about a mail: what became of it, and no word of it."""
@@ -70,9 +88,9 @@ class MailIntake:
 
     def _answer(self, mail: RelayMail) -> str:
         if self._held is None:
-            return _reply(self._api.post(mail))
+            return _reply(posted(self._api.post, mail))
         if not self._held.unready:
-            answer = self._api.post(mail)
+            answer = posted(self._api.post, mail)
             if answer.fate in (PostFate.TAKEN, PostFate.REFUSED, PostFate.TOO_LARGE):
                 return _reply(answer)
         refusal = check(blocks(mail.content))

@@ -5,7 +5,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, Generic, TypeVar
 
@@ -133,13 +133,6 @@ def copies(content: Content, to: str) -> Iterator[tuple[str, list[Mailbox]]]:
                 new.append(box)
         if new:
             yield role, new
-
-
-def in_ascii(content: Content) -> bool:
-    """Tell whether all addresses of a content are in ASCII: names may be anything."""
-    copies = (*content.beside, *content.cc, *content.bcc)
-    boxes = (content.sender, *copies, *((content.reply_to,) if content.reply_to else ()))
-    return all(box.address.isascii() for box in boxes)
 
 
 def digest(ref: str, address: str) -> str:
@@ -380,6 +373,19 @@ def refusal_words(text: str, address: str) -> str:
     """
     own = rf"<?(?<![\w.+=-]){re.escape(address)}(?![\w-]|\.\w)>?"
     return redacted(re.sub(own, RECIPIENT, " ".join(clean(text, MAX_TEXT).split()), flags=re.IGNORECASE))
+
+
+def worded(outcome: Outcome, said: object, address: str) -> Outcome:
+    """Return a refusal with the provider's words, for people; any other outcome as it is.
+
+    Args:
+        outcome: of one recipient.
+        said: the words of the answer; empty or no text: it has none.
+        address: the recipient's.
+    """
+    if not isinstance(outcome, Rejected) or not isinstance(said, str) or not said:
+        return outcome
+    return replace(outcome, detail=refusal_words(said, address))
 
 
 def _without_box(box: Mailbox, text: str) -> str:

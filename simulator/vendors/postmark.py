@@ -322,7 +322,9 @@ def _addresses(mail: Mapping[str, Any], field: str) -> list[str]:
             raise Wrong(300, f"Zero recipients or no sender specified: '{field}' is empty.")
         return []
     found = [address for _, address in getaddresses([text])]
-    if not all(valid(address) and address.isascii() for address in found) or (field == "From" and len(found) != 1):
+    if not all(valid(address, quotes=False) and address.isascii() for address in found) or (
+        field == "From" and len(found) != 1
+    ):
         raise Wrong(300, f"Invalid '{field}' address: '{text}'.")
     return found
 

@@ -358,7 +358,7 @@ def _addresses(value: Any, name: str) -> list[str]:
     found = []
     for box in [value] if isinstance(value, str) else _list(value, name):
         pairs = getaddresses([box]) if isinstance(box, str) and _mailbox(box) else []
-        if len(pairs) != 1 or not valid(pairs[0][1]):
+        if len(pairs) != 1 or not valid(pairs[0][1], quotes=False):
             text = "The email address needs to follow the `email@example.com` or `Name <email@example.com>` format."
             raise Wrong(f"Invalid `{name}` field. {text}")
         found.append(pairs[0][1])

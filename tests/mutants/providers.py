@@ -272,4 +272,22 @@ PROVIDERS: Final = (
         "            events = []\n",
         "tests/providers/test_sendgrid_events.py::test_a_body_that_is_not_an_array_of_objects[[1]]",
     ),
+    Mutant(
+        "the words of a provider's refusal are dropped",
+        3,
+        "shared/providers/_common.py",
+        "    return replace(outcome, detail=refusal_words(said, address))\n",
+        "    return outcome\n",
+        "tests/providers/test_answers_words.py::test_words_of_ses_about_one_entry_are_its_own",
+    ),
+    Mutant(
+        "the words of a receiver's server give way to the provider's own",
+        3,
+        "shared/providers/resend/events.py",
+        'return first if first and isinstance(first, str) else why.get("message")',
+        'return why.get("message")',
+        "tests/providers/test_resend_events.py"
+        "::test_the_words_of_the_receiver_s_server_come_before_resend_s_own[reports0-smtp; 550 5.1.1"
+        " The email account that you tried to reach does not exist]",
+    ),
 )

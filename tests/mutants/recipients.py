@@ -8,6 +8,7 @@ COMPOSE: Final = "shared/engine/lane/compose.py"
 ARCHIVE: Final = "shared/engine/reports/archive.py"
 EXPORT: Final = "shared/engine/reports/export.py"
 PAGES: Final = "functions/api/recipients/unsubscribe.py"
+_QUOTES: Final = "tests/domain/test_quoted_addresses.py"
 SCHEDULES: Final = "shared/engine/intake/schedules.py"
 
 RECIPIENTS: Final = (
@@ -36,6 +37,38 @@ RECIPIENTS: Final = (
         "    left = _beside(words)\n",
         "    left = list(words)\n",
         "tests/domain/test_wishes.py::test_an_end_is_heard_as_people_write_it[please stop]",
+    ),
+    Mutant(
+        "periods in a row are taken at every domain",
+        10,
+        "shared/domain/recipients/addresses.py",
+        "    if local_parts.may_be_dotted(domain) and local_parts.is_dotted(local):\n",
+        "    if local_parts.is_dotted(local):\n",
+        f"{_QUOTES}::test_elsewhere_such_periods_are_a_slip_and_the_reason_names_the_way[a..b-gmail.com]",
+    ),
+    Mutant(
+        "a mailbox in quotes that it does not need is another one",
+        1,
+        "shared/domain/recipients/addresses.py",
+        "    if not local_parts.needs_quotes(content):\n",
+        "    if not content:\n",
+        f'{_QUOTES}::test_quotes_that_are_not_needed_are_left_out["john"@example.com]',
+    ),
+    Mutant(
+        "a person is erased in one spelling only",
+        9,
+        "shared/domain/recipients/local_parts.py",
+        '    return frozenset({key, f"{found[0]}@{found[1]}"}) if found else frozenset({key})\n',
+        "    return frozenset({key})\n",
+        f"{_QUOTES}::test_a_person_is_erased_in_both_spellings",
+    ),
+    Mutant(
+        "a provider that takes no quotes gets them",
+        3,
+        "shared/providers/_mailbox.py",
+        "    return QUOTED if is_quoted(address) else None\n",
+        "    return None\n",
+        "tests/providers/test_quoted_addresses.py::test_such_a_recipient_is_for_another_provider[postmark]",
     ),
     Mutant(
         "an old link undoes an opt-out that was made otherwise",

@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 _SPOOL: Final = "cli/relay/spool.py"
 _CUT: Final = "tests/cli/relay/test_cut_short.py::test_a_power_cut_after_any_step_loses_and_doubles_nothing"
 
+_REPEATS: Final = "tests/cli/relay/test_repeats.py"
 _STRANGERS: Final = "tests/attacks/test_strangers_at_the_relay.py"
 
 RELAY: Final = (
@@ -49,6 +50,38 @@ RELAY: Final = (
         "json.dumps([sender, to])",
         "json.dumps([sender, to, list(recipients)])",
         "tests/cli/relay/test_mail_api.py::test_the_same_envelope_and_content_have_the_same_key",
+    ),
+    Mutant(
+        "the same alert again is taken for a repetition",
+        3,
+        "cli/relay/repeats.py",
+        "                _remember(self._rounds, key, secrets.token_hex(16))\n",
+        "                pass\n",
+        f"{_REPEATS}::test_an_alert_that_is_sent_again_is_another_one",
+    ),
+    Mutant(
+        "a mail whose answer was lost is sent again",
+        1,
+        "cli/relay/repeats.py",
+        '            added = self._rounds.get(mail.key, "")\n',
+        "            added = secrets.token_hex(16)\n",
+        f"{_REPEATS}::test_a_mail_whose_answer_was_lost_is_one_however_often_it_is_repeated",
+    ),
+    Mutant(
+        "an alert after a restart is taken for a repetition",
+        3,
+        "cli/relay/repeats.py",
+        "    return taken and made_at(answer.says) < mail.new_since\n",
+        "    return taken and not mail.new_since\n",
+        f"{_REPEATS}::test_a_relay_that_is_started_anew_takes_a_late_alert_as_another_one_and_a_repetition_as_one",
+    ),
+    Mutant(
+        "who wants no notification is notified",
+        3,
+        "cli/relay/mail.py",
+        '    groups += [("", rest)] if sender else []\n',
+        "    groups += [(sender, rest)] if sender else []\n",
+        "tests/cli/relay/test_real_api.py::test_who_wants_no_notification_gets_the_mail_with_a_null_return_path",
     ),
     Mutant(
         "a mail that the API refuses after it was held is removed",

@@ -66,6 +66,19 @@ def bounce(kind: str, subtype: str, message: str = "") -> dict[str, Any]:
     return {"bounce": {"type": kind, "subType": subtype, "message": message}}
 
 
+SERVER = "smtp; 550 5.1.1 The email account that you tried to reach does not exist"
+
+
+@pytest.mark.parametrize(
+    ("reports", "detail"),
+    [([SERVER], SERVER), ([SERVER, "another"], SERVER), (SERVER, SERVER), ([], "own"), (None, "own"), ([{}], "own")],
+)
+def test_the_words_of_the_receiver_s_server_come_before_resend_s_own(reports: Any, detail: str) -> None:
+    bounced = {"bounce": {"type": "Permanent", "subType": "General", "message": "own", "diagnosticCode": reports}}
+    (found,) = words(body("email.bounced", **bounced))
+    assert found.detail == detail
+
+
 @pytest.mark.promise(7)
 @pytest.mark.parametrize(
     ("kind", "data", "word", "code", "detail"),

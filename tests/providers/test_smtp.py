@@ -47,6 +47,26 @@ def test_a_server_without_tls_gets_neither_password_nor_message(transport: SmtpC
         assert (relay.logins, relay.transactions, relay.deliveries) == (0, 0, [])
 
 
+def test_a_quoted_address_is_the_path_as_it_is(transport: SmtpClient) -> None:
+    odd, box = '"a..b c"@docomo.ne.jp', Mailbox('"john doe"@sender.example', "Ann")
+    with RelayServer() as relay:
+        through = provider(transport, f"smtp+plain://127.0.0.1:{relay.port}", OPEN)
+        one = replace(target(0), recipient=Recipient(odd, odd, "Taro"))
+        assert send(through, one, replace(CONTENT, sender=box, cc=(box,))) == Accepted("4F1")
+        (got,) = relay.deliveries
+    assert (got.sender, got.recipients) == (box.address, (odd, box.address))
+    assert f'"Taro" <{odd}>' in got.content.decode()
+
+
+@pytest.mark.parametrize("path", ['"a b"@x y', "a b@x", '"a\nb"@x', '"a<b"@x', '"a b"'])
+def test_a_blank_outside_of_quotes_reaches_no_server(transport: SmtpClient, path: str) -> None:
+    with RelayServer() as relay:
+        through = provider(transport, f"smtp+plain://127.0.0.1:{relay.port}", OPEN)
+        one = replace(target(0), recipient=Recipient(path, path))
+        assert send(through, one) == Rejected("invalid_recipient", permanent=True)
+        assert relay.transactions == 0
+
+
 def test_a_wrong_password_blames_the_account_and_not_the_message(
     transport: SmtpClient, server_tls: ssl.SSLContext
 ) -> None:

@@ -151,6 +151,21 @@ def test_without_a_time_of_the_post_there_is_none() -> None:
         assert [w.at for w in READER.words(untimed, body()).words] == [0]
 
 
+@pytest.mark.parametrize(
+    ("fields", "detail"),
+    [
+        ({}, ""),
+        ({"ErrorMessage": "Unknown destination handset"}, "Unknown destination handset"),
+        ({"ChannelStatusMessage": "Recipient is not a valid user"}, "Recipient is not a valid user"),
+        ({"ErrorMessage": "", "ChannelStatusMessage": "no\r\nuser"}, "no  user"),
+        ({"ErrorMessage": "+1 (555) 010-0000, a@b.example: 30005"}, "<number>, <address>: 30005"),
+    ],
+)
+def test_the_words_of_a_failure_are_kept_without_numbers(fields: dict[str, str], detail: str) -> None:
+    (word,) = words(body("undelivered", ErrorCode="30005", **fields))
+    assert (word.code, word.detail) == ("30005", detail)
+
+
 @pytest.mark.promise(9)
 def test_no_number_is_kept() -> None:
     (word,) = words(body("undelivered", ErrorCode="30005", ErrorMessage="+15550100000 is gone"))

@@ -1,7 +1,8 @@
 """The arguments of MAIL and RCPT: a path, and the parameters that clients add (RFC 5321, 1870, 3461, 4954, 6152, 6531).
 
 Clients add more than the relay offers. A parameter that changes nothing here is checked and left out: the identity of
-AUTH=, and what RET=, ENVID=, NOTIFY= and ORCPT= say of notifications, which the API makes. Any other one is refused.
+AUTH=, and what RET=, ENVID= and ORCPT= say of notifications, which the API makes. NOTIFY= is heeded as far as it is
+about failures: success and delay are never notified. Any other parameter is refused.
 """
 
 import re
@@ -38,10 +39,12 @@ class EnvelopePath:
     Attributes:
         address: as the client wrote it; empty for `<>`.
         size: bytes of the mail as announced; 0: not announced.
+        is_silent: the client wants no notification if this recipient is not reached (RFC 3461 4.1).
     """
 
     address: str
     size: int = 0
+    is_silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +72,7 @@ def path_of(keyword: str, text: str | None, known: Mapping[str, re.Pattern[str]]
 
 
 def _judged(address: str, given: Iterable[str], known: Mapping[str, re.Pattern[str]]) -> EnvelopePath | EnvelopeFault:
-    seen: set[str] = set()
-    sizes: list[int] = []
+    seen: dict[str, str] = {}
     for parameter in given:
         name, equals, value = parameter.partition("=")
         name = name.upper()
@@ -79,6 +81,6 @@ def _judged(address: str, given: Iterable[str], known: Mapping[str, re.Pattern[s
             return EnvelopeFault("555 5.5.4 a parameter is not recognized")
         if name in seen or form.fullmatch(equals + value) is None:
             return EnvelopeFault(f"501 5.5.4 the parameter {name} is not valid")
-        seen.add(name)
-        sizes += [int(value)] if name == "SIZE" else []
-    return EnvelopePath(address, *sizes)
+        seen[name] = value.upper()
+    silent = "FAILURE" not in seen.get("NOTIFY", "FAILURE")
+    return EnvelopePath(address, int(seen.get("SIZE", 0)), silent)

@@ -37,7 +37,10 @@ _FAULTS: Final = {
     DataFault.TOO_LARGE: "552 Error: Too much mail data",
     DataFault.NO_ROOM: "452 4.3.1 no room for the mail",
 }
-Taking = Callable[[str, list[str], BinaryIO], Awaitable[str]]
+_SILENT: Final = "NOTIFY=NEVER"
+"""The option of a recipient whose failure is not notified; of others it is empty."""
+Taking = Callable[[str, list[str], list[str], BinaryIO], Awaitable[str]]
+"""Takes sender, recipients whose failures are notified, the others, and the content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class SessionRoom:
         mails: the mails that are received at once.
         folder: for large mails while they are received; None: the system's for temporary files.
         take: takes a mail, closes its content and returns the reply.
+        confirm: takes a reply that a client has seen.
         guests: all sessions.
         brake: of failed logins.
         tell: takes lines for the relay's operator.
@@ -57,6 +61,7 @@ class SessionRoom:
     mails: asyncio.Semaphore
     folder: Path | None
     take: Taking
+    confirm: Callable[[str], None]
     guests: ConnectedSessions
     brake: LoginBrake
     tell: Callable[[str], None] = field(repr=False)
@@ -81,6 +86,7 @@ class RelaySession(SMTP):
         self.command_size_limits = defaultdict(lambda: LONGEST_COMMAND)  # aiosmtpd's are shared by all sessions
         self._auth_require_tls = self.tls_context is not None  # as an argument, this would warn of every session
         self._lines = 0
+        self._unseen = ""  # the reply to the last mail, until the client goes on
         self._login_by = self.loop.time() + LOGIN_SECONDS
 
     # The connection
@@ -152,6 +158,7 @@ class RelaySession(SMTP):
 
     async def smtp_MAIL(self, arg: str | None) -> None:  # noqa: N802 - of aiosmtpd
         """Begin a mail."""
+        self._goes_on()
         if await self.check_helo_needed() or await self.check_auth_needed("MAIL"):
             return
         envelope = self._begun()
@@ -182,15 +189,16 @@ class RelaySession(SMTP):
             await self.push("503 Error: need MAIL command")
             return
         found = path_of("TO", arg, RCPT)
-        await self.push(self._told(found.reply) if isinstance(found, EnvelopeFault) else self._to(found.address))
+        await self.push(self._told(found.reply) if isinstance(found, EnvelopeFault) else self._to(found))
 
-    def _to(self, address: str) -> str:
+    def _to(self, found: EnvelopePath) -> str:
         """Note a recipient; return the reply."""
-        if not isinstance(parse(address), Address):
+        if not isinstance(parse(found.address), Address):
             return self._told("553 5.1.3 a recipient is no address")
         if len(self._begun().rcpt_tos) >= MAX_DESTINATIONS:
             return "452 4.5.3 too many recipients"
-        self._begun().rcpt_tos.append(address)
+        self._begun().rcpt_tos.append(found.address)
+        self._begun().rcpt_options.append(_SILENT if found.is_silent else "")
         return "250 2.1.5 OK"
 
     async def smtp_DATA(self, arg: str | None) -> None:  # noqa: N802 - of aiosmtpd
@@ -204,7 +212,9 @@ class RelaySession(SMTP):
         async with self._room.mails:
             self._reset_timeout(DATA_SECONDS)
             await self.push("354 End data with <CR><LF>.<CR><LF>")
-            await self.push(await self._received(envelope))
+            reply = await self._received(envelope)
+            await self.push(reply)
+            self._unseen = reply
             self._set_rset_state()  # type: ignore[no-untyped-call]
 
     async def _received(self, envelope: Envelope) -> str:
@@ -213,7 +223,30 @@ class RelaySession(SMTP):
         if isinstance(found, DataFault):
             return self._told(_FAULTS[found])
         sender = envelope.mail_from or NULL
-        return await self._room.take("" if sender == NULL else sender, envelope.rcpt_tos, found)
+        named = list(zip(envelope.rcpt_tos, envelope.rcpt_options, strict=True))
+        told, silent = ([x for x, option in named if option == wanted] for wanted in ("", _SILENT))
+        return await self._room.take("" if sender == NULL else sender, told, silent, found)
+
+    def _goes_on(self) -> None:
+        """Note that the client has read all replies: it sends another command (RFC 5321 4.1.4)."""
+        if self._unseen:
+            self._room.confirm(self._unseen)
+            self._unseen = ""
+
+    async def smtp_RSET(self, arg: str | None) -> None:  # noqa: N802 - of aiosmtpd
+        """Leave a mail."""
+        self._goes_on()
+        await super().smtp_RSET(arg)
+
+    async def smtp_NOOP(self, arg: str | None) -> None:  # noqa: N802 - of aiosmtpd
+        """Do nothing."""
+        self._goes_on()
+        await super().smtp_NOOP(arg)
+
+    async def smtp_QUIT(self, arg: str | None) -> None:  # noqa: N802 - of aiosmtpd
+        """End the session."""
+        self._goes_on()
+        await super().smtp_QUIT(arg)
 
     def _begun(self) -> Envelope:
         if self.envelope is None:

@@ -18,7 +18,6 @@ Codes (`str(error)`) are stable snake_case; addresses and passwords never appear
 """
 
 import base64
-import re
 import socket
 import ssl
 import threading
@@ -27,7 +26,7 @@ from typing import Final
 
 from shared.adapters.http.connect import connect_code, dial
 from shared.adapters.smtp.session import Lost, Session, encode
-from shared.domain.content.smtp import Mail, Relay, Reply, SmtpStep, Tls
+from shared.domain.content.smtp import Mail, Relay, Reply, SmtpStep, Tls, is_path
 from shared.domain.content.streams import size_of, whole
 from shared.ports import AnswerLost, Clock, Interrupted, NoTime, NotSent, Smtp, Unfit
 
@@ -49,7 +48,6 @@ _GO_ON: Final = 354
 _CHALLENGE: Final = 334
 _FAILURE: Final = 400
 _INTERIM: Final = 300
-_PATH: Final = re.compile(r"[^\x00-\x20\x7f-\xa0<>\u2028\u2029\ud800-\udfff]+")
 
 Command = tuple[SmtpStep, int, str]
 
@@ -89,8 +87,8 @@ class SmtpClient(Smtp):
             ValueError: an address cannot be written; nothing was sent.
         """
         for address in (*filter(None, (mail.sender,)), *mail.recipients):
-            if _PATH.fullmatch(address) is None:
-                raise ValueError("an address must be one word without angle brackets")
+            if not is_path(address):
+                raise ValueError("an address must be one word without angle brackets, but for what is in quotes")
         session = self._reuse(relay)
         if session is not None:
             try:

@@ -1,9 +1,21 @@
 """What is handed to an SMTP server and what it says (RFC 5321)."""
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from shared.domain.content.streams import Stream
+
+_PATH: Final = re.compile(
+    r'(?:"[^\x00-\x1f\x7f-\xa0<>\u2028\u2029\ud800-\udfff]*"@)?[^\x00-\x20\x7f-\xa0<>\u2028\u2029\ud800-\udfff]+'
+)
+"""One word, or a local part in quotes, in which blanks may be, with its domain."""
+
+
+def is_path(address: str) -> bool:
+    """Whether an address can be written between the angle brackets of MAIL and RCPT, so that no other one comes in."""
+    return _PATH.fullmatch(address) is not None
 
 
 class Tls(StrEnum):

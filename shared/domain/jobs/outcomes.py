@@ -54,6 +54,7 @@ CANNOT_CARRY: Final = frozenset(
         "headers_not_allowed",
         "keys_not_supported",
         "options_too_large",
+        "quoted_address_not_supported",
         "smtputf8_not_supported",
         "too_large",
         "voice_not_supported",

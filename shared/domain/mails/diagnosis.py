@@ -30,6 +30,7 @@ _CODES: Final[Mapping[str, str]] = {
     "too_large": "5.3.4",
     "smtputf8_not_offered": "5.6.7",
     "smtputf8_not_supported": "5.6.7",
+    "quoted_address_not_supported": "5.3.3",
     "eight_bit_not_offered": "5.6.3",
     "content_gone": "5.6.0",
     "header_not_allowed": "5.6.0",

@@ -14,7 +14,7 @@ NULL: Final = "<>"
 """The return path of a notification, as SMTP writes it."""
 _ATOM: Final = r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~\u00a1-\ud7ff\ue000-\U0010ffff]+"
 _LOCAL: Final = re.compile(rf'{_ATOM}(?:\.{_ATOM})*+|"(?:[!#-;=?-\[\]-~]|\\[!-;=?-~])++"')
-"""RFC 5321 4.1.2 with RFC 6531 3.3. A quoted string has no blank and no angle bracket: servers misread these."""
+"""RFC 5321 4.1.2 with RFC 6531 3.3. A quoted string has no angle bracket: servers misread it."""
 
 
 def return_path(text: str) -> Address | Invalid:

@@ -19,7 +19,7 @@ from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._aws import endpoint, keys_of, region_of
-from shared.providers._common import MAX_ID, ErrorRule, ask, clean, fault, own_answer, perform, wait
+from shared.providers._common import MAX_ID, ErrorRule, ask, clean, fault, own_answer, perform, wait, worded
 from shared.providers._sigv4 import Signer
 from shared.providers.aws_sms.events import AwsSmsWebhooks
 from shared.providers.aws_sms.form import RequestForm
@@ -155,7 +155,11 @@ class AwsSms:
         body = json.dumps(found, separators=(",", ":")).encode()
         headers = self._signer.headers(keys, sha256(body).hexdigest(), self._clock.now())
         response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
-        return [self._outcome(response) if isinstance(response, Response) else response]
+        if not isinstance(response, Response):
+            return [response]
+        answer = own_answer(response.body)
+        said = answer.get("message") or answer.get("Message")
+        return [worded(self._outcome(response), said, target.recipient.address)]
 
     def _outcome(self, response: Response) -> Outcome:
         status, answer = response.status, own_answer(response.body)

@@ -21,6 +21,7 @@ from urllib.parse import quote_plus
 from shared.domain.content.content import Attachment, Content
 from shared.domain.content.streams import Stream
 from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown, cannot_carry
+from shared.domain.recipients.local_parts import is_quoted
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     BATCH_REFUSED,
@@ -43,7 +44,9 @@ from shared.providers._common import (
     perform,
     spread,
     wait,
+    worded,
 )
+from shared.providers._mailbox import QUOTED_APART
 from shared.providers.mailgun.events import MAX_MESSAGE_ID, MailgunWebhooks
 from shared.providers.mailgun.lookup import RESOLVES_WITHIN, look_up
 from shared.providers.mailgun.multipart import escaped, parts
@@ -177,9 +180,10 @@ class Mailgun:
             return [self._missing] * len(targets)
         if not content.sender.address.isascii():
             return [SMTPUTF8] * len(targets)  # Mailgun writes a broken From (anymail, "Mailgun quirks")
-        called = distinct(targets)
-        outcomes = yield from self._call(content, called, deadline)
-        return spread(targets, called, outcomes, REPEATED)
+        plain = [t for t in targets if len(targets) == 1 or not is_quoted(t.recipient.address)]
+        called = distinct(plain)
+        outcomes = (yield from self._call(content, called, deadline)) if called else []
+        return spread(targets, plain, spread(plain, called, outcomes, REPEATED), QUOTED_APART)
 
     def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: float) -> Outcome:
         """Call `POST /v3/{domain}/messages.mime` once with a finished message; see `ports.FinishedSender`.
@@ -233,12 +237,29 @@ class Mailgun:
         headers = {"Authorization": self._authorization, "Content-Type": common.kind}
         body = joined(start, common.body)
         response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
-        return self._outcomes(response, content, targets) if isinstance(response, Response) else [response] * n
+        if not isinstance(response, Response):
+            return [response] * n
+        return self._outcomes(response, content, targets)
 
     def _outcomes(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
+        answer = own_answer(response.body)
+        outcomes = self._judged(response, answer, content, targets)
+        words = answer.get("message")
+        return [worded(o, words, t.recipient.address) for o, t in zip(outcomes, targets, strict=True)]
+
+    def _judged(
+        self, response: Response, answer: Mapping[str, Any], content: Content, targets: Sequence[Target]
+    ) -> list[Outcome]:
+        """Judge an answer.
+
+        Args:
+            response: Mailgun's.
+            answer: its JSON object.
+            content: of the message.
+            targets: of the call.
+        """
         n = len(targets)
         status = response.status
-        answer = own_answer(response.body)
         if status == _ACCEPTED:
             return [_accepted(answer, response.body)] * n
         own = isinstance(answer.get("message"), str)

@@ -21,7 +21,6 @@ from shared.providers._common import (
     MAX_ID,
     MAX_TEXT,
     REF_ARG,
-    SMTPUTF8,
     TO_ARG,
     ErrorRule,
     PerContent,
@@ -30,14 +29,13 @@ from shared.providers._common import (
     copies,
     digest,
     fault,
-    in_ascii,
     own_answer,
     own_words,
     perform,
-    spread,
     wait,
+    worded,
 )
-from shared.providers._mailbox import mailbox
+from shared.providers._mailbox import mailbox, unfit, unfit_content
 from shared.providers.postmark.events import PostmarkWebhooks
 from shared.providers.postmark.lookup import RESOLVES_WITHIN, look_up
 from shared.providers.registry import Needs, SecretField
@@ -149,11 +147,11 @@ class Postmark:
         """
         if not self._headers:
             return [Rejected("no_api_key", permanent=False, provider_down=True)] * len(targets)
-        if not in_ascii(content):
-            return [SMTPUTF8] * len(targets)
-        plain = [t for t in targets if t.recipient.address.isascii()]
-        outcomes = (yield from self._call(content, plain, deadline)) if plain else []
-        return spread(targets, plain, outcomes, SMTPUTF8)
+        refusal = unfit_content(content)
+        refusals = [refusal or unfit(t.recipient.address) for t in targets]
+        plain = [t for t, unfitting in zip(targets, refusals, strict=True) if unfitting is None]
+        outcomes = iter((yield from self._call(content, plain, deadline)) if plain else ())
+        return [unfitting or next(outcomes) for unfitting in refusals]
 
     def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:  # noqa: ARG002 - of the port
         """Look for the attempt among the messages of the server; it only reads. See `ports.Resolver`.
@@ -191,7 +189,7 @@ class Postmark:
             return Accepted(message) if message else Unknown("malformed_answer")
         if code == _THROTTLED:
             return Throttled(self._wait({}))
-        return _refused(code, result, content, [target])
+        return worded(_refused(code, result, content, [target]), result.get("Message"), target.recipient.address)
 
     def _failure(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
         """Judge a call that was refused as a whole, or whose fate is open."""
@@ -206,7 +204,8 @@ class Postmark:
             return [fault(status)] * n
         if rule.scoped and n > 1:
             return [BATCH_REFUSED] * n
-        return [_refused(code, answer, content, targets) if code in CODES else rule.rejected()] * n
+        refused = _refused(code, answer, content, targets) if code in CODES else rule.rejected()
+        return [worded(refused, answer.get("Message"), t.recipient.address) for t in targets]
 
     def _wait(self, headers: Mapping[str, str]) -> float:
         """Return the seconds that a 429 asks for; Postmark documents no header for it."""

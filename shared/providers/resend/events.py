@@ -147,7 +147,7 @@ def _word(name: str, data: Mapping[str, Any], at: int) -> Word | None:
         return None
     why: Mapping[str, Any] = next((inner for place in DETAILS if (inner := _inner(data, place))), {})
     code = _code(name, why)
-    detail = redacted(clean(why.get("message"), MAX_TEXT))
+    detail = redacted(clean(_said(why), MAX_TEXT))
     return Word(ref, kind.value, at, clean(data.get("email_id"), MAX_ID), code, detail, _secondary(ref, tags, data))
 
 
@@ -177,6 +177,13 @@ def _inner(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return an object within an object; empty if there is none."""
     inner = value.get(name)
     return inner if isinstance(inner, dict) else {}
+
+
+def _said(why: Mapping[str, Any]) -> object:
+    """Return the words of the receiver's server, else Resend's own."""
+    reports = why.get("diagnosticCode")
+    first = reports[0] if isinstance(reports, list) and reports else reports
+    return first if first and isinstance(first, str) else why.get("message")
 
 
 def _code(name: str, why: Mapping[str, Any]) -> str:

@@ -21,7 +21,6 @@ from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     MAX_ID,
     REF_ARG,
-    SMTPUTF8,
     TO_ARG,
     ErrorRule,
     PerContent,
@@ -31,14 +30,14 @@ from shared.providers._common import (
     digest,
     doubt,
     fault,
-    in_ascii,
     joined,
     own_answer,
     own_words,
     perform,
     wait,
+    worded,
 )
-from shared.providers._mailbox import mailbox
+from shared.providers._mailbox import mailbox, unfit, unfit_content
 from shared.providers.registry import Needs, SecretField
 from shared.providers.resend.events import ResendWebhooks
 
@@ -150,12 +149,15 @@ class Resend:
         (target,) = targets
         if not self._headers:
             return [Rejected("no_api_key", permanent=False, provider_down=True)]
-        if not (target.recipient.address.isascii() and in_ascii(content)):
-            return [SMTPUTF8]
+        if refusal := unfit(target.recipient.address) or unfit_content(content):
+            return [refusal]
         headers = {**self._headers, "Idempotency-Key": target.ref}
         body = joined(_own(content, target), self._common(content))
         response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
-        return [self._outcome(response, content, target) if isinstance(response, Response) else response]
+        if not isinstance(response, Response):
+            return [response]
+        outcome, said = self._outcome(response, content, target), _error(response.body).message
+        return [worded(outcome, said, target.recipient.address)]
 
     def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:
         """Make the very same call again: Resend answers as it did, or takes the message now, once either way.

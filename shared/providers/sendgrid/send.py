@@ -25,13 +25,14 @@ from shared.providers._common import (
     digest,
     distinct,
     fault,
-    in_ascii,
     joined,
     own_words,
     perform,
     spread,
     wait,
+    worded,
 )
+from shared.providers._mailbox import in_ascii
 from shared.providers.registry import Needs, SecretField
 from shared.providers.sendgrid.events import SendGridWebhooks
 from shared.providers.sendgrid.lookup import RESOLVES_WITHIN, look_up
@@ -152,7 +153,8 @@ class SendGrid:
         if response.status == _ACCEPTED:
             message = response.headers.get("x-message-id", "")
             return [Accepted(message) if message else Unknown("malformed_answer")] * n
-        return self._failure(response, content, targets)
+        outcomes, errors = self._failure(response, content, targets), _errors(response.body)
+        return [worded(o, _said(errors, i, n), targets[i].recipient.address) for i, o in enumerate(outcomes)]
 
     def _body(self, content: Content, targets: Sequence[Target]) -> bytes | tuple[bytes, ...]:
         common = self._common(content)
@@ -240,6 +242,18 @@ def _errors(body: bytes) -> list[dict[str, str]]:
         for e in errors
         if isinstance(e, dict) and isinstance(e.get("message"), str)
     ]
+
+
+def _said(errors: Sequence[Mapping[str, str]], index: int, n: int) -> str:
+    """Return the words of errors to one recipient of a call.
+
+    Args:
+        errors: of the answer.
+        index: the recipient's, from 0.
+        n: recipients of the call.
+    """
+    places = [(_PLACE.match(e["field"]), e["message"]) for e in errors]
+    return " ".join(text for place, text in places if n == 1 or place is None or int(place[1]) == index)
 
 
 def _scoped(refusal: ErrorRule, errors: Sequence[Mapping[str, str]], n: int) -> list[Outcome]:

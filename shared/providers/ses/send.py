@@ -35,6 +35,7 @@ from shared.providers._common import (
     perform,
     spread,
     wait,
+    worded,
 )
 from shared.providers._sigv4 import Signer
 from shared.providers.registry import AwsKeys, Needs, SecretField
@@ -247,26 +248,29 @@ class Ses:
 
         answer = own_answer(response.body)
         if response.status != _ACCEPTED:
-            return [self._failure(response, answer, n, own)] * n
+            failure, words = self._failure(response, answer, n, own), _message(answer)
+            return [worded(failure, words, t.recipient.address) for t in targets]
         if n == 1:
             return [_accepted(answer)]
         results = answer.get("BulkEmailEntryResults")
         if not isinstance(results, list) or len(results) != n:
             return [_LOST] * n
-        return [self._result(r, own) if isinstance(r, dict) else _LOST for r in results]
+        pairs = zip(results, targets, strict=True)
+        return [self._result(r, own, t) if isinstance(r, dict) else _LOST for r, t in pairs]
 
-    def _result(self, result: Mapping[str, Any], own: Callable[[str], str]) -> Outcome:
+    def _result(self, result: Mapping[str, Any], own: Callable[[str], str], target: Target) -> Outcome:
         status = result.get("Status")
         if status == "SUCCESS":
             return _accepted(result)
         if not isinstance(status, str) or status not in ENTRIES:
             return _LOST
-        return self._judged(ENTRIES[status], own(_text(result, "Error")), {})
+        said = _text(result, "Error")
+        return worded(self._judged(ENTRIES[status], own(said), {}), said, target.recipient.address)
 
     def _failure(self, response: Response, answer: Mapping[str, Any], n: int, own: Callable[[str], str]) -> Outcome:
         status = response.status
         name = _error_name(response.headers.get("x-amzn-errortype", ""), answer)
-        said = own(_text(answer, "message") or _text(answer, "Message"))
+        said = own(_message(answer))
         if status in CODES:
             return Rejected(CODES[status], permanent=False, provider_down=True)
         if status == 429:  # noqa: PLR2004 - Too Many Requests
@@ -299,6 +303,11 @@ class _Call:
 def _text(answer: Mapping[str, Any], name: str) -> str:
     value = answer.get(name)
     return value if isinstance(value, str) else ""
+
+
+def _message(answer: Mapping[str, Any]) -> str:
+    """Return the words of an error; empty if it has none."""
+    return _text(answer, "message") or _text(answer, "Message")
 
 
 def _error_name(header: str, answer: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from shared.domain.content.content import Content, Mailbox
-from shared.domain.content.smtp import Mail, Relay, Reply, SmtpStep, Tls
+from shared.domain.content.smtp import Mail, Relay, Reply, SmtpStep, Tls, is_path
 from shared.domain.content.streams import Stream
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.domain.mails.outgoing import outgoing
@@ -114,8 +114,6 @@ IDS: Final = (
 )
 """The first that fits the reply to the final dot; none: our Message-ID."""
 
-_ADDRESS: Final = re.compile(r"[^\x00-\x20\x7f-\xa0<>\u2028\u2029\ud800-\udfff]+")
-
 
 class SmtpRelay:
     """Mail through one SMTP server. Implements `ports.Provider` and `FinishedSender`; safe for threads.
@@ -182,9 +180,9 @@ class SmtpRelay:
             return self._missing
         if instructs(leaving, self._allowed):
             return HEADER_NOT_ALLOWED
-        if envelope.mail_from and _ADDRESS.fullmatch(envelope.mail_from) is None:
+        if envelope.mail_from and not is_path(envelope.mail_from):
             return Rejected("invalid_mail_from", permanent=True)
-        if _ADDRESS.fullmatch(target.recipient.address) is None:
+        if not is_path(target.recipient.address):
             return Rejected("invalid_recipient", permanent=True)
         return _outcome(
             lambda: submit(self._smtp, relay, envelope, leaving, target, deadline=deadline), content, target, target.ref
@@ -198,7 +196,7 @@ class SmtpRelay:
         for address, code in [(sender, "invalid_from"), (to, "invalid_recipient")] + [
             (box.address, "invalid_copy") for box in others
         ]:
-            if _ADDRESS.fullmatch(address) is None:
+            if not is_path(address):
                 return Rejected(code, permanent=True)
         shown = Mailbox(to, target.recipient.display)
         head = own((shown, *roles.get("to", [])), roles.get("cc", []), target.ref, sender, self._clock.now())

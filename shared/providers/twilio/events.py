@@ -20,7 +20,7 @@ from shared.contracts import Word
 from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, Reading
-from shared.providers._common import MAX_ID, clean, digits, keys
+from shared.providers._common import MAX_ID, MAX_TEXT, clean, digits, keys, redacted
 from shared.providers.twilio.twiml import REF_QUERY
 
 SIGNATURE_HEADER: Final = "x-twilio-signature"
@@ -29,6 +29,8 @@ MAX_FIELDS: Final = 200
 _ORIGIN: Final = re.compile(r"(https?)://(\[[^\]]*\]|[^:/?#]*)(?::([0-9]{1,5}))?(?=[/?#]|$)")
 _PORTS: Final = {"https": "443", "http": "80"}
 _CODE: Final = re.compile(r"[0-9]{1,6}")
+_NUMBER: Final = re.compile(r"\+?[0-9][0-9 ().-]{5,}[0-9]")
+"""A telephone number in words."""
 
 STATUSES: Final[Mapping[str, WordKind]] = {
     "accepted": WordKind.ACCEPTED,
@@ -134,7 +136,9 @@ class TwilioWebhooks:
         kind = _kind(status, code)
         if kind is None or Ref.parse(ref) is None:
             return Reading(1, [])
-        return Reading(1, [Word(ref, kind.value, at, clean(sid, MAX_ID), code)])
+        said = fields.get("ErrorMessage") or fields.get("ChannelStatusMessage", "")
+        detail = redacted(_NUMBER.sub("<number>", clean(said, MAX_TEXT)))
+        return Reading(1, [Word(ref, kind.value, at, clean(sid, MAX_ID), code, detail)])
 
     def _call(self, ref: str, fields: Mapping[str, str], headers: Mapping[str, str], at: int) -> Reading:
         """Read a post about a call."""

@@ -23,7 +23,7 @@ from shared.contracts import WEBHOOK_PATH
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
-from shared.providers._common import MAX_ID, ErrorRule, ask, clean, fault, keys, own_answer, perform, wait
+from shared.providers._common import MAX_ID, ErrorRule, ask, clean, fault, keys, own_answer, perform, wait, worded
 from shared.providers.registry import Needs, SecretField
 from shared.providers.twilio.events import TwilioWebhooks
 from shared.providers.twilio.twiml import REF_QUERY
@@ -176,7 +176,9 @@ class Twilio:
             return [fields]
         body = "&".join([f"{name}={quote_plus(value, errors='replace')}" for name, value in fields]).encode()
         response = yield from ask("POST", self._url, headers=self._headers, body=body, deadline=deadline)
-        return [self._outcome(response) if isinstance(response, Response) else response]
+        if not isinstance(response, Response):
+            return [response]
+        return [worded(self._outcome(response), own_answer(response.body).get("message"), target.recipient.address)]
 
     def fields(self, content: Content, target: Target) -> list[tuple[str, str]] | Rejected | NotStarted:
         """Return the form's fields, or say why there is no message."""

@@ -48,7 +48,7 @@ _TAG: Final = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _HEADER: Final = re.compile(r"[!-9;-@A-~]{1,126}")
 _VALUE: Final = re.compile(r"[ -~]{1,995}")
 _MUSTACHE: Final = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
-_MAILBOX: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"\s*|[^<>"]*)<([^<>\s]*)>')
+_MAILBOX: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"\s*|[^<>"]*)<((?:"(?:[^"\\]|\\.)*"@)?[^<>\s]*)>')
 
 
 class Wrong(Exception):

@@ -25,7 +25,10 @@ def secured(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
 
 
 class Serving:
-    """`with Serving(take, access) as relay: relay.port`. `taken`: what arrived."""
+    """`with Serving(take, access) as relay: relay.port`.
+
+    `taken`: what arrived; `silent`: the other recipients of each; `confirms`: replies that clients saw.
+    """
 
     def __init__(
         self,
@@ -36,6 +39,8 @@ class Serving:
         sender: str = "",
     ) -> None:
         self.taken: list[tuple[str, tuple[str, ...], bytes]] = []
+        self.silent: list[tuple[str, ...]] = []
+        self.confirms: list[str] = []
         self._access = access or RelayAccess()
         self._reply = take or (lambda *_: "250 2.0.0 accepted")
         self._room = room
@@ -44,11 +49,15 @@ class Serving:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever)
 
-    def take(self, sender: str, recipients: Sequence[str], content: BinaryIO) -> str:
+    def take(self, sender: str, recipients: Sequence[str], content: BinaryIO, silent: Sequence[str]) -> str:
         content.seek(0)
         found = content.read()
+        self.silent.append(tuple(silent))
         self.taken.append((sender, tuple(recipients), found))
         return self._reply(sender, list(recipients), found)
+
+    def confirmed(self, reply: str) -> None:
+        self.confirms.append(reply)
 
     def call(self, work: Any) -> Any:
         """Run a coroutine in the server's loop."""

@@ -34,7 +34,8 @@ class RealMailApi(RealApi):
         asked = event(method, path, headers=headers, query=query)
         asked |= {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
         reply = self.api.handle(asked)
-        return reply.status, {}, reply.text.encode()
+        again = {name: value for name, value in reply.headers.items() if name == "idempotency-replayed"}
+        return reply.status, again, reply.text.encode()
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def real(api: Api) -> Iterator[RealMailApi]:
 @pytest.fixture
 def intake(real: RealMailApi) -> Iterator[MailIntake]:
     client = MailApi(Destination(real.url, real.api.key), FakeClock(), "1", 1)
-    yield MailIntake(client, None)
+    yield MailIntake(client, None, clock=FakeClock())
     client.close()
 
 
@@ -81,6 +82,22 @@ def test_a_mail_is_taken_once_however_often_it_is_sent(api: Api, intake: MailInt
 
 def test_a_notification_of_another_program_has_no_sender(api: Api, intake: MailIntake) -> None:
     assert shown(api, taken(intake, "", TO, CONTENT))[0] == ""
+
+
+def test_who_wants_no_notification_gets_the_mail_with_a_null_return_path(api: Api, intake: MailIntake) -> None:
+    for _ in range(2):
+        reply = intake.take(SENDER, TO, BytesIO(CONTENT), ["cleo@example.org", "ANN@example.org"])
+        assert shown(api, reply) == ("", ["cleo@example.org"])
+    items = api.call("GET", "/mails").json["items"]
+    assert sorted((x["mail_from"], x["total"]) for x in items) == [("", 1), (SENDER, 2)]
+    assert shown(api, intake.take(SENDER, [], BytesIO(HEAD), TO)) == ("", sorted(TO))
+    assert shown(api, intake.take("", TO[:1], BytesIO(HEAD + b"x\r\n"), TO)) == ("", sorted(TO))
+
+
+def test_a_mail_that_is_refused_for_some_is_not_taken_for_others(api: Api, intake: MailIntake) -> None:
+    reply = intake.take("other@elsewhere.example", TO, BytesIO(CONTENT), ["cleo@example.org"])
+    assert reply.startswith("550 5.7.1 ")
+    assert api.call("GET", "/mails").json["items"] == []
 
 
 def test_two_spellings_of_a_mailbox_are_one_destination(api: Api, intake: MailIntake) -> None:

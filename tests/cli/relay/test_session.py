@@ -47,6 +47,7 @@ def test_an_unknown_mechanism_is_refused() -> None:
         ("< a@b.example >", "a@b.example"),
         ("a@b.example", "a@b.example"),
         ('<"john..doe"@b.example>', '"john..doe"@b.example'),
+        ('<"john doe"@b.example>', '"john doe"@b.example'),
         ('<"a@c.example"@b.example>', '"a@c.example"@b.example'),
         (r'<"a\"b"@b.example>', r'"a\"b"@b.example'),
         ("<@one.example,@two.example:a@b.example>", "a@b.example"),
@@ -69,8 +70,8 @@ def test_a_sender_that_programs_write_is_taken(path: str, sender: str, parameter
             relay,
             b"EHLO me",
             f"mail from:{path}{parameters}".encode(),
-            b"RCPT TO:<c@d.example> NOTIFY=success,DELAY ORCPT=rfc822;" + b"c" * 400 + b"+40d.example",
-            b"rcpt to: <e@d.example> notify=NEVER",
+            b"RCPT TO:<c@d.example> NOTIFY=success,FAILURE ORCPT=rfc822;" + b"c" * 400 + b"+40d.example",
+            b"rcpt to: <e@d.example> notify=failure,delay",
             b"DATA",
             CONTENT + b".",
         )
@@ -94,7 +95,7 @@ def test_a_sender_that_programs_write_is_taken(path: str, sender: str, parameter
         (b"MAIL FROM:<a@b.example> NOTIFY=NEVER", b"555 5.5.4"),
         (b"MAIL FROM:<a@b.example>SIZE=1", b"501 5.5.4 Syntax"),
         (b"MAIL FROM:<a b@c.example>", b"501 5.5.4 Syntax"),
-        (b'MAIL FROM:<"a b"@c.example>', b"553 5.1.7"),
+        (b'MAIL FROM:<"a<b"@c.example>', b"553 5.1.7"),
         (b"MAIL FROM:<a..b@c.example>", b"553 5.1.7 the sender is no address"),
         (b"MAIL FROM:<root@localhost>", b"553 5.1.7 the sender is no address; --sender sets one"),
         (b"MAIL FROM:<" + b"a" * 250 + b"@b.example>", b"553 5.1.7"),
@@ -122,6 +123,27 @@ def test_what_is_not_valid_is_refused(line: bytes, answer: bytes) -> None:
 def test_a_recipient_that_is_not_valid_is_refused(line: bytes, answer: bytes) -> None:
     with Serving() as relay:
         assert talk(relay, b"EHLO me", b"MAIL FROM:<a@b.example>", line)[-1].startswith(answer)
+
+
+@pytest.mark.parametrize(
+    "path", ['"john doe"@d.example', "a..b@docomo.ne.jp", "name.@ezweb.ne.jp", '"user..name."@docomo.ne.jp']
+)
+def test_addresses_that_need_quotes_are_taken(path: str) -> None:
+    with Serving() as relay:
+        talk(relay, b"EHLO me", b"MAIL FROM:<a@b.example>", f"RCPT TO:<{path}>".encode(), b"DATA", CONTENT + b".")
+    assert [x[1] for x in relay.taken] == [(path,)]
+
+
+@pytest.mark.parametrize("parameter", ["NOTIFY=NEVER", "notify=never", "NOTIFY=SUCCESS", "NOTIFY=Delay,success"])
+def test_who_wants_no_notification_of_failures_is_named_apart(parameter: str) -> None:
+    one = f"RCPT TO:<e@d.example> {parameter} ORCPT=rfc822;e@d.example".encode()
+    mail = b"MAIL FROM:<a@b.example>"
+    with Serving() as relay:
+        talk(relay, b"EHLO me", mail, b"RCPT TO:<c@d.example>", one, b"DATA", CONTENT + b".", mail, one, b"RSET", mail)
+        talk(relay, b"EHLO me", mail, one, b"RSET", mail, b"RCPT TO:<e@d.example>", b"DATA", CONTENT + b".")
+        talk(relay, b"EHLO me", mail, one, b"DATA", CONTENT + b".")
+    assert [x[1] for x in relay.taken] == [("c@d.example",), ("e@d.example",), ()]
+    assert relay.silent == [("e@d.example",), (), ("e@d.example",)]
 
 
 def test_an_address_that_is_refused_is_a_line_on_the_screen(capsys: pytest.CaptureFixture[str]) -> None:

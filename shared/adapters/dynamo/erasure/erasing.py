@@ -34,6 +34,7 @@ from shared.domain.jobs import chunks as chunk_codec
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.namespaces import accounts_of, namespaces_of
 from shared.domain.recipients.addresses import address_hash
+from shared.domain.recipients.local_parts import spellings
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
 
 UNIT_BYTES: Final = 8192
@@ -73,7 +74,7 @@ class Eraser:
         self._bucket = bucket
         self._blobs = S3Blobs(s3, bucket)
         self._uploaded = UploadedRecords(dynamo, table, key, self._blobs.get)
-        self._names = {key, raw or key}
+        self._names = {*spellings(key), raw or key}
         self._key = key
         self._dry = dry
         self._lists: set[str] = set()
