@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 job_app = typer.Typer(help="Jobs of all accounts: find and stop them, without an API key.", no_args_is_help=True)
 
 COLUMNS: Final = ("job_id", "account_id", "kind", "state", "created_at", "scheduled_at", "total", "key", "from")
-KINDS: Final = ("batch", "campaign", DIGEST)
+KINDS: Final = ("batch", "campaign", DIGEST, MAIL)
 PAGE: Final = 100
 COUNTED: Final = 1_000
 """Open jobs that a question counts: ten reads of a hundred."""

@@ -178,3 +178,13 @@ def test_a_templates_changes_are_stored_with_their_events(stores: Stores, clock:
         assert shop.templates.delete(second, event=event)
     assert told(stores) == []
     assert told(stores, first.namespace) == events
+
+
+@pytest.mark.promise(7)
+def test_of_two_functions_one_writes_the_entry(stores: Stores, clock: FakeClock) -> None:
+    """The second finds it, and leaves the moment that the first noted."""
+    for _ in range(2):
+        stores.acceptances.note(ACCOUNT, Act.BATCHES_ACCEPTED, ACTOR, ACTOR)
+        clock.advance(60)
+    (entry,) = stores.journal.since(ACCOUNT, Log.AUDIT, 0)
+    assert entry.data == {"first": "2026-09-21T14:13:20.000Z"}
