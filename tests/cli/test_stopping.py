@@ -30,6 +30,7 @@ from shared.domain.jobs.job import MAIL, Job
 from shared.domain.jobs.states import Cell, Change, JobState
 from shared.domain.notices.notifier import Notifier
 from shared.engine.jobs import stop
+from shared.engine.mails import dropping
 from tests.cli.fakes import FakeClock, Run
 from tests.contracts.conftest import Parts, leased
 from tests.fakes.clock import FakeClock as StoreClock
@@ -101,7 +102,8 @@ class Deployed:
 
 @pytest.fixture
 def deployed(aws: None, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Deployed:
-    monkeypatch.setattr(stop, "WIDTH", 1)  # moto's tables are not for several threads
+    for module in (stop, dropping):
+        monkeypatch.setattr(module, "WIDTH", 1)  # moto's tables are not for several threads
     made = Deployed(boto3.client("dynamodb", "us-east-1"), clock)
     homes = made.tables.homes
     for name, value in (
