@@ -18,6 +18,7 @@ from cli.content import previewing, programs, updating, versions
 from cli.digests import digests, events
 from cli.doctor import doctor
 from cli.errors import CommandError, ExitCode
+from cli.groups import TITLES
 from cli.hooks import commands as hooks
 from cli.keys import commands as keys
 from cli.login import commands as login
@@ -52,6 +53,18 @@ ENV_DEBUG: Final = "POSTHASTE_DEBUG"
 
 class Commands(TyperGroup):
     """The whole command: every error is one line on stderr and an exit code of its own."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, in the order of the groups of the help."""
+        known = super().list_commands(ctx)
+        return sorted(known, key=[*TITLES, *known].index)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, which the help shows in its group."""
+        found = super().get_command(ctx, cmd_name)
+        if found is not None and cmd_name in TITLES:
+            found.rich_help_panel = TITLES[cmd_name]  # type: ignore[attr-defined]  # of typer's own commands
+        return found
 
     def main(
         self,
@@ -127,11 +140,8 @@ def _wrong_value(message: str, error: Mapping[str, Any]) -> str:
 app = typer.Typer(
     name="posthaste",
     cls=Commands,
-    help="Posthaste: deliver mail and texts, each message once. Commands for its clients (login, logout, whoami, "
-    "batch, campaign, message, mail, hook, template, program, text, suppression, domain, guest, schedule, "
-    "stats, event, digest, notifier spool, notifier sync, relay), its operators (account, key, sender, member, "
-    "notifier, job, credential, audit, erase, pause, resume, rate, queue, redrive, doctor, logs) and a developer's "
-    "machine (local).",
+    help="Posthaste: deliver mail and texts, each message once. Commands that operate a deployment need AWS "
+    "credentials, most others an API key. `posthaste COMMAND --help` shows more.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -147,7 +147,7 @@ def measure() -> list[Row]:
             "WRU",
             counted=True,
         ),
-        Row(named(rows.NOTICE_RUNS, "one alone"), alone.wru, 55, "WRU", counted=True),
+        Row(named(rows.NOTICE_RUNS, "one alone"), alone.wru, 56, "WRU", counted=True),
     ]
 
 

@@ -8,8 +8,8 @@ from cli.hooks.operating import accepted, hook_desk
 from cli.operating.accounts import Desk
 from cli.operating.audit import entries
 from cli.operating.notifiers import Office, done, office_of
-from cli.output import counted
-from shared.domain.audit import Act
+from cli.output import counted, moment
+from shared.domain.audit import HOURLY, Act, Event
 from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import Endpoint
 from shared.domain.namespaces import namespaces_of
@@ -28,7 +28,7 @@ class Traces:
     """What a key has done.
 
     Attributes:
-        acts: action → what it was done to, the latest first.
+        acts: action → what it was done to, the latest first; of requests that were accepted, the hours.
         endpoints: those that it has made or changed, and that are not disabled.
         notifiers: likewise.
     """
@@ -108,10 +108,14 @@ def _acts(journal: Journal, owner: str, key_id: str) -> dict[str, dict[str, None
     """
     acts: dict[str, dict[str, None]] = {}
     for space in namespaces_of(owner):
-        for entry in entries(journal, space, "", PAGE):
-            if entry.actor == key_id:
-                acts.setdefault(entry.kind, {})[entry.id] = None
+        for entry in entries(journal, space, PAGE, actor=key_id):
+            acts.setdefault(entry.kind, {})[_subject(entry)] = None
     return acts
+
+
+def _subject(entry: Event) -> str:
+    """Return what an act was done to; of requests that were accepted, the hour."""
+    return str(moment(entry.at)) if entry.kind in HOURLY else entry.id
 
 
 def _subjects(acts: Mapping[str, Mapping[str, None]], wanted: frozenset[Act]) -> set[str]:

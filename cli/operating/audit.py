@@ -3,6 +3,7 @@
 import difflib
 import heapq
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -26,6 +27,15 @@ PAGE: Final = 1000
 Row = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which entries are shown. `action`, `actor`: only of this one, empty for all; `limit`: the most, newest first."""
+
+    action: str
+    actor: str
+    limit: int
+
+
 def show(
     ctx: typer.Context,
     account: Annotated[
@@ -33,6 +43,9 @@ def show(
     ] = "",
     action: Annotated[str, typer.Option(help="Only entries of this kind, for example job.stopped.")] = "",
     *,
+    actor: Annotated[
+        str, typer.Option(metavar="ID", help="Only entries of this actor, for example an API key's ID.")
+    ] = "",
     test: Annotated[bool, typer.Option("--test", help="Show the log of the account's test keys.")] = False,
     team: Annotated[bool, typer.Option("--team", help="Show the log of the account's team keys.")] = False,
     everything: Annotated[
@@ -54,15 +67,17 @@ def show(
     kind = kind_wanted(test=test, team=team)
     _check_whose(account, kind, everything=everything, mine=mine)
     if mine:
-        rows = list(islice(_by_the_api(ctx, action, kind), limit))
+        rows = list(islice((row for row in _by_the_api(ctx, action, kind) if actor in ("", row["actor"])), limit))
     else:
-        rows = _operated(ctx, account, action, limit, stage, aws=aws, kind=kind, everything=everything)
+        wanted = Wanted(action, actor, limit)
+        rows = _operated(ctx, account, wanted, stage, aws=aws, kind=kind, everything=everything)
     if json:
         emit_all(rows)
         return
     columns = COLUMNS if not everything else (COLUMNS[0], "account", *COLUMNS[1:])
     shown = [{**row, "account": _whose(row), "actor": _actor(row), "more": _more(row)} for row in rows]
-    table(columns, shown, empty="no entries" if not action else f"no entries of kind {action}")
+    narrowed = "".join((f" of kind {action}" if action else "", f" by {actor}" if actor else ""))
+    table(columns, shown, empty=f"no entries{narrowed}")
 
 
 def _check_action(action: str) -> None:
@@ -100,8 +115,7 @@ def _by_the_api(ctx: typer.Context, action: str, kind: KeyKind) -> Iterator[Row]
 def _operated(
     ctx: typer.Context,
     account: str,
-    action: str,
-    limit: int,
+    wanted: Wanted,
     stage: str,
     *,
     aws: bool,
@@ -113,8 +127,7 @@ def _operated(
     Args:
         ctx: the command's context, with its clock.
         account: whose log; empty for the deployment's.
-        action: only entries of this kind; empty for all.
-        limit: the most entries.
+        wanted: which entries.
         stage: the stage's name; empty for the default one.
         aws: whether AWS is meant even if a local cloud is up.
         kind: of the keys whose log is meant.
@@ -126,8 +139,9 @@ def _operated(
         accounts = found.accounts(clock)
         owners = _owners(accounts, account, kind, everything=everything)
         journal = found.journal(clock)
-        logs = [entries(journal, owner, action, min(PAGE, limit)) for owner in owners]
-        newest = list(islice(heapq.merge(*logs, key=lambda event: event.at, reverse=True), limit))
+        size = min(PAGE, wanted.limit)
+        logs = [entries(journal, owner, size, action=wanted.action, actor=wanted.actor) for owner in owners]
+        newest = list(islice(heapq.merge(*logs, key=lambda event: event.at, reverse=True), wanted.limit))
         names = _names(accounts, newest)
     return [_row(event, names) for event in newest]
 
@@ -149,18 +163,19 @@ def _owners(accounts: "Accounts", account: str, kind: KeyKind, *, everything: bo
     return [namespace(team_space(whose) if kind is KeyKind.TEAM else whose, test=kind is KeyKind.TEST)]
 
 
-def entries(journal: Journal, owner: str, action: str, size: int) -> Iterator[Event]:
+def entries(journal: Journal, owner: str, size: int, *, action: str = "", actor: str = "") -> Iterator[Event]:
     """Yield the entries of one log, newest first.
 
     Args:
         journal: where the logs are.
         owner: whose log.
-        action: only entries of this kind; empty for all.
         size: entries that are read at a time.
+        action: only entries of this kind; empty for all.
+        actor: only entries of this actor; empty for all.
     """
     after = ""
     while True:
-        page, after = journal.page(owner, kind=action, after=after, limit=size)
+        page, after = journal.page(owner, kind=action, actor=actor, after=after, limit=size)
         yield from page
         if not after:
             return

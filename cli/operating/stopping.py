@@ -1,7 +1,7 @@
 """`posthaste job list | stop`: jobs of all accounts, for operators, straight from the deployment's tables."""
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -14,11 +14,9 @@ from cli.operating.accounts import Desk, opened, reason_of, resolve
 from cli.output import Json, counted, emit_all, moment, say, surroundings, table, tell
 from cli.sending.words import left_of, state_words
 from shared.contracts import TEST_CREDENTIAL
-from shared.domain.audit import Act, audited
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import DIGEST, MAIL, Job, StopReason
-from shared.domain.jobs.states import Cell, JobState
-from shared.domain.mails.destination import waits
+from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import accounts_of
 from shared.domain.namespaces import owner as owner_of
 from shared.ports import Clock
@@ -26,12 +24,13 @@ from shared.ports import Clock
 if TYPE_CHECKING:
     from shared.adapters.dynamo.listing import Listing
     from shared.engine.jobs.stop import OpenWork, Stopper
-    from shared.ports import LedgerStore, Records
+    from shared.engine.mails.dropping import WaitingMails
+    from shared.ports import Records
 
 job_app = typer.Typer(help="Jobs of all accounts: find and stop them, without an API key.", no_args_is_help=True)
 
 COLUMNS: Final = ("job_id", "account_id", "kind", "state", "created_at", "scheduled_at", "total", "key", "from")
-KINDS: Final = ("batch", "campaign", DIGEST)
+KINDS: Final = ("batch", "campaign", DIGEST, MAIL)
 PAGE: Final = 100
 COUNTED: Final = 1_000
 """Open jobs that a question counts: ten reads of a hundred."""
@@ -48,7 +47,7 @@ class Work:
     listing: "Listing"
     jobs: "OpenWork"
     stopper: "Stopper"
-    ledgers: "LedgerStore"
+    mails: "WaitingMails"
 
 
 @contextmanager
@@ -60,6 +59,7 @@ def working(desk: Desk, clock: Clock) -> Iterator[Work]:
     from shared.adapters.dynamo.listing import Listing  # noqa: PLC0415
     from shared.adapters.s3.blobs import S3Blobs  # noqa: PLC0415 - loads botocore
     from shared.engine.jobs.stop import OpenWork, Stopper  # noqa: PLC0415
+    from shared.engine.mails.dropping import WaitingMails  # noqa: PLC0415
     from shared.engine.pool import ThreadPool  # noqa: PLC0415
 
     found = desk.found
@@ -80,7 +80,9 @@ def working(desk: Desk, clock: Clock) -> Iterator[Work]:
         Listing(found.client("dynamodb"), found.table(), clock),
         jobs,
         stopper,
-        DynamoLedgers(dynamo, found.ops()),
+        WaitingMails(
+            ledgers=DynamoLedgers(dynamo, found.ops()), journal=found.journal(clock), pool=ThreadPool(), clock=clock
+        ),
     )
 
 
@@ -266,31 +268,9 @@ def stop_of_key(work: Work, owner: str, key_id: str, clock: Clock, tell_of: Call
             stopped += len(page)
             for job in page:
                 tell_of(job)
-        for job in (job for page in work.jobs.pages(lambda job: job.kind == MAIL and wanted(job)) for job in page):
-            dropped = _drop_waiting(work, job, {"reason": "key revoked", "key": key_id}, by, clock)
-            stopped += dropped
-            if dropped:
+        for page in work.jobs.pages(lambda job: job.kind == MAIL and wanted(job)):
+            dropped = work.mails.drop(page, by=by, data={"reason": "key revoked", "key": key_id})
+            stopped += len(dropped)
+            for job in dropped:
                 tell_of(job)
     return stopped
-
-
-def _drop_waiting(work: Work, job: Job, data: Mapping[str, str], by: str, clock: Clock) -> bool:
-    """Drop the destinations of a mail that wait; returns whether there were any.
-
-    The audit log is written first: a process that dies in between has not dropped what no entry names.
-
-    Args:
-        work: the stores of the deployment.
-        job: the mail's.
-        data: of the audit entry.
-        by: the actor.
-        clock: the time of the entry.
-    """
-    waiting = [x.chunk for x in work.ledgers.read_all(job.id) if waits(x)]
-    if not waiting:
-        return False
-    told: dict[str, str | int] = {**data, "destinations": len(waiting)}
-    now = int(clock.now() * 1000)
-    work.desk.found.journal(clock).write(audited(job.namespace, now, job.name, Act.MAIL_DROPPED, by, told))
-    found = [work.ledgers.drop(job.id, chunk, [0], Cell.WITHDRAWN) for chunk in waiting]
-    return any(x is not None and x.having(Cell.WITHDRAWN) for x in found)

@@ -21,6 +21,7 @@ from shared.domain.ids import is_id
 from shared.ports import Retriable
 from shared.web import http
 from shared.web.authentication import authenticate
+from shared.web.etags import kept
 from shared.web.http import Answer
 from shared.web.problems import Problem
 from shared.web.routing import Page, Public, Visit, find
@@ -77,7 +78,7 @@ def _answer(
     route, path = find(_ROUTES, request)
     seen["operation"] = route.name
     if isinstance(route, Page):
-        return route.handler()
+        return kept(request, route.handler())
     if isinstance(route, Public):
         return route.handler(Visit(request, using(), path))
     caller = authenticate(request, route, using().accounts, using().logins)

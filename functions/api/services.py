@@ -29,7 +29,7 @@ from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
 from shared.engine.reports.export import ExportDesk
 from shared.engine.reports.message_log import MessageLog
-from shared.ports import Clock, Dns, Files, Journal, Links, Records, Senders, Texts
+from shared.ports import Acceptances, Clock, Dns, Files, Journal, Links, Records, Senders, Texts
 
 if TYPE_CHECKING:
     from functions.api.digests.services import DigestServices
@@ -78,6 +78,7 @@ class ApiServices:
     records: Records
     intake: Intake
     acceptor: Acceptor
+    acceptances: Acceptances
     control: JobControl
     schedules: Schedules
     exports: ExportDesk
@@ -155,7 +156,9 @@ def build(deployment: Deployment) -> ApiServices:
             settings=deployment.settings,
             clock=clock,
             schedules=deployment.schedules,
+            acceptances=deployment.acceptances,
         ),
+        acceptances=deployment.acceptances,
         control=control,
         schedules=deployment.schedules,
         exports=deployment.export_desk,

@@ -16,6 +16,7 @@ from functions.console.assets import Assets
 from functions.console.menu import menu
 from functions.console.screen import Denial, PageCall
 from shared.domain.accounts import Scope
+from shared.domain.recipients.readable import readable
 from shared.web.http import Answer
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
@@ -102,7 +103,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"time": shown_time, "number": shown_number, "parted": parted}
+    made.filters |= {"time": shown_time, "number": shown_number, "parted": parted, "readable": shown_address}
     return made
 
 
@@ -121,6 +122,24 @@ def shown_number(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
+def shown_address(text: str) -> Markup:
+    """Return an address, or a domain, as people write it; one of an internationalised domain also as it is stored."""
+    people = readable(text)
+    if people == text:
+        return escape(text)
+    return Markup('<bdi>{}</bdi> <small class="quiet">{}</small>').format(people, text)
+
+
 def parted(text: str) -> Markup:
-    """Return a heading that breaks between the parts of an address, where one line is too short for it."""
+    """Return a heading that breaks between the parts of an address, where one line is too short for it.
+
+    An address of an internationalised domain is there as people write it, and as it is stored.
+    """
+    people = readable(text)
+    if people == text:
+        return _parted(text)
+    return Markup('<bdi>{}</bdi> <small class="quiet">{}</small>').format(_parted(people), _parted(text))
+
+
+def _parted(text: str) -> Markup:
     return Markup("<wbr>").join(escape(part) for part in _PARTS.split(text))

@@ -18,6 +18,7 @@ from shared.ports import Clock
 
 if TYPE_CHECKING:
     from shared.adapters.dns import DnsResolver
+    from shared.adapters.dynamo.audit import DynamoAcceptances
     from shared.adapters.dynamo.credentials.pacer import DynamoPacer
     from shared.adapters.dynamo.open_places import DynamoOpenPlaces
     from shared.adapters.dynamo.recipients.texts import DynamoTexts
@@ -109,6 +110,13 @@ class Core:
             blobs=self.blobs,
             archive=self.archive_after,
         )
+
+    @cached_property
+    def acceptances(self) -> "DynamoAcceptances":
+        """What notes in audit logs whose requests are accepted."""
+        from shared.adapters.dynamo.audit import DynamoAcceptances  # noqa: PLC0415 - of what keys ask for
+
+        return DynamoAcceptances(self.dynamo, self.records_table, self.clock)
 
     @cached_property
     def texts(self) -> "DynamoTexts":

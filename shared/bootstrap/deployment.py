@@ -184,7 +184,7 @@ class Deployment(Core):
         """Stores payloads of notifiers."""
         from shared.engine.notices.take import NoticeDesk  # noqa: PLC0415
 
-        return NoticeDesk(inboxes=self.inboxes, queue=self.inbox_queue, clock=self.clock)
+        return NoticeDesk(inboxes=self.inboxes, queue=self.inbox_queue, clock=self.clock, acceptances=self.acceptances)
 
     @cached_property
     def logs(self) -> "MessageLog":

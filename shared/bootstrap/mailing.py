@@ -84,7 +84,7 @@ class Mailing:
             settings=d.settings,
             clock=d.clock,
         )
-        return MailQueuer(mails=self.mails, acceptor=acceptor, lanes=d.lanes, clock=d.clock)
+        return MailQueuer(mails=self.mails, acceptor=acceptor, lanes=d.lanes, clock=d.clock, acceptances=d.acceptances)
 
     @cached_property
     def moves(self) -> "MailMoves":

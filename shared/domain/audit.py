@@ -8,10 +8,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
 from shared.domain.recipients.addresses import address_hash
+from shared.domain.times import Millis
 
 SYSTEM: Final = "system"
 """The actor of what nobody asked for."""
@@ -21,6 +23,7 @@ EVERYONE: Final = "*"
 """In place of an account: what concerns the whole deployment, e.g. a credential's rate."""
 MAX_ID: Final = 64
 """Characters of an id."""
+HOUR_MS: Final[Millis] = 3_600_000
 _KIND: Final = re.compile(r"[a-z_]+\.[a-z_]+")
 _ADDRESS: Final = re.compile(r"@|\+[0-9][0-9 ()./-]{5}")
 """An e-mail address has an `@`, a number that a text can be sent to begins with `+` and its country."""
@@ -47,6 +50,10 @@ class Act(StrEnum):
     JOB_RETRIED = "job.retried"
     JOB_RESUMED = "job.resumed"
     GUARD_OVERRIDDEN = "campaign.guard_overridden"
+    BATCHES_ACCEPTED = "batch.accepted"
+    MAILS_ACCEPTED = "mail.accepted"
+    NOTICES_ACCEPTED = "notice.accepted"
+    EVENTS_ACCEPTED = "event.accepted"
     CAMPAIGN_CREATED = "campaign.created"
     CAMPAIGN_CHANGED = "campaign.changed"
     CAMPAIGN_DELETED = "campaign.deleted"
@@ -123,6 +130,10 @@ class Act(StrEnum):
     REDRIVE_ENDED = "queue.redrive_ended"
 
 
+HOURLY: Final = frozenset({Act.BATCHES_ACCEPTED, Act.MAILS_ACCEPTED, Act.NOTICES_ACCEPTED, Act.EVENTS_ACCEPTED})
+"""Acts with one entry for each hour and actor, whose subject is the actor's own id."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something that happened.
@@ -186,6 +197,22 @@ def audited(
     if any(map(has_address, map(str, (data or {}).values()))):
         raise ValueError("an event names no address")
     return Event(account, at, name, act, actor, data or {}, logs=(Log.AUDIT,))
+
+
+def accepted(account: str, at: Millis, name: str, act: Act, actor: str) -> Event:
+    """Return the one entry of an actor whose requests of a kind are accepted in an hour: `at` is the hour's begin.
+
+    Entries of one hour have one place in the log, whoever writes them. `data` says when the writer came first.
+
+    Args:
+        account: the account's id, or the namespace of its test or team keys.
+        at: any moment of the hour, Unix milliseconds.
+        name: of the key or notifier.
+        act: what is accepted.
+        actor: who asks, as in `audited`.
+    """
+    first = datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds")
+    return audited(account, at - at % HOUR_MS, name, act, actor, {"first": first.replace("+00:00", "Z")})
 
 
 def operator(arn: str) -> str:

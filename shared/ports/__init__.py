@@ -56,7 +56,7 @@ from shared.ports.hooks.deliveries import (
     Works,
 )
 from shared.ports.hooks.told import ToldChanges
-from shared.ports.journal import Journal
+from shared.ports.journal import Acceptances, Journal
 from shared.ports.mails.queue import MailDraft, MailQueue
 from shared.ports.mails.store import MailFigures, MailFiles, Mails
 from shared.ports.notices.inboxes import (
@@ -134,6 +134,7 @@ __all__ = [
     "MAX_PLACES",
     "POSTED_AT",
     "POSTED_TO",
+    "Acceptances",
     "Agenda",
     "AnswerLost",
     "BadEvents",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from shared.domain.audit import Event, Log
+    from shared.domain.audit import Act, Event, Log
 
 
 class Journal(Protocol):
@@ -37,5 +37,25 @@ class Journal(Protocol):
             actor: of whom alone, as `kind`.
             after: what the page before returned, or empty.
             limit: at least 1.
+        """
+        ...
+
+
+class Acceptances(Protocol):
+    """What says in audit logs whose requests are accepted: one entry for each hour, actor and kind of request."""
+
+    def note(self, account: str, act: Act, name: str, actor: str) -> None:
+        """Note a request before it is accepted, unless this hour has the entry already.
+
+        A request that is not stored after all leaves an entry that says too much; none is accepted without one.
+
+        Args:
+            account: the account's id, or the namespace of its test or team keys.
+            act: what is accepted.
+            name: of the key or notifier.
+            actor: who asks, for the entry.
+
+        Raises:
+            Retriable: it is not noted, so the request must not be accepted.
         """
         ...

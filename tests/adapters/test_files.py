@@ -30,7 +30,7 @@ def bucket() -> Iterator[Any]:
         yield client
 
 
-def test_a_place_takes_a_put_with_its_headers(bucket: Any) -> None:
+def test_a_place_takes_one_put_with_its_headers(bucket: Any) -> None:
     files = S3Files(lambda: bucket, "bucket", FakeClock())
     url, headers = files.place("uploads/a/b/c", content_type="text/csv", seconds=900)
     parts = urlsplit(url)
@@ -39,8 +39,10 @@ def test_a_place_takes_a_put_with_its_headers(bucket: Any) -> None:
     assert parts.path == "/uploads/a/b/c"
     assert query["X-Amz-Algorithm"] == ["AWS4-HMAC-SHA256"]
     assert query["X-Amz-Expires"] == ["900"]
-    assert query["X-Amz-SignedHeaders"] == ["content-type;host"], "nothing that a client would have to compute"
-    assert requests.put(url, data=DATA, headers=dict(headers), timeout=5).status_code == 200
+    signed = "content-type;host;if-none-match"
+    assert query["X-Amz-SignedHeaders"] == [signed], "nothing that a client would have to compute"
+    tries = [requests.put(url, data=x, headers=dict(headers), timeout=5).status_code for x in (DATA, b"another")]
+    assert tries == [200, 412]
     assert files.get("uploads/a/b/c") == DATA
 
 

@@ -304,6 +304,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
             inboxes=DynamoInboxes(functions, records=records, files=made[0].blobs),
             queue=inbox_queue,
             clock=clock,
+            acceptances=made[0].acceptances,
         ),
         notices=DynamoNotices(functions, records=records),
         waiting=DynamoWaiting(functions, records=records),
@@ -332,7 +333,9 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         mails=mails,
         files=mail_files,
         places=DynamoOpenPlaces(functions, records=records, clock=clock),
-        queuer=MailQueuer(mails=mails, acceptor=world.acceptor, lanes=world.lanes, clock=clock),
+        queuer=MailQueuer(
+            mails=mails, acceptor=world.acceptor, lanes=world.lanes, clock=clock, acceptances=made[0].acceptances
+        ),
         senders=senders,
         unwanted=suppressions,
         settings=world.settings,
@@ -359,6 +362,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         records=world.records,
         intake=build_intake(world.settings, senders, suppressions, clock, ADDRESS),
         acceptor=world.acceptor,
+        acceptances=made[0].acceptances,
         control=world.control,
         schedules=world.schedules,
         logs=world.logs,

@@ -55,6 +55,7 @@ def test_actions_of_keys_are_audited_once_with_the_actor(api: Api) -> None:
         ("job.created", sent, {**of, "messages": 2, "not_before": 0}),
         ("job.resumed", job, {}),
         ("job.stopped", job, {}),
+        ("batch.accepted", key.id, {"first": "2026-09-21T14:13:20.000Z"}),
     ]
     assert "@" not in api.call("GET", "/audit").text
 

@@ -192,7 +192,7 @@ def test_a_list_is_uploaded_completed_and_read_with_its_problems(api: Api) -> No
     place = api.call("POST", f"/campaigns/{name}/uploads", {"duplicates": "drop"})
     assert place.status == 201
     upload = place.json["upload_id"]
-    assert (place.json["method"], place.json["headers"]) == ("PUT", {"Content-Type": "text/csv"})
+    assert (place.json["method"], place.json["headers"]) == ("PUT", {"Content-Type": "text/csv", "If-None-Match": "*"})
     url = f"/campaigns/{name}/uploads/{upload}"
     assert api.call("POST", f"{url}/complete").code == "upload_missing"
     csv = b"recipient,name\na@example.org,Ann\nnobody,Ben\na@example.org,Again\n"

@@ -25,12 +25,12 @@ CHANGING: Final = {
     for method, operation in methods.items()
     if method != "get"
 }
-MESSAGES: Final = "it takes messages, which are traffic; their job names the key"
+MESSAGES: Final = "it takes messages, which are traffic; their job names the key, and each hour has one entry"
 RECIPIENTS: Final = "it is for recipients, who have no key; what they undo has an entry of its own"
 NO_ENTRY: Final = {
     **dict.fromkeys(("createBatch", "sendMailAsSendGrid", "postMail", "createMail", "commitMail"), MESSAGES),
-    "postEvents": "it takes events, which are traffic",
-    "putMessages": "it takes records of a notifier, which are traffic",
+    "postEvents": "it takes events, which are traffic: each hour has one entry",
+    "putMessages": "it takes records of a notifier, which are traffic: each hour has one entry",
     "postProviderEvents": "it takes reports of providers, which are traffic",
     "endPendingDelivery": "it answers one delivery of a command that listens, which is traffic",
     "createUpload": "it gives a place for a file; the list has its entry when its file is there",

@@ -58,7 +58,7 @@ class Reader:
     def put(self, method: str, url: str, headers: dict[str, str]) -> None:
         """Put the file into its place."""
         assert method == "PUT"
-        assert headers == {"Content-Type": "text/csv"}
+        assert headers == {"Content-Type": "text/csv", "If-None-Match": "*"}
         self.api.lists.files.items[urlsplit(url).path.removeprefix("/")] = LIST
 
     def call(self, method: str, url: str, headers: dict[str, str], body: str | None) -> None:

@@ -82,6 +82,26 @@ def test_a_large_page_is_compressed_for_clients_that_take_it(path: str) -> None:
     assert len(body) < len(plain["body"]) / 3
 
 
+@pytest.mark.parametrize("path", ["/openapi.json", "/docs", "/errors", "/docs/swagger-ui.css"])
+@pytest.mark.parametrize("takes", ["gzip", ""])
+def test_a_page_that_a_client_has_is_not_sent_again(path: str, takes: str) -> None:
+    given = {"Accept-Encoding": takes}
+    first = handler(event("GET", path, headers=given), Context())
+    tag = first["headers"]["ETag"]
+    for known in (tag, tag.removeprefix("W/"), f'"other", {tag}', "*"):
+        again = handler(event("GET", path, headers={**given, "If-None-Match": known}), Context())
+        assert (again["statusCode"], again["body"]) == (304, "")
+        kept = ("ETag", "Cache-Control", *(["Vary"] if "Vary" in first["headers"] else []))
+        assert [again["headers"][x] for x in kept] == [first["headers"][x] for x in kept]
+        assert "Content-Encoding" not in again["headers"]
+    assert handler(event("GET", path, headers={"If-None-Match": 'W/"other"'}), Context())["statusCode"] == 200
+
+
+def test_health_is_asked_each_time() -> None:
+    got = handler(event("GET", "/health", headers={"If-None-Match": "*"}), Context())
+    assert (got["statusCode"], "ETag" in got["headers"]) == (200, False)
+
+
 def test_what_is_stored_compressed_is_served_as_it_is(tmp_path: Path) -> None:
     for name in ("a.js", "b.js"):
         (tmp_path / name).write_text("plain", encoding="utf-8")

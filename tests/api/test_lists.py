@@ -212,7 +212,7 @@ def test_a_place_for_a_workbook_is_signed_with_its_media_type(api: Api) -> None:
     name = api.campaign()
     body = {"content_type": WORKBOOKS[1], "sheet": "Nobody"}
     place = api.call("POST", f"/campaigns/{name}/uploads", body).json
-    assert place["headers"] == {"Content-Type": WORKBOOKS[1]}
+    assert place["headers"] == {"Content-Type": WORKBOOKS[1], "If-None-Match": "*"}
     campaign = api.services.campaigns().campaigns.get(name)
     assert campaign is not None
     upload = api.services.campaigns().uploads.get(name, place["upload_id"])

@@ -91,7 +91,7 @@ def test_an_upload_is_committed_once(api: Api) -> None:
     mail = place["mail_id"]
     assert place["method"] == "PUT"
     assert f"mail-uploads/{mail}" in place["url"]
-    assert place["headers"] == {"Content-Type": "message/rfc822"}
+    assert place["headers"] == {"Content-Type": "message/rfc822", "If-None-Match": "*"}
     assert shown(api, mail)["state"] == "open"
     assert shown(api, mail)["destinations"] == []
     assert api.call("POST", f"/mails/{mail}/commit").code == "upload_missing"

@@ -117,6 +117,12 @@ def test_no_live_campaign_says_what_a_test_key_has_stored(api: Api, tester: str)
     assert api.call("DELETE", f"/templates/{tried}", key=tester).json == {"deleted": True}
 
 
+def key_id(api: Api, key: str) -> str:
+    found = api.services.accounts.find_by_key(key)
+    assert found is not None
+    return found.id
+
+
 def log(api: Api, key: str | None = None, **query: Any) -> list[tuple[str, str]]:
     """Return the audit log that a key sees, newest first: action and subject."""
     got = api.call("GET", "/audit", query=query, key=key)
@@ -135,7 +141,8 @@ def test_a_test_key_reads_only_what_was_done_to_test_keys_things(api: Api, teste
     assert told[0] == ("job.stopped", live)
     assert ("template.created", kept) in told
     assert {"account.created", "key.created"} <= {action for action, _ in told}
-    of_tests = [("job.stopped", tried), ("template.created", mine)]
+    hour = ("batch.accepted", key_id(api, tester))
+    of_tests = [("job.stopped", tried), ("template.created", mine), hour]
     assert log(api, tester) == log(api, tester, test="true") == log(api, tester, test="false") == of_tests
     assert log(api, test="true") == of_tests, "the account's own log of them"
     assert not set(of_tests) & set(told)
@@ -145,4 +152,5 @@ def test_a_test_key_reads_only_what_was_done_to_test_keys_things(api: Api, teste
 def test_what_a_live_key_does_to_a_test_s_job_is_in_the_log_of_tests(api: Api, tester: str) -> None:
     tried = api.accepted(key=tester)
     assert api.call("POST", f"/jobs/{tried}/stop").status == 200
-    assert log(api, tester) == log(api, test="true") == [("job.stopped", tried)]
+    wanted = [("job.stopped", tried), ("batch.accepted", key_id(api, tester))]
+    assert log(api, tester) == log(api, test="true") == wanted

@@ -65,7 +65,10 @@ def test_a_repeated_request_takes_no_further_place(api: Api) -> None:
     assert [opened(api, **ENVELOPE).status for _ in range(MAX_PLACES)] == [201] * (MAX_PLACES - 1) + [429]
 
 
-def test_a_url_is_for_one_file_of_the_size_that_was_said(api: Api) -> None:
+def test_a_url_is_for_one_file_whether_its_size_was_said_or_not(api: Api) -> None:
+    for place in (opened(api, api.campaign()), opened(api, **ENVELOPE)):
+        assert (place.status, place.json["headers"]["If-None-Match"]) == (201, "*")
+        assert "size=" not in place.json["url"]
     for place in (opened(api, api.campaign(), size=123), opened(api, **ENVELOPE, size=123)):
         assert place.status == 201
         assert place.json["headers"]["If-None-Match"] == "*"

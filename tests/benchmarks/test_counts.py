@@ -20,6 +20,9 @@ from shared.domain.jobs.states import Cell, JobState
 from shared.domain.notices.notice import NoticeChange, Phase
 from tests.domain.notices.examples import NOW, notice
 
+SINGLE_POST = (8.0, 6)
+"""Write units and calls of the API for a batch of one, by a function that knows key and account."""
+
 
 @pytest.mark.slow
 def test_a_batch_of_one_is_logged_by_few_calls_and_keeps_its_content_in_its_chunk() -> None:
@@ -51,6 +54,27 @@ def test_the_doctor_knows_what_single_messages_and_bulk_write() -> None:
     with world(rate=20) as w:
         warm(w)
         assert max(table_units(w, 200).values()) / 200 <= account.BULK_WRITES
+
+
+@pytest.mark.slow
+def test_noting_whose_batches_are_accepted_costs_one_write_an_hour() -> None:
+    """The first single batch of a key and hour takes one call and one write unit more than the next ones."""
+    with world(rate=1000) as w:
+
+        def posted() -> tuple[float, int]:
+            w.take()
+            w.post(recipients(1), 500)
+            tally = w.take()
+            return tally.wru, tally.aws_calls
+
+        w.clock.advance(3_599 - w.clock.now() % 3_600)
+        posted()
+        known = posted()
+        w.clock.advance(1)
+        first = posted()
+        assert (first[0] - known[0], first[1] - known[1]) == (1, 1)
+        assert [posted(), posted()] == [known, known]
+        assert known == SINGLE_POST
 
 
 def table_units(w: World, count: int) -> Counter[str]:

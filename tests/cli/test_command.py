@@ -6,17 +6,27 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+from typer.main import get_command
 
 from cli.environment import Destination, api_target, local_cloud
 from cli.errors import CommandError, ExitCode, Misused
-from cli.main import EXIT_CODES
+from cli.groups import GROUPS, TITLES
+from cli.main import EXIT_CODES, app
 from infra.local import paths
 from infra.local.cloud import write_env
 from tests.cli.fakes import API_KEY, Answer, FakeApi, Run
 
 COMMAND = [sys.executable, "-P", "-c", "from cli.main import main; main()"]
+
+
+def commands_of(made: typer.Typer) -> list[str]:
+    """Return the names of the commands of the whole."""
+    found: Any = get_command(made)
+    return list(found.commands)
 
 
 def env_file(folder: Path, **values: str) -> Path:
@@ -40,6 +50,18 @@ def test_the_exit_codes_are_documented_in_the_help(run: Run) -> None:
 def test_every_error_has_a_distinct_code() -> None:
     kinds = CommandError.__subclasses__()
     assert len({kind.code for kind in kinds}) == len(kinds) == 5
+
+
+def test_the_help_groups_commands_by_what_people_do(run: Run) -> None:
+    shown = run("--help").out
+    assert {name for names in GROUPS.values() for name in names} == {*commands_of(app)}
+    assert len(TITLES) == sum(map(len, GROUPS.values())), "each is in one group"
+    places = [shown.index(f"─ {title} ─") for title in GROUPS]
+    assert places == sorted(places)
+    ends = [*places[1:], len(shown)]
+    for names, begin, end in zip(GROUPS.values(), places, ends, strict=True):
+        assert [x for x in TITLES if f"│ {x} " in shown[begin:end]] == list(names)
+    assert "─ Commands ─" not in shown, "no command is left over"
 
 
 @pytest.mark.parametrize(

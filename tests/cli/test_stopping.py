@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import boto3
@@ -10,7 +11,7 @@ import pytest
 
 from cli.operating import stopping
 from shared.adapters.dynamo.accounts.accounts import Accounts
-from shared.adapters.dynamo.audit import DynamoJournal
+from shared.adapters.dynamo.audit import DynamoAcceptances, DynamoJournal
 from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints
 from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
 from shared.contracts import (
@@ -29,6 +30,7 @@ from shared.domain.jobs.job import MAIL, Job
 from shared.domain.jobs.states import Cell, Change, JobState
 from shared.domain.notices.notifier import Notifier
 from shared.engine.jobs import stop
+from shared.engine.mails import dropping
 from tests.cli.fakes import FakeClock, Run
 from tests.contracts.conftest import Parts, leased
 from tests.fakes.clock import FakeClock as StoreClock
@@ -100,7 +102,8 @@ class Deployed:
 
 @pytest.fixture
 def deployed(aws: None, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Deployed:
-    monkeypatch.setattr(stop, "WIDTH", 1)  # moto's tables are not for several threads
+    for module in (stop, dropping):
+        monkeypatch.setattr(module, "WIDTH", 1)  # moto's tables are not for several threads
     made = Deployed(boto3.client("dynamodb", "us-east-1"), clock)
     homes = made.tables.homes
     for name, value in (
@@ -342,3 +345,26 @@ def test_an_endpoint_that_a_key_has_changed_is_shown(deployed: Deployed, run: Ru
     changed = deployed.endpoint("b", deployed.key, Act.HOOK_CHANGED)
     shown = run("key", "revoke", deployed.owner, deployed.key, "--dry-run", "--json").json
     assert shown["endpoints"] == [changed]
+
+
+@pytest.mark.slow
+def test_the_hours_in_which_a_leaked_key_sent_lead_to_its_jobs(deployed: Deployed, run: Run) -> None:
+    notes = DynamoAcceptances(deployed.stores.dynamo, deployed.tables.records, deployed.at)
+    hours = []
+    for _ in range(2):
+        deployed.at.advance(HOUR_MS / 1000)
+        hours.append(deployed.at.ms - deployed.at.ms % HOUR_MS)
+        for key in (deployed.key, deployed.other):
+            notes.note(deployed.owner, Act.BATCHES_ACCEPTED, key, key)
+    mail = deployed.store(kind=MAIL, state=JobState.LOGGED)
+    batch = deployed.store()
+    found = run("key", "revoke", deployed.owner, deployed.key, "--dry-run", "--json").json
+    newest_first = [datetime.fromtimestamp(x / 1000, UTC).isoformat().replace("+00:00", "Z") for x in hours[::-1]]
+    assert found["actions"]["batch.accepted"] == newest_first
+    shown = run("audit", deployed.owner, "--actor", deployed.key, "--action", "batch.accepted", "--json").lines
+    assert [(x["at"], x["subject"], x["actor"]) for x in shown] == [
+        (x, deployed.key, deployed.key) for x in newest_first
+    ]
+    assert all(x["data"]["first"] > x["at"] for x in shown)
+    assert "no entries by 00" in run("audit", deployed.owner, "--actor", "00").err
+    assert listed(run, "--account", deployed.owner, "--key", deployed.key) == [batch.id, mail.id]

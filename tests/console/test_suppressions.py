@@ -2,10 +2,11 @@
 
 import html
 import re
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 
+from functions.console.rendering import parted, shown_address
 from shared.domain.people import Role
 from shared.domain.recipients.suppressions import DigestsOf, Reach
 from tests.console.console import Console
@@ -173,3 +174,31 @@ def test_what_strangers_write_is_text(console: Console) -> None:
         assert "<script>alert" not in page
         assert "<img" not in page.replace('<img src="', "")
         assert "&lt;" in page
+
+
+@pytest.mark.slow
+def test_an_internationalised_domain_is_there_as_people_write_it_and_as_it_is_stored(console: Console) -> None:
+    stored, written = "ann@xn--strae-oqa.example.com", "ann@straße.example.com"
+    both = f'<bdi>{written}</bdi> <small class="quiet">{stored}</small>'
+    console.api.services.accounts.add_sender(console.account, stored.partition("@")[2])
+    job = console.api.logged((written,), from_=f"news@{written.partition('@')[2]}")
+    console.member()
+    assert console.api.call("PUT", f"/suppressions/{stored}").status == 200
+    for path in ("/suppressions", f"/jobs/{job}/messages", f"/messages?recipient={quote(written)}"):
+        page = console.shown(path)
+        assert both in page, path
+    assert f">{both}</a>" in console.shown("/suppressions")
+    sender = both.replace("ann@", "news@")
+    assert f"<dd>{sender}</dd>" in console.shown(f"/jobs/{job}")
+    heading = re.search(r"<h1>(.*?)</h1>", console.shown(f"/jobs/{job}/messages/0.0"))
+    assert heading is not None
+    assert heading[1].replace("<wbr>", "") == both
+
+
+def test_an_address_that_is_no_domain_of_any_registry_is_text() -> None:
+    evil = "<script>@xn--strae-oqa.example"
+    assert shown_address(evil) == (
+        '<bdi>&lt;script&gt;@straße.example</bdi> <small class="quiet">&lt;script&gt;@xn--strae-oqa.example</small>'
+    )
+    assert str(parted(evil)).replace("<wbr>", "") == str(shown_address(evil))
+    assert shown_address("<b>@example.org") == "&lt;b&gt;@example.org"

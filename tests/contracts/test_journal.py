@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from shared.adapters.dynamo.audit import DynamoAcceptances
 from shared.domain.audit import EVERYONE, Act, Event, Log, audited, masked, operator
 from shared.domain.campaigns.campaign import UploadState
 from shared.domain.ids import new_id
@@ -17,6 +18,7 @@ from tests.contracts.test_retry import ASKED, logged
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import When
 from tests.fakes.stores import Stores
+from tests.fakes.tables import MotoStores
 
 ACTOR = "0123456789abcdef"
 
@@ -178,3 +180,16 @@ def test_a_templates_changes_are_stored_with_their_events(stores: Stores, clock:
         assert shop.templates.delete(second, event=event)
     assert told(stores) == []
     assert told(stores, first.namespace) == events
+
+
+@pytest.mark.promise(7)
+def test_of_two_functions_one_writes_the_entry(stores: Stores, clock: FakeClock) -> None:
+    """The second, which remembers nothing, finds it, and leaves the moment that the first noted."""
+    second = stores.acceptances
+    if isinstance(stores, MotoStores):
+        second = DynamoAcceptances(stores.dynamo, stores.tables.records, clock)
+    for function in (stores.acceptances, second):
+        function.note(ACCOUNT, Act.BATCHES_ACCEPTED, ACTOR, ACTOR)
+        clock.advance(60)
+    (entry,) = stores.journal.since(ACCOUNT, Log.AUDIT, 0)
+    assert entry.data == {"first": "2026-09-21T14:13:20.000Z"}

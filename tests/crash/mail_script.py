@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from functions.api.mails.services import build
@@ -75,9 +77,14 @@ class MailProcess(Process):
         else:
             assert isinstance(got, MailPlace), got
             name, url = got.mail.id, got.url
-        put = Request(url, DATA, {"Content-Type": "message/rfc822"}, method="PUT")  # noqa: S310 - moto's address
-        with urlopen(put, timeout=10):  # noqa: S310 - as above
-            pass
+        headers = {"Content-Type": "message/rfc822", "If-None-Match": "*"}
+        put = Request(url, DATA, headers, method="PUT")  # noqa: S310 - moto's address
+        try:
+            with urlopen(put, timeout=10):  # noqa: S310 - as above
+                pass
+        except HTTPError as error:
+            if error.code != HTTPStatus.PRECONDITION_FAILED:  # an earlier try has stored it
+                raise
         mail = self.services.mails.get(name)
         assert mail is not None
         done = self.services.desk.commit(mail, "")

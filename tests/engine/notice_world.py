@@ -11,6 +11,7 @@ from shared.engine.notices.take import NoticeDesk, NoticeTaker
 from tests.domain.notices.examples import NOW, OWNER, record
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
+from tests.fakes.journal import FakeAcceptances, FakeJournal
 from tests.fakes.notices.notices import FakeInboxes, FakeNotices
 from tests.fakes.queues import FakeQueue
 
@@ -56,7 +57,9 @@ class NoticeWorld:
         self.queue = FakeQueue(self.clock, self.tap)
         self.templates = OneTemplate()
         self.begun: list[list[str]] = []
-        self.desk = NoticeDesk(inboxes=self.inboxes, queue=self.queue, clock=self.clock)
+        self.journal = FakeJournal(self.tap)
+        acceptances = FakeAcceptances(self.journal, self.clock)
+        self.desk = NoticeDesk(inboxes=self.inboxes, queue=self.queue, clock=self.clock, acceptances=acceptances)
         self.taker = NoticeTaker(
             inboxes=self.inboxes,
             notices=self.notices,
@@ -71,7 +74,7 @@ class NoticeWorld:
 
     def put(self, *records: Mapping[str, Any]) -> None:
         """Upload one payload."""
-        self.desk.receive(NOTIFIER.name, records)
+        self.desk.receive(NOTIFIER, records)
 
     def take(self, seconds: float = 1e6) -> int:
         """Take what there is."""

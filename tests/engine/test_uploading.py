@@ -40,7 +40,7 @@ def test_a_place_closes_nothing(intake: Intake) -> None:
     assert (upload.column, upload.strict) == ("To", True)
     assert upload.blob == f"uploads/{campaign.account}/{campaign.id}/{upload.id}"
     assert upload.blob in place.url
-    assert place.headers == {"Content-Type": "text/csv"}
+    assert place.headers == {"Content-Type": "text/csv", "If-None-Match": "*"}
     assert place.expires_at == intake.clock.ms + PLACE_SECONDS * 1000
     assert upload.ttl == (intake.clock.ms + 60 * 86_400_000) // 1000
     assert intake.uploads.campaigns[campaign.id] == campaign

@@ -22,7 +22,7 @@ class FakeFiles:
 
     def place(self, name: str, *, content_type: str, seconds: int, size: int = 0) -> tuple[str, Mapping[str, str]]:
         signed = f"&size={size}" if size else ""
-        headers = {"Content-Type": content_type, **({"If-None-Match": "*"} if size else {})}
+        headers = {"Content-Type": content_type, "If-None-Match": "*"}
         return f"https://files.example/{name}?put&seconds={seconds}{signed}", headers
 
     def link(self, name: str, *, filename: str, seconds: int) -> str:

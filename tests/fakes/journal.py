@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from shared.domain.audit import Event, Log
+from shared.domain.audit import Act, Event, Log, accepted
+from shared.ports import Clock
 from tests.fakes.faults import Tap
 
 
@@ -41,3 +42,21 @@ class FakeJournal:
             return [by_place[p] for p in wanted[:limit]], wanted[limit - 1] if len(wanted) > limit else ""
 
         return self._tap("journal.page", found)
+
+
+class FakeAcceptances:
+    """`ports.Acceptances` over a journal in memory; it remembers nothing itself."""
+
+    def __init__(self, journal: FakeJournal, clock: Clock, tap: Tap | None = None) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._tap = tap or Tap()
+
+    def note(self, account: str, act: Act, name: str, actor: str) -> None:
+        event = accepted(account, int(self._clock.now() * 1000), name, act, actor)
+
+        def kept() -> None:
+            if (account, Log.AUDIT, event.at, name, act) not in self._journal.items:
+                self._journal.keep(event)
+
+        self._tap("acceptances.note", kept)

@@ -132,6 +132,7 @@ class Parts:
             settings=self.settings,
             clock=self.clock,
             schedules=self.schedules,
+            acceptances=self.stores.acceptances,
         )
         owners = [None, *(c.id for c in self.settings.credentials)]
         slots = [

@@ -7,12 +7,25 @@ from typing import Protocol
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.lanes.switches import Switches
 from shared.domain.recipients.suppressions import Reach
-from shared.ports import Agenda, Bookmarks, Breakers, Hints, Holds, Journal, LedgerStore, Lists, Pacer, Records
+from shared.ports import (
+    Acceptances,
+    Agenda,
+    Bookmarks,
+    Breakers,
+    Hints,
+    Holds,
+    Journal,
+    LedgerStore,
+    Lists,
+    Pacer,
+    Records,
+)
 from tests.fakes.bookmarks import FakeBookmarks
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 from tests.fakes.holds import FakeHolds
+from tests.fakes.journal import FakeAcceptances
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.queues import FakeHints, FakePacer
 from tests.fakes.records import FakeRecords
@@ -44,6 +57,8 @@ class Stores(Protocol):
     def agenda(self) -> Agenda: ...
     @property
     def journal(self) -> Journal: ...
+    @property
+    def acceptances(self) -> Acceptances: ...
     @property
     def lists(self) -> Lists: ...
 
@@ -87,6 +102,7 @@ class FakeStores:
         self.bookmarks = FakeBookmarks(self.tap)
         self.records = FakeRecords(self.ledgers, self.tap, self.breakers)
         self.journal = self.records.journal
+        self.acceptances = FakeAcceptances(self.journal, clock, self.tap)
         self.lists = FakeLists(self.records, self.tap)
         self.pacer = FakePacer(clock, self.tap)
         self.hints = FakeHints(self.pacer, self.tap)

@@ -9,7 +9,7 @@ from moto import mock_aws
 import quick_moto
 from quick_moto import create_table
 from shared.adapters.dynamo import codec, keys
-from shared.adapters.dynamo.audit import DynamoJournal
+from shared.adapters.dynamo.audit import DynamoAcceptances, DynamoJournal
 from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.breakers import DynamoBreakers
@@ -142,6 +142,7 @@ class MotoStores:
         self.bookmarks = DynamoBookmarks(self.dynamo, self.tables.ops)
         self.agenda = DynamoAgenda(self.dynamo, self.tables.records)
         self.journal = DynamoJournal(self.dynamo, self.tables.records)
+        self.acceptances = DynamoAcceptances(self.dynamo, self.tables.records, clock)
         self.lists = DynamoCampaigns(self.dynamo, records=self.tables.records, blobs=self.blobs)
 
     def _updated(self, table: str, key: Any) -> None:

@@ -1,6 +1,7 @@
 """The asset: what Lambda's platform can load, and nothing but that."""
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -20,6 +21,8 @@ from shared import contracts
 
 pytestmark = pytest.mark.slow  # builds the asset
 
+MOST_DOCUMENT = 80_000
+"""Bytes of the API's document, compressed: each new operation adds some hundred."""
 AARCH64 = 183
 """ELF's machine number."""
 MAKES_CLIENTS = {"client", "later", "make", "create_client"}
@@ -169,6 +172,14 @@ for name in {bundling.ZIPPED!r}:
 print("served")
 """
     assert alone(program).endswith("served\n")
+
+
+def test_the_document_has_nothing_for_people_between_its_values(host: Path) -> None:
+    stored = (host / bundling.DOCUMENT).read_text(encoding="utf-8")
+    committed = (ROOT / bundling.DOCUMENT).read_text(encoding="utf-8")
+    assert json.loads(stored) == json.loads(committed)
+    assert len(stored) < len(committed) * 0.8
+    assert len((host / f"{bundling.DOCUMENT}.gz").read_bytes()) < MOST_DOCUMENT
 
 
 def test_every_file_of_ours_is_in_it(asset: Path) -> None:

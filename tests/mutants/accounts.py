@@ -16,9 +16,34 @@ LIVE: Final = "tests/attacks/test_a_test_key_at_live_data.py"
 LOOPS: Final = "tests/attacks/test_a_test_key_in_a_loop.py"
 UPLOADS: Final = "tests/attacks/test_uploads_without_end.py"
 KEY_LOOPS: Final = "tests/attacks/test_a_key_in_a_loop.py"
+SENT: Final = "tests/attacks/test_what_a_leaked_key_sent.py"
 ALLOWANCES: Final = "tests/api/test_allowances.py"
 
 ACCOUNTS: Final = (
+    Mutant(
+        "the entry of an hour is written anew by each process",
+        7,
+        "shared/adapters/dynamo/audit.py",
+        '**action["Put"], ConditionExpression="attribute_not_exists(pk)")',
+        '**action["Put"])',
+        f"{AUDIT}::test_of_two_functions_one_writes_the_entry[dynamo]",
+    ),
+    Mutant(
+        "a batch is accepted before the audit log says so",
+        7,
+        "shared/engine/intake/accept.py",
+        "        self._note(request)\n",
+        "",
+        f"{SENT}::test_an_entry_is_there_before_the_batch_is[after]",
+    ),
+    Mutant(
+        "a mail of a key is nowhere in the audit log",
+        7,
+        "shared/engine/mails/queueing.py",
+        "        self._note(asked.mail)\n",
+        "",
+        f"{SENT}::test_each_hour_in_which_a_key_sent_has_one_entry[mail]",
+    ),
     Mutant(
         "a suspended account makes webhooks",
         9,
@@ -151,9 +176,9 @@ ACCOUNTS: Final = (
         "an upload URL takes many files",
         9,
         "shared/adapters/s3/files.py",
-        'once = {"IfNoneMatch": "*", "ContentLength": size} if size else {}',
+        'once = {"IfNoneMatch": "*", **({"ContentLength": size} if size else {})}',
         'once = {"ContentLength": size} if size else {}',
-        "tests/adapters/test_files.py::test_a_place_for_a_file_of_a_known_size_takes_one_of_it",
+        "tests/adapters/test_files.py::test_a_place_takes_one_put_with_its_headers",
     ),
     Mutant(
         "a large content may go before its job",

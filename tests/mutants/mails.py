@@ -364,6 +364,14 @@ _WAITED: Final = (
         "return True",
         f"{_TEST_STANDING}::test_while_dns_does_not_answer_it_waits",
     ),
+    Mutant(
+        "what a leaked key's mails wait with is dropped without an entry",
+        9,
+        "shared/engine/mails/dropping.py",
+        "        self._each(lambda job: self._note(job, len(found[job.id]), by, data), some)\n",
+        "",
+        "tests/engine/mails/test_dropping.py::test_a_process_that_dies_has_dropped_nothing_that_no_entry_names",
+    ),
 )
 
 MAILS: Final = (*_WAITED, *_BYTES, *_COMMITTED, *_TRIED, *_LATE, *_ENDED)

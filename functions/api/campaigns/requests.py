@@ -219,7 +219,7 @@ class NewUpload(ReadingOptions, Input):
         "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
         "application/vnd.oasis.opendocument.spreadsheet",
     ] = Field("text/csv", description="The media type that the file is put with: CSV, .xlsx or .ods.")
-    size: FileSize | None = Field(None, description="Bytes of the file. The URL then takes one file, of this size.")
+    size: FileSize | None = Field(None, description="Bytes of the file. The URL then takes no file of another size.")
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
         None, description="The file's SHA-256 in hex. The answer then says whether the same file was sent before."
     )

@@ -9,6 +9,7 @@ from functions.api.events.requests import NewEvent, NewEvents
 from functions.api.events.views import AcceptedEvents, AcceptedPiece
 from functions.api.views import moment
 from shared.domain.accounts import Scope
+from shared.domain.audit import Act
 from shared.domain.digests.events import MAX_EVENT_BYTES, MAX_KEYS, DigestEvent, event_id, flatten, raw_size
 from shared.domain.digests.window import LOOK_BACK_MS
 from shared.engine.digests.add import NoPolicy, OtherContent, PostedEvent
@@ -28,7 +29,7 @@ def post(call: Call[Nothing, NewEvents]) -> Answer:
     posted = [_posted(call, i, event, key) for i, event in enumerate(call.body.events)]
     _check_keys(call.body)
     adder = call.services.digests().adder
-    added = adder.add(call.key.account, posted, test=call.key.test, begin=lambda: _claim_key(call))
+    added = adder.add(call.key.account, posted, test=call.key.test, begin=lambda: _begin(call))
     if isinstance(added, NoPolicy):
         raise _no_policy(call.body, added)
     if isinstance(added, OtherContent):
@@ -43,6 +44,13 @@ def post(call: Call[Nothing, NewEvents]) -> Answer:
         for piece in added
     ]
     return AcceptedEvents(items=pieces).answer(202)
+
+
+def _begin(call: Call[Nothing, NewEvents]) -> None:
+    """Note whose events are accepted, once nothing is left to refuse."""
+    _claim_key(call)
+    key = call.key
+    call.services.acceptances.note(key.namespace, Act.EVENTS_ACCEPTED, key.id, key.id)
 
 
 def _claim_key(call: Call[Nothing, NewEvents]) -> None:

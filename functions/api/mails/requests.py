@@ -41,7 +41,7 @@ class NewEnvelope(MailEnvelope):
     """A mail whose content is uploaded."""
 
     size: FileSize | None = Field(
-        None, description="Bytes of the content. The URL then takes one content, of this size."
+        None, description="Bytes of the content. The URL then takes no content of another size."
     )
 
 

@@ -16,7 +16,7 @@ class MailPlaceView(View):
     mail_id: str
     url: str = Field(description="PUT the message there.")
     method: Literal["PUT"]
-    headers: dict[str, str] = Field(description="Send them with the PUT.")
+    headers: dict[str, str] = Field(description="Send all of them with the content. The URL takes one.")
     expires_at: Time = Field(description="The URL's.")
 
 

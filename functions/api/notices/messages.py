@@ -27,7 +27,7 @@ def receive(call: Call[Nothing, NoticePayload]) -> Answer:
     if fault:
         raise Problem("invalid_payload", fault)
     if records:
-        call.services.notices().intake.receive(notifier.name, records)
+        call.services.notices().intake.receive(notifier, records)
     return Answer(200, ReceivedPayload(received=len(records)).model_dump_json())
 
 

@@ -27,7 +27,7 @@ class PlaceView(View):
     upload_id: str
     url: str
     method: Literal["PUT"]
-    headers: dict[str, str] = Field(description="To be sent with the file, all of them.")
+    headers: dict[str, str] = Field(description="Send all of them with the file. The URL takes one file.")
     expires_at: Time
     sent_before: EarlierList | None = Field(description="The newest such list, if the upload has a `sha256`.")
 

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.client import Dynamo, Item
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.places import Places
 from shared.contracts import HELD_BACK, RESUMED
-from shared.domain.audit import EVENT_DAYS, Event, Log
+from shared.domain.audit import EVENT_DAYS, Act, Event, Log, accepted
+from shared.domain.times import Millis
+from shared.ports import Clock
 
 DAY_S: Final = 86_400
 WAKE: Final = "wake"
@@ -24,6 +26,8 @@ PAGES: Final = 5
 """Queries that one page with a filter may take."""
 EXAMINED: Final = 1000
 """Entries that each of them looks at."""
+MAX_NOTED: Final = 10_000
+"""Actors, with what they ask for, whose hour a process remembers."""
 
 
 def puts(db: Dynamo, table: str, event: Event) -> list[Item]:
@@ -170,3 +174,43 @@ def _event(account: str, item: Item) -> Event:
 def _having(items: Sequence[Item], **wanted: str) -> list[Item]:
     """Return the entries whose attributes are those; an empty one is every."""
     return [item for item in items if all(value in ("", text(item, name)) for name, value in wanted.items())]
+
+
+class DynamoAcceptances:
+    """`ports.Acceptances`: an entry is put if there is none, and a process remembers the hours that it has seen noted.
+
+    So a function that stays warm makes one call more for each hour, key and kind of request. Safe for threads.
+
+    Args:
+        dynamo: a DynamoDB client.
+        table: the name of `records`.
+        clock: the time.
+    """
+
+    def __init__(self, dynamo: Dynamo, table: str, clock: Clock) -> None:
+        self._db = dynamo
+        self._table = table
+        self._clock = clock
+        self._noted: dict[tuple[str, Act, str], Millis] = {}
+
+    def note(self, account: str, act: Act, name: str, actor: str) -> None:
+        """Note a request before it is accepted, unless this hour has the entry already.
+
+        Args:
+            account: the account's id, or the namespace of its test or team keys.
+            act: what is accepted.
+            name: of the key or notifier.
+            actor: who asks, for the entry.
+        """
+        event = accepted(account, int(self._clock.now() * 1000), name, act, actor)
+        place = (account, act, name)
+        if self._noted.get(place) == event.at:
+            return
+        for action in puts(self._db, self._table, event):
+            try:
+                self._db.call("put_item", **action["Put"], ConditionExpression="attribute_not_exists(pk)")
+            except ConditionFailed:
+                continue  # another process was first
+        if len(self._noted) >= MAX_NOTED:
+            self._noted.clear()
+        self._noted[place] = event.at

@@ -51,24 +51,24 @@ class S3Files(S3Blobs):
     def place(self, name: str, *, content_type: str, seconds: int, size: int = 0) -> tuple[str, Mapping[str, str]]:
         """Return a URL to which a file may be put, and the headers that were signed with it.
 
-        Where the size is known, S3 takes one file: it answers a second PUT with 412, and one during the first with 409
-        (Amazon S3 User Guide, "Conditional writes"), and a PUT of another size or without a signed header with 403.
+        S3 takes one file: it answers a second PUT with 412, and one during the first with 409 (Amazon S3 User Guide,
+        "Conditional writes"), and a PUT of another size than the known one, or without a signed header, with 403.
 
         Args:
             name: the file's name in the bucket.
             content_type: the media type; it is one of the headers.
             seconds: how long the URL is valid.
-            size: bytes of the file, signed as its Content-Length, which every client sends by itself. 0: any number; a
-                client that was written before this one sends no further headers.
+            size: bytes of the file, signed as its Content-Length, which every client sends by itself. 0: any number up
+                to what S3 takes in one PUT, 5 GB.
         """
-        once = {"IfNoneMatch": "*", "ContentLength": size} if size else {}
+        once = {"IfNoneMatch": "*", **({"ContentLength": size} if size else {})}
         url = self._s3().generate_presigned_url(
             "put_object",
             Params={"Bucket": self._bucket, "Key": name, "ContentType": content_type, **once},
             ExpiresIn=seconds,
             HttpMethod="PUT",
         )
-        return url, {"Content-Type": content_type, **({"If-None-Match": "*"} if size else {})}
+        return url, {"Content-Type": content_type, "If-None-Match": "*"}
 
     def link(self, name: str, *, filename: str, seconds: int) -> str:
         """Return a URL for downloading a file, with the name for browsers as of RFC 6266.

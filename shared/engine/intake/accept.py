@@ -17,10 +17,11 @@ from shared.domain.jobs.job import MAIL, NOTICE, Job, Policy, first_credential
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState
+from shared.domain.namespaces import namespace
 from shared.domain.times import DAY_MS, KEY_LIFE_MS, Millis, Seconds
 from shared.engine.intake.schedules import Schedules
 from shared.engine.lane.breaker_cache import BreakerCache
-from shared.ports import Clock, Idempotency, Lanes, Mismatch, Records, Replay, Retriable
+from shared.ports import Acceptances, Clock, Idempotency, Lanes, Mismatch, Records, Replay, Retriable
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -83,14 +84,26 @@ class Acceptor:
         settings: Settings,
         clock: Clock,
         schedules: Schedules | None = None,
+        acceptances: Acceptances | None = None,
     ) -> None:
-        """`schedules`: None leaves jobs that begin later to the sweeper, and their account's agenda empty."""
+        """Make an acceptor.
+
+        Args:
+            records: where jobs are.
+            lanes: where pointers go.
+            breaker_cache: credentials that may be used.
+            settings: of the deployment.
+            clock: the time.
+            schedules: None leaves jobs that begin later to the sweeper, and their account's agenda empty.
+            acceptances: notes whose batches are accepted; None: nothing is accepted by keys here.
+        """
         self._records = records
         self._lanes = lanes
         self._breaker_cache = breaker_cache
         self._settings = settings
         self._clock = clock
         self._schedules = schedules
+        self._acceptances = acceptances
 
     def accept(self, request: BatchRequest) -> AcceptedJob | Replay | Mismatch:
         """Store a batch and send its pointers.
@@ -101,6 +114,7 @@ class Acceptor:
             ValueError: there is no recipient to send to, or the route is empty.
             Retriable: nothing is accepted; the call may be repeated.
         """
+        self._note(request)
         made = self.prepare(request)
         job, chunks, ledgers = made.job, made.chunks, made.ledgers
         answer = _answer(job, request.recipients)
@@ -115,6 +129,12 @@ class Acceptor:
             return stored
         self._announce(job, ledgers)
         return AcceptedJob(job, answer)
+
+    def _note(self, request: BatchRequest) -> None:
+        """Note in the audit log whose batch this is; a test message has an entry of its own."""
+        if self._acceptances is not None and request.by and not request.tries:
+            whose = namespace(request.account, test=request.test)
+            self._acceptances.note(whose, Act.BATCHES_ACCEPTED, request.by, request.by)
 
     def _announce(self, job: Job, ledgers: Sequence[Ledger]) -> None:
         """Send the pointers of a job that was accepted, or a hint if it waits for its time."""

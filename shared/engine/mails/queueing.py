@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
 
+from shared.domain.audit import SYSTEM, Act
 from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Content
 from shared.domain.jobs.job import MAIL
@@ -17,7 +18,7 @@ from shared.domain.mails.mail import StoredMail, committed
 from shared.domain.mails.queue import NewDestination
 from shared.domain.mails.retry import MAIL_POLICY
 from shared.engine.intake.accept import Acceptor, BatchRequest, send_pointers
-from shared.ports import Clock, Idempotency, Lanes, Mails, Mismatch, Replay, Retriable, Stored
+from shared.ports import Acceptances, Clock, Idempotency, Lanes, Mails, Mismatch, Replay, Retriable, Stored
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -51,13 +52,23 @@ class MailQueuer:
         acceptor: makes their jobs.
         lanes: where pointers go.
         clock: the time.
+        acceptances: notes whose mails are accepted; None: nothing is accepted by keys here.
     """
 
-    def __init__(self, *, mails: Mails, acceptor: Acceptor, lanes: Lanes, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        mails: Mails,
+        acceptor: Acceptor,
+        lanes: Lanes,
+        clock: Clock,
+        acceptances: Acceptances | None = None,
+    ) -> None:
         self._mails = mails
         self._acceptor = acceptor
         self._lanes = lanes
         self._clock = clock
+        self._acceptances = acceptances
 
     def queue(self, asked: OutgoingMail, key: Idempotency | None) -> StoredMail | Replay | Mismatch | None:
         """Queue a mail to all its destinations, or to none.
@@ -75,6 +86,7 @@ class MailQueuer:
         finished = asked.content.finished
         if finished is None:
             raise ValueError("a mail has finished bytes")
+        self._note(asked.mail)
         made = self._acceptor.prepare(_request(asked))
         new = committed(asked.mail, job=made.job.id, content=finished.name, size=finished.size)
         new = replace(new, version=1) if asked.new else new
@@ -83,6 +95,11 @@ class MailQueuer:
             return stored
         self._point(made)
         return new
+
+    def _note(self, mail: StoredMail) -> None:
+        """Note in the audit log whose mail this is; reports to senders are the system's."""
+        if self._acceptances is not None and mail.by not in ("", SYSTEM):
+            self._acceptances.note(mail.namespace, Act.MAILS_ACCEPTED, mail.by, mail.by)
 
     def _point(self, made: PreparedJob) -> None:
         """Send the pointers, each delayed until its destination is due, or for as long as a queue delays."""

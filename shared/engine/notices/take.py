@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from shared.contracts import inbox as hint
+from shared.domain.audit import Act
 from shared.domain.ids import is_id
 from shared.domain.notices.actions import NoticeOwner, rejected, take
 from shared.domain.notices.codes import Rejection
@@ -19,7 +20,7 @@ from shared.domain.notices.notice import Notice, NoticeChange
 from shared.domain.notices.notifier import CHANNELS, Notifier
 from shared.domain.notices.records import RecordReader, RejectedRecord, as_sent
 from shared.domain.notices.times import Hours
-from shared.ports import Clock, Inboxes, InboxStep, Notices, Queue, Retriable, Templates
+from shared.ports import Acceptances, Clock, Inboxes, InboxStep, Notices, Queue, Retriable, Templates
 
 READ: Final = 100
 """Records that one step looks at; fewer if they are more items than a transaction takes."""
@@ -33,20 +34,30 @@ _Change = tuple[Notice | None, NoticeChange]
 
 
 class NoticeDesk:
-    """Takes payloads of notifiers."""
+    """Takes payloads of notifiers.
 
-    def __init__(self, *, inboxes: Inboxes, queue: Queue, clock: Clock) -> None:
+    Args:
+        inboxes: what was uploaded.
+        queue: of hints about inboxes.
+        clock: the time.
+        acceptances: notes whose notices are accepted.
+    """
+
+    def __init__(self, *, inboxes: Inboxes, queue: Queue, clock: Clock, acceptances: Acceptances) -> None:
         self._inboxes = inboxes
         self._queue = queue
         self._clock = clock
+        self._acceptances = acceptances
 
-    def receive(self, notifier: str, records: Sequence[Mapping[str, Any]]) -> int:
+    def receive(self, by: Notifier, records: Sequence[Mapping[str, Any]]) -> int:
         """Store a payload, and return its number.
 
         Args:
-            notifier: its name.
+            by: whose it is.
             records: checked as a whole by `records.unfit`.
         """
+        notifier = by.name
+        self._acceptances.note(by.namespace, Act.NOTICES_ACCEPTED, notifier, f"notifier:{notifier}")
         number = self._inboxes.add(notifier, pack(records), int(self._clock.now() * 1000))
         try:
             self._queue.send([hint(notifier)])
