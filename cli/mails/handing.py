@@ -107,7 +107,9 @@ def handed(api: ApiClient, around: Surroundings, plan: MailPlan, *, key: str, js
     if not isinstance(mail, str):
         raise Failed("the answer does not describe a mail: does POSTHASTE_URL name a Posthaste API?")
     with meter(f"uploading {plan.file.name}", terminal=around.terminal and not json, quiet=json) as shown:
-        etag = upload(plan.file, place, around.clock, lambda done, size: shown(done / size, f"of {size_of(size)}"))
+        etag = upload(
+            plan.file, place, around.clock, lambda done, size: shown(done / size, f"of {size_of(size)}"), again=True
+        )
     return api.post(path_of("mails", mail, "/commit"), _commit(etag), again=True)
 
 

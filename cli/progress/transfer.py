@@ -57,14 +57,15 @@ def measured(file: Path, most: int = MAX_BYTES, what: str = "list") -> int:
     return size
 
 
-def upload(file: Path, place: Mapping[str, Any], clock: Clock, moved: Moved) -> str:
-    """Put a file where the API said; return its ETag without quotes.
+def upload(file: Path, place: Mapping[str, Any], clock: Clock, moved: Moved, *, again: bool = False) -> str:
+    """Put a file where the API said; return its ETag without quotes, empty if it was there.
 
     Args:
         file: read anew for each try.
         place: `url`, `method` and `headers`, as the API gave them.
         clock: to wait by before a repeat.
         moved: told of the progress; it may go back when the upload is repeated.
+        again: an earlier run may have put this file there.
 
     Raises:
         CommandError: the file cannot be read or changed meanwhile, or the place does not take it.
@@ -79,7 +80,7 @@ def upload(file: Path, place: Mapping[str, Any], clock: Clock, moved: Moved) -> 
         with file.open("rb") as source:
             return _request("PUT", url, body=_blocks(source, size, moved), headers=fields)
 
-    answer = _patient(once, "upload", clock)
+    answer = _patient(once, "upload", clock, again=again)
     return answer.headers.get("ETag", "").strip('"')
 
 
@@ -119,14 +120,20 @@ def _request(method: str, url: str, **more: Any) -> BaseHTTPResponse:
     return connections(url).request(method, url, timeout=TIMEOUT, retries=False, redirect=False, **more)
 
 
-def _patient(once: Callable[[], BaseHTTPResponse], what: str, clock: Clock) -> BaseHTTPResponse:
+def _patient(once: Callable[[], BaseHTTPResponse], what: str, clock: Clock, *, again: bool = False) -> BaseHTTPResponse:
     """Try until the store has an answer that a repeat would not change, a few times at most.
 
     A place takes one file: 412 after a try whose answer was lost means that this one is stored. 409: the lost try is
     still being stored.
+
+    Args:
+        once: makes one try.
+        what: is tried, for errors.
+        clock: to wait by before a repeat.
+        again: an earlier run may have made a try.
     """
     pauses = iter(PAUSES)
-    repeated = False
+    repeated = again
     while True:
         try:
             answer = once()

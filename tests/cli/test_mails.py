@@ -99,6 +99,16 @@ def test_a_large_mail_is_uploaded_and_committed(run: Run, api: FakeApi, monkeypa
     assert (commit.path, commit.json) == (f"/mails/{MAIL}/commit", {"etag": "e1"})
 
 
+def test_a_large_mail_that_an_earlier_run_has_uploaded_is_committed(
+    run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handing, "AT_ONCE", len(BYTES) - 1)
+    api.answers(place(api), Answer(status=412, raw=b""), accepted())
+    done = run("mail", "send", "mail.eml", *ENVELOPE, "--idempotency-key", "k")
+    assert done.code == 0, done.err
+    assert (api.asked[-1].path, api.asked[-1].json) == (f"/mails/{MAIL}/commit", {})
+
+
 def test_a_large_mail_is_uploaded_in_lines_of_crlf_on_demand(
     run: Run, api: FakeApi, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
