@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class _Wanted:
     """Which entries are shown. `action`, `actor`: only of this one, empty for all; `limit`: the most, newest first."""
 
     action: str
@@ -69,7 +69,7 @@ def show(
     if mine:
         rows = list(islice((row for row in _by_the_api(ctx, action, kind) if actor in ("", row["actor"])), limit))
     else:
-        wanted = Wanted(action, actor, limit)
+        wanted = _Wanted(action, actor, limit)
         rows = _operated(ctx, account, wanted, stage, aws=aws, kind=kind, everything=everything)
     if json:
         emit_all(rows)
@@ -115,7 +115,7 @@ def _by_the_api(ctx: typer.Context, action: str, kind: KeyKind) -> Iterator[Row]
 def _operated(
     ctx: typer.Context,
     account: str,
-    wanted: Wanted,
+    wanted: _Wanted,
     stage: str,
     *,
     aws: bool,

@@ -368,7 +368,7 @@ _WAITED: Final = (
         "what a leaked key's mails wait with is dropped without an entry",
         9,
         "shared/engine/mails/dropping.py",
-        "        self._each(lambda job: self._note(job, len(found[job.id]), by, data), some)\n",
+        "        self._each(lambda x: self._note(x[0], len(x[1]), by, data), found)\n",
         "",
         "tests/engine/mails/test_dropping.py::test_a_process_that_dies_has_dropped_nothing_that_no_entry_names",
     ),

@@ -233,7 +233,19 @@ def _quoted(display: str, content: str, domain: str, text: str) -> Address | Inv
     reason = local_parts.fault(content) or (_NOT_READ if _NO_CHARACTER.search(content) else "")
     if reason or isinstance(host, Invalid):
         return _invalid(text, reason) if reason else host
-    local, domain = unicodedata.normalize("NFC", local_parts.quoted(content)), host.key.rpartition("@")[2]
+    return _within(display, local_parts.quoted(content), host.key.rpartition("@")[2], text)
+
+
+def _within(display: str, local: str, domain: str, text: str) -> Address | Invalid:
+    """Return an address whose parts are valid, if they are not too long.
+
+    Args:
+        display: the decoded name.
+        local: stays as written; the key alone is in lower case.
+        domain: in ASCII and in lower case.
+        text: the whole recipient.
+    """
+    local = unicodedata.normalize("NFC", local)
     if len(local.encode()) > MAX_LOCAL:
         return _invalid(text, f"The part before the @ is longer than {MAX_LOCAL} bytes.")
     address = f"{local}@{domain}"
@@ -273,12 +285,7 @@ def _validated(display: str, spec: str, text: str) -> Address | Invalid:
     ascii_domain = valid.ascii_domain.lower()
     if "." not in ascii_domain:
         return _invalid(text, "The domain needs at least one period.")
-    # The library lower-cases local parts such as `Info`; here the address stays as written, the key alone is lower.
-    local = unicodedata.normalize("NFC", local)
-    if len(local.encode()) > MAX_LOCAL:
-        return _invalid(text, f"The part before the @ is longer than {MAX_LOCAL} bytes.")
-    key = f"{unicodedata.normalize('NFC', local.lower())}@{ascii_domain}"
-    return Address(display, f"{local}@{ascii_domain}", key, smtputf8=not local.isascii())
+    return _within(display, local, ascii_domain, text)  # the library lower-cases local parts such as `Info`
 
 
 def _shape(local: str, at: str, domain: str) -> str:

@@ -43,12 +43,12 @@ class WaitingMails:
             by: the actor.
             data: of the entries.
         """
-        found = {job.id: chunks for job, chunks in zip(jobs, self._each(self._waiting, jobs), strict=True) if chunks}
-        some = [job for job in jobs if job.id in found]
-        self._each(lambda job: self._note(job, len(found[job.id]), by, data), some)
-        places = [(job.id, chunk) for job in some for chunk in found[job.id]]
-        dropped = {job for (job, _), done in zip(places, self._each(self._drop, places), strict=True) if done}
-        return [job for job in some if job.id in dropped]
+        read = zip(jobs, self._each(self._waiting, jobs), strict=True)
+        found = [(job, chunks) for job, chunks in read if chunks]
+        self._each(lambda x: self._note(x[0], len(x[1]), by, data), found)
+        places = [(job, chunk) for job, chunks in found for chunk in chunks]
+        dropped = self._each(self._drop, places)
+        return list({job.id: job for (job, _), done in zip(places, dropped, strict=True) if done}.values())
 
     def _waiting(self, job: Job) -> list[int]:
         return [x.chunk for x in self._ledgers.read_all(job.id) if waits(x)]
@@ -58,8 +58,9 @@ class WaitingMails:
         told: dict[str, str | int] = {**data, "destinations": destinations}
         self._journal.write(audited(job.namespace, now, job.name, Act.MAIL_DROPPED, by, told))
 
-    def _drop(self, place: tuple[str, int]) -> bool:
-        found = self._ledgers.drop(*place, [0], Cell.WITHDRAWN)
+    def _drop(self, place: tuple[Job, int]) -> bool:
+        job, chunk = place
+        found = self._ledgers.drop(job.id, chunk, [0], Cell.WITHDRAWN)
         return found is not None and bool(found.having(Cell.WITHDRAWN))
 
     def _each(self, fn: Callable[[T], V], things: Iterable[T]) -> list[V]:

@@ -1,8 +1,7 @@
 """A person's data are found and removed: what is kept by address at once, lists of recipients by reading the table.
 
-Who is in a chunk is known to nobody but the chunk, so that a million recipients cost thousands of writes; so all chunks
-are read, once, which an operator's tool may do. Each write is a compare-and-swap, and doing everything again changes
-nothing. Source: docs/adr/0046.
+Only a chunk says who is in it, so that a million recipients cost thousands of writes; so all chunks are read, once.
+Each write is a compare-and-swap, and doing everything again changes nothing. Source: docs/adr/0046.
 """
 
 from collections.abc import Callable, Iterator, Sequence
