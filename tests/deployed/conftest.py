@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pytest
 
+from infra.local import accounts, deploy, emulator
 from infra.local import cloud as local_cloud
-from infra.local import deploy, emulator
 from infra.local.console import LocalCloudError
 from infra.local.paths import ENV_CLOUDS, ENV_LOCAL, ROOT, Paths, paths, read_env
 from simulator.client import ControlClient
@@ -93,6 +93,18 @@ def control(cloud: local_cloud.Cloud) -> ControlClient:
 @pytest.fixture(scope="session")
 def inside(cloud: local_cloud.Cloud, stacks: list[deploy.Stack], cloud_port: int) -> Inside:
     return Inside.of(cloud, stacks, cloud_port)
+
+
+@pytest.fixture
+def mend(control: ControlClient, inside: Inside) -> Callable[[str, str], None]:
+    """Ends the trouble of a provider's credential: its senders call it within 3 seconds, whatever its breaker waits."""
+
+    def mended(provider: str, credential: str) -> None:
+        control.faults(provider, credential)
+        why = ("--reason", "end of a test")
+        accounts.posthaste(inside.deployment, inside.port, "credential", "close-breaker", credential, *why)
+
+    return mended
 
 
 @pytest.fixture

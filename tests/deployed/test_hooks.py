@@ -138,22 +138,15 @@ def test_an_endpoint_proves_itself_and_hears_of_each_message(api: Api, start: St
 
 
 @pytest.fixture
-def operator(inside: Inside, control: ControlClient, api: Api) -> Iterator[Callable[..., Any]]:
+def operator(inside: Inside, mend: Callable[[str, str], None]) -> Iterator[Callable[..., Any]]:
     """Runs operators' commands; what they did to the credential in trouble is undone at the end."""
 
     def run(*words: str) -> Any:
         return accounts.posthaste(inside.deployment, inside.port, *words)
 
     yield run
-    control.faults("sendgrid", TROUBLED)
     run("resume", "--credential", TROUBLED)
-    if state_of_breaker(api) != "closed":
-        run("credential", "close-breaker", TROUBLED, "--reason", "end of a test")
-
-
-def state_of_breaker(api: Api) -> str:
-    (found,) = [x for x in api.get("/credentials")["items"] if x["id"] == TROUBLED]
-    return str(found["breaker"]["state"])
+    mend("sendgrid", TROUBLED)
 
 
 @pytest.mark.promise(12)

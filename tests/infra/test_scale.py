@@ -2,7 +2,6 @@
 
 import json
 import re
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from shared import contracts
 from tests.infra.conftest import SETTINGS
 from tests.infra.synthesis import synthesised
 from tests.infra.template import Statement, Template, text
+from tests.infra.test_limits import large
 
 pytestmark = pytest.mark.slow  # each synthesises stacks of its own
 
@@ -105,15 +105,7 @@ def test_the_dashboard_is_within_the_limits(stacks: dict[str, Template]) -> None
 
 
 def test_a_hundred_credentials_have_all_their_alarms_on_the_dashboard() -> None:
-    pairs = [
-        *((name, "email") for name in ("sendgrid", "mailgun", "postmark", "resend", "ses")),
-        *(("twilio", channel) for channel in ("sms", "whatsapp", "voice")),
-    ]
-    rows = [
-        {"id": f"c{n}", "provider": name, "channel": channel, "rate": 1, "stack": f"more{n // 20}"}
-        for n, (name, channel) in zip(range(100), cycle(pairs))
-    ]
-    file = synthesised(read({**SETTINGS, "credentials": rows, "routes": {}, "reserved": "none"}))
+    file = synthesised(large())
     template = Template(json.loads(file.read_text("utf-8")))
     (board,) = template.of("CloudWatch::Dashboard").values()
     widgets = json.loads(text(board["DashboardBody"]))["widgets"]
