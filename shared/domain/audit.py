@@ -202,7 +202,7 @@ def audited(
 def accepted(account: str, at: Millis, name: str, act: Act, actor: str) -> Event:
     """Return the one entry of an actor whose requests of a kind are accepted in an hour: `at` is the hour's begin.
 
-    Entries of one hour have one place in the log, whoever writes them. `data` says when the writer came first.
+    All processes write it to the same place in the log. `data` has the time of the first request that its writer saw.
 
     Args:
         account: the account's id, or the namespace of its test or team keys.
