@@ -11,7 +11,6 @@ from cli.relay.delivering import HeldMail
 from cli.relay.mail import RelayMail, blocks, relay_mails
 from cli.relay.repeats import MailRounds, posted
 from cli.relay.rewriting import lacks_domain, with_sender
-from shared.adapters.clock import SystemClock
 from shared.domain.mails.message import MessageRefusal, check
 from shared.ports import Clock, Retriable
 
@@ -25,10 +24,10 @@ class MailIntake:
     Args:
         api: where they go.
         held: keeps them while the API is out of reach; None: they are not taken then.
+        clock: for what is a repetition.
         tell: takes a line about each mail.
         sender: in place of senders without a domain of their own; empty: they stay.
         folder: for a large mail with another sender; None: the system's for temporary files.
-        clock: for what is a repetition.
     """
 
     def __init__(
@@ -36,17 +35,17 @@ class MailIntake:
         api: MailApi,
         held: HeldMail | None,
         *,
+        clock: Clock,
         tell: Callable[[str], None] = tell,
         sender: str = "",
         folder: Path | None = None,
-        clock: Clock | None = None,
     ) -> None:
         self._api = api
         self._held = held
         self._tell = tell
         self._sender = sender
         self._folder = folder
-        self._rounds = MailRounds(clock or SystemClock())
+        self._rounds = MailRounds(clock)
 
     def take(self, sender: str, recipients: Sequence[str], content: BinaryIO, silent: Sequence[str] = ()) -> str:
         """Take a mail, and return the reply of SMTP.

@@ -2,7 +2,7 @@
 
 import gzip
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -124,10 +124,7 @@ def shown_number(value: float) -> str:
 
 def shown_address(text: str) -> Markup:
     """Return an address, or a domain, as people write it; one of an internationalised domain also as it is stored."""
-    people = readable(text)
-    if people == text:
-        return escape(text)
-    return Markup('<bdi>{}</bdi> <small class="quiet">{}</small>').format(people, text)
+    return _beside(text, escape)
 
 
 def parted(text: str) -> Markup:
@@ -135,10 +132,14 @@ def parted(text: str) -> Markup:
 
     An address of an internationalised domain is there as people write it, and as it is stored.
     """
+    return _beside(text, _parted)
+
+
+def _beside(text: str, written: Callable[[str], Markup]) -> Markup:
     people = readable(text)
     if people == text:
-        return _parted(text)
-    return Markup('<bdi>{}</bdi> <small class="quiet">{}</small>').format(_parted(people), _parted(text))
+        return written(text)
+    return Markup('<bdi>{}</bdi> <small class="quiet">{}</small>').format(written(people), written(text))
 
 
 def _parted(text: str) -> Markup:

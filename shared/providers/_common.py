@@ -375,17 +375,17 @@ def refusal_words(text: str, address: str) -> str:
     return redacted(re.sub(own, RECIPIENT, " ".join(clean(text, MAX_TEXT).split()), flags=re.IGNORECASE))
 
 
-def worded(outcome: Outcome, said: object, address: str) -> Outcome:
+def worded(outcome: Outcome, said: Callable[[], object], address: str) -> Outcome:
     """Return a refusal with the provider's words, for people; any other outcome as it is.
 
     Args:
         outcome: of one recipient.
-        said: the words of the answer; empty or no text: it has none.
+        said: reads the words of a refusal; empty or no text: it has none.
         address: the recipient's.
     """
-    if not isinstance(outcome, Rejected) or not isinstance(said, str) or not said:
-        return outcome
-    return replace(outcome, detail=refusal_words(said, address))
+    if isinstance(outcome, Rejected) and isinstance(words := said(), str) and words:
+        return replace(outcome, detail=refusal_words(words, address))
+    return outcome
 
 
 def _without_box(box: Mailbox, text: str) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from shared.web.http import Answer, Request
 from shared.web.routing import Call
@@ -17,7 +17,7 @@ def tagged(call: Call[Any, Any, Any], answer: Answer, content: str) -> Answer:
         answer: in full.
         content: the text that decides whether two answers are the same. A sealed cursor is different each time.
     """
-    tag = f'"{hashlib.sha256(content.encode()).hexdigest()[:32]}"'
+    tag = _tag(content)
     headers = {**answer.headers, "ETag": tag, "Cache-Control": "private, no-cache"}
     if _known(call.request, tag):
         return Answer(304, "", headers)
@@ -31,17 +31,19 @@ def kept(request: Request, answer: Answer) -> Answer:
     """
     if "Cache-Control" not in answer.headers:
         return answer
-    tag = _tag_of(answer.body)
+    tag = _tag_of_page(answer.body)
     headers = {**answer.headers, "ETag": f"W/{tag}"}
     if _known(request, tag):
         return Answer(304, "", headers | ({"Vary": "Accept-Encoding"} if answer.zipped else {}), answer.content_type)
     return replace(answer, headers=headers)
 
 
-@lru_cache(maxsize=16)
-def _tag_of(body: str) -> str:
-    """Return the tag of a page, made once in a process."""
-    return f'"{hashlib.sha256(body.encode()).hexdigest()[:32]}"'
+def _tag(content: str) -> str:
+    return f'"{hashlib.sha256(content.encode()).hexdigest()[:32]}"'
+
+
+_tag_of_page: Final = lru_cache(maxsize=16)(_tag)
+"""Pages are the same for everybody: each has its tag made once in a process."""
 
 
 def _known(request: Request, tag: str) -> bool:

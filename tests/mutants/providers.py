@@ -276,8 +276,8 @@ PROVIDERS: Final = (
         "the words of a provider's refusal are dropped",
         3,
         "shared/providers/_common.py",
-        "    return replace(outcome, detail=refusal_words(said, address))\n",
-        "    return outcome\n",
+        "        return replace(outcome, detail=refusal_words(words, address))\n",
+        "        return outcome\n",
         "tests/providers/test_answers_words.py::test_words_of_ses_about_one_entry_are_its_own",
     ),
     Mutant(

@@ -13,8 +13,7 @@ from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.places import Places
 from shared.contracts import HELD_BACK, RESUMED
-from shared.domain.audit import EVENT_DAYS, Act, Event, Log, accepted
-from shared.domain.times import Millis
+from shared.domain.audit import EVENT_DAYS, HOUR_MS, Act, Event, Log, accepted
 from shared.ports import Clock
 
 DAY_S: Final = 86_400
@@ -191,7 +190,7 @@ class DynamoAcceptances:
         self._db = dynamo
         self._table = table
         self._clock = clock
-        self._noted: dict[tuple[str, Act, str], Millis] = {}
+        self._noted: dict[tuple[str, Act, str], int] = {}  # → hours since 1970
 
     def note(self, account: str, act: Act, name: str, actor: str) -> None:
         """Note a request before it is accepted, unless this hour has the entry already.
@@ -202,10 +201,10 @@ class DynamoAcceptances:
             name: of the key or notifier.
             actor: who asks, for the entry.
         """
-        event = accepted(account, int(self._clock.now() * 1000), name, act, actor)
-        place = (account, act, name)
-        if self._noted.get(place) == event.at:
+        now, place = int(self._clock.now() * 1000), (account, act, name)
+        if self._noted.get(place) == now // HOUR_MS:
             return
+        event = accepted(account, now, name, act, actor)
         for action in puts(self._db, self._table, event):
             try:
                 self._db.call("put_item", **action["Put"], ConditionExpression="attribute_not_exists(pk)")
@@ -213,4 +212,4 @@ class DynamoAcceptances:
                 continue  # another process was first
         if len(self._noted) >= MAX_NOTED:
             self._noted.clear()
-        self._noted[place] = event.at
+        self._noted[place] = now // HOUR_MS

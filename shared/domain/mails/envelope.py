@@ -9,12 +9,12 @@ import unicodedata
 from typing import Final
 
 from shared.domain.recipients.addresses import MAX_ADDRESS, Address, Invalid, parse
+from shared.domain.recipients.local_parts import needs_quotes
 
 NULL: Final = "<>"
 """The return path of a notification, as SMTP writes it."""
-_ATOM: Final = r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~\u00a1-\ud7ff\ue000-\U0010ffff]+"
-_LOCAL: Final = re.compile(rf'{_ATOM}(?:\.{_ATOM})*+|"(?:[!#-;=?-\[\]-~]|\\[!-;=?-~])++"')
-"""RFC 5321 4.1.2 with RFC 6531 3.3. A quoted string has no angle bracket: servers misread it."""
+_QUOTED: Final = re.compile(r'"(?:[!#-;=?-\[\]-~]|\\[!-;=?-~])++"')
+"""A quoted string (RFC 5321 4.1.2) without angle brackets, which servers misread; `parse` takes those with blanks."""
 
 
 def return_path(text: str) -> Address | Invalid:
@@ -33,7 +33,7 @@ def return_path(text: str) -> Address | Invalid:
     spec = spec[1:-1] if spec[:1] == "<" and spec[-1:] == ">" else spec
     local, _, domain = spec.rpartition("@")
     host = parse(f"x@{domain}")
-    if _LOCAL.fullmatch(local) is None or not isinstance(host, Address):
+    if (needs_quotes(local) and _QUOTED.fullmatch(local) is None) or not isinstance(host, Address):
         return found
     local, domain = unicodedata.normalize("NFC", local), host.address.partition("@")[2]
     address = f"{local}@{domain}"

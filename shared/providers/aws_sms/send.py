@@ -157,9 +157,7 @@ class AwsSms:
         response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
         if not isinstance(response, Response):
             return [response]
-        answer = own_answer(response.body)
-        said = answer.get("message") or answer.get("Message")
-        return [worded(self._outcome(response), said, target.recipient.address)]
+        return [worded(self._outcome(response), lambda: _words(response), target.recipient.address)]
 
     def _outcome(self, response: Response) -> Outcome:
         status, answer = response.status, own_answer(response.body)
@@ -176,6 +174,11 @@ class AwsSms:
             return fault(status)
         reason = answer.get("Reason")
         return (REASONS.get(reason, rule) if isinstance(reason, str) else rule).rejected()
+
+
+def _words(response: Response) -> object:
+    answer = own_answer(response.body)
+    return answer.get("message") or answer.get("Message")
 
 
 def _error_name(header: str, answer: Mapping[str, Any]) -> str:

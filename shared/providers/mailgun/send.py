@@ -244,8 +244,10 @@ class Mailgun:
     def _outcomes(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
         answer = own_answer(response.body)
         outcomes = self._judged(response, answer, content, targets)
-        words = answer.get("message")
-        return [worded(o, words, t.recipient.address) for o, t in zip(outcomes, targets, strict=True)]
+        return [
+            worded(o, lambda: answer.get("message"), t.recipient.address)
+            for o, t in zip(outcomes, targets, strict=True)
+        ]
 
     def _judged(
         self, response: Response, answer: Mapping[str, Any], content: Content, targets: Sequence[Target]

@@ -189,7 +189,9 @@ class Postmark:
             return Accepted(message) if message else Unknown("malformed_answer")
         if code == _THROTTLED:
             return Throttled(self._wait({}))
-        return worded(_refused(code, result, content, [target]), result.get("Message"), target.recipient.address)
+        return worded(
+            _refused(code, result, content, [target]), lambda: result.get("Message"), target.recipient.address
+        )
 
     def _failure(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
         """Judge a call that was refused as a whole, or whose fate is open."""
@@ -205,7 +207,7 @@ class Postmark:
         if rule.scoped and n > 1:
             return [BATCH_REFUSED] * n
         refused = _refused(code, answer, content, targets) if code in CODES else rule.rejected()
-        return [worded(refused, answer.get("Message"), t.recipient.address) for t in targets]
+        return [worded(refused, lambda: answer.get("Message"), t.recipient.address) for t in targets]
 
     def _wait(self, headers: Mapping[str, str]) -> float:
         """Return the seconds that a 429 asks for; Postmark documents no header for it."""

@@ -156,8 +156,8 @@ class Resend:
         response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
         if not isinstance(response, Response):
             return [response]
-        outcome, said = self._outcome(response, content, target), _error(response.body).message
-        return [worded(outcome, said, target.recipient.address)]
+        outcome = self._outcome(response, content, target)
+        return [worded(outcome, lambda: _error(response.body).message, target.recipient.address)]
 
     def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:
         """Make the very same call again: Resend answers as it did, or takes the message now, once either way.

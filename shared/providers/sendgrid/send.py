@@ -7,6 +7,7 @@ The secret: `api_key`, and `webhook_public_key` for the feedback.
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from shared.domain.content.content import Content, Mailbox
@@ -154,7 +155,7 @@ class SendGrid:
             message = response.headers.get("x-message-id", "")
             return [Accepted(message) if message else Unknown("malformed_answer")] * n
         outcomes, errors = self._failure(response, content, targets), _errors(response.body)
-        return [worded(o, _said(errors, i, n), targets[i].recipient.address) for i, o in enumerate(outcomes)]
+        return [worded(o, partial(_said, errors, i, n), targets[i].recipient.address) for i, o in enumerate(outcomes)]
 
     def _body(self, content: Content, targets: Sequence[Target]) -> bytes | tuple[bytes, ...]:
         common = self._common(content)

@@ -248,8 +248,8 @@ class Ses:
 
         answer = own_answer(response.body)
         if response.status != _ACCEPTED:
-            failure, words = self._failure(response, answer, n, own), _message(answer)
-            return [worded(failure, words, t.recipient.address) for t in targets]
+            failure = self._failure(response, answer, n, own)
+            return [worded(failure, lambda: _message(answer), t.recipient.address) for t in targets]
         if n == 1:
             return [_accepted(answer)]
         results = answer.get("BulkEmailEntryResults")
@@ -265,7 +265,7 @@ class Ses:
         if not isinstance(status, str) or status not in ENTRIES:
             return _LOST
         said = _text(result, "Error")
-        return worded(self._judged(ENTRIES[status], own(said), {}), said, target.recipient.address)
+        return worded(self._judged(ENTRIES[status], own(said), {}), lambda: said, target.recipient.address)
 
     def _failure(self, response: Response, answer: Mapping[str, Any], n: int, own: Callable[[str], str]) -> Outcome:
         status = response.status

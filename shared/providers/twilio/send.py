@@ -178,7 +178,8 @@ class Twilio:
         response = yield from ask("POST", self._url, headers=self._headers, body=body, deadline=deadline)
         if not isinstance(response, Response):
             return [response]
-        return [worded(self._outcome(response), own_answer(response.body).get("message"), target.recipient.address)]
+        outcome = self._outcome(response)
+        return [worded(outcome, lambda: own_answer(response.body).get("message"), target.recipient.address)]
 
     def fields(self, content: Content, target: Target) -> list[tuple[str, str]] | Rejected | NotStarted:
         """Return the form's fields, or say why there is no message."""

@@ -76,8 +76,8 @@ class Held:
         failed = FailedMails(folder / "failed", self.disk)
         client: Any = self.api
         self.mail = HeldMail(self.queue, failed, client, self.clock, self.told.append, at_once)
-        self.intake = MailIntake(client, self.mail, tell=self.lines.append)
-        self.direct = MailIntake(client, None, tell=self.lines.append)
+        self.intake = MailIntake(client, self.mail, clock=self.clock, tell=self.lines.append)
+        self.direct = MailIntake(client, None, clock=self.clock, tell=self.lines.append)
 
     def take(self, content: bytes = ONE, *, sender: str = "a@b.example") -> str:
         return self.intake.take(sender, ["c@d.example", "e@d.example"], BytesIO(content))

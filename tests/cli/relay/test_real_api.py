@@ -128,5 +128,5 @@ def test_a_refusal_has_its_reason(api: Api, intake: MailIntake, sender: str, con
 
 def test_a_wrong_key_is_temporary(real: RealMailApi) -> None:
     client = MailApi(Destination(real.url, real.api.key[:-1]), FakeClock(), "1", 1)
-    assert MailIntake(client, None).take(SENDER, TO, BytesIO(CONTENT)).startswith("451 4.3.0 ")
+    assert MailIntake(client, None, clock=FakeClock()).take(SENDER, TO, BytesIO(CONTENT)).startswith("451 4.3.0 ")
     client.close()
