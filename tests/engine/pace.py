@@ -8,9 +8,9 @@ they had learnt and reserved is lost with them. Work never runs out, so that wha
 import math
 import random
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
@@ -149,15 +149,15 @@ class LivingPool(FakePool):
         """Begin a call."""
 
         def start(*args: Any) -> T:
-            _mine.life = self._life
+            _mine.set(self._life)
             self._life.thaw()
             return fn(*args)
 
         return super().submit(start, *args)
 
 
-_mine = threading.local()
-"""The process that a thread belongs to."""
+_mine: ContextVar[Life | None] = ContextVar("_mine", default=None)
+"""The process that an actor belongs to."""
 
 
 def stalling(delay: Callable[[], None]) -> Callable[[], None]:
@@ -165,7 +165,7 @@ def stalling(delay: Callable[[], None]) -> Callable[[], None]:
 
     def wait() -> None:
         delay()
-        life: Life | None = getattr(_mine, "life", None)
+        life = _mine.get()
         if life is not None:
             life.thaw()
 
@@ -254,7 +254,8 @@ class Worker:
         clock = self._world.clock
         clock.sleep(delay)
         while clock.now() < self._end:
-            life = _mine.life = self.life
+            life = self.life
+            _mine.set(life)
             try:
                 if not self._world.send("one", self.sender):
                     clock.sleep(0.25)

@@ -1,9 +1,9 @@
 """A retry of a job with many chunks: recorded, carried out slice by slice by whoever lives, and begun once."""
 
-import threading
 from itertools import count
 
 import pytest
+from greenlet import getcurrent, greenlet
 
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import retries
@@ -192,15 +192,15 @@ def test_a_late_retry_queues_nothing_that_became_unknown(world: World, call: int
         world.providers["one"].script(f"r{i}@example.com", [Unknown("timeout")] * 2)
     world.settle()
     ask(world, job, frozenset({"unknown"}))
-    late: list[int] = []
+    late: list[greenlet] = []
     made = count()
 
     def delay() -> None:
-        if threading.get_ident() in late and next(made) == call:
+        if getcurrent() in late and next(made) == call:
             world.clock.sleep(3600)
 
     def sleeper() -> None:
-        late.append(threading.get_ident())
+        late.append(getcurrent())
         world.retrier.carry_on(job, world.clock.now() + 7200)
 
     world.tap.delay = delay
@@ -219,15 +219,15 @@ def test_a_late_retry_changes_nothing_of_a_running_job(world: World, call: int, 
     """One sleeps at a call of its own; its retry is withdrawn meanwhile, and what is ready then is sent."""
     job = given_up(world)
     ask(world, job)
-    late: list[int] = []
+    late: list[greenlet] = []
     made = count()
 
     def delay() -> None:
-        if threading.get_ident() in late and next(made) == call:
+        if getcurrent() in late and next(made) == call:
             world.clock.sleep(seconds)
 
     def sleeper() -> None:
-        late.append(threading.get_ident())
+        late.append(getcurrent())
         world.retrier.carry_on(job, world.clock.now() + 7200)
 
     def owner() -> None:

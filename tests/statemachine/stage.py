@@ -1,20 +1,23 @@
-"""A stage: engine code in threads that stop at each call they make to the outside, until told how that call goes.
+"""A stage: engine code in greenlets that stop at each call they make to the outside, until told how that call goes.
 
-Exactly one thread runs at a time, and it is always the test's choice which, so that a run is a function of its choices.
+Exactly one runs at a time, and it is always the test's choice which, so that a run is a function of its choices.
 """
 
-import threading
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import ContextVar
 from enum import StrEnum
 from typing import Any, Generic, Self, TypeVar
+
+from greenlet import getcurrent, greenlet
 
 from shared.engine.pool import Pending
 from shared.ports import Retriable
 from tests.fakes.faults import Crash, Tap, is_store
 
 T = TypeVar("T")
-_here = threading.local()
+_here: ContextVar["Actor | None"] = ContextVar("_here", default=None)
+"""The actor whose turn it is. A greenlet has a context of its own."""
 
 
 class Fate(StrEnum):
@@ -34,12 +37,12 @@ class Fate(StrEnum):
 
 def running() -> str:
     """Return the name of the process whose turn it is, empty if it is the test itself."""
-    actor: Actor | None = getattr(_here, "actor", None)
+    actor = _here.get()
     return actor.root.name if actor is not None else ""
 
 
 class Actor:
-    """One thread of engine code.
+    """One thread of execution of engine code.
 
     Attributes:
         name: for traces.
@@ -59,10 +62,8 @@ class Actor:
         self.parent = parent
         self.fate = Fate.GOES
         self.dead = False
-        self.go = threading.Semaphore(0)
-        self.back = threading.Semaphore(0)
         self._work = work
-        threading.Thread(target=self._main, daemon=True).start()
+        self._greenlet = greenlet(self._main)
 
     def __repr__(self) -> str:
         return f"{self.name} at {self.call or 'the end'}"
@@ -78,21 +79,25 @@ class Actor:
         return [x for child in self.children for x in child.family] + [self]
 
     def pause(self) -> None:
-        """Give the turn back and wait for the next; from the actor's own thread."""
-        self.back.release()
-        self.go.acquire()
+        """Give the turn back and wait for the next; from the actor's own greenlet."""
+        giver = self._greenlet.parent
+        assert giver is not None
+        giver.switch()
         if self.dead and self.fate is Fate.GOES:
             raise Crash
 
+    def turn(self) -> None:
+        """Let the actor run to its next call or its end."""
+        self._greenlet.parent = getcurrent()
+        self._greenlet.switch()
+
     def _main(self) -> None:
-        _here.actor = self
-        self.go.acquire()
+        _here.set(self)
         try:
             self.result = self._work()
         except BaseException as e:  # noqa: BLE001 - the test looks at it
             self.error = e
         self.call, self.done = "", True
-        self.back.release()
 
 
 class Stage(Tap):
@@ -114,16 +119,17 @@ class Stage(Tap):
     def start(self, name: str, work: Callable[[], Any]) -> Actor:
         """Start an actor; it runs to its first call."""
         actor = Actor(name, work, None)
-        self._turn(actor)
+        actor.turn()
         self.actors += [] if actor.done else [actor]
         return actor
 
     def begin_child(self, work: Callable[[], Any]) -> Actor:
         """Start an actor of the running actor's process."""
-        parent: Actor = _here.actor
+        parent = _here.get()
+        assert parent is not None
         child = Actor(f"{parent.name}.{len(parent.children)}", work, parent)
         parent.children.append(child)
-        self._turn(child)
+        child.turn()
         return child
 
     def ready(self) -> list[Actor]:
@@ -136,7 +142,7 @@ class Stage(Tap):
             self._kill(actor, fate)
         else:
             actor.fate = fate
-            self._turn(actor)
+            actor.turn()
             self._wake_parents(actor)
         self.actors = [a for a in self.actors if not a.done]
 
@@ -151,21 +157,18 @@ class Stage(Tap):
             self.resume(next(a for a in root.family if a.call), Fate.DIES_BEFORE)
 
     def wait_for(self, child: Actor) -> None:
-        """Wait for a child; from the parent's own thread."""
-        me: Actor = _here.actor
+        """Wait for a child; from the parent's own greenlet."""
+        me = _here.get()
+        assert me is not None
         while not child.done:
             me.waits_for = child
             me.pause()
         me.waits_for = None
 
-    def _turn(self, actor: Actor) -> None:
-        actor.go.release()
-        actor.back.acquire()
-
     def _wake_parents(self, actor: Actor) -> None:
         parent = actor.parent
         if actor.done and parent is not None and parent.waits_for is actor:
-            self._turn(parent)
+            parent.turn()
             self._wake_parents(parent)
 
     def _kill(self, actor: Actor, fate: Fate) -> None:
@@ -175,13 +178,13 @@ class Stage(Tap):
         actor.fate = fate
         for a in [actor, *root.family]:
             while not a.done:
-                self._turn(a)
+                a.turn()
         if root.error is not None:
             root.error = Crash()
 
     def __call__(self, name: str, operation: Callable[[], T]) -> T:
         """Make a call."""
-        actor: Actor | None = getattr(_here, "actor", None)
+        actor = _here.get()
         if actor is None or self._looking:
             result = operation()
             self._told(name)
@@ -247,7 +250,7 @@ class StagePool:
         self._tasks: list[_Task[Any]] = []
 
     def submit(self, fn: Callable[..., T], /, *args: Any) -> Pending[T]:
-        if getattr(_here, "actor", None) is None:
+        if _here.get() is None:
             return _Made(fn(*args))
         task: _Task[T] = _Task(self._stage, self._stage.begin_child(lambda: fn(*args)))
         self._tasks.append(task)
