@@ -26,7 +26,7 @@ from shared.providers.needs import Right, needs_of
 
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
-"""Each also within transactions. Nobody scans: only operators' tools do."""
+"""Each also within transactions. No function scans a table: only operators' tools do."""
 WRITE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem")
 OLD_PLACES: Final = ("K#*", "ACCOUNTS", "A#*#AUDIT")
 """Partitions of `records` with API keys, the list of accounts, and audit logs of a stage that is older than the tables
@@ -127,6 +127,7 @@ class Grants(Arns):
         serve.allow(*READ, *CHANGE, on=tables)
         serve.allow("dynamodb:BatchWriteItem", on=tables, partitions=JOBS)
         serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
+        serve.allow("dynamodb:Scan", on=self._indexes(contracts.INDEX_OPEN))
         serve.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
         serve.allow("dynamodb:DeleteItem", on=tables[:1], partitions=(*SUPPRESSED, *DRAFTED, *CLAIMED))
         serve.allow("dynamodb:DeleteItem", "dynamodb:BatchWriteItem", on=tables[:1], partitions=HOOK_CALLED)

@@ -48,7 +48,7 @@ def message(
         return
     say(f"message {name} to {found.get('recipient')} is {found.get('state')}")
     events = sorted(_events(found), key=lambda event: event[0])
-    for at, words in events:
+    for _, at, words in events:
         say(f"  {_short(at)}  {words}")
     if not events:
         say("  no provider has had it yet" if found.get("state") == "queued" else "  no provider has had it")
@@ -56,16 +56,21 @@ def message(
         say(line)
 
 
-def _events(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what happened, each with its time."""
+def _events(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield what happened, each with when it is told and its time.
+
+    A provider's words have whole seconds, of its own clock: none comes before the attempt that it is about.
+    """
     for attempt in found.get("attempts") or ():
         where = attempt.get("credential_id")
         given = f" (its id: {attempt['provider_message_id']})" if attempt.get("provider_message_id") else ""
         outcome = OUTCOMES.get(attempt.get("outcome"), attempt.get("outcome"))
-        yield str(attempt.get("at")), f"attempt {attempt.get('n')}: {where} {outcome}{_why(attempt.get('code'))}{given}"
+        at = str(attempt.get("at"))
+        yield at, at, f"attempt {attempt.get('n')}: {where} {outcome}{_why(attempt.get('code'))}{given}"
         for event in attempt.get("feedback") or ():
             words = EVENTS.get(event.get("word"), event.get("word"))
-            yield str(event.get("at")), f"{where} {words}{_why(event.get('code'))}"
+            heard = str(event.get("at"))
+            yield max(at, heard), heard, f"{where} {words}{_why(event.get('code'))}"
 
 
 def _why(code: object) -> str:

@@ -359,6 +359,10 @@ class Records(SuppressionRecords, Protocol):
         """Walk the index of open jobs, oldest first within each slot; in each from behind an entry's key."""
         ...
 
+    def open_at_once(self, slots: Iterable[str]) -> Sequence[OpenJob] | None:
+        """Return the open jobs of some slots by one read, in no order; None if there may be more than that reads."""
+        ...
+
     def keep_chunk(self, job: str, number: int, until: int) -> None:
         """Keep a chunk and its ledger longer. Nothing happens if they no longer exist.
 

@@ -91,6 +91,21 @@ def test_a_message_is_a_timeline_in_words(run: Run, api: FakeApi) -> None:
     assert api.asked[0].path == f"/jobs/{JOB}/logs/0.3"
 
 
+def test_a_word_about_an_attempt_follows_it_also_if_it_was_there_before_the_call_had_ended(
+    run: Run, api: FakeApi
+) -> None:
+    words = [
+        {"word": w, "at": f"2026-11-20T09:00:01.{ms}Z", "code": None, "detail": None}
+        for w, ms in (("accepted", 1), ("delivered", 2))
+    ]
+    api.answers(line("delivered", attempt(1, "2026-11-20T09:00:01.900Z", "unknown", *words)))
+    assert [x.partition("UTC  ")[2] for x in run("message", f"{JOB}/0.3").out.splitlines()[1:]] == [
+        "attempt 1: mail-1 gave no answer: it may or may not have the message",
+        "mail-1 accepted it",
+        "mail-1 delivered it",
+    ]
+
+
 def test_a_message_that_no_provider_has_had(run: Run, api: FakeApi) -> None:
     api.answers(line("queued"))
     assert "no provider has had it yet" in run("message", f"{JOB}/0.3").out

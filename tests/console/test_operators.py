@@ -196,9 +196,12 @@ def test_operators_find_an_account_and_pause_it_after_a_question(console: Consol
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("many", [False, True], ids=["the index is small", "the index is large"])
 def test_the_questions_about_a_pause_count_the_messages_that_wait(
-    console: Console, monkeypatch: pytest.MonkeyPatch
+    console: Console, monkeypatch: pytest.MonkeyPatch, *, many: bool
 ) -> None:
+    if many:
+        monkeypatch.setattr(console.services.records, "open_at_once", lambda _slots: None)
     other = console.services.accounts.create_account("Other", [])
     console.sign_in(OLGA)
     console.api.accepted(("a@example.org", "b@example.org"), scheduled_at="2027-01-01T00:00:00Z")

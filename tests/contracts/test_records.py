@@ -268,6 +268,15 @@ def test_open_jobs_come_oldest_first_and_campaigns_under_their_credential(stores
     assert list(stores.records.open_jobs([indices.open_slot("two", 0, running=False)])) == []
 
 
+def test_open_jobs_of_some_slots_are_read_at_once(stores: Stores, clock: FakeClock) -> None:
+    for campaign in ("spring", ""):
+        parts = Parts(clock, campaign=campaign, state=JobState.READY, planned_at=0)
+        parts.store(stores)
+    slots = [indices.open_slot("one", 0, running=False), indices.open_slot(None, parts.job.shard, running=False)]
+    for some in (slots, slots[:1], slots[1:], []):
+        assert stores.records.open_at_once(some) == list(stores.records.open_jobs(some))
+
+
 # Details
 
 

@@ -72,6 +72,9 @@ class FakeOpenIndex(FakeSuppressions):
             there = self._atomic("open_jobs", lambda slot=slot: self._open(slot))  # type: ignore[misc]
             yield from (x for x in there if x.key > after)
 
+    def open_at_once(self, slots: Iterable[str]) -> list[OpenJob] | None:
+        return self._atomic("open_at_once", lambda: [entry for slot in slots for entry in self._open(slot)])
+
     def _open(self, slot: str) -> list[OpenJob]:
         return [
             OpenJob(

@@ -96,6 +96,17 @@ def test_the_console_makes_no_account_key_or_sender(with_console: Template) -> N
     assert [s.partitions for s in mine if "dynamodb:Query" in s.actions] == [("ACCOUNTS", "A#*")]
 
 
+def test_the_console_scans_the_index_of_open_jobs_and_no_table(with_console: Template) -> None:
+    records = next(name for name, table in TABLES.items() if table == "records")
+    scanned = {
+        service: s.resources
+        for service in with_console.functions()
+        for s in with_console.statements(service)
+        if "dynamodb:Scan" in s.actions
+    }
+    assert scanned == {"console": frozenset({f"<{records}.Arn>/index/open"})}
+
+
 def test_its_functions_run_the_handlers_of_the_contract(with_console: Template) -> None:
     for name in ("console", "join"):
         assert with_console.functions()[name]["Handler"] == HANDLERS[name]

@@ -35,8 +35,12 @@ def waiting(look: Look, slots: Iterable[str], wanted: Callable[[Job], bool]) -> 
         wanted: whether a job counts.
     """
     services = look.services
-    walked = services.reads.map(lambda slot: list(islice(services.records.open_jobs([slot]), MOST + 1)), slots)
-    entries = sorted((entry for some in walked for entry in some), key=lambda entry: entry.key)
-    found = services.records.read_jobs([entry.job for entry in entries[:MOST]])
-    going_on = [job for job in found.values() if job.state is not JobState.STOPPED and wanted(job)]
+    asked = list(slots)
+    found = services.records.open_at_once(asked)
+    if found is None:
+        walked = services.reads.map(lambda slot: list(islice(services.records.open_jobs([slot]), MOST + 1)), asked)
+        found = [entry for some in walked for entry in some]
+    entries = sorted(found, key=lambda entry: entry.key)
+    jobs = services.records.read_jobs([entry.job for entry in entries[:MOST]])
+    going_on = [job for job in jobs.values() if job.state is not JobState.STOPPED and wanted(job)]
     return Waiting(sum(job.counts["queued"] for job in going_on), len(entries) <= MOST)
