@@ -7,7 +7,7 @@ from multiprocessing.connection import wait
 from typing import Any, Final
 
 FORKS: Final = multiprocessing.get_context("forkserver")
-PRELOADED: Final = ("tests.crash.script", "tests.crash.mail_script", "tests.lists.reader")
+PRELOADED: Final = ("tests.fakes.descriptions", "tests.crash.script", "tests.crash.mail_script", "tests.lists.reader")
 FORKS.set_forkserver_preload(list(PRELOADED))  # one server for all tests of a process
 _TURN: Final = threading.Lock()
 

@@ -36,6 +36,7 @@ PRELOAD: Final = (
     "pydantic",
     "pytest",
     "quick_moto",
+    "tests.fakes.descriptions",
     "twilio.rest",
 )
 CODE: Final = ("shared", "functions", "cli")
