@@ -19,6 +19,8 @@ PAGES = $(shell grep -rl 'mark\.browser' tests --include='test_*.py' --exclude-d
 LANES := --lanes tests/deployed/lanes.json
 # Tests on a local cloud mostly wait: so many clouds share them, file by file.
 CLOUDS ?= 2
+# What only computes lets those go first that run beside it on a cloud and have times to keep.
+ASIDE := nice -n 10
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links
 
@@ -98,7 +100,7 @@ test-unit: setup ## all tests that need no local cloud
 	$(PYTEST) -m "$(HERE)" $(SHARED)
 
 test-slow: setup ## of these, what `make test` leaves out or runs with fewer examples
-	$(PYTEST) -m "$(HERE) and (slow or hypothesis)" $(SHARED)
+	$(ASIDE) $(PYTEST) -m "$(HERE) and (slow or hypothesis)" $(SHARED)
 
 test-deployed: setup ## tests against a local cloud that is started for them and stopped afterwards
 	POSTHASTE_LOCAL=.local/test $(PY) -m infra.local with --clouds $(CLOUDS) $(LANES) -- \
@@ -107,7 +109,7 @@ test-deployed: setup ## tests against a local cloud that is started for them and
 test-browser: test-pages test-stories ## all tests in a real browser, which is installed if it is missing
 
 test-pages: setup browser ## pages in a browser
-	$(PYTEST) -m browser -p xdist.plugin -n $(CLOUDS) --dist loadfile $(PAGES)
+	$(ASIDE) $(PYTEST) -m browser -p xdist.plugin -n $(CLOUDS) --dist loadfile $(PAGES)
 
 test-stories: setup browser ## the story of the README and other ways through pages on a local cloud, in a browser
 	POSTHASTE_LOCAL=.local/browser $(PY) -m infra.local with -- $(PYTEST) -m browser tests/deployed
@@ -118,7 +120,7 @@ exercised: ## what no test on a local cloud has asked for, by what the clouds of
 lint: setup ## style, types, import rules and plain English
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	$(PY) -m mypy
+	$(ASIDE) $(PY) -m mypy
 	$(VENV)/bin/lint-imports
 	$(PY) -m tools.english
 
@@ -126,7 +128,7 @@ english: setup ## lower the counts of language findings that pages may have to w
 	$(PY) -m tools.english --lower
 
 lint-infra: setup ## synthesise the stack for AWS and for the local cloud, and the examples; cdk-nag and cfn-lint
-	$(PY) -m infra.lint
+	$(ASIDE) $(PY) -m infra.lint
 
 check: lint lint-infra test-all ## style, types, import rules, templates and all tests
 
@@ -134,7 +136,7 @@ bench: setup ## measure; prints a table
 	$(PY) -m benchmarks
 
 mutants: setup ## sabotage the code, rule by rule; each sabotage must turn the test it names red
-	$(PY) -m tests.mutants
+	$(ASIDE) $(PY) -m tests.mutants
 
 proofs: setup ## the long form of every proof, or of those in ONLY, and a table at the end; takes hours
 	@$(PY) -m tests.proofs $(ONLY)

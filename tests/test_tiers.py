@@ -40,6 +40,12 @@ def test_whatever_its_marks_a_test_is_in_the_first_tier_or_in_the_rest_that_ci_r
             assert any(chooses(x, {*marks}) for x in (tiers.QUICK_TESTS, *rest)), marks
 
 
+def test_ci_runs_the_target_of_each_choice() -> None:
+    targets = re.findall(r"^(test-\w+):.*\n(?:\t.*\n)*?\t.*\$\(PYTEST\) -m", MAKEFILE, re.MULTILINE)
+    steps = " ".join(re.findall(r"^step make (.*)$", (ROOT / ".ci" / "run").read_text("utf-8"), re.MULTILINE)).split()
+    assert sorted({*targets} - {*steps}) == ["test-unit"], "of which `make test` has the rest"
+
+
 def test_the_first_tier_is_all_without_a_cloud_that_is_not_slow_and_its_properties_come_again() -> None:
     assert chooses(tiers.QUICK_TESTS, {"hypothesis"})
     assert not chooses(tiers.QUICK_TESTS, {"slow"})
