@@ -360,7 +360,7 @@ class Records(SuppressionRecords, Protocol):
         ...
 
     def open_at_once(self, slots: Iterable[str]) -> Sequence[OpenJob] | None:
-        """Return the open jobs of some slots by one read, in no order; None if there may be more than that reads."""
+        """Return the open jobs of some slots by one read, in no order; None if that is not enough."""
         ...
 
     def keep_chunk(self, job: str, number: int, until: int) -> None:
@@ -382,10 +382,7 @@ class Records(SuppressionRecords, Protocol):
         ...
 
     def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
-        """Walk the open jobs that reserve a credential, oldest first: those that run, or those that are READY.
-
-        A job that has just changed may be missing for a moment.
-        """
+        """Walk the open jobs that reserve a credential, oldest first; one that has just changed may be missing."""
         ...
 
     def reserved(self, credential: str) -> tuple[str, list[str]]:
