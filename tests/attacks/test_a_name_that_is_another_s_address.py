@@ -18,6 +18,8 @@ NAMES = [
     "<ceo@bank.example>",
     "The CEO (ceo@bank.example)",
     "ceo@bank.example via Acme",
+    '\\"ceo\\"@bank.example',
+    "[ceo]@bank.example",
     "CEO\uff20BANK.EXAMPLE",
     "ceo@bank\u3002example",
     "ceo\u200b@\u2060bank.example",

@@ -77,6 +77,14 @@ _BYTES: Final = (
         f"{_NAMES}::test_a_name_that_misleads_is_refused_at_each_door[ceo@bank.example via Acme-template]",
     ),
     Mutant(
+        "a name may be another's address in quotes",
+        9,
+        "shared/domain/recipients/names.py",
+        '|[<>()\\[\\],;:\\"])@',
+        ")@",
+        f"{_NAMES}::test_a_name_that_misleads_is_refused_at_each_door[[ceo]@bank.example-template]",
+    ),
+    Mutant(
         "a dot that begins a block is not doubled",
         3,
         "shared/adapters/smtp/transport.py",

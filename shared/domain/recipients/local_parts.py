@@ -10,6 +10,8 @@ from typing import Final
 
 LOOSE_DOMAINS: Final = ("docomo.ne.jp", "ezweb.ne.jp")
 """Whose local parts may have periods anywhere; their subdomains too. The third operator never allowed it."""
+IN_TEXT: Final = r'(?:\\"[^"\\]*+\\"|"(?:[^"\\]|\\.)*+")'
+"""A regular expression of a quoted local part in a running text, also where the text writes its quotes as `\\"`."""
 _WORD: Final = r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~\u00a1-\ud7ff\ue000-\U0010ffff]"
 _DOT_ATOM: Final = re.compile(rf"{_WORD}+(?:\.{_WORD}+)*")
 _DOTTED: Final = re.compile(rf"(?:{_WORD}|\.)+")
@@ -61,10 +63,20 @@ def fault(content: str) -> str:
     return next((reason for wrong, reason in faults if wrong), "")
 
 
+def bare(address: str) -> str:
+    """Return an address, or its key, without the quotes of its local part, as its owner may write it."""
+    found = unquoted(address)
+    return "@".join(found) if found else address
+
+
 def spellings(key: str) -> frozenset[str]:
-    """Return an address's key and the other way to write it: without the quotes, as its owner may do."""
-    found = unquoted(key)
-    return frozenset({key, f"{found[0]}@{found[1]}"}) if found else frozenset({key})
+    """Return an address's key and the other way to write it."""
+    return frozenset({key, bare(key)})
+
+
+def either(address: str) -> str:
+    """Return a regular expression of an address with and without the quotes of its local part."""
+    return f"(?:{'|'.join(map(re.escape, sorted(spellings(address))))})"
 
 
 def _is_shown(character: str) -> bool:
