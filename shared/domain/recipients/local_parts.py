@@ -12,9 +12,11 @@ LOOSE_DOMAINS: Final = ("docomo.ne.jp", "ezweb.ne.jp")
 """Whose local parts may have periods anywhere; their subdomains too. The third operator never allowed it."""
 IN_TEXT: Final = r'(?:\\"[^"\\]*+\\"|"(?:[^"\\]|\\.)*+")'
 """A regular expression of a quoted local part in a running text, also where the text writes its quotes as `\\"`."""
+ENCODED: Final = "What is before the @ is encoded (RFC 2047). Write it as it is."
 _WORD: Final = r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~\u00a1-\ud7ff\ue000-\U0010ffff]"
 _DOT_ATOM: Final = re.compile(rf"{_WORD}+(?:\.{_WORD}+)*")
 _DOTTED: Final = re.compile(rf"(?:{_WORD}|\.)+")
+_ENCODED: Final = re.compile(r"=\?[^?\s]+\?[bq]\?", re.IGNORECASE)
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*+)"@(.*)')
 
 
@@ -44,6 +46,11 @@ def may_be_dotted(domain: str) -> bool:
     return any(f".{domain.lower()}".endswith(f".{known}") for known in LOOSE_DOMAINS)
 
 
+def is_encoded(content: str) -> bool:
+    """Return whether a local part is, or has, an encoded word (RFC 2047): some programs read another address in it."""
+    return _ENCODED.search(content) is not None
+
+
 def quoted(content: str) -> str:
     """Return a local part in quotes, in its only form: quotes and backslashes are escaped, nothing else is."""
     escaped = content.replace("\\", "\\\\").replace('"', '\\"')
@@ -57,6 +64,7 @@ def fault(content: str) -> str:
     """
     faults = (
         (not content.strip(), "There is nothing before the @."),
+        (is_encoded(content), ENCODED),
         (re.search("[<>@]", content) is not None, "An @ or an angle bracket in quotes before the @ is not accepted."),
         (not all(map(_is_shown, content)), "The address has a character in quotes that is not accepted."),
     )
