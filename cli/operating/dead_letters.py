@@ -19,6 +19,7 @@ from shared.domain.hooks.endpoint import is_endpoint
 from shared.domain.ids import Ref
 from shared.domain.jobs.states import Cell
 from shared.domain.notices.notifier import is_name
+from shared.domain.recipients.local_parts import IN_TEXT
 from shared.ports import BadEvents
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ MAX_ERROR: Final = 160
 MAX_ID: Final = 64
 """Characters. Ids have 26; what has more than a key of DynamoDB takes would end a redrive."""
 MAX_CHUNK: Final = 99_999
-_NO_ADDRESS: Final = re.compile(r"[^\s@<>\"']+@[^\s@<>\"']+|\+\d{6,}")
+_NO_ADDRESS: Final = re.compile(rf"(?:{IN_TEXT}|[^\s@<>\"']+)@[^\s@<>\"']+|\+\d{{6,}}")
 _FAULTS: Final = ("ERROR_CODE", "ERROR_MESSAGE", "ErrorCode", "ErrorMessage")
 """What EventBridge (upper case) and SNS write beside what they could not deliver."""
 

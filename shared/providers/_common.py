@@ -21,6 +21,7 @@ from shared.domain.jobs.outcomes import (
     Unknown,
     cannot_carry,
 )
+from shared.domain.recipients.local_parts import IN_TEXT, bare, either
 from shared.ports import AnswerLost, BadSignature, Http, NoTime, NotSent, Response, Steps, Target, WireRequest
 
 REF_ARG: Final = "posthaste_ref"
@@ -46,8 +47,7 @@ _NOT_ACCEPTABLE: Final = 406
 STANDARD: Final = {"Accept": "application/json", "User-Agent": "posthaste"}
 """What every request says. SendGrid wants an `Accept` ("406: Missing Accept header"), Resend a `User-Agent`, and their
 own SDKs send both to all."""
-_ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"'=]+(?:@|%40)[^\s<>()\[\],;:\"'=]*", re.IGNORECASE)
-
+_ADDRESS: Final = re.compile(rf"(?:{IN_TEXT}|[^\s<>()\[\],;:\"'=]+)(?:@|%40)[^\s<>()\[\],;:\"'=]*", re.IGNORECASE)
 _OWN: Final = "(?:to|b?cc|from|reply_to|text|html|subject|headers?|attachments?)"
 _QUOTED: Final = re.compile(
     rf"(?P<own>([\"'`]){_OWN}\2)|<[^<>]*+>|\"(?:[^\"\\]|\\.)*+\"|(?<!\w)'[^']*+'(?!\w)|`[^`]*+`|“[^”]*+”|«[^»]*+»|\w+://\S+"
@@ -136,8 +136,8 @@ def copies(content: Content, to: str) -> Iterator[tuple[str, list[Mailbox]]]:
 
 
 def digest(ref: str, address: str) -> str:
-    """Return what tells a recipient from a cc in events: different in every attempt, so it links nothing."""
-    return hashlib.sha256(f"{ref}\n{address.lower()}".encode("utf-8", "replace")).hexdigest()[:12]
+    """Return what tells a recipient, quoted or not, from a cc in events: new in every attempt, so it links nothing."""
+    return hashlib.sha256(f"{ref}\n{bare(address.lower())}".encode("utf-8", "replace")).hexdigest()[:12]
 
 
 # Answers
@@ -369,9 +369,9 @@ def refusal_words(text: str, address: str) -> str:
 
     Args:
         text: the provider's text.
-        address: the recipient's; `RECIPIENT` is in its place, and no other address stays.
+        address: the recipient's; `RECIPIENT` is in its place, with and without quotes, and no other address stays.
     """
-    own = rf"<?(?<![\w.+=-]){re.escape(address)}(?![\w-]|\.\w)>?"
+    own = rf"<?(?<![\w.+=-]){either(address)}(?![\w-]|\.\w)>?"
     return redacted(re.sub(own, RECIPIENT, " ".join(clean(text, MAX_TEXT).split()), flags=re.IGNORECASE))
 
 

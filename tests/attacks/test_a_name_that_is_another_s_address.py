@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from shared.domain.recipients.reader import EmailReader, RecipientFault
 from tests.api.conftest import SENDER, Api
 from tests.api.test_apart import SAID
 from tests.api.test_mails import raw
@@ -18,6 +19,8 @@ NAMES = [
     "<ceo@bank.example>",
     "The CEO (ceo@bank.example)",
     "ceo@bank.example via Acme",
+    '\\"ceo\\"@bank.example',
+    "[ceo]@bank.example",
     "CEO\uff20BANK.EXAMPLE",
     "ceo@bank\u3002example",
     "ceo\u200b@\u2060bank.example",
@@ -144,3 +147,21 @@ def test_a_return_path_of_another_or_of_none_is_refused(api: Api, path: str, cod
     api.services.accounts.add_sender(api.account, "example.com")
     got = raw(api, query=[("mail_from", urlencode({"": path})[1:]), ("rcpt_to", "ann@example.org")])
     assert got.code == code
+
+
+@pytest.mark.parametrize(
+    "sender",
+    [
+        "=?utf-8?q?ceo=40bank.example?=@example.com",
+        "=?UTF-8?B?Y2VvQGJhbmsuZXhhbXBsZQ==?=@example.com",
+        '"=?utf-8?q?ceo=40bank.example?= x"@example.com',
+        "a.=?utf-8?q?ceo=40bank.example=3E?=@example.com",
+    ],
+)
+def test_a_local_part_in_which_programs_read_another_address_is_refused(api: Api, sender: str) -> None:
+    assert api.batch(from_=sender).code == "validation_failed"
+    assert raw(api, f"From: {sender}\r\n\r\nHello\r\n".encode()).status == 422
+    assert api.batch(from_=SENDER, to=[sender]).code == "no_valid_recipient"
+    lists = EmailReader()
+    assert not isinstance(lists.read(SENDER), RecipientFault)
+    assert isinstance(lists.read(sender), RecipientFault)

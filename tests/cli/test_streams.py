@@ -151,9 +151,10 @@ def test_the_last_error_comes_from_the_functions_log_without_addresses(
         json.dumps({"message_id": "a", "exception_name": "ValueError", "exception": "x\nValueError: ann@example.com"}),
         json.dumps({"message_ids": ["b", "c"], "exception_name": "Retriable", "exception": ""}),
         json.dumps({"exception_name": "Other"}),
+        json.dumps({"message_id": "d", "exception_name": "E", "exception": 'x\nE: "john doe"@example.com no'}),
     ]
     asked = {"logGroupName": "group", "startTime": 5, "filterPattern": '"exception_name"'}
     answers.answer("logs", "filter_log_events", {"events": [{"message": x} for x in lines], "nextToken": "n"}, asked)
     answers.answer("logs", "filter_log_events", {"events": []}, {**asked, "nextToken": "n"})
     said = Errors(answers, "https://queue").since(5)  # type: ignore[arg-type]  # the part of a deployment that it uses
-    assert said == {"a": "ValueError: …", "b": "Retriable", "c": "Retriable"}
+    assert said == {"a": "ValueError: …", "b": "Retriable", "c": "Retriable", "d": "E: … no"}

@@ -77,6 +77,23 @@ _BYTES: Final = (
         f"{_NAMES}::test_a_name_that_misleads_is_refused_at_each_door[ceo@bank.example via Acme-template]",
     ),
     Mutant(
+        "an encoded word hides another's address before the @",
+        9,
+        "shared/domain/recipients/local_parts.py",
+        "    return _ENCODED.search(content) is not None\n",
+        "    return not content\n",
+        f"{_NAMES}::test_a_local_part_in_which_programs_read_another_address_is_refused"
+        "[a.=?utf-8?q?ceo=40bank.example=3E?=@example.com]",
+    ),
+    Mutant(
+        "a name may be another's address in quotes",
+        9,
+        "shared/domain/recipients/names.py",
+        '|[<>()\\[\\],;:\\"])@',
+        ")@",
+        f"{_NAMES}::test_a_name_that_misleads_is_refused_at_each_door[[ceo]@bank.example-template]",
+    ),
+    Mutant(
         "a dot that begins a block is not doubled",
         3,
         "shared/adapters/smtp/transport.py",

@@ -74,6 +74,15 @@ PROVIDERS: Final = (
         "::test_nothing_that_a_client_writes_changes_what_a_reply_means[resend]",
     ),
     Mutant(
+        "a provider's words keep an address in quotes",
+        9,
+        "shared/providers/_common.py",
+        "(?:{IN_TEXT}|",
+        "(?:",
+        "tests/attacks/test_an_address_in_quotes_that_is_kept.py"
+        '::test_no_word_of_an_event_keeps_it[550 {} is unknown-"john"@example.com]',
+    ),
+    Mutant(
         "words that one account's messages met stop a provider for all",
         6,
         "shared/engine/lane/admission.py",

@@ -58,7 +58,7 @@ RECIPIENTS: Final = (
         "a person is erased in one spelling only",
         9,
         "shared/domain/recipients/local_parts.py",
-        '    return frozenset({key, f"{found[0]}@{found[1]}"}) if found else frozenset({key})\n',
+        "    return frozenset({key, bare(key)})\n",
         "    return frozenset({key})\n",
         f"{_QUOTES}::test_a_person_is_erased_in_both_spellings",
     ),

@@ -183,7 +183,7 @@ def _plain(display: str, spec: str) -> Address | None:
     if match is None:
         return None
     local, domain, tld = match.groups()
-    if len(local) > MAX_LOCAL or "--" in domain:
+    if len(local) > MAX_LOCAL or "--" in domain or local_parts.is_encoded(local):
         return None
     domain = domain.lower()
     if tld.lower() in _SPECIAL_TLDS:
@@ -297,6 +297,7 @@ def _shape(local: str, at: str, domain: str) -> str:
         ("@" in domain, "The address has more than one @."),
         (not local, "There is nothing before the @."),
         (not domain, "There is nothing after the @."),
+        (local_parts.is_encoded(local), local_parts.ENCODED),
         ('"' in local, "Quotes before the @ have to surround all that is before it."),
         (_NO_CHARACTER.search(local + domain) is not None, _NOT_READ),
         (domain.startswith("["), "An IP address in brackets is not accepted."),

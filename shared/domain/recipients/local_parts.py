@@ -10,9 +10,13 @@ from typing import Final
 
 LOOSE_DOMAINS: Final = ("docomo.ne.jp", "ezweb.ne.jp")
 """Whose local parts may have periods anywhere; their subdomains too. The third operator never allowed it."""
+IN_TEXT: Final = r'(?:\\"[^"\\]*+\\"|"(?:[^"\\]|\\.)*+")'
+"""A regular expression of a quoted local part in a running text, also where the text writes its quotes as `\\"`."""
+ENCODED: Final = "What is before the @ is encoded (RFC 2047). Write it as it is."
 _WORD: Final = r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~\u00a1-\ud7ff\ue000-\U0010ffff]"
 _DOT_ATOM: Final = re.compile(rf"{_WORD}+(?:\.{_WORD}+)*")
 _DOTTED: Final = re.compile(rf"(?:{_WORD}|\.)+")
+_ENCODED: Final = re.compile(r"=\?[^?\s]+\?[bq]\?", re.IGNORECASE)
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*+)"@(.*)')
 
 
@@ -42,6 +46,11 @@ def may_be_dotted(domain: str) -> bool:
     return any(f".{domain.lower()}".endswith(f".{known}") for known in LOOSE_DOMAINS)
 
 
+def is_encoded(content: str) -> bool:
+    """Return whether a local part is, or has, an encoded word (RFC 2047): some programs read another address in it."""
+    return _ENCODED.search(content) is not None
+
+
 def quoted(content: str) -> str:
     """Return a local part in quotes, in its only form: quotes and backslashes are escaped, nothing else is."""
     escaped = content.replace("\\", "\\\\").replace('"', '\\"')
@@ -55,16 +64,27 @@ def fault(content: str) -> str:
     """
     faults = (
         (not content.strip(), "There is nothing before the @."),
+        (is_encoded(content), ENCODED),
         (re.search("[<>@]", content) is not None, "An @ or an angle bracket in quotes before the @ is not accepted."),
         (not all(map(_is_shown, content)), "The address has a character in quotes that is not accepted."),
     )
     return next((reason for wrong, reason in faults if wrong), "")
 
 
+def bare(address: str) -> str:
+    """Return an address, or its key, without the quotes of its local part, as its owner may write it."""
+    found = unquoted(address)
+    return "@".join(found) if found else address
+
+
 def spellings(key: str) -> frozenset[str]:
-    """Return an address's key and the other way to write it: without the quotes, as its owner may do."""
-    found = unquoted(key)
-    return frozenset({key, f"{found[0]}@{found[1]}"}) if found else frozenset({key})
+    """Return an address's key and the other way to write it."""
+    return frozenset({key, bare(key)})
+
+
+def either(address: str) -> str:
+    """Return a regular expression of an address with and without the quotes of its local part."""
+    return f"(?:{'|'.join(map(re.escape, sorted(spellings(address))))})"
 
 
 def _is_shown(character: str) -> bool:

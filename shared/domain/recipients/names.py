@@ -4,9 +4,12 @@ import re
 import unicodedata
 from typing import Final
 
+from shared.domain.recipients.local_parts import IN_TEXT
+
 _TURNS: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 """Embeddings, overrides and isolates of direction: they show letters in another order than they are written in."""
-_ADDRESS: Final = re.compile(r"[^\s@<>()\[\],;:\"]+@((?:[\w-]+\.)+[\w-]*[^\W\d_][\w-]*)")
+_ADDRESS: Final = re.compile(rf"(?:{IN_TEXT}|[^\s@<>()\[\],;:\"]+|[<>()\[\],;:\"])@((?:[\w-]+\.)+[\w-]*[^\W\d_][\w-]*)")
+"""Quotes or brackets before the @ show a local part as well: its last one is enough to know the domain."""
 _DOTS: Final = str.maketrans({"\u3002": ".", "\uff61": "."})
 """Full stops of other scripts that separate labels (RFC 3490 3.1); compatibility forms become a full stop by NFKC."""
 

@@ -56,7 +56,8 @@ class EmailReader:
         """Read one cell."""
         local, _, domain = text.rpartition("@")
         known = self._domains.get(domain)
-        if known is not None and len(local) <= MAX_LOCAL and len(text) <= MAX_ADDRESS and _LOCAL.fullmatch(local):
+        short = len(local) <= MAX_LOCAL and len(text) <= MAX_ADDRESS
+        if known is not None and short and "=?" not in local and _LOCAL.fullmatch(local):
             address = text if known == domain else f"{local}@{known}"
             return address, address if local.islower() else f"{local.lower()}@{known}", ""
         found = parse(text)
