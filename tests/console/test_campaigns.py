@@ -51,7 +51,9 @@ def test_a_newcomer_sends_the_sample_in_six_clicks(console: Console) -> None:
     console.api.world.jobs.append(job)
     console.api.world.settle()
     assert console.api.call("GET", f"/jobs/{job}").json["counts"]["sent"] == 10
-    assert "The garden letter" in console.shown(f"/jobs/{job}")
+    of_job = console.shown(f"/jobs/{job}")
+    assert "The garden letter" in of_job
+    assert re.search(rf'<dt>Campaign</dt><dd><a href="[^"]*/campaigns/{campaign}">{campaign}</a>', of_job)
     assert "sent" in console.shown("/campaigns")
 
 
@@ -155,8 +157,8 @@ def test_what_becomes_of_a_recipient_who_is_listed_twice_is_what_the_pages_say(
     page = console.shown(f"/campaigns/{campaign}")
     assert f"Twice in the list, {said}</dt>" in page
     assert "1 row has the recipient of an earlier row." in page
-    assert ("They are left out, so each recipient gets one message." in page) == (not form)
-    assert ("these recipients get the message more than once" in page) == bool(form)
+    assert ("It is left out, so each recipient gets one message." in page) == (not form)
+    assert ("this recipient gets the message more than once" in page) == bool(form)
     assert f"<small>duplicate</small></td><td>{happens}</td>" in page
     assert page.count("<td>not sent</td>") == (1 if form else 2), "the invalid row is not sent either way"
     file = console.get(f"/{console.account}/campaigns/{campaign}/problems.csv").text.splitlines()
