@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from functions.console.rendering import shown_time
 from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.people import Identity, Role
@@ -296,6 +297,29 @@ def test_a_scheduled_list_waits_for_its_time(console: Console) -> None:
     found = console.api.call("GET", f"/jobs/{job}").json
     assert found["scheduled_at"] == "2026-10-01T07:00:00.000Z"
     assert found["rate"] == 5
+
+
+@pytest.mark.slow
+def test_a_campaign_of_which_an_earlier_list_waits_is_not_sent(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console)
+    waits = sent(console, campaign, "?when=later&at=2026-10-01T09:00&zone=Europe/Berlin&rate=5")
+    console.api.world.jobs.remove(waits)
+    console.post(f"/{console.account}/campaigns/{campaign}/paste", rows="email,name\nzoe@example.org,Zoe\n")
+    console.api.lists.read()
+    sent(console, campaign, "?when=now&rate=")
+    console.api.world.settle()
+    badge = '<span class="badge {0}">{0}</span>'
+    listed = console.shown("/campaigns")
+    assert badge.format("waiting") in listed
+    assert badge.format("sent") not in listed
+    page = console.shown(f"/campaigns/{campaign}")
+    assert f'<p class="state">{badge.format("waiting")}' in page
+    of_jobs = re.findall(r'<li><a[^>]*>.*?</a> <span class="badge \w+">(\w+)</span>(.*?)</li>', page)
+    begins = shown_time(console.api.world.job(waits).not_before)
+    assert of_jobs == [("sent", ""), ("waiting", f" for {begins}")]
+    console.post(f"/{console.account}/jobs/{waits}/stop")
+    assert badge.format("stopped") in console.shown(f"/campaigns/{campaign}"), "its messages can be resumed"
 
 
 @pytest.mark.slow
