@@ -302,7 +302,7 @@ def test_a_policy_has_defaults_and_versions(api: Api, clock: FakeClock) -> None:
         ({"window": 3_600, "near": 60, "max_age": 7_200}, 60, 7_200),
     ],
 )
-def test_what_a_policy_leaves_out_fits_its_window(api: Api, given: dict[str, int], near: int, max_age: int) -> None:
+def test_what_a_policy_leaves_out_fits_its_window(api: Api, given: dict[str, Any], near: int, max_age: int) -> None:
     made = put(api, **given)
     assert (made.status, made.json["near"], made.json["max_age"]) == (200, near, max_age)
 
