@@ -52,6 +52,11 @@ class Forwarder:
         self._clock = clock
         self._pool = connections(url) if url else None
 
+    @property
+    def forwards(self) -> bool:
+        """Whether there is a program to post to."""
+        return self._pool is not None
+
     def post(self, item: Document) -> Forwarded:
         """Post a delivery once, as an endpoint gets it."""
         if self._pool is None:
@@ -142,6 +147,8 @@ def _round(api: ApiClient, name: str, forwarder: Forwarder, *, json: bool) -> bo
         body = codec.dumps({"status": done.status, "ms": done.ms, "answer": done.answer}).encode()
         api.post(path_of(HOOKS, name, path_of("pending", str(item["id"]), "/done")), body, again=True)
         _show(item, done, json=json)
+        if forwarder.forwards:
+            tell(f"{item['id']}: {_became(done, name, str(item['id']))}")
     return bool(items)
 
 
@@ -156,7 +163,11 @@ def _show(item: Document, done: Forwarded, *, json: bool) -> None:
         say(
             f"{event.get('timestamp')}  {event.get('type')}  {shown[:MAX_SHOWN]}{'…' if len(shown) > MAX_SHOWN else ''}"
         )
-    if not done.status:
-        tell(f"{item['id']}: no answer; post it again with `posthaste hook retry`")
-    elif not HTTPStatus.OK <= done.status < HTTPStatus.MULTIPLE_CHOICES:
-        tell(f"{item['id']}: answered {done.status}")
+
+
+def _became(done: Forwarded, hook: str, delivery: str) -> str:
+    """Return how the program took a delivery, for people; if it did not, with the command that posts it again."""
+    said = f"answered {done.status} in {done.ms} ms" if done.status else "no answer"
+    if HTTPStatus.OK <= done.status < HTTPStatus.MULTIPLE_CHOICES:
+        return said
+    return f"{said}; while this listens, post it again:  posthaste hook retry {hook} {delivery}"

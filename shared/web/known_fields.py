@@ -10,7 +10,7 @@ from shared.domain.channels.email import EMAIL
 
 OTHERS: Final[Mapping[str, tuple[str, ...]]] = {
     "html": ("body",),
-    "content": ("body", "text", "template"),
+    "content": ("body", "text", "template", "data"),
     "message": ("text", "body", "template"),
     "sender": ("from", "mail_from"),
     "from_email": ("from", "mail_from"),
@@ -22,6 +22,8 @@ OTHERS: Final[Mapping[str, tuple[str, ...]]] = {
     "send_at": ("scheduled_at", "schedule_at"),
     "credential": ("credential_id", "route"),
     "variables": ("params",),
+    "type": ("content_type", "event_type"),
+    "cid": ("content_id",),
 }
 """Names that other services use → ours, the likeliest first."""
 

@@ -52,6 +52,7 @@ def test_a_number_that_stopped_one_channel_is_left_out_of_it(api: Api) -> None:
     api.services.suppressions.put(api.account, PHONE, "stopped", reach=Reach.SMS)
     refused = post(api, SMS)
     assert (refused.status, refused.code) == (422, "no_valid_recipient")
+    assert refused.json["errors"][0]["message"] == f"No recipient is left. {PHONE}: stopped."
     assert post(api, SMS, to=[PHONE, "+14155550101"]).json["skipped"] == 1
     api.services.suppressions.delete(api.account, PHONE, reach=Reach.SMS)
     api.services.suppressions.put(api.account, PHONE, "stopped", reach=Reach.VOICE)

@@ -142,6 +142,26 @@ def test_a_batch_without_a_valid_recipient_is_refused(api: Api, to: Any) -> None
     assert api.stored() == before
 
 
+@pytest.mark.parametrize(
+    ("to", "said"),
+    [
+        ("nobody", "nobody: The address has no @."),
+        (
+            ["Sup <SUP@example.org>", "a b@c"],
+            "SUP@example.org: suppressed. a b@c: The email address contains invalid characters before the @-sign.",
+        ),
+        (
+            [f"n{i}" for i in range(5)],
+            "n0: The address has no @. n1: The address has no @. n2: The address has no @. 2 more.",
+        ),
+    ],
+)
+def test_a_batch_without_a_valid_recipient_is_told_who_is_left_out_and_why(api: Api, to: Any, said: str) -> None:
+    api.call("PUT", "/suppressions/sup@example.org", {})
+    got = api.batch(to)
+    assert got.json["errors"] == [{"field": "to", "message": f"No recipient is left. {said}"}]
+
+
 def test_5000_recipients_are_taken_and_one_more_is_not(api: Api) -> None:
     many = [f"r{i}@example.org" for i in range(5001)]
     got = api.batch(many)

@@ -294,6 +294,19 @@ def test_a_policy_has_defaults_and_versions(api: Api, clock: FakeClock) -> None:
     assert (again["version"], again["created_at"]) == (4, again["saved_at"])
 
 
+@pytest.mark.parametrize(
+    ("given", "near", "max_age"),
+    [
+        ({"window": 10}, 10, 1_800),
+        ({"window": 3_600}, 30, 3_600),
+        ({"window": 3_600, "near": 60, "max_age": 7_200}, 60, 7_200),
+    ],
+)
+def test_what_a_policy_leaves_out_fits_its_window(api: Api, given: dict[str, Any], near: int, max_age: int) -> None:
+    made = put(api, **given)
+    assert (made.status, made.json["near"], made.json["max_age"]) == (200, near, max_age)
+
+
 def test_a_repeat_of_a_put_gets_the_first_answer(api: Api) -> None:
     http = {"Idempotency-Key": "k"}
     first, again = put(api, http=http), put(api, http=http)

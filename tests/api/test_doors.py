@@ -172,7 +172,8 @@ def test_who_is_suppressed_is_left_out_and_seen_in_the_log(api: Api) -> None:
         ("ben@example.org", ""),
     ]
     got = post(api, mail({"to": [boxes["ann"]]}))
-    assert (got.status, errors(got)[0][0]) == (400, "personalizations.0.to.0.email")
+    said = "No recipient is left. ann@example.org: suppressed."
+    assert (got.status, errors(got)) == (400, [("personalizations.0.to.0.email", said)])
 
 
 def test_the_sandbox_is_a_test(api: Api) -> None:

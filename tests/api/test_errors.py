@@ -128,6 +128,24 @@ def test_an_unknown_field_suggests_the_known_one(calm: Api, field: str, meant: s
     assert said == f"This field is unknown here. Did you mean `{meant}`?"
 
 
+@pytest.mark.parametrize(
+    ("field", "meant"),
+    [
+        ("content", "data"),
+        ("Content", "data"),
+        ("type", "content_type"),
+        ("ContentType", "content_type"),
+        ("Name", "filename"),
+        ("cid", "content_id"),
+    ],
+)
+def test_a_field_of_an_attachment_as_other_services_name_it_suggests_ours(calm: Api, field: str, meant: str) -> None:
+    whole = {"filename": "a.txt", "content_type": "text/plain", "data": "QQ==", field: "x"}
+    got = calm.batch(attachments=[whole])
+    said = f"This field is unknown here. Did you mean `{meant}`?"
+    assert got.json["errors"] == [{"field": f"attachments.0.{field}", "message": said}]
+
+
 def test_a_suggestion_is_of_the_same_object(calm: Api) -> None:
     assert message(calm, "/batches", {**calm.body(), "zzz": 1}) == "This field is unknown here."
     files = [{"filename": "a.txt", "data": "aGk=", "contenttype": "text/plain"}]

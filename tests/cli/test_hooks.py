@@ -230,6 +230,7 @@ def test_listen_prints_and_forwards_what_is_due(run: Run, api: FakeApi, receiver
     assert done.code == 130
     assert done.out == f'{AT}  job.logged  {{"job_id":"{"j" * 26}"}}\n'
     assert SECRET in done.err
+    assert f"{DELIVERY}: answered 202 in 0 ms\n" in done.err
     (got,) = receiver.asked
     assert (got.method, got.path, got.body.decode()) == ("POST", "/hooks?a=1", BODY)
     assert {k.lower(): v for k, v in got.headers.items()}.items() >= HEADERS.items()
@@ -286,6 +287,7 @@ def test_a_program_that_fails_is_reported(
     interrupted(clock)
     done = run("hook", "listen", "--forward-to", receiver.url)
     assert f"{DELIVERY}: {said}" in done.err
+    assert f"posthaste hook retry {HOOK} {DELIVERY}\n" in done.err
     assert api.asked[2].json["status"] == status
     assert len(receiver.asked) == 1
 

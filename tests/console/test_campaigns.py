@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from functions.console.rendering import shown_time
 from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.people import Identity, Role
@@ -51,7 +52,9 @@ def test_a_newcomer_sends_the_sample_in_six_clicks(console: Console) -> None:
     console.api.world.jobs.append(job)
     console.api.world.settle()
     assert console.api.call("GET", f"/jobs/{job}").json["counts"]["sent"] == 10
-    assert "The garden letter" in console.shown(f"/jobs/{job}")
+    of_job = console.shown(f"/jobs/{job}")
+    assert "The garden letter" in of_job
+    assert re.search(rf'<dt>Campaign</dt><dd><a href="[^"]*/campaigns/{campaign}">{campaign}</a>', of_job)
     assert "sent" in console.shown("/campaigns")
 
 
@@ -155,8 +158,8 @@ def test_what_becomes_of_a_recipient_who_is_listed_twice_is_what_the_pages_say(
     page = console.shown(f"/campaigns/{campaign}")
     assert f"Twice in the list, {said}</dt>" in page
     assert "1 row has the recipient of an earlier row." in page
-    assert ("They are left out, so each recipient gets one message." in page) == (not form)
-    assert ("these recipients get the message more than once" in page) == bool(form)
+    assert ("It is left out, so each recipient gets one message." in page) == (not form)
+    assert ("this recipient gets the message more than once" in page) == bool(form)
     assert f"<small>duplicate</small></td><td>{happens}</td>" in page
     assert page.count("<td>not sent</td>") == (1 if form else 2), "the invalid row is not sent either way"
     file = console.get(f"/{console.account}/campaigns/{campaign}/problems.csv").text.splitlines()
@@ -294,6 +297,29 @@ def test_a_scheduled_list_waits_for_its_time(console: Console) -> None:
     found = console.api.call("GET", f"/jobs/{job}").json
     assert found["scheduled_at"] == "2026-10-01T07:00:00.000Z"
     assert found["rate"] == 5
+
+
+@pytest.mark.slow
+def test_a_campaign_of_which_an_earlier_list_waits_is_not_sent(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console)
+    waits = sent(console, campaign, "?when=later&at=2026-10-01T09:00&zone=Europe/Berlin&rate=5")
+    console.api.world.jobs.remove(waits)
+    console.post(f"/{console.account}/campaigns/{campaign}/paste", rows="email,name\nzoe@example.org,Zoe\n")
+    console.api.lists.read()
+    sent(console, campaign, "?when=now&rate=")
+    console.api.world.settle()
+    badge = '<span class="badge {0}">{0}</span>'
+    listed = console.shown("/campaigns")
+    assert badge.format("waiting") in listed
+    assert badge.format("sent") not in listed
+    page = console.shown(f"/campaigns/{campaign}")
+    assert f'<p class="state">{badge.format("waiting")}' in page
+    of_jobs = re.findall(r'<li><a[^>]*>.*?</a> <span class="badge \w+">(\w+)</span>(.*?)</li>', page)
+    begins = shown_time(console.api.world.job(waits).not_before)
+    assert of_jobs == [("sent", ""), ("waiting", f" for {begins}")]
+    console.post(f"/{console.account}/jobs/{waits}/stop")
+    assert badge.format("stopped") in console.shown(f"/campaigns/{campaign}"), "its messages can be resumed"
 
 
 @pytest.mark.slow

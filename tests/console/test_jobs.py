@@ -9,6 +9,7 @@ import pytest
 from functions.console import lists
 from functions.console.pages.jobs import routes
 from functions.console.pages.overview import view
+from functions.console.rendering import shown_time
 from shared.contracts import TEST_CREDENTIAL
 from shared.domain.jobs.outcomes import Rejected
 from shared.domain.lanes.switches import Switch
@@ -230,10 +231,18 @@ def test_a_scheduled_job_that_was_stopped_and_resumed_waits_for_its_time_again(c
     assert "Stopped by hand" in stopped
     assert "Resume …" in stopped, "it had not begun, so it is resumed at once"
     assert "What has begun" not in stopped
+    asked = console.shown(f"/jobs/{job}/resume")
+    begins = shown_time(console.api.world.job(job).not_before)
+    assert f"messages will be sent. The job waits for {begins}, as it was scheduled." in asked
     assert console.post(f"/{console.account}/jobs/{job}/resume").status == 303
     shown = console.shown(f"/jobs/{job}")
     assert "Waits for its time" in shown
     assert "Stopped" not in shown
+    console.post(f"/{console.account}/jobs/{job}/stop")
+    console.api.world.clock.advance(7_200)
+    asked = console.shown(f"/jobs/{job}/resume")
+    assert "messages will be sent" in asked
+    assert "as it was scheduled" not in asked, "that time is over"
 
 
 @pytest.mark.slow

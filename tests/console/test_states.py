@@ -115,7 +115,7 @@ STATES: Final[Mapping[str, tuple[Callable[[Example], str], str]]] = {
     "a list that is being read": (_reading, "The list is being read"),
     "a list that cannot be used": (_failed, "The list cannot be used"),
     "a list that lacks a column": (_lacking, "The list has no column"),
-    "a campaign that was sent": (_sent, "Lists that were sent"),
+    "a campaign that was sent": (_sent, "Lists of this campaign"),
     "a change beside the preview of a row": (
         lambda x: f"{x.account}/campaigns/{x.campaign}/edit",
         "Message of recipient",

@@ -50,14 +50,17 @@ class DigestPolicyBody(Input):
     )
     window: int = Field(_default("window"), ge=1, le=MAX_WINDOW, description="From a window's first event to its end.")
     near: int = Field(
-        _default("near"), ge=0, le=MAX_WINDOW, description="An event this close to the end moves it; at most `window`."
+        _default("near"),
+        ge=0,
+        le=MAX_WINDOW,
+        description="An event this close to the end moves it; at most `window`, also by default.",
     )
     extend: int = Field(_default("extend"), ge=0, le=MAX_WINDOW, description="How far such an event moves it.")
     max_age: int = Field(
         _default("max_age"),
         ge=1,
         le=MAX_WINDOW,
-        description="How long after the first event the end is at the latest; at least `window`.",
+        description="How long after the first event the end is at the latest; at least `window`, also by default.",
     )
     max_events: int = Field(
         _default("max_events"), ge=1, le=MAX_EVENTS, description="A window with so many events closes."
@@ -96,6 +99,10 @@ class DigestPolicyBody(Input):
     def settings(self) -> dict[str, Any]:
         """What is no address and no route, by the names of `DigestPolicy`; what was left out has its default."""
         given = self.model_dump(exclude={"from_", "route"})
+        if "near" not in self.model_fields_set:
+            given["near"] = min(self.near, self.window)
+        if "max_age" not in self.model_fields_set:
+            given["max_age"] = max(self.max_age, self.window)
         return {name: "" if value is None else value for name, value in given.items()}
 
 

@@ -190,6 +190,22 @@ def test_errors_have_a_class_by_code_and_status(status: int, code: str, kind: ty
     assert "to: is empty" in str(found)
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        problem(422, "validation_failed", **{"X-Request-Id": "r7"}),
+        httpx.Response(404, text="<html>", headers={"X-Request-Id": "r7"}),
+        httpx.Response(200, text="<html>", headers={"X-Request-Id": "r7"}),
+        httpx.Response(500, json={"code": "internal_error", "request_id": "r7"}),
+    ],
+    ids=lambda answer: f"{answer.status_code}",
+)
+def test_every_error_names_its_request(answer: httpx.Response) -> None:
+    with pytest.raises(ApiError) as caught:
+        Server(*[answer] * 6).client().get_job("j1")
+    assert caught.value.request_id == "r7"
+
+
 @pytest.mark.parametrize("answer", [httpx.Response(200, text="<html>"), httpx.Response(302), good([1])])
 def test_what_is_no_answer_of_posthastes_is_an_error(answer: httpx.Response) -> None:
     server = Server(answer)

@@ -72,6 +72,8 @@ const SAFE = new Set(["GET", "PUT", "PATCH", "DELETE"]);
 const TIMEOUT = 35;
 const ENDLESS = "the list does not end: its next page is one that was there before";
 const STRANGE = "the answer is not Posthaste's: check the address";
+/** The header that names the call in every answer. */
+const REQUEST_ID = "X-Request-Id";
 
 /** Return an id as one segment of a path. */
 export function place(id: string): string {
@@ -240,8 +242,10 @@ function read(answer: Answer, array: boolean): unknown {
   const document = typeof found === "object" && found !== null && !Array.isArray(found) ? found : undefined;
   const wanted = array ? Array.isArray(found) : document !== undefined;
   if (answer.status >= 200 && answer.status < 300 && wanted) return found;
-  if (answer.status < 400) throw new ApiError(answer.status, { detail: STRANGE });
-  throw apiError(answer.status, (document ?? {}) as Problem, retryAfter(answer.headers, Date.now()));
+  const request_id = answer.headers.get(REQUEST_ID);
+  const request = request_id === null ? {} : { request_id };
+  if (answer.status < 400) throw new ApiError(answer.status, { detail: STRANGE, ...request });
+  throw apiError(answer.status, { ...(document as Problem), ...request }, retryAfter(answer.headers, Date.now()));
 }
 
 function access(options: ClientOptions): { url: string; authorization: string } {

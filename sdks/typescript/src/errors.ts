@@ -49,7 +49,7 @@ export class ApiError extends PosthasteError {
   readonly detail: string;
   /** The invalid fields. */
   readonly fields: InvalidField[];
-  /** What to name when you ask about a failure of the server. */
+  /** What to name when you ask about the call, as the answer has it. */
   readonly requestId: string | undefined;
   /** Seconds to wait, if the answer says so. */
   readonly retryAfter: number | undefined;

@@ -201,6 +201,20 @@ test("a refusal is not repeated, and what is no answer of Posthaste's is an erro
   }
 });
 
+test("every error names its request", async () => {
+  const headers = { "X-Request-Id": "r7" };
+  const answers = [
+    () => Response.json({ code: "validation_failed" }, { status: 422, headers }),
+    () => new Response("<html>", { status: 404, headers }),
+    () => new Response("<html>", { status: 200, headers }),
+    () => Response.json({ code: "internal_error", request_id: "r7" }, { status: 500 }),
+  ];
+  for (const answer of answers) {
+    const refused = new Server(answer).client().getJob("j1");
+    await assert.rejects(refused, (error: ApiError) => error.requestId === "r7");
+  }
+});
+
 test("pages are fetched by their cursors as they are needed", async () => {
   const server = new Server(
     good({ items: [{ n: 1 }, { n: 2 }], next_cursor: "c1" }),

@@ -1,16 +1,20 @@
 """Why a request is not accepted, as a value that every door turns into its own form of answer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from shared.domain.ids import named
+from shared.domain.jobs.outcomes import NOT_A_GUEST
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 INVALID = "validation_failed"
+NO_GUEST: Final = "Team keys send only to guests of the account. Have an address added: PUT /guests/{address}."
+MAX_NAMED: Final = 3
+"""Recipients that a refusal names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,22 @@ def no_sender(field: str, sender: str) -> Decline:
     """Return the refusal of a sender that is not the account's; `sender`: its normalised address."""
     text = f"This account may not send from {sender}. Prove its domain, or ask an operator."
     return Decline("from_not_allowed", FieldFault(field, text))
+
+
+def none_left(field: str, kind: str, left: Sequence[tuple[str, str]]) -> Decline:
+    """Return the refusal of a request of which no recipient is left. It names the first of them, with the reasons.
+
+    Args:
+        field: that has the recipients.
+        kind: what they are called there.
+        left: each as it was given, and why it is left out: a code, or a sentence without its period.
+    """
+    if {why for _, why in left} == {NOT_A_GUEST}:
+        return Decline("no_valid_recipient", FieldFault(field, NO_GUEST))
+    said = [f"No {kind} is left.", *(f"{name}: {why.replace('_', ' ')}." for name, why in left[:MAX_NAMED])]
+    if len(left) > MAX_NAMED:
+        said.append(f"{len(left) - MAX_NAMED} more.")
+    return Decline("no_valid_recipient", FieldFault(field, " ".join(said)))
 
 
 def as_value(rule: Callable[P, T]) -> Callable[P, T | Declined]:

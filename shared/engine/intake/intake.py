@@ -6,7 +6,6 @@ They read and write nothing of a job. What they return is ready to be stored, or
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
 
 from shared.contracts import Routing, Settings
 from shared.domain.campaigns.campaign import Campaign, Message
@@ -20,6 +19,7 @@ from shared.domain.content.unsubscribe import PATH
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import NOT_A_GUEST
 from shared.domain.recipients.addresses import Address, Invalid, parse_many
+from shared.domain.recipients.reader import Read, RecipientFault
 from shared.domain.recipients.suppressions import reaches
 from shared.engine.intake import posted, routes
 from shared.engine.intake.accept import BatchRequest
@@ -32,15 +32,21 @@ from shared.engine.intake.addresses import (
     mailbox,
     misleading,
 )
-from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid, no_credential
+from shared.engine.intake.declined import (
+    NO_GUEST,
+    Decline,
+    FieldFault,
+    as_value,
+    invalid,
+    no_credential,
+    none_left,
+)
 from shared.engine.intake.message import Draft, check_mail, check_subject, check_variants, message_of, sender_in
 from shared.engine.intake.numbers import numbers_of, short_content
 from shared.engine.intake.opened import check_open
 from shared.engine.intake.posted import PostedBy
 from shared.engine.intake.request import SendRequest
 from shared.ports import Clock, Senders, SuppressionList
-
-NO_GUEST: Final = "Team keys send only to guests of the account. Have an address added: PUT /guests/{address}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,8 @@ class Intake:
         by = channel_of(asked.channel)
         found = self._numbered(asked, by) if by.numbers else self._mailed(asked)
         if all(r.skip for r in found.recipients):
-            raise Decline("no_valid_recipient", FieldFault("to", _left_out({r.skip for r in found.recipients})))
+            read = by.reader(asked.region)
+            raise none_left("to", "recipient", [(r.address, _reason(r, read)) for r in found.recipients])
         return BatchRequest(
             account=asked.account,
             test=asked.test,
@@ -282,9 +289,10 @@ class Intake:
         )
 
 
-def _left_out(codes: set[str]) -> str:
-    """Return why no recipient is left, by the codes of all."""
-    return NO_GUEST if codes == {NOT_A_GUEST} else "No recipient is left."
+def _reason(left: Recipient, read: Read) -> str:
+    """Return why a recipient is left out: what is wrong with the address or number, else the code."""
+    found = read(left.address)
+    return found.detail.rstrip(".") if isinstance(found, RecipientFault) else left.skip
 
 
 def _recipient(found: Address | Invalid, codes: Mapping[str, str]) -> Recipient:

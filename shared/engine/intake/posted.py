@@ -22,7 +22,7 @@ from shared.domain.recipients.addresses import Address, Invalid, parse
 from shared.domain.times import FUTURE, Millis, Seconds
 from shared.engine.intake.accept import BatchRequest
 from shared.engine.intake.addresses import mailbox
-from shared.engine.intake.declined import Decline, FieldFault, invalid
+from shared.engine.intake.declined import invalid, none_left
 from shared.engine.intake.message import check_body
 
 MAX_NAME: Final = 100
@@ -113,7 +113,7 @@ def request_of(
     _check_tags(asked)
     content, recipients = _made(asked, messages, codes, _content(asked, template))
     if all(r.skip for r in recipients):
-        raise Decline("no_valid_recipient", FieldFault(messages[0].asked.to[0].field, "No recipient is left."))
+        raise none_left(messages[0].asked.to[0].field, "recipient", [(r.address, r.skip) for r in recipients])
     return BatchRequest(
         account=by.account,
         test=by.test,

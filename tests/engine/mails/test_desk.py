@@ -232,7 +232,9 @@ def test_suppressed_destinations_are_skipped(door: Door) -> None:
     door.world.run()
     assert door.world.ends_of(mail) == [Cell.RELAYED, Cell.SKIPPED]
     door.rules.unwanted = {BOB, ANN.lower()}
-    assert door.code(door.post())[0] == "no_valid_recipient"
+    refused = door.post()
+    assert door.code(refused)[0] == "no_valid_recipient"
+    assert refused.faults[0].text == "No destination is left. Ann@example.org: suppressed. bob@example.net: suppressed."
 
 
 def test_a_repeated_post_queues_one_mail(door: Door) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from functions.console.call import Look
+from functions.console.pages.jobs.view import is_stopped
 from functions.console.screen import Denial, absent
 from shared.domain.campaigns.campaign import Campaign, StoredTemplate, Upload, UploadState
 from shared.domain.ids import is_id
@@ -28,6 +29,11 @@ WORDS: Final = {
     "LOGGED": "sent",
 }
 """A campaign's state → its badge."""
+BEFORE: Final = frozenset({"draft", "uploading", "ready"})
+"""States in which the next list, not a job, is what its owner works at."""
+GOING: Final = frozenset({WORDS["READY"], WORDS["ENQUEUED"]})
+LOOKED_AT: Final = 4
+"""Newest jobs of each campaign of a list that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +55,28 @@ def rows(look: Look, after: str, limit: int) -> tuple[list[CampaignRow], str]:
     found, place = look.services.campaigns().campaigns.campaigns.page(
         look.account, test=False, after=after, limit=limit
     )
-    newest = [x.campaign.jobs[-1] for x in found if x.campaign.jobs]
+    newest = [name for x in found for name in x.campaign.jobs[-LOOKED_AT:]]
     jobs = look.services.listing.jobs(newest)
     return [CampaignRow(x.campaign, word(x.campaign, jobs, fits=x.fits)) for x in found], place
 
 
 def word(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> str:
-    """Return a campaign's state in a word.
+    """Return a campaign's state in a word. One of which an earlier list still waits or is sent is not `sent`.
 
     Args:
         campaign: as read.
         jobs: at least its newest one, if it is still there.
         fits: its unsent list has every column that its message names.
     """
+    said = [job_word(jobs[name]) for name in reversed(campaign.jobs) if name in jobs]
+    going = next((x for x in said if x in GOING), "")
     state = state_of(campaign, jobs, fits=fits)
-    return WORDS.get(state, "sending")
+    return WORDS[state] if state in BEFORE else going or next(iter(said), WORDS["LOGGED"])
+
+
+def job_word(job: Job) -> str:
+    """Return what one of a campaign's jobs is doing, in a word."""
+    return "stopped" if is_stopped(job) else WORDS.get(job.state, "sending")
 
 
 def owned(look: Look) -> Campaign:

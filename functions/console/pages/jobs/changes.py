@@ -43,7 +43,8 @@ def ask_to_resume(look: Look) -> Answer:
     """Ask whether to send what a stop kept back."""
     row = owned(look)
     _possible(row.can_resume)
-    return _ask(look, row, "resume", "Resume", row.counts["queued"], "will be sent")
+    begins = row.job.not_before if row.job.not_before > look.services.now else 0
+    return _ask(look, row, "resume", "Resume", row.counts["queued"], "will be sent", begins=begins)
 
 
 def ask_to_retry(look: Look) -> Answer:
@@ -59,9 +60,10 @@ def ask_to_retry(look: Look) -> Answer:
     return _ask(look, row, "retry", "Retry", counts["failed"], what, unknown=counts["unknown"])
 
 
-def _ask(look: Look, row: JobRow, action: str, label: str, count: int, what: str, *, unknown: int = 0) -> Answer:
-    context = {"row": row, "action": action, "label": label, "count": count, "what": what, "unknown": unknown}
-    return look.services.pages.page(look, "jobs/change.html", context)
+def _ask(look: Look, row: JobRow, action: str, label: str, count: int, what: str, **more: int) -> Answer:
+    """Show a question. `more`: how many are of `unknown` fate; when sending `begins`, in Unix milliseconds."""
+    context = {"row": row, "action": action, "label": label, "count": count, "what": what}
+    return look.services.pages.page(look, "jobs/change.html", {**context, "unknown": 0, "begins": 0, **more})
 
 
 def _possible(holds: bool) -> None:  # noqa: FBT001 - of one argument

@@ -79,7 +79,7 @@ def row(job: Job, how_far: Headway) -> JobRow:
         title=title_of(job),
         condition=_condition(job, how_far),
         waits=WAITS.get(how_far.waiting_for or "", ""),
-        stopped_by=STOPPED_BY.get(job.stop_reason, job.stop_reason) if _stopped(job) else "",
+        stopped_by=STOPPED_BY.get(job.stop_reason, job.stop_reason) if is_stopped(job) else "",
         live=_moves(job) or _awaited(job, how_far.live.as_of),
         can_stop=can_stop(job),
         can_resume=(at_rest or _not_begun(job)) and counts["queued"] > 0,
@@ -116,14 +116,14 @@ def _not_begun(job: Job) -> bool:
     return job.state is JobState.STOPPED and not job.owned and not job.planned_at
 
 
-def _stopped(job: Job) -> bool:
+def is_stopped(job: Job) -> bool:
     """Tell whether a job is stopped; one that was resumed and waits to start is not, though it has the mark still."""
     return job.stopped and job.state is not JobState.READY
 
 
 def _condition(job: Job, how_far: Headway) -> str:
     """Return what a job is doing, in a word."""
-    if _stopped(job):
+    if is_stopped(job):
         return "stopped"
     if how_far.waiting_for in {"scheduled", "paused"}:
         return how_far.waiting_for

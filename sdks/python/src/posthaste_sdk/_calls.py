@@ -25,6 +25,8 @@ SAFE: Final = frozenset({"GET", "PUT", "PATCH", "DELETE"})
 ENDLESS: Final = "the list does not end: its next page is one that was there before"
 NOT_FOUND: Final = "not_found"
 STRANGE: Final = "the answer is not Posthaste's: check the address"
+REQUEST_ID: Final = "X-Request-Id"
+"""The header that names the call in every answer."""
 DOTS: Final = frozenset({"", ".", ".."})
 
 
@@ -231,10 +233,11 @@ def read(answer: httpx.Response, kind: type[dict[str, Any] | list[Any]]) -> Foun
         found = None
     if answer.is_success and isinstance(found, kind):
         return Found(found, str(answer.url), answer.links.get("next", {}).get("url", ""))
-    problem = found if isinstance(found, dict) and not answer.is_success else {}
+    request = {"request_id": answer.headers[REQUEST_ID]} if REQUEST_ID in answer.headers else {}
     if answer.is_success or answer.is_redirect:
-        raise ApiError(answer.status_code, {"detail": STRANGE})
-    raise api_error(answer.status_code, problem, retry_after(answer.headers, time.time()))
+        raise ApiError(answer.status_code, {"detail": STRANGE, **request})
+    problem = found if isinstance(found, dict) else {}
+    raise api_error(answer.status_code, {**problem, **request}, retry_after(answer.headers, time.time()))
 
 
 def headers(access: Access) -> dict[str, str]:

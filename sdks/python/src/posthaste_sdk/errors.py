@@ -51,7 +51,7 @@ class ApiError(PosthasteError):
         code: the problem's stable code, one of `ErrorCode`; empty if the answer is not the API's.
         detail: the problem, for people.
         fields: the invalid fields, each with `field` and `message`.
-        request_id: what to name when you ask about a failure of the server; else None.
+        request_id: what to name when you ask about the call, as the answer has it; None if it has none.
         retry_after: seconds to wait, None if the answer does not say.
     """
 
