@@ -43,6 +43,9 @@ def test_whatever_its_marks_a_test_is_in_the_first_tier_or_in_the_rest_that_ci_r
 def test_ci_runs_the_target_of_each_choice() -> None:
     targets = re.findall(r"^(test-\w+):.*\n(?:\t.*\n)*?\t.*\$\(PYTEST\) -m", MAKEFILE, re.MULTILINE)
     steps = " ".join(re.findall(r"^step make (.*)$", (ROOT / ".ci" / "run").read_text("utf-8"), re.MULTILINE)).split()
+    for gathering in ("test-rest", "test-browser"):
+        assert gathering in steps
+        steps += re.findall(rf"^{gathering}: ([^#]*)", MAKEFILE, re.MULTILINE)[0].split()
     assert sorted({*targets} - {*steps}) == ["test-unit"], "of which `make test` has the rest"
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from cli.errors import Misused
 from shared.domain.notices.notice import DeliveryMethod
 from shared.domain.notices.records import MAX_ID, MAX_NAME, unfit
-from shared.domain.notices.times import read_date
+from shared.domain.notices.times import read_date, read_hours
 
 REQUIRED: Final = ("first_name", "phone_number", "template_id", "delivery_method", "delivery_date")
 OPTIONAL: Final = ("delivery_expires", "preferred_time")
@@ -46,6 +46,8 @@ def checked(given: Mapping[str, Any], now: float, where: str = "") -> Record:
     if record["delivery_method"] not in set(DeliveryMethod):
         raise Misused(f"{where}delivery_method is {' or '.join(DeliveryMethod)}")
     _check_dates(record, now, where)
+    if "preferred_time" in record and read_hours(record["preferred_time"]) is None:
+        raise Misused(f"{where}preferred_time is an hour, as 9, or hours, as 9-12")
     if len(json.dumps(record)) > MAX_BYTES:
         raise Misused(f"{where}a record has at most {MAX_BYTES:,} bytes")
     return record

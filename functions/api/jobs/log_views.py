@@ -42,7 +42,8 @@ class LogLineView(View):
     updated_at: Time
     sent_at: Time | None = Field(description="When a provider took it, the last time; null: none has.")
     delivered_at: Time | None = Field(
-        description="When it was delivered first, by the report of its provider, to the second; null: none says so."
+        description="When it was delivered first, by its provider's report, to the second, never before its attempt; "
+        "null: none says so."
     )
     error: str | None = Field(
         description="Why it is in this state: a provider's code, or one of ours: `/errors#message_suppressed`."

@@ -12,6 +12,7 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST, RECIPIENT, Entry, Kind
 from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
 from shared.domain.recipients.suppressions import CODES
+from shared.domain.times import Millis
 
 
 class AttemptFate(StrEnum):
@@ -70,6 +71,10 @@ class Attempt:
             AttemptFate.FAILED: self.outcome == "refused" or told,
         }
         return frozenset(fate for fate, holds in found.items() if holds)
+
+    def heard(self, word: FeedbackEntry) -> Millis:
+        """When a word about it counts. It has whole seconds, of the provider's clock: none is before the attempt."""
+        return max(word.at * 1000, self.at_ms)
 
 
 def skipped_early(entry: Entry) -> bool:

@@ -61,9 +61,9 @@ class LogLine:
 
     @property
     def delivered_at_ms(self) -> Millis:
-        """When it was delivered first, by a provider's report, to the second; 0: none says so."""
-        words = (w for a in self.attempts for w in a.words if not w.secondary)
-        return min((w.at * 1000 for w in words if w.word == WordKind.DELIVERED), default=0)
+        """When it was delivered first, by a provider's report, and not before its attempt; 0: none says so."""
+        words = ((a, w) for a in self.attempts for w in a.words if not w.secondary)
+        return min((a.heard(w) for a, w in words if w.word == WordKind.DELIVERED), default=0)
 
 
 @dataclass(frozen=True, slots=True)

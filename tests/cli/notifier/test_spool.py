@@ -106,6 +106,12 @@ def test_a_record_that_the_hub_would_reject_is_refused_at_once(run: Run, words: 
     assert (done.code, says in done.err) == (2, True)
 
 
+@pytest.mark.parametrize("hours", ["25-99", "12-9", "morning"])
+def test_preferred_hours_that_the_hub_would_take_for_all_are_refused_at_once(run: Run, hours: str) -> None:
+    done = add(run, "a", "--time", hours)
+    assert (done.code, "preferred_time is an hour" in done.err) == (2, True)
+
+
 def test_an_unknown_field_of_a_file_is_refused(run: Run) -> None:
     done = run("notifier", "spool", "add", "--file", "-", input='[{"id": "a", "phone": "1"}]')
     assert (done.code, "unknown field phone" in done.err) == (2, True)

@@ -45,10 +45,7 @@ class Moment:
 
 
 def moments(job: Job, line: LogLine) -> Sequence[Moment]:
-    """Return what happened to a message, oldest first.
-
-    A provider's words have whole seconds, of its own clock: none comes before the attempt that it is about.
-    """
+    """Return what happened to a message, oldest first."""
     taken = Moment(job.created_at, "taken by Posthaste")
     found = [(taken.at, taken)]
     providers = dict(zip(job.route, job.providers, strict=True))
@@ -68,7 +65,7 @@ def moments(job: Job, line: LogLine) -> Sequence[Moment]:
         for w in a.words:
             word = CONFIRMED if a.outcome == w.word == "accepted" else str(w.word)
             moment = replace(answer, at=w.at * 1000, what=word, code=w.code, said=w.detail, tone=_tone(word))
-            found.append((max(moment.at, a.at_ms), replace(moment, name="", ref="")))
+            found.append((a.heard(w), replace(moment, name="", ref="")))
     return [moment for _, moment in sorted(found, key=lambda x: x[0])]
 
 
