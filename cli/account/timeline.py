@@ -57,7 +57,7 @@ def message(
 
 
 def _events(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield what happened, each with when it is told and its time.
+    """Yield each event: by which time it is sorted, its time, and words.
 
     A provider's words have whole seconds, of its own clock: none comes before the attempt that it is about.
     """

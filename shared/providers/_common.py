@@ -136,7 +136,7 @@ def copies(content: Content, to: str) -> Iterator[tuple[str, list[Mailbox]]]:
 
 
 def digest(ref: str, address: str) -> str:
-    """Return what tells a recipient, quoted or not, from a cc in events: new in every attempt, so it links nothing."""
+    """Return the mark of a recipient or cc in events, quoted or not. It is new in each attempt, so it links nothing."""
     return hashlib.sha256(f"{ref}\n{bare(address.lower())}".encode("utf-8", "replace")).hexdigest()[:12]
 
 

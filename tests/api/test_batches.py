@@ -145,7 +145,7 @@ def test_a_batch_without_a_valid_recipient_is_refused(api: Api, to: Any) -> None
 @pytest.mark.parametrize(
     ("to", "said"),
     [
-        ("nobody", "nobody: The address has no @."),
+        ("ann", "ann: The address has no @."),
         (
             ["Sup <SUP@example.org>", "a b@c"],
             "SUP@example.org: suppressed. a b@c: The email address contains invalid characters before the @-sign.",

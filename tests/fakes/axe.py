@@ -168,6 +168,10 @@ const wanted = Array.from(document.querySelectorAll(
   if (radios.has(e.name) || one !== e) return false;
   return radios.add(e.name);
 });
+document.querySelectorAll("[data-live]").forEach(e => {
+  e.removeAttribute("data-live");  // a part that renews itself meanwhile is another than the one that was numbered
+  window.htmx?.trigger(e, "htmx:abort");
+});
 wanted.forEach((e, n) => e.dataset.place = n);
 window.focused = [];
 document.addEventListener("focusin", e => {

@@ -2,7 +2,7 @@
 
 Outside `FakeClock.run` a sleep just moves the time. Inside, each piece of work is an actor, of which exactly one runs
 at a time: the one that wakes first. So whatever the number of workers, a run is deterministic and takes no real time.
-An actor is a greenlet: its turn costs a thousandth of a thread's, which begins when the system wakes it up.
+An actor is a greenlet: to give it a turn takes no call to the system, as to wake a thread does.
 """
 
 import heapq

@@ -33,6 +33,7 @@ from shared.engine.intake.addresses import (
     misleading,
 )
 from shared.engine.intake.declined import (
+    MAX_NAMED,
     NO_GUEST,
     Decline,
     FieldFault,
@@ -96,7 +97,9 @@ class Intake:
         found = self._numbered(asked, by) if by.numbers else self._mailed(asked)
         if all(r.skip for r in found.recipients):
             read = by.reader(asked.region)
-            raise none_left("to", "recipient", [(r.address, _reason(r, read)) for r in found.recipients])
+            named = [(r.address, _reason(r, read)) for r in found.recipients[:MAX_NAMED]]
+            others = [(r.address, r.skip) for r in found.recipients[MAX_NAMED:]]
+            raise none_left("to", "recipient", named + others)
         return BatchRequest(
             account=asked.account,
             test=asked.test,
