@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
+from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
 from shared.domain.times import Millis, Seconds
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ class Pacer(Protocol):
         until: float = inf,
         job: str = "",
         hint: LeaseHint | None = None,
+        ended: RefusalTally = NO_CALLS,
     ) -> Slots:
         """Reserve k slots and return them; waits while the credential is reserved further ahead than `pace` allows.
 
@@ -137,15 +139,14 @@ class Pacer(Protocol):
             k: how many; more than `pace.window` only for one message that takes them all.
             pace: the rate in force.
             lead: seconds that the caller needs before it can use the first slot.
-            until: Unix seconds after which the first slot would be of no use: then none is reserved (`count` 0), and
-                `first` says when there could be some.
+            until: Unix seconds after which the first slot is of no use: none is reserved, `first` says when one can be.
             job: whose they are; it counts if the pace is that of a job with a lower rate of its own.
             hint: the lease that they are for, noted by the same write.
+            ended: calls at this pace that ended since the last reservation of this process, noted likewise.
 
         Returns:
             None of them (`count` 0), and `switches`, if the credential is paused or the pace is not by what is stored:
-            that is judged by the write that reserves, so that no slot is given out at a rate that is out of date. None
-            of them, too, if the job's turn is more than `OWN_WAIT` away; `first` says when it is.
+            the write that reserves judges that. None if the job's turn is more than `OWN_WAIT` away, at `first`.
 
         Raises:
             Retriable: the store did not answer, or this process's clock is wrong: nothing may be sent by it.

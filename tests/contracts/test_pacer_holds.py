@@ -8,23 +8,33 @@ import pytest
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import answered_at
 from shared.adapters.dynamo.credentials.pacer import DynamoPacer
-from shared.domain.lanes.pacing import GENTLE, HORIZON, OWN_WAIT, STEEP, WRONG, pace
+from shared.adapters.dynamo.credentials.tallies import CALLS, REFUSED
+from shared.domain.lanes.pacing import HORIZON, OWN_WAIT, WRONG, Pace, pace
+from shared.domain.lanes.refusals import GENTLE, NO_CALLS, STEEP, RefusalTally
 from shared.domain.lanes.switches import AS_DECLARED, DOUBLING, NOT_LOWERED, Lowered, Switches
-from shared.ports import Retriable
+from shared.ports import Clock, Retriable
 from tests.fakes.clock import FakeClock, SkewedClock
 from tests.fakes.queues import FakePacer
 from tests.fakes.stores import Stores
 from tests.fakes.tables import MotoStores
 
+FIRST = RefusalTally(1, 1)
 JOB, OTHER = "j" * 20 + "abcdef", "j" * 20 + "ghijkl"
+
+
+def refused(p: Pace, clock: Clock, wait: float, tally: RefusalTally = FIRST) -> Lowered:
+    """Return what is left of a rate after a refusal that lowers it."""
+    lowered = p.refused(clock.now(), wait, tally)
+    assert lowered is not None
+    return lowered
 
 
 @pytest.mark.promise(2)
 def test_a_lowered_rate_slows_all_workers_at_their_next_reservation(stores: Stores, clock: FakeClock) -> None:
     p = pace(10, 1)
     stores.pacer.reserve("one", 4, p, lead=0)
-    lowered = p.refused(clock.now(), 1.5)
-    assert lowered == Lowered(10 * GENTLE, clock.ms + 1500)
+    lowered = refused(p, clock, 1.5)
+    assert lowered == Lowered(10 * GENTLE, clock.ms + 1500, limit=10)
     assert stores.pacer.lower("one", lowered, p.lowered) == lowered
     none = stores.pacer.reserve("one", 4, p, lead=0)
     assert (none.count, none.switches) == (0, Switches(lowered=lowered))
@@ -38,19 +48,41 @@ def test_a_lowered_rate_slows_all_workers_at_their_next_reservation(stores: Stor
 
 def test_a_rate_is_lowered_once_for_all_calls_that_were_on_their_way(stores: Stores, clock: FakeClock) -> None:
     p = pace(10, 1)
-    first = stores.pacer.lower("one", p.refused(clock.now(), 1), p.lowered)
+    first = stores.pacer.lower("one", refused(p, clock, 1), p.lowered)
     clock.advance(0.2)
-    assert stores.pacer.lower("one", p.refused(clock.now(), 1), p.lowered) == first
+    assert stores.pacer.lower("one", refused(p, clock, 1), p.lowered) == first
     again = pace(10, 1, lowered=first, now=clock.now())
-    steeper = again.refused(clock.now(), 1)
+    steeper = refused(again, clock, 1, RefusalTally(4, 4))
     assert steeper.rate == pytest.approx(10 * GENTLE * STEEP)
     assert stores.pacer.lower("one", steeper, again.lowered) == steeper
     assert stores.pacer.lower("one", steeper, p.lowered) == steeper, "an old refusal changes nothing"
 
 
+def test_calls_that_any_worker_tells_are_counted_for_all_until_they_are_old(stores: Stores, clock: FakeClock) -> None:
+    p = pace(10, 1)
+    other = _pacer(stores, clock)
+    assert stores.pacer.reserve("one", 1, p, lead=0, ended=RefusalTally(30, 1)).tally == RefusalTally(30, 1)
+    assert other.reserve("one", 1, p, lead=0).tally == RefusalTally(30, 1)
+    assert other.reserve("one", 1, p, lead=0, ended=RefusalTally(20, 2)).tally == RefusalTally(50, 3)
+    clock.advance(p.judged)
+    assert other.reserve("one", 1, p, lead=0, ended=RefusalTally(1, 0)).tally == RefusalTally(51, 3)
+    clock.advance(p.judged)
+    assert stores.pacer.reserve("one", 1, p, lead=0).tally == RefusalTally(1, 0)
+
+
+def test_calls_of_before_a_hold_do_not_count_after_it(stores: Stores, clock: FakeClock) -> None:
+    p = pace(10, 1)
+    stores.pacer.reserve("one", 1, p, lead=0, ended=RefusalTally(30, 15))
+    lowered = stores.pacer.lower("one", refused(p, clock, 1, RefusalTally(31, 16)), p.lowered)
+    slower = pace(10, 1, lowered=lowered, now=clock.now())
+    assert stores.pacer.reserve("one", 1, slower, lead=0).tally == NO_CALLS
+    clock.advance(1)
+    assert stores.pacer.reserve("one", 1, slower, lead=0, ended=RefusalTally(9, 1)).tally == RefusalTally(9, 1)
+
+
 def test_a_hold_that_outlasts_the_lease_gives_no_slots(stores: Stores, clock: FakeClock) -> None:
     p = pace(10, 1)
-    lowered = stores.pacer.lower("one", p.refused(clock.now(), 300), p.lowered)
+    lowered = stores.pacer.lower("one", refused(p, clock, 300), p.lowered)
     held = pace(10, 1, lowered=lowered, now=clock.now())
     now = clock.now()
     none = stores.pacer.reserve("one", 1, held, lead=0, until=now + 60)
@@ -63,7 +95,7 @@ def test_a_hold_that_outlasts_the_lease_gives_no_slots(stores: Stores, clock: Fa
 
 def test_a_rate_that_has_recovered_is_forgotten_by_the_next_reservation(stores: Stores, clock: FakeClock) -> None:
     p = pace(10, 1)
-    lowered = stores.pacer.lower("one", p.refused(clock.now(), 1), p.lowered)
+    lowered = stores.pacer.lower("one", refused(p, clock, 1), p.lowered)
     clock.advance(1 + DOUBLING)
     whole = pace(10, 1, lowered=lowered, now=clock.now())
     assert (whole.rate, whole.recovered(clock.now())) == (10, True)
@@ -73,7 +105,7 @@ def test_a_rate_that_has_recovered_is_forgotten_by_the_next_reservation(stores: 
 
 def test_a_rate_set_by_operators_replaces_a_lowered_one(stores: Stores, clock: FakeClock) -> None:
     p = pace(10, 1)
-    stores.pacer.lower("one", p.refused(clock.now(), 900), p.lowered)
+    stores.pacer.lower("one", refused(p, clock, 900), p.lowered)
     clock.advance(1)
     stores.switch("one", Switches(rate=4))
     none = stores.pacer.reserve("one", 1, p, lead=0)
@@ -143,7 +175,7 @@ def test_a_hold_and_a_jobs_turn_by_a_wrong_clock_are_pulled_back_too(stores: Sto
     ahead = SkewedClock(clock, 7200)
     wrong = _pacer(stores, ahead)
     wrong.reserve("one", 1, slow, lead=0, job=JOB)
-    wrong.lower("one", p.refused(ahead.now(), 1), NOT_LOWERED)
+    wrong.lower("one", refused(p, ahead, 1), NOT_LOWERED)
     now = clock.now()
     got = stores.pacer.reserve("one", 1, slow, lead=0, job=JOB)
     assert (got.count, got.switches) == (1, None)
@@ -169,8 +201,7 @@ def _pacer(stores: Stores, clock: Any, judge: FakeClock | None = None) -> Any:
         return DynamoPacer(
             stores.dynamo, stores.tables.ops, clock, answered=lambda _answer: judge.now() if judge else None
         )
-    mine: Any = stores.pacer
-    return FakePacer(clock, stores.tap, mine.tat, mine.switches, judge=judge)
+    return FakePacer.beside(stores.pacer, clock, judge)
 
 
 def test_clocks_of_jobs_that_have_passed_do_not_fill_the_item(moto_dynamo: Any, clock: FakeClock) -> None:
@@ -188,6 +219,15 @@ def test_clocks_of_jobs_that_have_passed_do_not_fill_the_item(moto_dynamo: Any, 
         clock.advance(2)
         stores.pacer.reserve("one", 1, slow if n % 2 else pace(100, 1), lead=0, job=JOB)
     assert clocks() == 1
+
+
+def test_counts_of_calls_do_not_fill_the_item(moto_dynamo: Any, clock: FakeClock) -> None:
+    stores, p = MotoStores(moto_dynamo, clock), pace(10, 1)
+    for n in range(1, 9):
+        stores.pacer.reserve("one", 1, p, lead=0, ended=RefusalTally(9, 1))
+        clock.advance(p.judged * n)
+    item = moto_dynamo.get_item(TableName=stores.tables.ops, Key=keys.pacer("one"))["Item"]
+    assert len([name for name in item if name.startswith((CALLS, REFUSED))]) <= 4
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
-"""A provider that takes less than its declared rate, in fake time."""
+"""Providers that refuse what comes too fast, or some calls by chance, in fake time."""
 
+import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from shared.domain.jobs.outcomes import Outcome, Throttled
@@ -45,7 +47,7 @@ def limited(rate: float, limit: int, *, latency: float = 0.1, wait: float = 1.0)
 def serve(world: World, seconds: float, workers: int = 2) -> list[FakePacer]:
     """Let workers of two leases each, which share nothing but the stores, serve lane `one`; returns their pacers."""
     end = world.clock.now() + seconds
-    pacers = [FakePacer(world.clock, world.tap, world.pacer.tat, world.pacer.switches) for _ in range(workers)]  # type: ignore[attr-defined]
+    pacers = [FakePacer.beside(world.pacer) for _ in range(workers)]
     senders = [world.sender("one", pacer=p) for p in pacers]
 
     def lease(n: int) -> None:
@@ -57,6 +59,43 @@ def serve(world: World, seconds: float, workers: int = 2) -> list[FakePacer]:
     leases: Sequence[Callable[[], None]] = [lambda n=n: lease(n) for n in range(2 * workers)]  # type: ignore[misc]
     world.clock.run(*leases)
     return pacers
+
+
+def by_chance(share: float, *, rate: float, messages: int, life: float, seed: int = 1) -> float:
+    """Return the seconds until all is sent, with a provider that refuses a share of its calls whatever their rate.
+
+    Two workers of two leases serve the lane. One of them is replaced every `life` seconds, as Lambda does: the new one
+    knows nothing.
+    """
+    world, provider = limited(rate, 10**9, latency=0.05)
+    rng = random.Random(seed)  # noqa: S311 - a provider's whims
+    refused = Throttled(1.0)
+    provider.before = lambda _targets: setattr(provider, "answer", refused if rng.random() < share else None)
+    world.accept(messages)
+    began = world.clock.now()
+    senders = [world.sender("one", breaker_cache=world.process()) for _ in range(2)]
+    end = began + 20 * messages / rate
+
+    def done() -> bool:
+        return len(world.oracle.taken) == messages or world.clock.now() >= end
+
+    def lease(n: int) -> None:
+        world.clock.sleep(0.0137 * n)
+        while not done():
+            if not world.send("one", senders[n % 2]):
+                world.clock.sleep(0.05)
+
+    def replaced() -> None:
+        for n in count():
+            world.clock.sleep(life / 2)
+            if done():
+                return
+            senders[n % 2] = world.sender("one", pacer=FakePacer.beside(world.pacer), breaker_cache=world.process())
+
+    leases: Sequence[Callable[[], None]] = [lambda n=n: lease(n) for n in range(4)]  # type: ignore[misc]
+    world.clock.run(replaced, *leases)
+    world.check()
+    return max(x.at for x in world.oracle.taken) - began
 
 
 @dataclass(frozen=True, slots=True)

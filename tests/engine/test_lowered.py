@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.engine.lowered import Limited, limited, serve, use
+from tests.engine.lowered import Limited, by_chance, limited, serve, use
 from tests.fakes.world import World, credential
 
 
@@ -12,6 +12,29 @@ def test_of_a_lower_limit_most_is_used_and_few_calls_are_refused() -> None:
     found = use(10, 5, seconds=400)
     assert 0 < found.refused <= 0.05
     assert found.used >= 0.85
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rate", "limit"), [(100, 50), (20, 3), (100, 90), (150, 40)])
+def test_most_of_any_limit_is_used(rate: float, limit: int) -> None:
+    found = use(rate, limit, seconds=400)
+    assert found.refused <= 0.05
+    assert found.used >= min(0.85, 0.6 * rate / limit - 0.01)
+
+
+@pytest.mark.parametrize(
+    "life", [4, pytest.param(30, marks=pytest.mark.slow), pytest.param(300, marks=pytest.mark.slow)]
+)
+def test_refusals_by_chance_do_not_lower_the_rate_however_young_the_workers(life: float) -> None:
+    assert by_chance(0.03, rate=150, messages=6000, life=life) <= 1.3 * 6000 / 150
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.03, 0.07, 0.12])
+@pytest.mark.parametrize("rate", [5, 20, 150])
+def test_a_share_that_no_lower_rate_lessens_is_no_limit(share: float, rate: float) -> None:
+    messages = round(rate * 120)
+    assert by_chance(share, rate=rate, messages=messages, life=30) <= 1.75 * messages / rate
 
 
 def test_the_first_refusal_is_the_last_call_until_the_hold_has_ended() -> None:

@@ -19,12 +19,10 @@ WORKERS, LEASES = 2, 2
 def served(world: World, seconds: float, *others: Callable[[], None], skewed: float = 0.0) -> None:
     """Serve lane `one` by two workers of two leases, and by a third with a wrong clock, if `skewed`."""
     end = world.clock.now() + seconds
-    stored = world.pacer.tat, world.pacer.switches  # type: ignore[attr-defined]
-    senders = [world.sender("one", pacer=FakePacer(world.clock, world.tap, *stored)) for _ in range(WORKERS)]
+    senders = [world.sender("one", pacer=FakePacer.beside(world.pacer)) for _ in range(WORKERS)]
     if skewed:
         wrong = SkewedClock(world.clock, skewed)
-        judged = FakePacer(wrong, world.tap, *stored, judge=world.clock)
-        senders.append(world.sender("one", clock=wrong, pacer=judged))
+        senders.append(world.sender("one", clock=wrong, pacer=FakePacer.beside(world.pacer, wrong, judge=world.clock)))
 
     def lease(n: int) -> None:
         world.clock.sleep(0.0137 * n)

@@ -13,6 +13,7 @@ from typing import Any
 
 from shared.domain.lanes.lease_hints import MOST, LeaseHint
 from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, WRONG, Pace, Slots, own_clock
+from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
 from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Lowered, Switches
 from shared.ports import Clock, Retriable
 from tests.fakes.clock import FakeClock
@@ -203,6 +204,7 @@ class FakePacer:
         writes: attempts to lower a rate, and those that did.
         judge: by whose clock AWS answers; None: it does not say.
         hints: (credential, worker) → where its lease was last seen; shared likewise.
+        tallies: (credential, stretch of time) → calls that ended; shared likewise.
     """
 
     def __init__(
@@ -213,10 +215,12 @@ class FakePacer:
         switches: dict[str, Switches] | None = None,
         hints: dict[tuple[str, str], LeaseHint] | None = None,
         judge: Clock | None = None,
+        tallies: dict[tuple[str, str], RefusalTally] | None = None,
     ) -> None:
         self.tat: dict[Any, int] = {} if tat is None else tat
         self.switches: dict[str, Switches] = {} if switches is None else switches
         self.hints: dict[tuple[str, str], LeaseHint] = {} if hints is None else hints
+        self.tallies: dict[tuple[str, str], RefusalTally] = {} if tallies is None else tallies
         self.writes = [0, 0]
         self._skew = 0.0
         self.judge = judge
@@ -234,6 +238,7 @@ class FakePacer:
         until: float = inf,
         job: str = "",
         hint: LeaseHint | None = None,
+        ended: RefusalTally = NO_CALLS,
     ) -> Slots:
         own = (credential, own_clock(job)) if pace.period else None
         cost, turn = round(k * pace.spacing * 1_000_000), round(pace.turn(k) * 1_000_000)
@@ -263,7 +268,7 @@ class FakePacer:
             if isinstance(first, Switches):
                 return Slots(now / 1_000_000, pace.spacing, 0, first)
             if first is not None:
-                return Slots(first / 1_000_000, pace.spacing, k)
+                return Slots(first / 1_000_000, pace.spacing, k, tally=self._count(credential, pace, ended))
             if self._pull_back(credential, pace, own, asked):
                 continue
             tat, mine = self.tat.get(credential, 0), self.tat.get(own, 0)
@@ -271,6 +276,19 @@ class FakePacer:
             if max(tat, mine) / 1_000_000 > until or mine - now > OWN_WAIT * 1_000_000:
                 return Slots(max(tat, mine) / 1_000_000, pace.spacing, 0)
             self._clock.sleep(max(tat - horizon, mine - now) / 1_000_000)
+
+    @classmethod
+    def beside(cls, other: Any, clock: Clock | None = None, judge: Clock | None = None) -> "FakePacer":
+        """Return the pacer of another process, which shares what is stored.
+
+        Args:
+            other: a pacer in memory.
+            clock: of the process, if it has its own.
+            judge: as of `FakePacer`.
+        """
+        assert isinstance(other, FakePacer)
+        stored = other.tat, other.switches, other.hints
+        return FakePacer(clock or other._clock, other._tap, *stored, judge, other.tallies)
 
     def lower(self, credential: str, lowered: Lowered, past: Lowered) -> Lowered:
         def write() -> Lowered:
@@ -316,6 +334,12 @@ class FakePacer:
             if pace.recovered(now / 1_000_000):
                 self.switches[credential] = replace(found, lowered=NOT_LOWERED)
             return first
+
+    def _count(self, credential: str, pace: Pace, ended: RefusalTally) -> RefusalTally:
+        at, before = ((credential, x) for x in pace.stretches(self._clock.now()))
+        with self._lock:
+            self.tallies[at] = self.tallies.get(at, NO_CALLS) + ended
+            return self.tallies[at] + self.tallies.get(before, NO_CALLS)
 
     def _pull_back(self, credential: str, pace: Pace, own: tuple[str, str] | None, now: int) -> bool:
         latest = max(now, pace.lowered.until * 1000) + round(pace.furthest * 1_000_000)

@@ -115,6 +115,22 @@ SWITCHES: Final = (
         f"{HOLDS}::test_a_lowered_rate_slows_all_workers_at_their_next_reservation[memory]",
     ),
     Mutant(
+        "a refusal by chance lowers the rate",
+        2,
+        "shared/domain/lanes/refusals.py",
+        "if tally.known or since",
+        "if since",
+        "tests/domain/test_refusals.py::test_a_refusal_among_many_calls_lowers_nothing",
+    ),
+    Mutant(
+        "a new worker does not know what others were refused",
+        2,
+        "shared/adapters/dynamo/credentials/tallies.py",
+        "for name in pace.stretches(now)), NO_CALLS)",
+        "for name in ()), NO_CALLS)",
+        f"{HOLDS}::test_calls_that_any_worker_tells_are_counted_for_all_until_they_are_old[dynamo]",
+    ),
+    Mutant(
         "calls go on while the provider has asked all to wait",
         2,
         "shared/engine/lane/slots.py",

@@ -23,8 +23,6 @@ QUARTER: Final = 0.25
 """Share of failed calls above which it is called more slowly: at half its rate just below `HALF`."""
 THIRD: Final = 1 / 3
 """Share of failed calls up to which what failed is tried again soon."""
-TENTH: Final = 0.1
-"""Share of failed calls from which a provider is in trouble: its refusals by rate come with it, and go with it."""
 CALLS: Final = 500
 SPAN: Final = 60.0
 """The calls that count: so many at the most, of the last minute."""
@@ -80,15 +78,6 @@ class Health:
         if len(self._calls) < SAMPLE or share <= QUARTER:
             return 1.0
         return max(HALF, 1 - (share - QUARTER) * HALF / (HALF - QUARTER))
-
-    def troubled(self, now: Seconds) -> bool:
-        """Tell whether calls fail too often for a refusal by rate to show a lower limit."""
-        return self._share(now) >= TENTH
-
-    @property
-    def known(self) -> bool:
-        """Whether enough calls have ended to judge the provider by."""
-        return len(self._calls) >= SAMPLE
 
     def works(self, now: Seconds) -> bool:
         """Tell whether the provider takes most of what it gets, so that what failed has a good chance soon."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.contracts import MIN_RATE
+from shared.domain.lanes.refusals import NO_CALLS, RefusalTally, left
 from shared.domain.lanes.switches import NOT_LOWERED, Lowered, Switches
 from shared.domain.times import Seconds
 
@@ -40,12 +41,10 @@ SMALL: Final = 20
 counts as more would not fit beside the windows before it."""
 THRIFTY: Final = 0.97
 """The share of its rate that a job may use by the sizes of its windows and chunks, where that can be had."""
-GENTLE: Final = 0.9
-"""What is left of the rate when its provider refuses a call after a while without: it has crept a little too high."""
-STEEP: Final = 0.5
-"""And when the provider does so again within `SOON` of the hold: its limit is far below."""
-SOON: Final = 30.0
-"""Seconds after the end of a hold."""
+JUDGED: Final = 5.0
+"""Seconds of calls that a share of refusals is judged by, at least; twice as many at the most."""
+SAMPLE: Final = 100
+"""Messages that it is judged by, at the declared rate."""
 MAX_HOLD: Final = 900.0
 """Seconds: the longest wait that a provider's answer is believed to ask for."""
 LEAST: Final = 1 / 64
@@ -147,18 +146,35 @@ class Pace:
         """Tell whether a rate that was lowered has risen to the declared one."""
         return self.lowered.rate > 0 and self.lowered.within(self.declared, now) >= self.declared
 
-    def refused(self, now: Seconds, wait: float, *, gently: bool = False) -> Lowered:
-        """Return what is left of the rate after the provider refused a call at this pace.
+    @property
+    def judged(self) -> float:
+        """Seconds of calls, at least, by which the share of refusals is judged."""
+        return max(JUDGED, SAMPLE / self.declared)
+
+    def stretches(self, now: Seconds) -> tuple[str, str]:
+        """Return the names of the stretches of time that count calls of this pace: the present, and the one before.
+
+        They are named by the hold that the pace is after, so that no call of before it counts. `now`: Unix seconds.
+        """
+        until = self.lowered.until
+        passed = int((now - until / 1000) // self.judged)
+        return f"{until}_{passed}", f"{until}_{passed - 1}"
+
+    def refused(self, now: Seconds, wait: float, tally: RefusalTally) -> Lowered | None:
+        """Return what is left of the rate after the provider refused a call at this pace; None: all of it.
 
         Args:
             now: the present, Unix seconds.
             wait: seconds that the provider asked to wait.
-            gently: whether the rate is lowered by little, however soon after another refusal.
+            tally: the calls of this pace of late, this one among them.
         """
-        soon = self.lowered.until > 0 and now - self.lowered.until / 1000 < SOON
-        least = max(MIN_RATE, LEAST * self.declared)
-        left = max(least, self.rate * (STEEP if soon and not gently else GENTLE))
-        return Lowered(left, max(round((now + min(wait, MAX_HOLD)) * 1000), self.lowered.until + 1))
+        since = now - self.lowered.until / 1000
+        found = left(self.rate, self.declared, self.lowered, tally, since=since, stretch=self.judged)
+        if found is None:
+            return None
+        rate = min(self.declared, max(MIN_RATE, LEAST * self.declared, found.rate))
+        until = max(round((now + min(wait, MAX_HOLD)) * 1000), self.lowered.until + 1)
+        return replace(found, rate=rate, until=until)
 
     @property
     def guard(self) -> float:
@@ -271,12 +287,14 @@ class Slots:
     """`count` consecutive slots, the first at `first` (Unix seconds), `spacing` seconds apart.
 
     `switches`: why there is none: the credential is paused, or the pace was made by another rate than is set now.
+    `tally`: the calls of all workers at this pace, of late, as told with their reservations.
     """
 
     first: float
     spacing: float
     count: int
     switches: Switches | None = None
+    tally: RefusalTally = NO_CALLS
 
     def at(self, position: int) -> float:
         """Return the time of a slot."""

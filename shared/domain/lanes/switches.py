@@ -3,6 +3,7 @@
 Source: docs/adr/0043, docs/adr/0052.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +23,10 @@ EVERYTHING: Final = Switch()
 
 DOUBLING: Final = 300.0
 """Seconds after which a rate that was lowered has doubled; after twice as many it is sixteen times what it was."""
+BACK: Final = 10.0
+"""Seconds in which a rate doubles until it is just below where the provider's limit was last seen."""
+BELOW: Final = 0.97
+"""The share of that limit at which the provider is called next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +36,30 @@ class Lowered:
     Attributes:
         rate: messages per second at the end of the hold; 0: nothing was lowered.
         until: Unix milliseconds when the hold ends; no slot is before it.
+        limit: messages per second that the provider takes, as far as is known: the rate is soon back there, and then
+            rises with care; 0: it rises with care from the start.
+        share: the share of refused calls that showed this limit; 0: none has been shown.
     """
 
     rate: float = 0.0
     until: int = 0
+    limit: float = 0.0
+    share: float = 0.0
+
+    def known(self, rate: float) -> float:
+        """Return the limit that is known; a rate where none is."""
+        return self.limit or rate
 
     def within(self, ceiling: float, now: Seconds) -> float:
         """Return the rate in force at `now` (Unix seconds): the longer nothing is refused, the faster it rises."""
         if self.rate <= 0:
             return ceiling
-        rounds = max(0.0, now - self.until / 1000) / DOUBLING
-        return ceiling if rounds > _RECOVERED else min(ceiling, self.rate * 2 ** (rounds * rounds))
+        passed, known = max(0.0, now - self.until / 1000), max(self.rate, BELOW * self.limit)
+        back = BACK * math.log2(known / self.rate)
+        if passed < back:
+            return min(ceiling, self.rate * 2 ** (passed / BACK))
+        rounds = (passed - back) / DOUBLING
+        return ceiling if rounds > _RECOVERED else min(ceiling, known * 2 ** (rounds * rounds))
 
 
 _RECOVERED: Final = 6.0

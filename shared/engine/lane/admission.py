@@ -126,16 +126,6 @@ class Admission:
         with self._lock:
             return self._breaker.closed and not self._tripped and self._health.works(self._clock.now())
 
-    def troubled(self) -> bool:
-        """Tell whether the provider fails in other ways, too, so that a refusal by rate shows no lower limit."""
-        with self._lock:
-            return self._health.troubled(self._clock.now())
-
-    def known(self) -> bool:
-        """Tell whether enough calls have ended to judge the provider by."""
-        with self._lock:
-            return self._health.known
-
     # Calls
 
     def enter(self, owner: str) -> int:

@@ -9,10 +9,11 @@ from itertools import count
 from typing import Final
 from uuid import uuid4
 
-from shared.domain.jobs.outcomes import Outcome, Throttled
+from shared.domain.jobs.outcomes import NotStarted, Outcome, Throttled
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, Pace, Slots
-from shared.domain.lanes.switches import AS_DECLARED
+from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
+from shared.domain.lanes.switches import AS_DECLARED, Switches
 from shared.ports import Clock, Pacer, Retriable
 
 LEAD: Final = 0.040
@@ -59,6 +60,12 @@ class SlotClient:
         self._numbers = count()
         self._free: list[str] = []
         self._lock = threading.Lock()
+        self._told = NO_CALLS
+        """Calls of all workers, as the last reservation said."""
+        self._telling = NO_CALLS
+        """Calls of this process that a reservation under way tells."""
+        self._ended = NO_CALLS
+        """Calls of this process since."""
         self.switches = AS_DECLARED
 
     @contextmanager
@@ -78,24 +85,28 @@ class SlotClient:
         """Unix seconds until which the provider has asked to wait, as far as is known."""
         return self.switches.lowered.until / 1000
 
-    def heed(self, rate: Pace, outcomes: Sequence[Outcome], *, gently: bool = False) -> None:
-        """Take in a call's outcomes. The first refused call of a pace lowers the rate for all workers.
+    def heed(self, rate: Pace, outcomes: Sequence[Outcome]) -> None:
+        """Take in a call's outcomes. A refused call lowers the rate for all workers if that is more than chance.
 
         Calls that were under way at the same pace find it lowered already.
 
         Args:
             rate: the pace whose slots the call used.
             outcomes: one per recipient of the call.
-            gently: whether the rate is lowered by little, because too few calls are known to tell a limit from trouble.
         """
-        wait = max((o.retry_after for o in outcomes if isinstance(o, Throttled)), default=None)
-        if wait is None:
+        if all(isinstance(o, NotStarted) for o in outcomes):
             return
+        wait = max((o.retry_after for o in outcomes if isinstance(o, Throttled)), default=None)
         with self._lock:
             if self.outdated(rate):
                 return
-            lowered = rate.refused(self._clock.now(), wait, gently=gently)
-            self.switches = replace(self.switches, lowered=lowered)
+            self._ended += RefusalTally(1, int(wait is not None))
+            if wait is None:
+                return
+            lowered = rate.refused(self._clock.now(), wait, self._told + self._telling + self._ended)
+            if lowered is None:
+                return
+            self._turn_to(replace(self.switches, lowered=lowered))
         try:
             stored = self._pacer.lower(self._credential, lowered, rate.lowered)
         except Retriable:
@@ -103,11 +114,17 @@ class SlotClient:
             return  # this process keeps to it; another that is refused writes it
         with self._lock:
             if self.switches.lowered == lowered:
-                self.switches = replace(self.switches, lowered=stored)
+                self._turn_to(replace(self.switches, lowered=stored))
 
     def outdated(self, rate: Pace) -> bool:
         """Tell whether the provider has refused a call since slots were reserved at this pace: no more are to begin."""
         return self.switches.lowered.until > rate.lowered.until
+
+    def takes_none(self) -> bool:
+        """Tell whether the provider has taken none of the calls of late, and refused some."""
+        with self._lock:
+            tally = self._told + self._telling + self._ended
+        return 0 < tally.calls == tally.refused
 
     def reserve(
         self, wanted: int, rate: Pace, *, ahead: float, until: float, job: str, hint: LeaseHint | None = None
@@ -130,10 +147,36 @@ class SlotClient:
         if wanted == 0:
             return Slots(asked + ahead, rate.spacing, 0)
         lead = ahead + self._lead.seconds if rate.burns else 0.0
-        slots = self._pacer.reserve(self._credential, wanted, rate, lead=lead, until=until, job=job, hint=hint)
-        if slots.switches is not None:
-            with self._lock:
-                self.switches = slots.switches
+        slots = self._tell(wanted, rate, lead=lead, until=until, job=job, hint=hint)
         if slots.count and slots.first - asked < lead + 0.05:  # it did not wait for a turn
             self._lead.learn(self._clock.now() - asked)
         return slots
+
+    def _tell(self, wanted: int, rate: Pace, *, lead: float, until: float, job: str, hint: LeaseHint | None) -> Slots:
+        """Reserve slots, and tell by the same write which calls have ended; the next one tells what was not written."""
+        with self._lock:
+            ended = NO_CALLS if self.outdated(rate) else self._ended
+            self._telling, self._ended = self._telling + ended, self._ended - ended
+        count, told, switches = 0, NO_CALLS, None
+        try:
+            slots = self._pacer.reserve(
+                self._credential, wanted, rate, lead=lead, until=until, job=job, hint=hint, ended=ended
+            )
+            count, told, switches = slots.count, slots.tally, slots.switches
+            return slots
+        finally:
+            with self._lock:
+                if not self.outdated(rate):  # else what is known of its calls is gone
+                    self._telling -= ended
+                    if count:
+                        self._told = told
+                    else:
+                        self._ended += ended
+                if switches is not None:
+                    self._turn_to(switches)
+
+    def _turn_to(self, switches: Switches) -> None:
+        """Go by other switches. After another hold, calls of before it are not counted."""
+        if switches.lowered.until != self.switches.lowered.until:
+            self._told = self._telling = self._ended = NO_CALLS
+        self.switches = switches

@@ -77,7 +77,7 @@ class Window:
             last = self._deadline - self._call_timeout
             if lease.leave or self._clock.now() > last:
                 return lease.requeue(waiting)
-            if self._slot_client.outdated(self._rate):
+            if self._is_refused(begun=True):
                 return lease.requeue(waiting)
             try:
                 slots = self._slot_client.reserve(
@@ -116,7 +116,7 @@ class Window:
             last = at = slots.at(position)
             position += parcel.slots
             self._lease_calls.rest(at)
-            if self._slot_client.outdated(self._rate):
+            if self._is_refused(begun=bool(begun)):
                 missed.extend(parcels[n:])
                 break
             ticket = self._admission.enter(self._lease.ledger.owner)
@@ -136,6 +136,14 @@ class Window:
         missed += self._wait_for(begun)
         self.lag = max(self.lag, self._clock.now() - last)
         return missed
+
+    def _is_refused(self, *, begun: bool) -> bool:
+        """Tell whether no more calls are to begin: the provider has asked all to wait, or takes none.
+
+        `begun`: whether a call of this window has. Each lease makes one, to find out what the provider takes now.
+        """
+        tried = begun or self._lease.count.slots > 0
+        return self._slot_client.outdated(self._rate) or (tried and self._slot_client.takes_none())
 
     def _wait_for(self, begun: Sequence[_Begun]) -> list[ProviderCall]:
         """Record what calls came to; return those that were not made, and smaller ones for those that were divided."""
@@ -166,8 +174,7 @@ class Window:
         """
         try:
             self._admission.leave(ticket, self._lease.ledger.owner, said, account=self._lease.job.account)
-            if not self._admission.troubled():
-                self._slot_client.heed(self._rate, said, gently=not self._admission.known())
+            self._slot_client.heed(self._rate, said)
         except Exception as fault:  # noqa: BLE001 - raised when all calls of the round have ended
             self._fault = self._fault or fault
 

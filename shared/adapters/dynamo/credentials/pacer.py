@@ -1,8 +1,8 @@
 """Time slots of credentials, reserved in DynamoDB so that the rate holds whatever the number of workers.
 
 The slot clock (`tat`, Unix microseconds) is the time at which the next slot may start. Beside it are what holds the
-credential back (`switches`) and, as `own_…`, the clocks of jobs with a lower rate of their own: when the next window of
-each may start. Source: docs/protocol.md, "Pace".
+credential back (`switches`), the calls that ended of late (`tallies`) and, as `own_…`, the clocks of jobs with a lower
+rate of their own: when the next window of each may start. Source: docs/protocol.md, "Pace".
 """
 
 import logging
@@ -16,10 +16,12 @@ from typing import Any, Final
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s
+from shared.adapters.dynamo.credentials import tallies
 from shared.adapters.dynamo.credentials.lease_hints import Notes
-from shared.adapters.dynamo.credentials.switches import lowered_of, rate_of, switches
+from shared.adapters.dynamo.credentials.switches import LOWERED, lowered_of, rate_of, switches
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, WRONG, Pace, Slots, own_clock
+from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
 from shared.domain.lanes.switches import Lowered
 from shared.ports import Clock, Retriable
 
@@ -55,6 +57,7 @@ class _Wish:
     own: str
     turn: int
     hint: LeaseHint | None
+    ended: RefusalTally
 
 
 class DynamoPacer:
@@ -89,6 +92,8 @@ class DynamoPacer:
         self._notes = Notes()
         self._stale: dict[str, str] = {}
         """Credential → a job's clock that says nothing any more."""
+        self._over: dict[str, list[str]] = {}
+        """Credential → counts of calls that are looked at no more."""
         self._lock = threading.Lock()
         self._skew = 0.0
 
@@ -102,6 +107,7 @@ class DynamoPacer:
         until: float = inf,
         job: str = "",
         hint: LeaseHint | None = None,
+        ended: RefusalTally = NO_CALLS,
     ) -> Slots:
         """Reserve slots; waits while the credential is reserved too far ahead. A lost answer wastes slots.
 
@@ -113,12 +119,13 @@ class DynamoPacer:
             until: Unix seconds after which the first slot would be of no use.
             job: the job's id; it counts for a job with a lower rate of its own.
             hint: the lease that the slots are for, noted by the same write.
+            ended: calls at this pace that ended since the last reservation, noted likewise.
         """
         idle = not self._behind.get(credential, False)
         begun = self._clock.now()
         while True:
             waited = self._clock.now() - begun
-            wish = self._wish(credential, k, pace, lead, waited, job, hint)
+            wish = self._wish(credential, k, pace, lead, waited, job, hint, ended)
             late = (wish.now - wish.horizon) / _MICRO
             if late > 0:  # the provider asked to wait for longer
                 if wish.now / _MICRO > until:
@@ -126,7 +133,7 @@ class DynamoPacer:
                 self._clock.sleep(late)
                 continue
             try:
-                first = self._start(wish) if idle else self._follow(wish)
+                first, tally = self._start(wish) if idle else self._follow(wish)
             except ConditionFailed as lost:
                 self._check_clock(lost.answer)
                 missed = self._missed(wish, lost.item or {}, until)
@@ -135,7 +142,7 @@ class DynamoPacer:
                 idle = missed
                 continue
             self._behind[credential] = not idle
-            return Slots(first / _MICRO, pace.spacing, k)
+            return Slots(first / _MICRO, pace.spacing, k, tally=tally)
 
     def lower(self, credential: str, lowered: Lowered, past: Lowered) -> Lowered:
         """Store what a provider's refusal has left of the rate, unless a newer value is stored.
@@ -150,11 +157,15 @@ class DynamoPacer:
                 "update_item",
                 TableName=self._table,
                 Key=keys.pacer(credential),
-                UpdateExpression="SET lowered = :rate, hold_until = :until",
+                UpdateExpression=(
+                    "SET lowered = :rate, hold_until = :until, provider_limit = :limit, refused_share = :share"
+                ),
                 ConditionExpression=_KNOWN,
                 ExpressionAttributeValues={
                     ":rate": n(round(lowered.rate, 4)),
                     ":until": n(lowered.until),
+                    ":limit": n(round(lowered.limit, 4)),
+                    ":share": n(round(lowered.share, 4)),
                     ":known": n(past.until),
                 },
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
@@ -170,7 +181,15 @@ class DynamoPacer:
         return told
 
     def _wish(
-        self, credential: str, k: int, pace: Pace, lead: float, waited: float, job: str, hint: LeaseHint | None
+        self,
+        credential: str,
+        k: int,
+        pace: Pace,
+        lead: float,
+        waited: float,
+        job: str,
+        hint: LeaseHint | None,
+        ended: RefusalTally,
     ) -> _Wish:
         asked = round((self._clock.now() + lead) * _MICRO)
         return _Wish(
@@ -183,6 +202,7 @@ class DynamoPacer:
             own=_OWN + own_clock(job) if pace.period else "",
             turn=round(pace.turn(k) * _MICRO),
             hint=hint,
+            ended=ended,
         )
 
     def _missed(self, wish: _Wish, item: Item, until: float) -> Slots | bool:
@@ -204,20 +224,20 @@ class DynamoPacer:
             self._clock.sleep(wait)
         return tat <= wish.now + max(0.0, turn) * _MICRO
 
-    def _start(self, wish: _Wish) -> int:
-        """The credential is idle: the slots start now."""
+    def _start(self, wish: _Wish) -> tuple[int, RefusalTally]:
+        """The credential is idle: the slots start now. Returns the first, and the calls of late."""
         values = {":new": n(wish.now + wish.cost), ":now": n(wish.now)}
         own = {":own": n(wish.now + wish.turn)}
-        self._update(
+        item = self._update(
             wish,
             "SET tat = :new" + (", #own = :own" if wish.own else ""),
             "(attribute_not_exists(tat) OR tat <= :now)"
             + (" AND (attribute_not_exists(#own) OR #own <= :now)" if wish.own else ""),
             values | own if wish.own else values,
         )
-        return wish.now
+        return wish.now, tallies.of_late(item, wish.pace, self._clock.now())
 
-    def _follow(self, wish: _Wish) -> int:
+    def _follow(self, wish: _Wish) -> tuple[int, RefusalTally]:
         """Somebody's slots are still to come: these follow them."""
         values = {":cost": n(wish.cost), ":now": n(wish.now), ":horizon": n(wish.horizon)}
         item = self._update(
@@ -226,11 +246,12 @@ class DynamoPacer:
             "tat > :now AND tat <= :horizon" + (" AND (attribute_not_exists(#own) OR #own <= tat)" if wish.own else ""),
             values | {":turn": n(wish.turn)} if wish.own else values,
         )
-        return number(item, "tat") - wish.cost
+        return number(item, "tat") - wish.cost, tallies.of_late(item, wish.pace, self._clock.now())
 
     def _update(self, wish: _Wish, expression: str, condition: str, values: Item) -> Item:
         """Write, if nothing is paused and the rate is that by which the slots were reckoned."""
-        present, removed = wish.pace.present, []
+        present = wish.pace.present
+        removed: list[str] = []
         names = {"#rate": "rate"} | ({"#own": wish.own} if wish.own else {})
         values = {**values, ":known": n(wish.pace.lowered.until)}
         asked = "attribute_not_exists(#rate)"
@@ -244,7 +265,9 @@ class DynamoPacer:
             known = self._rates.get(wish.credential, {})
             values[":rate"] = known if rate_of(known) == present else n(present)
         if wish.pace.recovered(wish.now / _MICRO):
-            removed += ["lowered", "hold_until"]
+            removed += LOWERED
+        counted, over = self._count(wish, names, values)
+        removed += over
         stale = self._stale.pop(wish.credential, "")
         if stale and stale != wish.own:
             removed.append("#stale")
@@ -255,7 +278,7 @@ class DynamoPacer:
             "update_item",
             TableName=self._table,
             Key=keys.pacer(wish.credential),
-            UpdateExpression=expression + (f" REMOVE {', '.join(removed)}" if removed else ""),
+            UpdateExpression=expression + (f" REMOVE {', '.join(removed)}" if removed else "") + counted,
             ConditionExpression=f"attribute_not_exists(paused) AND {asked} AND {_KNOWN} AND {condition}",
             ExpressionAttributeNames=names,
             ExpressionAttributeValues=values,
@@ -266,7 +289,26 @@ class DynamoPacer:
         attributes: Item = answer["Attributes"]
         self._notes.learn(wish.credential, attributes)
         self._note_stale(wish, attributes)
+        self._over[wish.credential] = tallies.stale(attributes, wish.pace, self._clock.now())
         return attributes
+
+    def _count(self, wish: _Wish, names: dict[str, str], values: Item) -> tuple[str, list[str]]:
+        """Return the part of an update that counts calls that have ended, and what it removes; fills names and values.
+
+        Args:
+            wish: with the calls.
+            names: of the update.
+            values: likewise.
+        """
+        stretches = wish.pace.stretches(self._clock.now())
+        over = [x for x in self._over.pop(wish.credential, []) if not x.endswith(stretches)]
+        names |= {f"#over{i}": name for i, name in enumerate(over)}
+        removed = [f"#over{i}" for i in range(len(over))]
+        if not wish.ended.calls:
+            return "", removed
+        names |= {"#calls": tallies.CALLS + stretches[0], "#refused": tallies.REFUSED + stretches[0]}
+        values |= {":calls": n(wish.ended.calls), ":refused": n(wish.ended.refused)}
+        return " ADD #calls :calls, #refused :refused", removed
 
     def _note_stale(self, wish: _Wish, attributes: Item) -> None:
         """Note a job's own slots that are long over: the next write removes them."""
@@ -306,7 +348,7 @@ class DynamoPacer:
             conditions.append(f"#x{i} = :x{i}")
         if hold > now + round((MAX_HOLD + AHEAD) * _MICRO):
             ahead["hold_until"], values[":hold"] = hold, item["hold_until"]
-            removes = " REMOVE lowered, hold_until"
+            removes = f" REMOVE {', '.join(LOWERED)}"
             conditions.append("hold_until = :hold")
         if not ahead:
             return False

@@ -9,7 +9,7 @@ from typing import Any, Final
 from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
-from shared.adapters.dynamo.credentials.switches import switches
+from shared.adapters.dynamo.credentials.switches import LOWERED, switches
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.contracts import AUDIT_DAYS, MIN_RATE
 from shared.domain.audit import EVERYONE, Act, audited
@@ -17,7 +17,7 @@ from shared.domain.lanes.breaker import BreakerState
 from shared.domain.lanes.switches import AS_DECLARED, Hold, Switch, Switches
 from shared.ports import Clock
 
-_FORGET: Final = "REMOVE lowered, hold_until"
+_FORGET: Final = f"REMOVE {', '.join(LOWERED)}"
 _MARKS: Final = ("paused", "suspended")
 
 

@@ -1,9 +1,12 @@
 """What holds a credential back, on the item of its slots: the write that reserves some asks for it."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from shared.domain.lanes.switches import NOT_LOWERED, Lowered, Switches
+
+LOWERED: Final = ("lowered", "hold_until", "provider_limit", "refused_share")
+"""The attributes of a lowered rate."""
 
 
 def switches(item: Mapping[str, Any]) -> Switches:
@@ -18,8 +21,12 @@ def switches(item: Mapping[str, Any]) -> Switches:
 def lowered_of(item: Mapping[str, Any]) -> Lowered:
     """Read what a provider's refusals have left of the rate; a rate without a hold, or that is none, lowers nothing."""
     until = int(rate_of(item["hold_until"])) if "hold_until" in item else 0
-    rate = rate_of(item["lowered"]) if "lowered" in item else 0.0
-    return Lowered(max(0.0, rate), until) if until > 0 else NOT_LOWERED
+    rate, limit, share = (_least(item, name) for name in ("lowered", "provider_limit", "refused_share"))
+    return Lowered(rate, until, limit, share) if until > 0 else NOT_LOWERED
+
+
+def _least(item: Mapping[str, Any], name: str) -> float:
+    return max(0.0, rate_of(item[name])) if name in item else 0.0
 
 
 def rate_of(attribute: Mapping[str, str]) -> float:

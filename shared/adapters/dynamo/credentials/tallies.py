@@ -1,0 +1,43 @@
+"""Calls that ended at a credential's pace, counted on the item of its slots by the writes that reserve some.
+
+Each pair of attributes counts a stretch of time (`Pace.stretches`). Two are looked at together: the present one and the
+one before.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from shared.adapters.dynamo.codec import number
+from shared.domain.lanes.pacing import Pace
+from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
+from shared.domain.times import Seconds
+
+CALLS: Final = "calls_"
+REFUSED: Final = "refused_"
+
+
+def of_late(item: Mapping[str, Any], pace: Pace, now: Seconds) -> RefusalTally:
+    """Read the calls of the present stretch of time and of the one before.
+
+    Args:
+        item: of the credential's slots.
+        pace: whose calls.
+        now: Unix seconds.
+    """
+    return sum((_read(item, name) for name in pace.stretches(now)), NO_CALLS)
+
+
+def stale(item: Mapping[str, Any], pace: Pace, now: Seconds) -> list[str]:
+    """Return the attributes that count what is looked at no more.
+
+    Args:
+        item: of the credential's slots.
+        pace: whose calls count.
+        now: Unix seconds.
+    """
+    kept = {prefix + name for name in pace.stretches(now) for prefix in (CALLS, REFUSED)}
+    return sorted(name for name in item if name.startswith((CALLS, REFUSED)) and name not in kept)
+
+
+def _read(item: Mapping[str, Any], name: str) -> RefusalTally:
+    return RefusalTally(number(item, CALLS + name), number(item, REFUSED + name))

@@ -1,0 +1,124 @@
+"""What a provider refuses because too much came at once, and whether that shows a limit below the rate.
+
+A limit shows as a share of the calls: who calls at R a provider that takes L has 1 - L/R refused. A few refusals among
+many calls show none. Source: docs/protocol.md, "Pace"; docs/adr/0194.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final, Self
+
+from shared.domain.lanes.switches import BELOW, Lowered
+from shared.domain.times import Seconds
+
+FEW: Final = 20
+"""Calls by which a share is known, at least."""
+MANY: Final = 50
+"""Calls by which a share is known so well that a later one may be compared to it."""
+RARE: Final = 0.05
+"""The share of refused calls up to which they show no limit."""
+PLAIN: Final = 0.2
+"""And up to which they show none while the rate has just been lowered."""
+MOST: Final = 1 / 3
+"""The largest share that may be chance."""
+ALIKE: Final = 0.8
+"""What a share may be of another, or the other of it, to be about the same."""
+ENOUGH: Final = 4
+"""Refused calls that show a limit, at least."""
+SURE: Final = 2.5
+"""Standard deviations by which the share has to be above `RARE`: in a hundred looks chance alone is one at the most."""
+
+GENTLE: Final = 0.9
+"""What is left of the rate when its provider refuses a call, and too few calls are known to tell why."""
+STEEP: Final = 0.5
+"""What is left when few calls show a limit, or all were refused."""
+STEEPEST: Final = 1 / 16
+"""The least that is left when many do."""
+EFFECT: Final = 60.0
+"""Seconds in which a lower rate has shown whether it helps: so soon no rate has risen to a limit again."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalTally:
+    """Calls of a credential that ended at one pace, of late, and how many of them its provider refused to take now."""
+
+    calls: int = 0
+    refused: int = 0
+
+    def __add__(self, other: Self) -> "RefusalTally":
+        """Return both together."""
+        return RefusalTally(self.calls + other.calls, self.refused + other.refused)
+
+    def __sub__(self, other: Self) -> "RefusalTally":
+        """Return what is left without another."""
+        return RefusalTally(self.calls - other.calls, self.refused - other.refused)
+
+    @property
+    def share(self) -> float:
+        """The share of the calls that was refused."""
+        return self.refused / self.calls if self.calls else 0.0
+
+    @property
+    def known(self) -> bool:
+        """Whether there are enough calls to judge by."""
+        return self.calls >= FEW
+
+    def shows(self, least: float) -> bool:
+        """Tell whether the provider surely refuses this share or more: it seems to take less than it is sent."""
+        return self.refused >= ENOUGH and self.share - SURE * self._deviation >= least
+
+    @property
+    def taken(self) -> float:
+        """The share that the provider may well take: somewhat more than what it took of so many calls."""
+        return 1 - self.share + self._deviation
+
+    def repeats(self, share: float) -> bool:
+        """Tell whether about the same share is refused as before, though calls come more slowly."""
+        alike = ALIKE * share <= self.share <= min(share / ALIKE, MOST)
+        return self.known and self.refused >= ENOUGH and alike
+
+    @property
+    def _deviation(self) -> float:
+        return math.sqrt(self.share * (1 - self.share) / self.calls)
+
+
+NO_CALLS: Final = RefusalTally()
+
+
+def left(
+    rate: float, declared: float, past: Lowered, tally: RefusalTally, *, since: Seconds, stretch: Seconds
+) -> Lowered | None:
+    """Return what is left of a rate after a refusal, without the hold; None: all of it.
+
+    Args:
+        rate: messages per second in force.
+        declared: the credential's rate.
+        past: what earlier refusals had left.
+        tally: the calls at this rate of late, the refused one among them.
+        since: seconds since the hold after the last of those.
+        stretch: seconds of calls, at least, that a small share is judged by.
+    """
+    gently = rate * GENTLE
+    if rate <= past.limit and stretch <= since < EFFECT and tally.repeats(past.share):
+        return Lowered(past.limit / (1 - past.share), limit=declared)  # a lower rate has not helped: it is chance
+    if tally.shows(PLAIN if since < stretch else RARE):
+        return _by_share(rate, past, tally)
+    if _is_back(rate, past, since) and tally.refused == 1:
+        return Lowered(gently, limit=gently, share=past.share)
+    return None if tally.known or since < 2 * stretch else Lowered(gently, limit=past.known(rate), share=past.share)
+
+
+def _is_back(rate: float, past: Lowered, since: Seconds) -> bool:
+    """Tell whether a rate has risen to the limit that is known. `since`: seconds since the hold."""
+    return since >= EFFECT and rate >= past.limit > 0
+
+
+def _by_share(rate: float, past: Lowered, tally: RefusalTally) -> Lowered:
+    """Return a rate just below the limit that a share of refusals shows; where all were refused, they show none."""
+    most = BELOW * tally.taken
+    share = tally.share if tally.calls >= MANY else 0.0
+    return Lowered(
+        rate * max(most, STEEPEST if tally.known and most else STEEP),
+        limit=rate * tally.taken or past.known(rate),
+        share=share,
+    )
