@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
+from shared.domain.content.invisible import without_invisible
+
 MAX_TEXT: Final = 250
 """Characters of a number as written; libphonenumber reads no more."""
 _LETTERS: Final = re.compile("[0-9].*[A-Za-z]", re.ASCII | re.DOTALL)
@@ -45,6 +47,7 @@ class PhoneReader:
         """Read one number. Never raises on any string."""
         if len(text) > MAX_TEXT:
             return InvalidPhone("The number is too long.")
+        text = without_invisible(text)
         library = self._library
         try:
             number = library.parse(text, self._region)

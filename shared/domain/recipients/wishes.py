@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from shared.domain.content.invisible import without_invisible
 from shared.domain.jobs.feedback import WordKind
 
 MAX_WORDS: Final = 8
@@ -24,7 +25,7 @@ _NUMBER: Final = re.compile(r"[0-9]{4,}")
 
 def _plain(text: str) -> str:
     """Return a text in one form: full-width letters narrow, lower case, without accents, its words apart."""
-    folded = unicodedata.normalize("NFKD", text.casefold()).replace("'", "").replace("\u2019", "")
+    folded = unicodedata.normalize("NFKD", without_invisible(text).casefold()).replace("'", "").replace("\u2019", "")
     bare = "".join(c for c in folded if unicodedata.category(c) not in ("Mn", "Cf"))
     return _APART.sub(" ", unicodedata.normalize("NFC", bare)).strip()
 
