@@ -76,3 +76,22 @@ def test_polish_names_of_a_spreadsheet_are_not_read_as_western(api: Api) -> None
     found = taken(api, name, data, "encoding=windows-1250")
     assert (found["state"], found["accepted"]) == ("ready", 1)
     assert api.call("GET", f"/campaigns/{name}/preview").json["subject"] == "Hi \u0141ukasz \u017b\u00f3\u0142\u0107"
+
+
+def test_numbers_that_take_no_texts_are_counted_before_sending(api: Api) -> None:
+    numbers = ["+442079460018", "+449012345678", "+18002345678", "+447400123456", "+442079460019", "+12025550123"]
+    api.call("PUT", "/suppressions/+442079460019", {})
+    name = api.campaign(channel="sms", template={"body": "Hello"})
+    found = taken(api, name, "\n".join(["phone", *numbers]).encode(), "region=GB")
+    assert (found["accepted"], found["invalid"], found["skipped"]) == (5, 1, {"suppressed": 1})
+    assert found["landlines"] == {"rows": 2, "first_rows": [2, 4]}
+    assert (found["empty_values"], found["errors"][0]["sheet_row"]) == ([], 3)
+
+
+@pytest.mark.parametrize(("channel", "told"), [("email", None), ("sms", {"rows": 0, "first_rows": []})])
+def test_only_texts_count_them_once_the_list_is_read(api: Api, channel: str, told: Any) -> None:
+    name = api.campaign(channel=channel, template=GREETED if channel == "email" else {"body": "Hello"})
+    place = api.call("POST", f"/campaigns/{name}/uploads", {}).json
+    assert api.call("GET", f"/campaigns/{name}/uploads/{place['upload_id']}").json["landlines"] is None
+    data = b"email,name\na@example.org,Ann\n" if channel == "email" else b"phone\n+447400123456\n"
+    assert taken(api, name, data)["landlines"] == told

@@ -5,7 +5,7 @@ import sys
 import unicodedata
 from typing import Final
 
-from shared.domain.content.invisible import ENDS, INVISIBLE, first_invisible, seen, without_invisible
+from shared.domain.characters.invisible import ENDS, INVISIBLE, first_invisible, seen, without_invisible
 
 SHOWN: Final = re.compile("[\u0600-\u0605\u06dd\u070f\u0890-\u0891\u08e2\U000110bd\U000110cd\U00013430-\U0001345f]")
 """Format characters with a look of their own: signs before numbers, and joints of hieroglyphs."""

@@ -260,6 +260,14 @@ LISTS: Final = (
         "tests/domain/test_phone_readings.py::test_a_number_is_read_as_it_is_meant[DE-4915123456789-+4915123456789]",
     ),
     Mutant(
+        "nobody hears of landlines before texts are sent to them",
+        10,
+        "shared/domain/recipients/reader.py",
+        "if texts and found.landline else",
+        "if found is None else",
+        "tests/api/test_list_cases.py::test_numbers_that_take_no_texts_are_counted_before_sending",
+    ),
+    Mutant(
         "people whose last cells are left out get nothing",
         10,
         "shared/domain/lists/csv_rows.py",

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from shared.domain.content.invisible import seen
+from shared.domain.characters.invisible import seen
 from shared.domain.content.plain_text import HIDDEN, Tag, decoded, pieces
 
 _SHOWN: Final = frozenset(

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 from unicodedata import category, normalize
 
-from shared.domain.content.invisible import without_invisible
+from shared.domain.characters.invisible import without_invisible
 from shared.domain.content.templates import MAX_NAME, RECIPIENT, UNSUBSCRIBE_URL
 
 SEPARATORS: Final = (",", ";", "\t")

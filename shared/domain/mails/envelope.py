@@ -8,7 +8,7 @@ import re
 import unicodedata
 from typing import Final
 
-from shared.domain.content.invisible import first_invisible
+from shared.domain.characters.invisible import first_invisible
 from shared.domain.recipients.addresses import MAX_ADDRESS, Address, Invalid, parse
 from shared.domain.recipients.local_parts import needs_quotes
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.content.invisible import ENDS, first_invisible, seen
+from shared.domain.characters.invisible import ENDS, first_invisible, seen
 from shared.domain.recipients import local_parts
 
 MAX_TEXT: Final = 998

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import Final
 
-from shared.domain.content.invisible import without_invisible
+from shared.domain.characters.invisible import without_invisible
 from shared.domain.recipients.local_parts import IN_TEXT
 
 _TURNS: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from shared.domain.content.invisible import without_invisible
+from shared.domain.characters.invisible import without_invisible
 from shared.domain.jobs.feedback import WordKind
 
 MAX_WORDS: Final = 8
