@@ -65,6 +65,10 @@ def test_rows_without_the_name_that_is_greeted_are_told_before_sending(api: Api)
     name = api.campaign(template=GREETED, unsubscribe=False)
     found = taken(api, name, b"email,name\nann@example.com,Ann\nbob@example.com,\ncy@example.com,\n")
     assert (found["accepted"], found["empty_values"]) == (3, [{"variable": "name", "rows": 2, "first_rows": [3, 4]}])
+    unseen = ["\u200b", "\u3164", "\u00a0\ufe0f", "\u00ad", "\u2764\ufe0f", "J\u00f6rg"]
+    rows = "".join(f"{n}@example.com,{x}\n" for n, x in enumerate(unseen))
+    found = taken(api, name, f"email,name\n{rows}".encode())
+    assert found["empty_values"] == [{"variable": "name", "rows": 4, "first_rows": [2, 3, 4, 5]}]
 
 
 def test_polish_names_of_a_spreadsheet_are_not_read_as_western(api: Api) -> None:

@@ -1,12 +1,14 @@
 """What a list's rows lack: values, and numbers that take texts. It is counted while the list is read, and shown before.
 
-A value is lacking if its cell is empty or has only blanks: a message shows nothing in its place. Rows that are sent
-nothing do not count.
+A value is lacking if its cell is empty or has only what nobody sees: a message shows nothing in its place. Rows that
+are sent nothing do not count.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+
+from shared.domain.characters.invisible import seen
 
 MAX_ROWS: Final = 10
 """Rows that are named of a column; all are counted. They take 75 kB at the most, of 512 columns."""
@@ -40,7 +42,7 @@ def with_rows(known: Sequence[Gap], columns: Iterable[str], rows: Sequence[tuple
     found = {gap.column: gap for gap in known}
     for name, cells in zip(columns, zip(*[cells for _, cells in rows], strict=False), strict=False):
         if name and not _full(cells):
-            _add(found, name, [number for (number, _), cell in zip(rows, cells, strict=True) if not cell.strip()])
+            _add(found, name, [number for (number, _), cell in zip(rows, cells, strict=True) if not _shows(cell)])
     return tuple(found.values())
 
 
@@ -63,7 +65,11 @@ def _add(found: dict[str, Gap], name: str, rows: Sequence[int]) -> None:
 
 
 def _full(cells: Sequence[str]) -> bool:
-    return all(cells) and not any(map(str.isspace, cells))
+    return all(cells) and not any(map(str.isspace, cells)) and (all(map(str.isascii, cells)) or all(map(seen, cells)))
+
+
+def _shows(cell: str) -> bool:
+    return bool(cell.strip()) and (cell.isascii() or seen(cell))
 
 
 def document_of(gaps: Iterable[Gap]) -> dict[str, Any]:
