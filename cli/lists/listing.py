@@ -128,7 +128,7 @@ def show_problems(upload: Mapping[str, Any]) -> None:
     """Print what became of a list's rows, and its first problems."""
     accepted = counted(upload.get("accepted") or 0, "recipient")
     say(f"{accepted} of {counted(upload.get('rows') or 0, 'row')}{_aside(upload)}")
-    for text in empty_values(upload):
+    for text in lacking(upload):
         say(text)
     errors = upload.get("errors")
     found = [as_shown(e) for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
@@ -138,12 +138,19 @@ def show_problems(upload: Mapping[str, Any]) -> None:
         say(f"and more:  posthaste campaign problems {upload.get('campaign_id')} {upload.get('upload_id')}")
 
 
-def empty_values(upload: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each value of the message that rows of a list lack."""
+def lacking(upload: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each value of the message that rows of a list lack, and for numbers that take no texts."""
     for x in upload.get("empty_values") or ():
-        some = ", ".join(map(str, x["first_rows"])) + (", …" if x["rows"] > len(x["first_rows"]) else "")
-        verb, noun = ("has", "row") if x["rows"] == 1 else ("have", "rows")
-        yield f"{counted(x['rows'], 'row')} {verb} no {x['variable']}, so it is left empty: {noun} {some}"
+        yield _of_rows(x, f"no {x['variable']}, so it is left empty")
+    if (found := upload.get("landlines")) and found["rows"]:
+        yield _of_rows(found, "a landline or toll-free number, which most texts do not reach")
+
+
+def _of_rows(found: Mapping[str, Any], what: str) -> str:
+    """Return a sentence that some rows have something, with the first of them."""
+    some = ", ".join(map(str, found["first_rows"])) + (", …" if found["rows"] > len(found["first_rows"]) else "")
+    verb, noun = ("has", "row") if found["rows"] == 1 else ("have", "rows")
+    return f"{counted(found['rows'], 'row')} {verb} {what}: {noun} {some}"
 
 
 def as_shown(problem: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from shared.domain.jobs.outcomes import (
     Unknown,
     cannot_carry,
 )
-from shared.domain.recipients.local_parts import IN_TEXT, bare, either
+from shared.domain.recipients.local_parts import IN_TEXT, bare, needs_quotes, within
 from shared.ports import AnswerLost, BadSignature, Http, NoTime, NotSent, Response, Steps, Target, WireRequest
 
 REF_ARG: Final = "posthaste_ref"
@@ -357,21 +357,18 @@ def lines(value: object, limit: int) -> str:
     return "\n".join(clean(line, limit) for line in value.splitlines())[:limit]
 
 
-def redacted(detail: str) -> str:
-    """Return a provider's own words, cut, without addresses."""
+def redacted(detail: str, about: object = "") -> str:
+    """Return a provider's own words, cut, without addresses. `about`: the recipient's, as the provider writes it."""
     if "@" in detail or "%40" in detail:
+        if isinstance(about, str) and needs_quotes(bare(about).rpartition("@")[0] or "-"):
+            detail = re.sub(within(bare(about)), "<address>", detail, flags=re.IGNORECASE)
         detail = _ADDRESS.sub("<address>", detail)
     return detail[:MAX_DETAIL]
 
 
 def refusal_words(text: str, address: str) -> str:
-    """Return what a provider said of one recipient, cut and on one line.
-
-    Args:
-        text: the provider's text.
-        address: the recipient's; `RECIPIENT` is in its place, with and without quotes, and no other address stays.
-    """
-    own = rf"<?(?<![\w.+=-]){either(address)}(?![\w-]|\.\w)>?"
+    """Return what a provider said of one recipient, cut, on one line, with `RECIPIENT` in place of its address."""
+    own = f"<?{within(address)}>?"
     return redacted(re.sub(own, RECIPIENT, " ".join(clean(text, MAX_TEXT).split()), flags=re.IGNORECASE))
 
 

@@ -3,9 +3,14 @@
 Words of providers outlive the erasing of a person. Then: `"john doe"@example.com` was no address there.
 """
 
+from collections.abc import Callable, Sequence
+from typing import Final
+
 import pytest
 
+from shared.contracts import Word
 from shared.providers._common import digest, redacted, refusal_words
+from tests.providers import ses_posts, test_mailgun_events, test_postmark_events, test_sendgrid_events
 
 SPELLINGS = [
     '"john doe"@example.com',
@@ -40,3 +45,40 @@ def test_quotes_without_an_address_stay() -> None:
 def test_a_report_about_the_recipient_beside_a_copy_is_heard_in_either_spelling(given: str) -> None:
     assert digest("ref", given) == digest("ref", '"john..x"@docomo.ne.jp')
     assert digest("ref", given) != digest("ref", "copy@docomo.ne.jp")
+
+
+def ses(address: str, said: str) -> Sequence[Word]:
+    report = {"emailAddress": address, "status": "5.1.1", "diagnosticCode": said}
+    found = {"bounceType": "Permanent", "bounceSubType": "General", "bouncedRecipients": [report]}
+    return ses_posts.words(ses_posts.event("Bounce", bounce=found))
+
+
+def mailgun(address: str, said: str) -> Sequence[Word]:
+    return test_mailgun_events.words(
+        test_mailgun_events.event(recipient=address, **test_mailgun_events.failed("bounce", code=550, message=said))
+    )
+
+
+def postmark(address: str, said: str) -> Sequence[Word]:
+    body = test_postmark_events.event("Bounce", Type="HardBounce", Email=address, Details=said)
+    return test_postmark_events.READER.words({}, body).words
+
+
+def sendgrid(address: str, said: str) -> Sequence[Word]:
+    return test_sendgrid_events.words(
+        test_sendgrid_events.event(event="bounce", email=address, reason=said, status="5.1.1")
+    )
+
+
+READERS: Final[list[Callable[[str, str], Sequence[Word]]]] = [ses, mailgun, postmark, sendgrid]
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("address", ['"john doe"@example.com', "john doe@example.com"])
+@pytest.mark.parametrize("said", ["john doe@example.com", "John Doe@example.com", '"john doe"@example.com'])
+def test_no_word_of_an_event_keeps_its_person_without_quotes(
+    read: Callable[[str, str], Sequence[Word]], address: str, said: str
+) -> None:
+    (word,) = read(address, f"550 user <{said}>, {said} unknown")
+    assert word.detail == "550 user <<address>>, <address> unknown"

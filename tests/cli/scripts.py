@@ -100,6 +100,7 @@ def listed(state: str, status: int = 200, **more: Any) -> Answer:
         "detail": None,
         "missing": [],
         "empty_values": [],
+        "landlines": None,
         "errors": [],
         "next_cursor": None,
         "created_at": AT,

@@ -378,3 +378,14 @@ def test_values_that_rows_lack_are_shown_on_the_page_and_in_the_summary(console:
     whole = with_list(console)
     for path in (f"/campaigns/{whole}", f"/campaigns/{whole}/send"):
         assert "left empty" not in console.shown(path)
+
+
+def test_numbers_that_take_no_texts_are_shown_on_the_page_and_in_the_summary(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    sms = {"channel": "sms", "body": "Hello", "from": "", "subject": "", "unsubscribe": ""}
+    said = "1 row has a landline or toll-free number, which most texts do not reach. Row of the sheet: 3"
+    for number, shown in (("+442079460018", True), ("+447400123457", False)):
+        rows = f"phone\r\n+447400123456\r\n{number}\r\n"
+        campaign = with_list(console, rows, **sms)
+        for path in (f"/campaigns/{campaign}", f"/campaigns/{campaign}/send"):
+            assert (said in console.shown(path)) is shown

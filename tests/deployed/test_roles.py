@@ -13,8 +13,11 @@ from shared.contracts import (
     ENV_BUCKET,
     ENV_IDENTITIES_TABLE,
     ENV_LANE,
+    ENV_OPS_TABLE,
     ENV_RECORDS_TABLE,
     HANDLERS,
+    INDEX_MINE,
+    INDEX_OPEN,
     TEST_CREDENTIAL,
     secret_name,
     unsubscribe_secret_name,
@@ -251,6 +254,17 @@ def test_a_transaction_is_judged_by_the_rows_of_each_of_its_actions(
     mine, other = ({"Delete": {"TableName": table, "Key": key}} for key in keys[1:])
     assert allowed(console, "transact_write_items", {"TransactItems": [put, mine]})
     assert not allowed(console, "transact_write_items", {"TransactItems": [put, other]})
+
+
+def test_the_console_reads_the_whole_index_of_open_jobs_and_nothing_else_whole(
+    console: Any, may: May, deployment: accounts.LocalDeployment
+) -> None:
+    table = deployment.environment[ENV_RECORDS_TABLE]
+    assert may("dynamodb", "scan", {"TableName": table, "IndexName": INDEX_OPEN}) == {"console"}
+    for other in (INDEX_MINE, "", "none"):
+        assert not allowed(console, "scan", {"TableName": table, **({"IndexName": other} if other else {})}), other
+    for name in (ENV_OPS_TABLE, ENV_AUDIT_TABLE, ENV_IDENTITIES_TABLE):
+        assert not allowed(console, "scan", {"TableName": deployment.environment[name]}), name
 
 
 @pytest.mark.parametrize(("partition", "may"), [("ACCOUNTS", True), ("A#acc_forged", True), ("K#forged", False)])

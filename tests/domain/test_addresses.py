@@ -369,7 +369,10 @@ def test_parse_many_loses_nothing(texts: list[str]) -> None:
     assert {r.key if isinstance(r, Address) else r.text for r in map(parse, texts)} == set(keys)
 
 
-@pytest.mark.parametrize("mark", ["\u200b", "\u200e", "\u2060", "\ufeff", "\u2009", "\u00ad", "\u00a0", "\u202f"])
+@pytest.mark.parametrize(
+    "mark",
+    ["\u200b", "\u200e", "\u2060", "\ufeff", "\u2009", "\u00ad", "\u00a0", "\u202f", "\u3164", "\u2800", "\ufe0f"],
+)
 def test_what_is_invisible_around_an_address_is_no_part_of_it(mark: str) -> None:
     for text in (f"{mark}ann@example.com", f"ann@example.com{mark}", f" {mark} <ann@example.com>{mark}"):
         assert parse(text) == parse("ann@example.com")

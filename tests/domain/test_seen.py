@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.domain.characters.invisible import seen
 from shared.domain.content.plain_text import plain_text
-from shared.domain.content.seen import nothing_to_see, seen, seen_in
+from shared.domain.content.seen import nothing_to_see, seen_in
 from tests import budgets
 
 

@@ -24,6 +24,7 @@ ENDS = (
         "🛑 stop 🙏",
     ),
     *("ＳＴＯＰ", "S T O P", "S.T.O.P.", "st\u200bop", "\ufeffSTOP", "STOPP", "stooop", "stoppp!!!", "Stop stop STOP"),
+    *("Do not contact", "Please remove my number", "delete me", "TXT STOP", "take me off this list", "no me contacten"),
     *("please stop", "Stop please", "pls stop texting me", "STOP ALL", "stopall", "Stop it.", "Stop now!!", "ok stop"),
     *("Unsubscribe", "unsubscribe me", "please unsubscribe me thanks", "UNSUBSCRIBE.", "opt out", "opt-out", "OptOut"),
     *("I want to opt out", "I want to stop", "how do i unsubscribe?", "Can you stop texting me", "STOP to 12345"),
@@ -69,6 +70,7 @@ ENDS = (
 )
 NOTHING = (
     *("", " ", "?", "👍", "Thanks!", "help", "HELP", "info", "Hilfe", "aide", "ayuda", "no", "nein", "ok", "please"),
+    *("do not contact Ann, call me", "delete my appointment", "is this my number", "remove this from my list of today"),
     *("stop by at 5", "Stop by at 5!", "don't stop", "Don’t stop!", "please don't stop", "Dont stop texting me"),
     *("I can't stop laughing", "bus stop", "the bus stop is closed", "non-stop", "full stop", "when does it stop"),
     *(

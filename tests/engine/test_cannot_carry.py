@@ -5,6 +5,7 @@ import pytest
 from shared.domain.jobs.outcomes import CANNOT_CARRY, Rejected
 from shared.domain.jobs.states import Cell, JobState
 from tests.engine.mails.mail_world import MailWorld
+from tests.fakes.lists import send_list
 from tests.fakes.world import World, credential
 
 BEYOND = "r1@example.com"
@@ -22,6 +23,19 @@ def test_what_the_only_credential_cannot_carry_ends_at_once_and_the_rest_is_sent
     assert world.states(job.id) == [Cell.SENT, Cell.DROPPED, Cell.SENT]
     assert world.job(job.id).state is JobState.LOGGED
     assert world.clock.now() - job.created_at / 1000 < 60
+    world.check()
+
+
+@pytest.mark.promise(3)
+def test_a_campaign_with_such_an_address_lets_the_next_one_be_sent_at_once() -> None:
+    world = World(credential("one"))
+    world.providers["one"].script(BEYOND, list(NEVER))
+    first, second = send_list(world, "spring", 3), send_list(world, "autumn", 1, account="acc_000000000002")
+    began = world.clock.now()
+    world.settle()
+    assert [world.counts(job.id) for job in (first, second)] == [{"sent": 2, "failed": 1}, {"sent": 1}]
+    assert all(world.job(job.id).state is JobState.LOGGED for job in (first, second))
+    assert world.clock.now() - began < 60
     world.check()
 
 

@@ -223,6 +223,39 @@ def test_marks_that_went_with_their_time_fail_the_file() -> None:
     assert intake.now(upload).code == Code.FILE_CHANGED
 
 
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        (b"recipient,a\n", b"\n"),
+        (b"recipient,a\n", b" \t\r\n"),
+        (b"recipient,a\n", b",\n"),
+        (b"", b"\n"),
+        (b"", b" \r\n"),
+    ],
+)
+def test_a_list_of_blank_rows_is_read_no_further(monkeypatch: pytest.MonkeyPatch, header: bytes, row: bytes) -> None:
+    monkeypatch.setattr(module, "JUNK", 20)
+    intake = small()
+    blocks: list[bytes] = []
+    read = intake.files._block
+    intake.files._block = lambda *args: blocks.append(read(*args)) or blocks[-1]  # type: ignore[method-assign, func-returns-value]
+    upload = intake.take(header + row * 10_000 + b"ann@example.org,x\n")
+    assert intake.serve() == [IngestResult.FAILED]
+    end = intake.now(upload)
+    assert end.code == Code.NO_VALID_ROWS
+    assert len(b"".join(blocks)) < 1_000
+
+
+def test_a_list_that_ends_in_blank_rows_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "JUNK", 20)
+    intake = small()
+    upload = intake.take(b"recipient,a\nann@example.org,x\n" + b",\n" * 2_000 + b"ben@example.org,y\n" + b"\n" * 2_000)
+    assert intake.serve() == [IngestResult.READY]
+    end = intake.now(upload)
+    assert end.checkpoint is not None
+    assert end.checkpoint.counts.accepted == 2
+
+
 def test_a_list_whose_first_rows_are_all_junk_is_read_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "JUNK", 20)
     intake = small()

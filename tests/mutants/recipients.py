@@ -47,6 +47,23 @@ RECIPIENTS: Final = (
         f"{_QUOTES}::test_elsewhere_such_periods_are_a_slip_and_the_reason_names_the_way[a..b-gmail.com]",
     ),
     Mutant(
+        "a letter that shows nothing makes another person of an address",
+        11,
+        "shared/domain/recipients/addresses.py",
+        "    hidden = first_invisible(spec)\n",
+        '    hidden = ""\n',
+        "tests/attacks/test_characters_that_show_nothing.py::test_a_row_of_a_list_with_one_is_invalid",
+    ),
+    Mutant(
+        "the first name of a person without quotes stays in a provider's words",
+        9,
+        "shared/providers/_common.py",
+        'needs_quotes(bare(about).rpartition("@")[0] or "-")',
+        "not about",
+        "tests/attacks/test_an_address_in_quotes_that_is_kept.py"
+        "::test_no_word_of_an_event_keeps_its_person_without_quotes[john doe@example.com-john doe@example.com-ses]",
+    ),
+    Mutant(
         "a mailbox in quotes that it does not need is another one",
         1,
         "shared/domain/recipients/addresses.py",

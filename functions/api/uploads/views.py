@@ -58,6 +58,13 @@ class EmptyValue(View):
     first_rows: list[int] = Field(description="The first of them, at most 10, by their numbers in a spreadsheet.")
 
 
+class Landlines(View):
+    """Rows of a list of texts whose number takes none by its country's numbering plan: landlines, toll-free numbers."""
+
+    rows: int = Field(description="How many of the rows that are sent to have one.")
+    first_rows: list[int] = Field(description="The first of them, at most 10, by their numbers in a spreadsheet.")
+
+
 class UploadView(View):
     """A list on its way."""
 
@@ -84,6 +91,10 @@ class UploadView(View):
     empty_values: list[EmptyValue] | None = Field(
         description="Variables of the campaign's template whose cell is empty in some rows. Null: the list is not "
         "ready, or an earlier version has read it."
+    )
+    landlines: Landlines | None = Field(
+        description="Rows whose number takes no texts. They are sent to all the same. Null: the campaign sends no SMS, "
+        "the list is not ready, or an earlier version has read it."
     )
     errors: list[RowProblem] = Field(description="A page of them; at most 1,000 invalid rows and as many duplicates.")
     next_cursor: str | None
@@ -127,11 +138,16 @@ def upload_view(
         detail=x.detail or None,
         missing=list(campaign.lacks(x.columns)) if x.state is UploadState.READY else [],
         empty_values=_empty(campaign.gaps(x)),
+        landlines=_landlines(campaign.landlines(x)),
         errors=[_problem(p) for p in errors],
         next_cursor=next_cursor,
         created_at=moment(x.created_at),
         finished_at=at(x.finished_at),
     )
+
+
+def _landlines(found: Gap | None) -> Landlines | None:
+    return None if found is None else Landlines(rows=found.rows, first_rows=list(found.first))
 
 
 def _empty(found: Sequence[Gap] | None) -> list[EmptyValue] | None:

@@ -13,9 +13,10 @@ from typing import Any, Final
 
 from shared.domain.campaigns.variants import NONE, Variants
 from shared.domain.channels.lookup import channel_of
+from shared.domain.channels.sms import SMS
 from shared.domain.content.content import Mailbox, Speech
 from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Template, variables
-from shared.domain.lists.gaps import Gap
+from shared.domain.lists.gaps import LANDLINES, Gap
 from shared.domain.lists.uploads import Checkpoint
 from shared.domain.namespaces import namespace
 from shared.domain.times import Millis
@@ -142,10 +143,15 @@ class Campaign:
         Returns:
             None: the list is not ready, or an earlier version has read it, which did not count them.
         """
-        if upload.state is not UploadState.READY or upload.checkpoint is None or upload.checkpoint.gaps is None:
-            return None
+        counted = upload.counted
         used = set(self.lacks(()))
-        return tuple(gap for gap in upload.checkpoint.gaps if gap.column in used)
+        return None if counted is None else tuple(gap for gap in counted if gap.column in used)
+
+    def landlines(self, upload: "Upload") -> Gap | None:
+        """Return the rows of a list of texts whose number takes none; as `gaps`, and None of other channels too."""
+        if upload.counted is None or self.channel != SMS.name:
+            return None
+        return next((gap for gap in upload.counted if gap.column == LANDLINES), Gap(LANDLINES, 0, ()))
 
     def changed(self, now: Millis, **changes: Any) -> "Campaign":
         """Return it with changes, one version on."""
@@ -275,6 +281,11 @@ class Upload:
     def namespace(self) -> str:
         """Whose list it is: the account's live keys', or its test keys'."""
         return namespace(self.account, test=self.test)
+
+    @property
+    def counted(self) -> tuple[Gap, ...] | None:
+        """What its rows lack. None: it is not ready, or an earlier version has read it, which did not count that."""
+        return self.checkpoint.gaps if self.state is UploadState.READY and self.checkpoint else None
 
     @property
     def progress(self) -> float:

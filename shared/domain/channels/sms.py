@@ -19,7 +19,7 @@ class _Sms(Channel):
     def reader(self, region: str = "") -> "Read":
         from shared.domain.recipients.reader import number_reader  # noqa: PLC0415 - senders read no recipients
 
-        return number_reader(region)
+        return number_reader(region, texts=True)
 
     def written(self, text: str) -> str:
         return written(text)

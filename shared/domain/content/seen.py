@@ -3,13 +3,9 @@
 import re
 from typing import Final
 
+from shared.domain.characters.invisible import seen
 from shared.domain.content.plain_text import HIDDEN, Tag, decoded, pieces
 
-_SEEN: Final = re.compile(
-    "[^\\s\\x00-\\x1f\\x7f-\\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
-)
-"""A character that is not blank: no space of any width, filler, mark of direction or selector of a variant."""
 _SHOWN: Final = frozenset(
     {"audio", "button", "canvas", "embed", "hr", "input", "meter", "object", "progress", "select", "textarea", "video"}
 )
@@ -21,11 +17,6 @@ _DRAWN: Final = re.compile(
 _HEAD: Final = 256
 """Characters of a text that are looked at first: to decode one of megabytes takes seconds."""
 _NO_SIZE: Final = frozenset({"0", "1", "0px", "1px"})
-
-
-def seen(text: str) -> bool:
-    """Return whether a plain text shows anything."""
-    return _SEEN.search(text) is not None
 
 
 def seen_in(html: str) -> bool:

@@ -1,15 +1,19 @@
-"""Values that a list's rows lack. They are counted while the list is read, and shown before it is sent.
+"""What a list's rows lack: values, and numbers that take texts. It is counted while the list is read, and shown before.
 
-A value is lacking if its cell is empty or has only blanks: a message shows nothing in its place. Rows that are sent
-nothing do not count.
+A value is lacking if its cell is empty or has only what nobody sees: a message shows nothing in its place. Rows that
+are sent nothing do not count.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from shared.domain.characters.invisible import seen
+
 MAX_ROWS: Final = 10
 """Rows that are named of a column; all are counted. They take 75 kB at the most, of 512 columns."""
+LANDLINES: Final = ""
+"""In place of a column: rows whose number takes no texts. A column without a name has no gaps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +21,7 @@ class Gap:
     """A column of which rows lack the value.
 
     Attributes:
-        column: its name, as in the list's columns.
+        column: its name, as in the list's columns, or LANDLINES.
         rows: how many rows lack it.
         first: numbers in the spreadsheet of the first of them, at most `MAX_ROWS`, ascending.
     """
@@ -38,14 +42,34 @@ def with_rows(known: Sequence[Gap], columns: Iterable[str], rows: Sequence[tuple
     found = {gap.column: gap for gap in known}
     for name, cells in zip(columns, zip(*[cells for _, cells in rows], strict=False), strict=False):
         if name and not _full(cells):
-            numbers = [number for (number, _), cell in zip(rows, cells, strict=True) if not cell.strip()]
-            before = found.get(name, Gap(name, 0, ()))
-            found[name] = Gap(name, before.rows + len(numbers), (*before.first, *numbers)[:MAX_ROWS])
+            _add(found, name, [number for (number, _), cell in zip(rows, cells, strict=True) if not _shows(cell)])
     return tuple(found.values())
 
 
+def with_landlines(known: Sequence[Gap], rows: Sequence[int]) -> Sequence[Gap]:
+    """Return gaps with those of more rows whose number takes no texts.
+
+    Args:
+        known: of the rows before.
+        rows: number in the spreadsheet of each, in the order of the file.
+    """
+    found = {gap.column: gap for gap in known}
+    if rows:
+        _add(found, LANDLINES, rows)
+    return tuple(found.values())
+
+
+def _add(found: dict[str, Gap], name: str, rows: Sequence[int]) -> None:
+    before = found.get(name, Gap(name, 0, ()))
+    found[name] = Gap(name, before.rows + len(rows), (*before.first, *rows)[:MAX_ROWS])
+
+
 def _full(cells: Sequence[str]) -> bool:
-    return all(cells) and not any(map(str.isspace, cells))
+    return all(cells) and not any(map(str.isspace, cells)) and (all(map(str.isascii, cells)) or all(map(seen, cells)))
+
+
+def _shows(cell: str) -> bool:
+    return bool(cell.strip()) and (cell.isascii() or seen(cell))
 
 
 def document_of(gaps: Iterable[Gap]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 from unicodedata import category, normalize
 
+from shared.domain.characters.invisible import without_invisible
 from shared.domain.content.templates import MAX_NAME, RECIPIENT, UNSUBSCRIBE_URL
 
 SEPARATORS: Final = (",", ";", "\t")
@@ -85,7 +86,7 @@ class Header:
 
 def column_name(text: str) -> str:
     """Return a column's name without blanks around it, in lower case, and without invisible characters."""
-    return "".join(c for c in text if category(c) != "Cf").strip().lower()
+    return without_invisible(text).strip().lower()
 
 
 def usable(name: str) -> bool:

@@ -28,7 +28,7 @@ from shared.domain.lists.uploads import (
     UploadStep,
 )
 from shared.domain.recipients.hashes import WIDTH, Seen, marks_of
-from shared.domain.recipients.reader import Found, Read, RecipientFault
+from shared.domain.recipients.reader import Found, Landline, Read, RecipientFault
 
 ADDRESS: Final = ""
 """A chunk's column of addresses, if the file's own column has another name than `recipient` and so is a value, too.
@@ -78,9 +78,9 @@ class Nobody:
         return {}
 
 
-_Pending = tuple[Row, int, int, bool]
+_Pending = tuple[Row, int, int, bool, bool]
 """A recipient that waits for its chunk: its row, whose cells are those of a `chunks.table`, how many invalid rows and
-duplicates there were before it, and whether it is a suspect."""
+duplicates there were before it, whether it is a suspect, and whether it is a `Landline`."""
 
 
 class Ingest:
@@ -204,7 +204,8 @@ class Ingest:
                 new = valid not in repeated
                 if new or not drop:
                     _fill(row.cells, at, recipient, valued=valued)
-                    pending.append((row, self._invalid, self._duplicates, valid in suspects))
+                    mute = isinstance(recipient, Landline)
+                    pending.append((row, self._invalid, self._duplicates, valid in suspects, mute))
                 if not new:
                     self._repeat(row)
             if pending and (row.endless or len(pending) == size or row.end >= self._weigh_at):
@@ -259,7 +260,7 @@ class Ingest:
         made: list[PackedChunk] = []
         pending = self._pending
         while pending:
-            rows = [row.cells for row, _, _, _ in pending]
+            rows = [row.cells for row, *_ in pending]
             raw = self._table(rows)
             n = len(rows) if len(raw) <= MAX_RAW_BYTES else _fitting(rows)
             if n == len(rows) < self._options.size and not everything:
@@ -269,13 +270,13 @@ class Ingest:
             if self._number == MAX_CHUNKS or self._accepted + n > MAX_LISTED:
                 self._fault = FileFault(FileCode.TOO_MANY_ROWS, _TOO_MANY)
                 return made
-            suspects = [i for i, (_, _, _, asked) in enumerate(pending[:n]) if asked]
+            suspects = [i for i, (_, _, _, asked, _) in enumerate(pending[:n]) if asked]
             made.append(self._packed(rows[:n], raw if n == len(rows) else self._table(rows[:n]), suspects))
-            self._look_for_gaps([row for row, *_ in pending[:n]], made[-1].skipped)
+            self._look_for_gaps(pending[:n], made[-1].skipped)
             del pending[:n]
             self._weigh_at = 0
             if pending:
-                row, invalid, duplicates, _ = pending[0]
+                row, invalid, duplicates, *_ = pending[0]
                 self._save(after.before(row), invalid, duplicates)
             else:
                 self._save(after, self._invalid, self._duplicates)
@@ -297,11 +298,13 @@ class Ingest:
         self._accepted += len(rows)
         return made
 
-    def _look_for_gaps(self, rows: list[Row], skipped: Collection[int]) -> None:
-        """Count the values that a chunk's rows lack, but for those that are sent nothing."""
+    def _look_for_gaps(self, chunk: list[_Pending], skipped: Collection[int]) -> None:
+        """Count the values that a chunk's rows lack, and its landlines, but for those that are sent nothing."""
         if self._gaps is not None:
-            sent = [(row.sheet_row, row.cells) for i, row in enumerate(rows) if i not in skipped]
-            self._gaps = tuple(gaps.with_rows(self._gaps, self._columns, sent))
+            sent = [x for i, x in enumerate(chunk) if i not in skipped]
+            cells = [(row.sheet_row, row.cells) for row, *_ in sent]
+            mute = [row.sheet_row for row, *_, landline in sent if landline]
+            self._gaps = tuple(gaps.with_landlines(gaps.with_rows(self._gaps, self._columns, cells), mute))
 
     def _save(self, position: Position, invalid: int, duplicates: int) -> None:
         counts = ListCounts(position.row, self._accepted, invalid, duplicates)

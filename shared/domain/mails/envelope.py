@@ -8,6 +8,7 @@ import re
 import unicodedata
 from typing import Final
 
+from shared.domain.characters.invisible import first_invisible
 from shared.domain.recipients.addresses import MAX_ADDRESS, Address, Invalid, parse
 from shared.domain.recipients.local_parts import needs_quotes
 
@@ -27,7 +28,7 @@ def return_path(text: str) -> Address | Invalid:
         The address, or why it is none. The local part stays as it is written.
     """
     found = parse(text)
-    if isinstance(found, Address):
+    if isinstance(found, Address) or first_invisible(text):
         return found
     spec = text.strip(" \t")
     spec = spec[1:-1] if spec[:1] == "<" and spec[-1:] == ">" else spec

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from shared.domain.characters.invisible import ENDS, first_invisible, seen
 from shared.domain.recipients import local_parts
 
 MAX_TEXT: Final = 998
@@ -25,12 +26,8 @@ MAX_LOCAL: Final = 64
 MAX_INVALID: Final = 320
 """Characters kept of an invalid recipient: enough to recognise it, too few to bloat a chunk."""
 
-_INVISIBLE: Final = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
-"""Characters that show nothing, as a regular expression's class has them."""
 _BLANK: Final = (
-    " \t\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
-    "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2061\u2062\u2063\u2064"
-    "\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
+    " \t\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000" + ENDS
 )
 """What is no part of an address at its ends: blanks of any width, and what shows nothing."""
 _LIST_BLANK: Final = _BLANK + "\r\n"
@@ -205,6 +202,9 @@ def _angled(text: str) -> Address | Invalid:
 
 def _checked(display: str, spec: str, text: str) -> Address | Invalid:
     """Read an address that is not plain."""
+    hidden = first_invisible(spec)
+    if hidden:
+        return _invalid(text, f"The address has an invisible character ({hidden}).")
     inside = local_parts.unquoted(spec)
     if inside is not None:
         return _quoted(display, *inside, text)
@@ -278,10 +278,7 @@ def _validated(display: str, spec: str, text: str) -> Address | Invalid:
             test_environment=True,  # accepts the reserved domain `test`
         )
     except EmailNotValidError as error:
-        hidden = re.search(f"[{_INVISIBLE}]", spec)
-        return _invalid(
-            text, f"The address has an invisible character (U+{ord(hidden[0]):04X})." if hidden else _reason(error)
-        )
+        return _invalid(text, _reason(error))
     ascii_domain = valid.ascii_domain.lower()
     if "." not in ascii_domain:
         return _invalid(text, "The domain needs at least one period.")
@@ -314,7 +311,7 @@ def _reason(error: Exception) -> str:
 
 
 def _display(name: str) -> str | None:
-    """Return a display name unquoted, decoded and NFC; None if it is malformed."""
+    """Return a display name unquoted, decoded and NFC; empty if it shows nothing, None if it is malformed."""
     quoted = _QUOTED.fullmatch(name)
     if quoted:
         name = re.sub(r"\\(.)", r"\1", quoted[1])
@@ -325,7 +322,9 @@ def _display(name: str) -> str | None:
         if "=?" in name:
             name = _decoded(name)
     name = unicodedata.normalize("NFC", name).strip()
-    return None if _CONTROL.search(name) else name
+    if _CONTROL.search(name):
+        return None
+    return name if seen(name) else ""
 
 
 def _unquoted(word: str) -> str:

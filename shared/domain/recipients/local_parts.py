@@ -82,9 +82,9 @@ def spellings(key: str) -> frozenset[str]:
     return frozenset({key, bare(key)})
 
 
-def either(address: str) -> str:
-    """Return a regular expression of an address with and without the quotes of its local part."""
-    return f"(?:{'|'.join(map(re.escape, sorted(spellings(address))))})"
+def within(address: str) -> str:
+    """Return a regular expression of an address in a running text, with and without the quotes of its local part."""
+    return rf"(?<![\w.+=-])(?:{'|'.join(map(re.escape, sorted(spellings(address))))})(?![\w-]|\.\w)"
 
 
 def _is_shown(character: str) -> bool:

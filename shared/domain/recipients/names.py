@@ -4,6 +4,7 @@ import re
 import unicodedata
 from typing import Final
 
+from shared.domain.characters.invisible import without_invisible
 from shared.domain.recipients.local_parts import IN_TEXT
 
 _TURNS: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
@@ -21,8 +22,7 @@ def turns(name: str) -> bool:
 
 def addresses_in(name: str) -> tuple[str, ...]:
     """Return what looks like an address in a name, in lower case; without invisible characters."""
-    shown = "".join(c for c in name if unicodedata.category(c) != "Cf")
-    plain = unicodedata.normalize("NFKC", shown).translate(_DOTS).lower()
+    plain = unicodedata.normalize("NFKC", without_invisible(name)).translate(_DOTS).lower()
     return tuple(found[0] for found in _ADDRESS.finditer(plain))
 
 

@@ -1,8 +1,10 @@
 """Phone numbers: what a list says, made into E.164, by the metadata of Google's libphonenumber."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
+
+from shared.domain.characters.invisible import without_invisible
 
 MAX_TEXT: Final = 250
 """Characters of a number as written; libphonenumber reads no more."""
@@ -13,9 +15,16 @@ _TWO_WAYS: Final = "The number can be read with and without a country code. Writ
 
 @dataclass(frozen=True, slots=True)
 class Phone:
-    """A number that exists by its country's numbering plan, in E.164: `+`, country code, number, digits only."""
+    """A number that exists by its country's numbering plan.
+
+    Attributes:
+        e164: `+`, country code, number, digits only.
+        landline: whether the plan says that it is a fixed line, or another number that takes no texts, such as a
+            toll-free one. Plans that do not tell fixed from mobile numbers, as North America's, say the latter only.
+    """
 
     e164: str
+    landline: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +48,15 @@ class PhoneReader:
         if region and region not in phonenumbers.SUPPORTED_REGIONS:
             raise ValueError(f"no region {region!r}")
         self._library: Any = phonenumbers
+        kinds = phonenumbers.PhoneNumberType
+        self._landlines = frozenset({kinds.FIXED_LINE, kinds.TOLL_FREE, kinds.SHARED_COST, kinds.UAN, kinds.VOICEMAIL})
         self._region = region or None
 
     def read(self, text: str) -> Phone | InvalidPhone:
         """Read one number. Never raises on any string."""
         if len(text) > MAX_TEXT:
             return InvalidPhone("The number is too long.")
+        text = without_invisible(text)
         library = self._library
         try:
             number = library.parse(text, self._region)
@@ -76,12 +88,13 @@ class PhoneReader:
         here = library.format_number(number, library.PhoneNumberFormat.E164)
         digits = library.normalize_digits_only(text)
         there = None if here == f"+{digits}" else self._mobile_without_plus(text, digits)
+        landline = kind in self._landlines
         if there is None:
-            return Phone(here)
+            return Phone(here, landline)
         if there.country_code == library.country_code_for_region(self._region):
             return InvalidPhone(_TWO_WAYS) if kind == library.PhoneNumberType.MOBILE else Phone(f"+{digits}")
         lacks_prefix = kind == library.PhoneNumberType.FIXED_LINE and self._has_trunk_prefix()
-        return InvalidPhone(_TWO_WAYS) if lacks_prefix else Phone(here)
+        return InvalidPhone(_TWO_WAYS) if lacks_prefix else Phone(here, landline)
 
     def _mobile_without_plus(self, text: str, digits: str) -> Any:
         """Return the mobile number that a text is if only its plus is missing; None if it is none."""

@@ -19,6 +19,14 @@ class RecipientFault(NamedTuple):
     detail: str
 
 
+class Landline(NamedTuple):
+    """What is `Found` of a number that takes no texts, where texts are sent."""
+
+    address: str
+    key: str
+    display: str = ""
+
+
 Read = Callable[[str], Found | RecipientFault]
 """Reads one cell. Never raises on any string."""
 
@@ -28,11 +36,12 @@ _MAX_DOMAINS: Final = 10_000
 """Domains remembered: nearly all recipients of a list share a few, and a list made of others must not fill memory."""
 
 
-def number_reader(region: str = "") -> Read:
+def number_reader(region: str = "", *, texts: bool = False) -> Read:
     """Return what reads phone numbers.
 
     Args:
         region: ISO 3166 code of the country whose numbers need no country code; empty: all need one.
+        texts: they get texts, so that a number that takes none is a `Landline`.
 
     Raises:
         ValueError: there is no such region.
@@ -41,7 +50,9 @@ def number_reader(region: str = "") -> Read:
 
     def read(text: str) -> Found | RecipientFault:
         found = phones.read(text)
-        return (found.e164, found.e164, "") if isinstance(found, Phone) else RecipientFault(found.code, found.reason)
+        if not isinstance(found, Phone):
+            return RecipientFault(found.code, found.reason)
+        return Landline(found.e164, found.e164) if texts and found.landline else (found.e164, found.e164, "")
 
     return read
 

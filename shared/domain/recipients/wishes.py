@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from shared.domain.characters.invisible import without_invisible
 from shared.domain.jobs.feedback import WordKind
 
 MAX_WORDS: Final = 8
@@ -24,7 +25,7 @@ _NUMBER: Final = re.compile(r"[0-9]{4,}")
 
 def _plain(text: str) -> str:
     """Return a text in one form: full-width letters narrow, lower case, without accents, its words apart."""
-    folded = unicodedata.normalize("NFKD", text.casefold()).replace("'", "").replace("\u2019", "")
+    folded = unicodedata.normalize("NFKD", without_invisible(text).casefold()).replace("'", "").replace("\u2019", "")
     bare = "".join(c for c in folded if unicodedata.category(c) not in ("Mn", "Cf"))
     return _APART.sub(" ", unicodedata.normalize("NFC", bare)).strip()
 
@@ -54,6 +55,9 @@ _STOP_PHRASES: Final = _all(
     "do not text,dont text,do not contact me,dont contact me,do not message me,dont message me,do not send me messages",
     "dont send me messages,do not text me again,dont text me again,do not text me anymore,dont text me anymore",
     "dont text me any more,dont contact me again,stop contacting me,stop sending,stop sending me,quit texting me",
+    "do not contact,dont contact,delete me,remove my number,delete my number,take my number off,take me off this list",
+    "take me off this,remove me from this list,remove me from the list,remove this number,delete this number",
+    "nicht mehr kontaktieren,ne plus me contacter,ne me contactez plus,no me contacten,no contactar,non contattarmi",
     "keine sms mehr,keine nachrichten mehr,nicht mehr schreiben,bitte keine sms mehr,bitte nicht mehr schreiben",
     "plus de sms,plus de message,plus de messages,ne plus recevoir,no más mensajes,no más sms,no más,no enviar más",
     "quiero darme de baja,darse de baja,não quero mais,não enviar mais,cancelar inscrição,cancelar suscripción",
@@ -62,7 +66,7 @@ _STOP_PHRASES: Final = _all(
 """Sentences that mean the same; also among polite words."""
 _POLITE: Final = _all(
     "please,pls,plz,thanks,thank,you,thx,ok,okay,hi,hello,hey,now,all,it,this,these,that,the,me,us,from,to",
-    "text,texts,texting,message,messages,messaging,msg,msgs,sms,sending,send,calling,immediately,already,sir,madam",
+    "text,texts,texting,txt,message,messages,messaging,msg,msgs,sms,sending,send,calling,immediately,already,sir,madam",
     "i,id,want,would,like,wish,need,can,could,how,do,your,list,anymore,forever,just,kindly,everything,notifications",
     "bitte,danke,sofort,mich,jetzt,diese,alle,nachrichten,svp,sil,vous,plaît,merci,moi,me,les,le,por,favor,gracias",
     "ya,los,mensajes,obrigado,obrigada,per,favore,grazie,prego,alstublieft,tack,takk,tak,пожалуйста",

@@ -8,9 +8,10 @@ from shared.domain.campaigns.campaign import MAX_PACKED, Message
 from shared.domain.campaigns.variants import Variants
 from shared.domain.channels.channel import Channel
 from shared.domain.channels.lookup import channel_of
+from shared.domain.characters.invisible import seen
 from shared.domain.content.content import Speech
 from shared.domain.content.plain_text import text_template
-from shared.domain.content.seen import nothing_to_see, seen, seen_in
+from shared.domain.content.seen import nothing_to_see, seen_in
 from shared.domain.content.templates import InvalidTemplateError, Template, TemplateKind
 from shared.domain.recipients.addresses import Address
 from shared.engine.intake.addresses import address_of, mailbox

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from shared.domain.channels.channel import Channel
+from shared.domain.characters.invisible import seen
 from shared.domain.content.content import Content, Mailbox
-from shared.domain.content.seen import seen
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.recipients.reader import RecipientFault
 from shared.engine.intake.declined import invalid

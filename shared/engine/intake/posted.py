@@ -10,10 +10,10 @@ from typing import Final
 
 from shared.domain.campaigns.campaign import Message
 from shared.domain.channels.email import EMAIL
+from shared.domain.characters.invisible import seen
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.content.personal import MAX_BYTES, Personal, TooLong, personalised
 from shared.domain.content.posting import PostedBox, PostedMessage, Posting
-from shared.domain.content.seen import seen
 from shared.domain.content.templates import UNSUBSCRIBE_URL, variables
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Policy

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from shared.domain.channels.channel import Channel
 from shared.domain.channels.lookup import channel_of
+from shared.domain.characters.invisible import seen
 from shared.domain.content.content import GROUP, Content
 from shared.domain.content.personal import TooLong, personal_of, personalised
 from shared.domain.content.plain_text import text_template
-from shared.domain.content.seen import nothing_to_see, seen
+from shared.domain.content.seen import nothing_to_see
 from shared.domain.content.templates import (
     RECIPIENT,
     UNSUBSCRIBE_URL,

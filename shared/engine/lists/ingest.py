@@ -22,7 +22,7 @@ from shared.domain.lists.encodings import EncodingError
 from shared.domain.lists.header import FileCode
 from shared.domain.lists.ingest import Ingest, Skips
 from shared.domain.lists.rows import Position
-from shared.domain.lists.uploads import ListCounts, Options, PackedChunk, UploadStep
+from shared.domain.lists.uploads import Checkpoint, Options, PackedChunk, UploadStep
 from shared.domain.recipients.hashes import WIDTH
 from shared.domain.recipients.suppressions import reaches
 from shared.domain.times import Millis, Seconds
@@ -197,14 +197,15 @@ class _Lease:
                 break
             if not self._save(step):
                 return IngestResult.LOST
-            if (ended := self._before_its_end(step.checkpoint.counts)) is not None:
+            if (ended := self._before_its_end(step.checkpoint)) is not None:
                 return ended
         return self._finish(rows)
 
-    def _before_its_end(self, counts: ListCounts) -> IngestResult | None:
-        """End a list of junk, or hand it over if there is no time left; None: read on."""
-        if counts.rows >= JUNK and not counts.accepted:
-            return self._fail(Code.NO_VALID_ROWS, f"None of its first {counts.rows:,} rows has a valid recipient.")
+    def _before_its_end(self, here: Checkpoint) -> IngestResult | None:
+        """End a list of junk or of blank rows, or hand it over if there is no time left; None: read on."""
+        seen = here.counts.rows + here.position.blanks
+        if seen >= JUNK and not here.counts.accepted:
+            return self._fail(Code.NO_VALID_ROWS, f"None of its first {seen:,} rows has a valid recipient.")
         if self._parts.clock.now() > self._stop and not self.held.starts:  # else the next would begin here again
             return self._hand_over()
         return None

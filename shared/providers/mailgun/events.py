@@ -184,8 +184,9 @@ def _word(event: Mapping[str, Any], signed_at: int) -> Word | None:
         at = signed_at
     words = status.get("message") or status.get("description") or _inner(event, "reject").get("reason")
     message = clean(_inner(_inner(event, "message"), "headers").get("message-id"), MAX_MESSAGE_ID).strip("<>")
-    secondary = _of_copy(ref, variables, event.get("recipient"))
-    return Word(ref, kind.value, int(at), message, code, redacted(clean(words, MAX_TEXT)), secondary)
+    recipient = event.get("recipient")
+    detail, secondary = redacted(clean(words, MAX_TEXT), recipient), _of_copy(ref, variables, recipient)
+    return Word(ref, kind.value, int(at), message, code, detail, secondary)
 
 
 def _code(status: Mapping[str, Any]) -> str:

@@ -119,8 +119,8 @@ def _word(event: Mapping[str, Any], posted: int) -> Word | None:
         return None
     at = next((moment for name in TIMES if (moment := iso_seconds(event.get(name)))), posted)
     code = clean(event.get("Type"), MAX_ID)
-    detail = redacted(clean(event.get("Details") or event.get("Description"), MAX_TEXT))
     address = event.get("Recipient") or event.get("Email")
+    detail = redacted(clean(event.get("Details") or event.get("Description"), MAX_TEXT), address)
     secondary = TO_ARG in metadata and metadata[TO_ARG] != digest(ref, str(address))
     return Word(ref, kind.value, at, clean(event.get("MessageID"), MAX_ID), code, detail, secondary)
 

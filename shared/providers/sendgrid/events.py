@@ -183,4 +183,6 @@ def _word(event: Mapping[str, Any], sent_at: int) -> Word | None:
         kind = _bounce(event.get("type", "bounce"), code)
     message = clean(event.get("sg_message_id"), MAX_ID).partition(".")[0]
     secondary = TO_ARG in event and event[TO_ARG] != digest(ref, str(event.get("email", "")))
-    return Word(ref, kind.value, _moment(event, sent_at), message, code, redacted(detail), secondary)
+    return Word(
+        ref, kind.value, _moment(event, sent_at), message, code, redacted(detail, event.get("email")), secondary
+    )

@@ -147,7 +147,7 @@ def _words(event: Mapping[str, Any], published: int) -> list[Word]:
         status = clean(said.get("status"), MAX_ID)
         found = _bounce(part, status) if kind is WordKind.BOUNCED else kind
         code = _code(name, part, status)
-        detail = redacted(clean(_detail(part, said), MAX_TEXT))
+        detail = redacted(clean(_detail(part, said), MAX_TEXT), address)
         words.append(Word(ref, found.value, at, message, code, detail, secondary))
     return words
 

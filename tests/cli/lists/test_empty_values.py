@@ -19,6 +19,13 @@ def test_values_that_rows_lack_are_printed_with_their_rows(capsys: pytest.Captur
     ]
 
 
+def test_numbers_that_take_no_texts_are_printed_with_their_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    for rows, said in ((1, "1 row has"), (0, "")):
+        show_problems(listed("ready", rows=4, accepted=4, landlines={"rows": rows, "first_rows": [2][:rows]}).body)
+        wanted = [f"{said} a landline or toll-free number, which most texts do not reach: row 2"] if said else []
+        assert capsys.readouterr().out.splitlines()[1:] == wanted
+
+
 @pytest.mark.parametrize("found", [{"empty_values": []}, {"empty_values": None}, {}])
 def test_nothing_is_printed_where_nothing_is_known(
     found: dict[str, object], capsys: pytest.CaptureFixture[str]

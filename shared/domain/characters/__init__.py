@@ -1,0 +1,1 @@
+"""What Unicode says of single characters."""
