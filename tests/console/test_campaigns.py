@@ -378,3 +378,21 @@ def test_values_that_rows_lack_are_shown_on_the_page_and_in_the_summary(console:
     whole = with_list(console)
     for path in (f"/campaigns/{whole}", f"/campaigns/{whole}/send"):
         assert "left empty" not in console.shown(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "warned"),
+    [
+        ({}, True),
+        ({"text": "Leave: {{ unsubscribe_url }}"}, True),
+        ({"body": '<a href="{{ unsubscribe_url }}">Leave</a>'}, False),
+        ({"unsubscribe": ""}, False),
+    ],
+)
+def test_a_message_that_shows_no_link_to_leave_is_warned_about(
+    console: Console, changes: dict[str, str], *, warned: bool
+) -> None:
+    console.member(role=Role.SENDER)
+    campaign = with_list(console, **changes)
+    for path in (f"/campaigns/{campaign}", f"/campaigns/{campaign}/send"):
+        assert ("The message shows no link to unsubscribe." in console.shown(path)) is warned
