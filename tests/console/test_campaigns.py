@@ -326,6 +326,7 @@ def test_a_campaign_of_which_an_earlier_list_waits_is_not_sent(console: Console)
 def test_a_test_message_is_real_and_never_goes_to_the_list(console: Console) -> None:
     console.member(role=Role.SENDER)
     campaign = with_list(console)
+    assert "It has the values below" in console.shown(f"/campaigns/{campaign}")
     there = f"/{console.account}/campaigns/{campaign}/test"
     got = console.post(there, to="me@example.org", **{"v.name": "Me"})
     job = got.headers["location"].rpartition("/")[2]
