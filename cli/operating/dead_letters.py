@@ -357,7 +357,7 @@ class Errors:
                 except self._logs.exceptions.ResourceNotFoundException:
                     break  # nothing was ever logged
                 for event in page.get("events", []):
-                    errors.update(_said(event.get("message", "")))
+                    errors.update(errors_of(event.get("message", "")))
                 if not page.get("nextToken"):
                     break
                 more = {"nextToken": page["nextToken"]}
@@ -375,7 +375,7 @@ def _groups(found: OperatedDeployment, url: str) -> list[str]:
     return groups
 
 
-def _said(line: str) -> dict[str, str]:
+def errors_of(line: str) -> dict[str, str]:
     """Return message id → error of one line of a log; empty if it is about no message."""
     try:
         raw = json.loads(line)

@@ -111,7 +111,7 @@ def redrive(
         amount = counted(max(1, min(limit, count)), "dead message")
         asked = f"Redrive {amount} of {place.name} in stage {found.stage}, {found.where}?"
         confirm(around, asked, yes=yes, json=json)
-        _move(ctx, found, place, reader, limit=limit, discard=discard, expected=min(limit, count), json=json)
+        _move(ctx, found, place, reader, limit=limit, discard=discard, count=count, json=json)
 
 
 def _nothing(place: QueuePlace, *, held: int, json: bool) -> typer.Exit:
@@ -129,7 +129,7 @@ def _move(
     *,
     limit: int,
     discard: bool,
-    expected: int,
+    count: int,
     json: bool,
 ) -> None:
     around = surroundings(ctx)
@@ -140,14 +140,15 @@ def _move(
         _audited(found, place, around.clock, work, run),
         meter(f"redriving {place.name}", terminal=around.terminal, quiet=json) as shown,
     ):
-        work.go(limit, lambda n: shown(min(1.0, n / max(1, expected)), f"{n:,}"))
+        work.go(limit, lambda n: shown(min(1.0, n / max(1, min(limit, count))), f"{n:,}"))
     done = _done(place, work.tally)
     left = done["left"]
     if json:
         emit(done)
     else:
         discarded = f", {work.tally.discarded:,} discarded" if discard else ""
-        say(f"{place.name}: {work.tally.moved:,} redriven{discarded}, {len(left):,} left")
+        beyond = f"; --limit {limit:,} left out the other {count - limit:,}" if count > limit else ""
+        say(f"{place.name}: {work.tally.moved:,} redriven{discarded}, {len(left):,} left{beyond}")
         if left:
             table(("message_id", "since", "why"), left, empty="")
     if left:

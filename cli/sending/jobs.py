@@ -3,6 +3,7 @@
 import json as codec
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -32,6 +33,9 @@ INCLUDED: Final[Mapping[str, Sequence[MessageState]]] = {
 """What a retry sends besides the unsent messages, which every retry sends: the word of `--include`, and states."""
 DEFAULT: Final = ("unsent", "failed")
 LOG: Final = ("id", "state", "attempts", "recipient", "providers", "error")
+
+_STOPPED: Final = frozenset({JobState.STOPPED, JobState.LOGGED})
+"""States of a job that a resume or a retry may open again."""
 
 Name = Annotated[str, typer.Argument(metavar="ID", help="Its id.")]
 State = Annotated[list[MessageState] | None, typer.Option(help="Only messages in this state. Repeatable.")]
@@ -83,7 +87,8 @@ class _Jobs:
         found = api.get(path_of(self.root, name, self.stats))
         counts, what = found.get("counts") or {}, f"{self.kind} {name}"
         amount = counted(sum(int(counts.get(state) or 0) for state in states), "message")
-        asked = f"{wording.format(amount=amount, what=what)} through {api.place}?"
+        waits = _scheduled(found, around.clock.now())
+        asked = f"{waits}{wording.format(amount=amount, what=what)} through {api.place}?"
         rest = f"{NOTHING}; {what} is {state_words(found.get('state'), left_of(counts))}"
         confirm(around, asked, yes=yes, json=json, otherwise=(rest,))
 
@@ -178,6 +183,19 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str, stats: str = "")
         twice = "Some people can get {what} twice. " if MessageState.UNKNOWN in wanted else ""
         jobs.ask(ctx, name, twice + "Send up to {amount} of {what} again", wanted, yes=yes, json=json)
         jobs.again(ctx, name, "/retry", body, json=json)
+
+
+def _scheduled(found: Mapping[str, Any], now: float) -> str:
+    """Return until when stopped messages wait after a resume, as a sentence; empty if they are sent at once.
+
+    Args:
+        found: a batch, or the counts of a campaign with its jobs.
+        now: Unix seconds.
+    """
+    stopped = (job for job in found.get("jobs") or [found] if job.get("state") in _STOPPED)
+    times = sorted({str(job["scheduled_at"]) for job in stopped if job.get("scheduled_at")})
+    ahead = [time for time in times if datetime.fromisoformat(time).timestamp() > now]
+    return f"Scheduled for {' and '.join(ahead)}, not sent before. " if ahead else ""
 
 
 def _queued_again(kind: str, name: str, answer: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from cli.output import Surroundings, counted, emit, say, tell
 from cli.sending.watch import Bars, JobProgress, as_json, as_lines, watch
 from cli.sending.words import UNSENT, state_words
 from shared.domain.channels.lookup import channel_of
+from shared.domain.content.templates import UNSUBSCRIBE_URL, Template, TemplateKind, variables
 from shared.domain.jobs.job import StopReason
 from shared.domain.jobs.states import MessageState
 
@@ -85,6 +86,7 @@ class Runner:
             listed = True
             if not self._json:
                 show_preview(self._api, campaign)
+                _warn_linkless(made)
             return agreed(question(recipients_of(found), made, self._api.place, plan.at), yes=not ask)
         except (KeyboardInterrupt, typer.Abort):
             _tell_kept(campaign, listed=listed)
@@ -221,6 +223,13 @@ class Runner:
             emit(answer)
         else:
             say(text)
+
+
+def _warn_linkless(made: Mapping[str, Any]) -> None:
+    """Say so if a campaign offers to unsubscribe, but its body shows no link for that."""
+    body = str((made.get("template") or {}).get("body") or "")
+    if made.get("unsubscribe") and UNSUBSCRIBE_URL not in variables([Template.parse(body, TemplateKind.HTML)]):
+        say(f"the message shows no link to unsubscribe: put {{{{ {UNSUBSCRIBE_URL} }}}} into it")
 
 
 def show_preview(api: ApiClient, campaign: str, row: int | None = None) -> None:

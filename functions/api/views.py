@@ -124,12 +124,14 @@ class JobView(View):
     waiting_for: WaitingFor | None = Field(description="`credential`: another campaign holds it.")
     created_at: Time
     scheduled_at: Time | None
-    stopped_at: Time | None
+    stopped_at: Time | None = Field(description="When it was last stopped. A resume keeps it.")
     stop_reason: str | None = Field(
         description="`user`, `operator`, `bounce_guard`, `expired` (it waited for a year), `key_revoked` or "
         "`sender_removed`: before it started its API key was revoked, or its account lost the sender."
     )
-    finished_at: Time | None
+    finished_at: Time | None = Field(
+        description="When it ended; null while it is open, also after a resume or a retry."
+    )
     created_by: str | None = Field(description="Id of the API key that made it; null if that is not known.")
 
 
@@ -268,7 +270,7 @@ def progress_view(job: Job, how_far: Headway) -> JobView:
         scheduled_at=at(job.not_before),
         stopped_at=at(job.stopped_at),
         stop_reason=job.stop_reason or None,
-        finished_at=at(job.finished_at),
+        finished_at=at(job.ended_at),
         created_by=job.created_by or None,
     )
 

@@ -65,8 +65,9 @@ def _gather(records: Sequence[Mapping[str, Any]], until: float) -> list[str]:
             if gathered.left:
                 services.hooking().hints.gather(namespace, _by_job(gathered.left), pace)
         except Exception:  # reported, logged and delivered again
-            logger.exception("not gathered", namespace=namespace, pace=pace.value)
-            failures += [name for _, name in some]
+            names = [name for _, name in some]
+            logger.exception("not gathered", namespace=namespace, pace=pace.value, message_ids=names)
+            failures += names
             continue
         events, deliveries = events + gathered.events, deliveries + gathered.deliveries
     logger.info("gathered", hints=len(records), events=events, deliveries=deliveries, failed=len(failures))

@@ -32,7 +32,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     try:
         sender = lane.sender(call_timeout)
     except Exception:  # reported, logged and delivered again: its secret could not be read, say
-        logger.exception("no sender", credential=lane.credential.id)
+        logger.exception("no sender", credential=lane.credential.id, message_ids=[r["messageId"] for r in records])
         return _again(records)
 
     def serve(record: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -1,7 +1,7 @@
 """The feedback queue: providers' words are joined into the ledgers."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from functions.dispatch import services
 from functions.dispatch.services import Answer
@@ -17,8 +17,11 @@ from shared.ports import BadEvents
 
 logger = logs.lines()
 early(lambda: services.deployment().tracker, lambda: services.deployment().feedback)
-NAMED = 10
-"""Messages that a line names at the most."""
+WHY_LEFT: Final[Mapping[str, Any]] = {
+    "exception_name": "WordsLeft",
+    "exception": "WordsLeft: a chunk failed, or there was no time",
+}
+"""What the dead letters of such messages are shown with, as those of an exception are."""
 MARGIN = 10.0
 """Seconds before the function's end after which no chunk is begun: a call of the one in hand may be tried again."""
 
@@ -41,8 +44,9 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
         try:
             tracked = _join(d, credential, [word for _, some in posts for word in some], deadline)
         except Exception:  # reported, logged and delivered again
-            logger.exception("feedback failed", credential=credential, messages=len(posts))
-            failed += [message for message, _ in posts]
+            names = [message for message, _ in posts]
+            logger.exception("feedback failed", credential=credential, messages=len(posts), message_ids=names)
+            failed += names
             continue
         failed += _left(credential, tracked, posts)
         _tell(d.settings, credential, tracked)
@@ -126,5 +130,5 @@ def _left(credential: str, tracked: Tracked, posts: Sequence[Post]) -> list[str]
     left = set(tracked.left)
     again = [message for message, some in posts if not left.isdisjoint(some)]
     if again:
-        logger.error("words left", credential=credential, words=len(left), message_ids=again[:NAMED])
+        logger.error("words left", credential=credential, words=len(left), message_ids=again, **WHY_LEFT)
     return again

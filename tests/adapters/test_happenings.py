@@ -19,7 +19,7 @@ from shared.domain.digests.window import EventPart, opened
 from shared.domain.hooks.endpoint import DEPLOYMENT
 from shared.domain.hooks.happening import Happening
 from shared.domain.hooks.kinds import HookKind
-from shared.domain.jobs.job import StopReason
+from shared.domain.jobs.job import Job, StopReason
 from shared.domain.jobs.states import Change
 from shared.domain.lanes import breaker as breakers
 from shared.domain.lanes.breaker import Breaker
@@ -103,6 +103,21 @@ def test_the_end_of_a_job_is_one_event_however_often_it_is_written(streams: Stre
     streams.stores.records.keep_job(logged, logged.ttl + 1000)
     (again,) = streams.news()
     assert again.event.id == first.event.id
+
+
+def test_a_job_that_is_stopped_after_a_resume_has_not_ended(streams: Streams, clock: FakeClock) -> None:
+    parts = Parts(clock, (3, 2))
+    parts.store(streams.stores)
+    records = streams.stores.records
+    found: Job | None = parts.job
+    for change in (Change.STOP, Change.LOG, Change.RESUME, Change.STOP):
+        assert found is not None
+        clock.advance(1)
+        found = records.change(found, change, clock.ms, reason="user" if change is Change.STOP else "").job
+    assert found is not None
+    assert found.finished_at
+    (stopped,) = streams.news()
+    assert (stopped.kind, stopped.event.data["finished_at"]) == (HookKind.JOB_STOPPED, None)
 
 
 def test_skipped_messages_of_a_job_are_looked_at_when_it_ends(streams: Streams, clock: FakeClock) -> None:

@@ -205,7 +205,7 @@ def test_a_list_is_uploaded_completed_and_read_with_its_problems(api: Api) -> No
     assert (found["state"], found["progress"], found["columns"]) == ("ready", 1.0, ["recipient", "name"])
     assert (found["rows"], found["accepted"], found["invalid"], found["duplicates"]) == (3, 1, 1, 1)
     assert [(e["row"], e["code"]) for e in found["errors"]] == [(2, "invalid_address"), (3, "duplicate")]
-    assert [(e["sheet_row"], e["value"]) for e in found["errors"]] == [(3, "nobody"), (4, None)]
+    assert [(e["sheet_row"], e["value"]) for e in found["errors"]] == [(3, "nobody"), (4, "a@example.org")]
     page = api.call("GET", url, query={"limit": 1}).json
     rest = api.call("GET", url, query={"cursor": page["next_cursor"]}).json
     assert ([e["row"] for e in page["errors"]], [e["row"] for e in rest["errors"]]) == ([2], [3])

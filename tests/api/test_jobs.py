@@ -99,7 +99,10 @@ def test_resume_sends_what_was_never_sent(api: Api, base: str) -> None:
     assert (got.status, got.json["messages"], got.json["job_id"]) == (200, 3, job)
     late = api.call("POST", f"/{base}/{job}/resume")
     assert (late.status, late.code) == (409, "job_in_progress")
+    open_again = api.call("GET", f"/{base}/{job}").json
+    assert (open_again["state"] != "LOGGED", open_again["finished_at"]) == (True, None)
     api.world.settle()
+    assert api.call("GET", f"/{base}/{job}").json["finished_at"]
     assert len(api.world.oracle.taken) == 3
     nothing = api.call("POST", f"/{base}/{job}/resume")
     assert (nothing.status, nothing.json["messages"], nothing.json["state"]) == (200, 0, "LOGGED")

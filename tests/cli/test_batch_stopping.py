@@ -1,6 +1,9 @@
+from datetime import UTC, datetime
+
 import pytest
 
 from tests.cli.fakes import Answer, FakeApi, FakeClock, Run, problem
+from tests.cli.scripts import CAMPAIGN, job_view, stats
 
 
 def test_stop_resume_and_retry_are_posted(run: Run, api: FakeApi) -> None:
@@ -76,6 +79,27 @@ def test_a_resume_asks_with_the_number_of_messages_that_are_left(run: Run, api: 
     assert [(a.method, a.path) for a in api.asked] == [("GET", "/batches/b1")]
     api.answers(Answer({"state": "LOGGED", "counts": {"queued": 1}}), Answer({"state": "READY", "messages": 1}))
     assert run("batch", "resume", "b1", terminal=True, input="y\n").code == 0
+
+
+@pytest.mark.parametrize("word", ["resume", "retry"])
+def test_the_question_names_the_time_that_a_scheduled_batch_waits_for(
+    run: Run, api: FakeApi, clock: FakeClock, word: str
+) -> None:
+    at = datetime.fromtimestamp(clock.now() + 3600, UTC).isoformat().replace("+00:00", "Z")
+    api.answers(Answer({"state": "LOGGED", "counts": {"queued": 2}, "scheduled_at": at}))
+    assert f"Scheduled for {at}, not sent before. Send " in run("batch", word, "b1", terminal=True, input="n\n").err
+    clock.sleep(3600)
+    api.answers(Answer({"state": "LOGGED", "counts": {"queued": 2}, "scheduled_at": at}))
+    assert "Scheduled" not in run("batch", word, "b1", terminal=True, input="n\n").err
+
+
+def test_a_resume_of_a_campaign_names_the_times_of_its_stopped_lists(run: Run, api: FakeApi, clock: FakeClock) -> None:
+    times = [datetime.fromtimestamp(clock.now() + 3600 * n, UTC).isoformat() for n in range(4)]
+    states = ("LOGGED", "LOGGED", "STOPPED", "READY")
+    jobs = [job_view(state, queued=1) | {"scheduled_at": at} for state, at in zip(states, times, strict=True)]
+    api.answers(Answer({**stats("LOGGED", queued=3).body, "jobs": jobs}))
+    asked = run("campaign", "resume", CAMPAIGN, terminal=True, input="n\n").err
+    assert f"Scheduled for {times[1]} and {times[2]}, not sent before. Send 3 messages" in asked
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,17 @@ def test_a_dry_run_shows_findings_and_changes_nothing(run: Run) -> None:
 
 @pytest.mark.slow
 @stacked
+def test_a_limit_says_how_many_it_left_out(run: Run) -> None:
+    put(f"{LANE}-dlq", *[pointer("0" * 26, n) for n in range(3)], group="0" * 26)
+    assert (
+        f"{LANE}: 1 redriven, 0 left; --limit 1 left out the other 2\n"
+        in run("redrive", LANE, "--limit", "1", "--yes").out
+    )
+    assert f"{LANE}: 2 redriven, 0 left\n" in run("redrive", LANE, "--limit", "2", "--yes").out
+
+
+@pytest.mark.slow
+@stacked
 def test_all_that_can_be_read_is_moved_once_in_its_group_and_noted(run: Run) -> None:
     bodies = [pointer("0" * 26, n) for n in range(23)]
     put(f"{LANE}-dlq", *bodies, group="0" * 26)

@@ -69,6 +69,7 @@ def test_rows_that_are_not_sent_filter_by_reason_and_page(console: Console) -> N
     assert re.search(r'Twice in the list, left out</dt><dd><a href="\?code=duplicate#problems">1</a>', page)
     twice = console.shown(f"{where}?code=duplicate")
     assert values(twice) == []
+    assert '<td class="any">a@example.org</td>' in twice
     assert "An earlier row has the same recipient." in twice
     (code,) = {x for x in re.findall(r"<option[^>]*>(\w+)</option>", page) if x != "duplicate"}
     first = console.shown(f"{where}?code={code}")

@@ -26,7 +26,7 @@ def test_an_account_without_jobs_says_what_to_do_first(console: Console) -> None
     console.member()
     for path in ("", "/jobs"):
         assert "Nothing was sent yet" in console.shown(path)
-        assert "posthaste send" in console.shown(path)
+        assert "posthaste batch send" in console.shown(path)
     assert "Whose messages?" in console.shown("/messages")
 
 

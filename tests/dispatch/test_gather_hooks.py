@@ -18,6 +18,7 @@ from shared.domain.hooks.kinds import HookKind, HookPace
 from shared.engine.hooks import gather
 from shared.engine.hooks.happenings import Happenings
 from shared.ports import Retriable
+from tests.dispatch.errors import errors
 from tests.engine.hooks.hook_world import HookWorld
 from tests.fakes.faults import Crash, When
 from tests.fakes.hooks.outside import GatherHint
@@ -117,7 +118,9 @@ def test_endpoints_without_batches_do_not_wait_for_those_with(world: HookWorld) 
 
 
 @pytest.mark.promise(3)
-def test_hints_that_fail_are_delivered_again_and_others_are_served(world: HookWorld) -> None:
+def test_hints_that_fail_are_delivered_again_and_others_are_served(
+    world: HookWorld, caplog: pytest.LogCaptureFixture
+) -> None:
     endpoint, other = world.endpoint("message.sent"), world.endpoint("message.sent", namespace=f"{ACCOUNT}#TEST")
     world.accept(1)
     world.accept(1, test=True)
@@ -128,6 +131,7 @@ def test_hints_that_fail_are_delivered_again_and_others_are_served(world: HookWo
     world.tap.arm_at("hook_queue.put", error=lambda: Retriable("busy"))
     failed = [x["itemIdentifier"] for x in gather_hooks.handler(event, Context())["batchItemFailures"]]
     assert failed == ["9", first]
+    assert set(errors(caplog)) == {"9", first}
     assert len(world.ids(endpoint)) + len(world.ids(other)) == 1
     event["Records"] = event["Records"][:1]
     assert gather_hooks.handler(event, Context()) == {"batchItemFailures": []}

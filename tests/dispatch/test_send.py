@@ -14,7 +14,8 @@ from shared.domain.lanes.backoff import REDELIVERIES
 from shared.engine.lane.call_counters import Count
 from shared.engine.lane.start import PointerResult
 from shared.engine.outcome.resolve import Resolved
-from shared.ports import Retriable
+from shared.ports import MalformedSecret, Retriable
+from tests.dispatch.errors import errors
 from tests.fakes.clock import FakeClock
 
 
@@ -134,6 +135,23 @@ def test_without_a_secret_each_pointer_comes_again_in_its_own_time(stage: Stage,
     assert run(("a", 1), ("b", 4), resolve=resolve) == ["message-a", "message-b"]
     assert stage.put_off == {"receipt-a": 5, "receipt-b": 180}
     assert stage.worked == stage.asked == []
+
+
+def test_what_fails_names_its_messages_for_the_operator_of_their_dead_letters(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    def gone() -> None:
+        raise MalformedSecret("the secret of one is no JSON")
+
+    stage.fails = {"a"}
+    assert run(("a", 1)) == ["message-a"]
+    assert set(errors(caplog)) == {"message-a"}
+    caplog.clear()
+    stage.secret = gone
+    assert run(("a", 1), ("b", 1)) == ["message-a", "message-b"]
+    assert errors(caplog) == dict.fromkeys(
+        ("message-a", "message-b"), f"{MalformedSecret.__module__}.MalformedSecret: the secret of one is no JSON"
+    )
 
 
 def test_a_question_that_fails_comes_again(stage: Stage) -> None:

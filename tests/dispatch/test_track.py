@@ -19,6 +19,7 @@ from shared.engine.outcome.track import Tracked
 from shared.ports import Retriable
 from shared.providers import registry
 from shared.providers._common import REF_ARG
+from tests.dispatch.errors import errors
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 from tests.fakes.queues import FakeQueue
@@ -169,6 +170,20 @@ def test_only_messages_with_words_that_were_left_are_delivered_again(deployed: D
     deployed.tracker.left = (bad,)
     bodies = [dump_feedback("main", words) for words in ([good], [good, bad], [bad], [good])]
     assert run(*bodies) == ["1", "2"]
+
+
+def test_what_is_delivered_again_has_its_reason_in_the_log(
+    deployed: Deployed, caplog: pytest.LogCaptureFixture
+) -> None:
+    left = dump_feedback("main", [OURS])
+    deployed.tracker.left = (OURS,)
+    assert len(run(*[left] * 30)) == 30
+    assert errors(caplog) == {str(n): "WordsLeft: a chunk failed, or there was no time" for n in range(30)}
+    caplog.clear()
+    deployed.tracker.later = (OURS,)
+    deployed.tap.arm(0, error=lambda: Retriable("busy"))
+    assert run(left, left) == ["0", "1"]
+    assert errors(caplog) == dict.fromkeys("01", "shared.ports.common.Retriable: busy")
 
 
 def test_words_to_be_looked_at_again_are_left_if_the_queue_does_not_take_them(deployed: Deployed) -> None:

@@ -35,6 +35,8 @@ WORD = re.compile(r"[a-z][a-z-]*")
 
 OF_CODE = re.compile(r"(?<![\w/.])docs/(?:adr/[0-9]{4}\b[a-z-]*|[a-z/-]+\.md)")
 COMMAND = re.compile(r"(?:^|\. |bin/)posthaste ([^|#]*)")
+SHOWN = re.compile(r"(?:^|[\"`>'])posthaste ([^\"`<'|#\n]*)", re.MULTILINE)
+"""A command that a page of the console, or a message of the command itself, has its reader type."""
 INSTALL = re.compile(r"\b(?:pipx?|npm|uv|yarn|pnpm) (?:\w+ )?(?:install|add|i|run) ")
 EXAMPLES = {"shared/providers/example_mail/send.py"}
 """What docs/adding-a-provider.md has its reader write."""
@@ -104,6 +106,15 @@ def test_every_command_and_option_of_it_exists() -> None:
     lines = {line for page in PAGES for text in code(page) for line in COMMAND.findall(text)}
     assert {line for line in lines if not known(line.split())} == set()
     assert "redrive QUEUE" in lines
+
+
+def test_every_command_that_the_console_or_a_message_of_the_command_shows_exists() -> None:
+    console = sorted((ROOT / "functions" / "console").rglob("*.html"))
+    assert {line for page in console for line in SHOWN.findall(read(page)) if not known(line.split())} == set()
+    command = sorted((ROOT / "cli").rglob("*.py"))
+    quoted = {line for file in command for line in re.findall(r"`posthaste ([^`{]+)", read(file))}
+    assert {line for line in quoted if not known(line.split())} == set()
+    assert any("redrive" in line for page in console for line in SHOWN.findall(read(page)))
 
 
 def known(words: list[str]) -> bool:

@@ -75,6 +75,7 @@ def test_a_list_becomes_chunks_with_its_values_and_what_is_wrong_is_reported() -
     )
     assert [(p.row, p.code) for p in problems] == [(3, "invalid_address"), (4, "wrong_field_count"), (5, "duplicate")]
     assert counts == ListCounts(rows=5, accepted=3, invalid=2, duplicates=1)
+    assert [p.value for p in problems] == ["nobody", "", "ann@example.com"]
     dropped = run(data, Options("email", drop_duplicates=True))
     assert dropped[3] == ListCounts(rows=5, accepted=2, invalid=2, duplicates=1)
     assert dropped[1] == problems

@@ -13,7 +13,7 @@ from shared.engine.outcome.resolve import Resolved
 from shared.ports import Retriable
 from tests.fakes.faults import Crash, When
 from tests.fakes.provider import FakeProvider, ResendingProvider, ResolvingProvider, Swallowed
-from tests.fakes.world import ACCOUNT, CONTENT, World, credential
+from tests.fakes.world import ACCOUNT, CONTENT, World, credential, recipients
 
 U, S = Cell.UNKNOWN, Cell.SENT
 
@@ -222,6 +222,17 @@ def test_a_message_with_a_copy_to_a_suppressed_person_is_not_asked_about_when_as
         resending.records.suppress(ACCOUNT, "r7@example.com", "complained", resending.clock.ms)
     wait(resending, 200)
     assert resending.states(job) == [U if gone else S]
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_message_past_its_time_is_not_asked_about_when_asking_sends(resending: World, *, late: bool) -> None:
+    resending.providers["one"].answer = Unknown("timeout")
+    limit = resending.clock.ms + (100_000 if late else 1_000_000)
+    job = resending.accept([replace(recipients(1)[0], not_after=limit)]).id
+    resending.send("one")
+    resending.providers["one"].answer = None
+    wait(resending, 200)
+    assert resending.states(job) == [U if late else S]
 
 
 def test_an_absent_message_without_attempts_left_has_failed(world: World) -> None:

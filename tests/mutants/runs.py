@@ -24,6 +24,14 @@ RUNS: Final = (
         "tests/engine/test_runs.py::test_who_has_expired_is_not_called_for",
     ),
     Mutant(
+        "a message is asked about after its time, which sends it",
+        1,
+        "shared/engine/outcome/resolve.py",
+        "if 0 < loaded.chunk.recipients[index].not_after < self._clock.now() * 1000:",
+        "if 0 < loaded.chunk.recipients[index].not_after < 0:",
+        "tests/engine/test_resolve.py::test_a_message_past_its_time_is_not_asked_about_when_asking_sends[True]",
+    ),
+    Mutant(
         "a claimed recipient is withdrawn",
         1,
         _RULES,

@@ -47,7 +47,7 @@ class RowProblem(View):
     sheet_row: int = Field(description="As in a spreadsheet: the header and blank lines count.")
     code: str
     detail: str
-    value: str | None = Field(description="What is no recipient. Null if the row could not be read, or is erased.")
+    value: str | None = Field(description="The cell of the recipient. Null if the row could not be read, or is erased.")
 
 
 class EmptyValue(View):

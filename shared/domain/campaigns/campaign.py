@@ -134,6 +134,12 @@ class Campaign:
         """Return variables of its message that a list with these columns has no value for."""
         return self.message.missing(self.channel, columns, unsubscribe=self.unsubscribe)
 
+    @property
+    def linkless(self) -> bool:
+        """Tell whether it offers to unsubscribe, but its body shows no link for that."""
+        body = Template.parse(self.message.body, channel_of(self.channel).kinds["body"])
+        return self.unsubscribe and UNSUBSCRIBE_URL not in variables([body])
+
     def gaps(self, upload: "Upload") -> tuple[Gap, ...] | None:
         """Return the values of its message that rows of a list lack.
 

@@ -157,7 +157,7 @@ def job_data(job: Job) -> HookData:
         "counts": public_counts(job.counts),
         "stop_reason": job.stop_reason or None,
         "stopped_at": _moment(job.stopped_at),
-        "finished_at": _moment(job.finished_at),
+        "finished_at": _moment(job.ended_at),
     }
 
 

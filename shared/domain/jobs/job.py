@@ -179,6 +179,11 @@ class Job:
         return self.kind in _OWNED
 
     @property
+    def ended_at(self) -> int:
+        """When it ended (Unix ms); 0 while it is open, also if it ended before and was resumed or retried."""
+        return self.finished_at if self.state is JobState.LOGGED else 0
+
+    @property
     def asked_by(self) -> str:
         """The actor who last asked for it to be sent."""
         return self.resumed_by or self.created_by

@@ -202,12 +202,13 @@ class Ingest:
             else:
                 valid += 1
                 new = valid not in repeated
+                shown = "" if new else self._shown(row)  # before the cell is replaced
                 if new or not drop:
                     _fill(row.cells, at, recipient, valued=valued)
                     mute = isinstance(recipient, Landline)
                     pending.append((row, self._invalid, self._duplicates, valid in suspects, mute))
                 if not new:
-                    self._repeat(row)
+                    self._repeat(row, shown)
             if pending and (row.endless or len(pending) == size or row.end >= self._weigh_at):
                 made += self._due(here.after(row), endless=row.endless)
                 if self._fault:
@@ -240,16 +241,19 @@ class Ingest:
             self._fault = FileFault(FileCode.INVALID_ROW, f"Row {row.sheet_row} cannot be used: {fault.detail}")
             return
         if self._invalid < MAX_KEPT:
-            value = row.cells[self._at] if row.cells else ""
-            shown = value if len(value) <= MAX_VALUE else ""
-            self._problems.append(BadRow(row.number, *fault, row.sheet_row, shown))
+            self._problems.append(BadRow(row.number, *fault, row.sheet_row, self._shown(row)))
         self._invalid += 1
 
-    def _repeat(self, row: Row) -> None:
+    def _repeat(self, row: Row, shown: str) -> None:
         if self._duplicates < MAX_KEPT:
             detail = "An earlier row has the same recipient."
-            self._problems.append(BadRow(row.number, DUPLICATE, detail, row.sheet_row))
+            self._problems.append(BadRow(row.number, DUPLICATE, detail, row.sheet_row, shown))
         self._duplicates += 1
+
+    def _shown(self, row: Row) -> str:
+        """Return the cell of the recipient, as a report of the row shows it."""
+        value = row.cells[self._at] if row.cells else ""
+        return value if len(value) <= MAX_VALUE else ""
 
     def _cut(self, after: Position, *, everything: bool) -> list[PackedChunk]:
         """Make the chunks that are complete, or of all that is pending; `after`: where the row read last ends.

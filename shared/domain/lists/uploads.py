@@ -137,7 +137,7 @@ class BadRow:
         code: stable.
         detail: a sentence, which quotes nothing of the row.
         sheet_row: its number in a spreadsheet; 0 if an earlier version has read it.
-        value: the cell that is no recipient; empty if it was readable, or is longer than `MAX_VALUE`.
+        value: the cell of the recipient; empty if the row has none, or it is longer than `MAX_VALUE`.
     """
 
     row: int
