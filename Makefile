@@ -21,6 +21,8 @@ LANES := --lanes tests/deployed/lanes.json
 CLOUDS ?= 2
 # What only computes lets those go first that run beside it on a cloud and have times to keep.
 ASIDE := nice -n 10
+# npm mostly waits. A make that runs several targets already says how many.
+TOGETHER = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j 3)
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links
 
@@ -30,7 +32,8 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-setup: $(VENV)/.installed $(VENV)/.compiled $(VENV)/.node $(VENV)/.sdks ## install everything into .venv and node_modules (idempotent)
+setup: $(VENV)/.installed ## install everything into .venv and node_modules (idempotent)
+	@$(MAKE) $(TOGETHER) $(VENV)/.compiled $(VENV)/.node $(VENV)/.sdks
 
 # A virtual environment knows its own absolute path; one that was moved or lost its Python is made anew.
 $(VENV)/.created:
