@@ -33,7 +33,7 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 setup: $(VENV)/.installed ## install everything into .venv and node_modules (idempotent)
-	@$(MAKE) $(TOGETHER) $(VENV)/.compiled $(VENV)/.node $(VENV)/.sdks
+	@$(MAKE) -s $(TOGETHER) $(VENV)/.compiled $(VENV)/.node $(VENV)/.sdks
 
 # A virtual environment knows its own absolute path; one that was moved or lost its Python is made anew.
 $(VENV)/.created:

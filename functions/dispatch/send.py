@@ -48,7 +48,9 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
 
     def work(pointer: Mapping[str, Any]) -> str:
         if pointer.get("resolve"):
-            resolved = lane.resolution(call_timeout).resolve(pointer["job"], int(pointer["chunk"]), deadline=deadline)
+            resolved = lane.resolution(call_timeout).resolve(
+                pointer["job"], int(pointer["chunk"]), deadline=deadline, after=int(pointer.get("after", -1))
+            )
             return f"asked about {resolved.asked}: {resolved.accepted} accepted, {resolved.absent} absent"
         return sender.work(pointer["job"], int(pointer["chunk"]), owner=uuid4().hex, deadline=deadline).value
 

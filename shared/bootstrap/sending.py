@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shared.adapters.smtp.transport import SmtpClient
     from shared.domain.content.content import Finished
     from shared.domain.content.streams import Stream
+    from shared.engine.lane.access import LaneStores
     from shared.engine.lane.send import Sender
     from shared.engine.outcome.resolve import Resolution
     from shared.ports import Provider
@@ -78,12 +79,12 @@ class SendingLane:
         """Return the lane's sender. `call_timeout`: seconds that a provider call may take."""
         provider = self._current()
         if self._sender is None:
-            from shared.engine.lane.access import LaneStores, ProviderAccess  # noqa: PLC0415
+            from shared.engine.lane.access import ProviderAccess  # noqa: PLC0415
             from shared.engine.lane.send import Sender  # noqa: PLC0415
 
             d = self.deployment
             self._sender = Sender(
-                stores=LaneStores(d.records, d.ledgers, d.pacer, d.lanes, lambda: d.standings),
+                stores=self._stores(),
                 access=ProviderAccess(provider, call_timeout, self._wire, self._renewed, self._messages),
                 credential=self.credential,
                 recovery=d.recovery,
@@ -102,10 +103,8 @@ class SendingLane:
 
         d = self.deployment
         return Resolution(
-            records=d.records,
-            ledgers=d.ledgers,
+            stores=self._stores(),
             tracker=d.tracker,
-            pacer=d.pacer,
             provider=self._current(),
             credential=self.credential,
             breaker_cache=d.breaker_cache,
@@ -113,6 +112,12 @@ class SendingLane:
             call_timeout=call_timeout,
             links=d.links,
         )
+
+    def _stores(self) -> "LaneStores":
+        from shared.engine.lane.access import LaneStores  # noqa: PLC0415
+
+        d = self.deployment
+        return LaneStores(d.records, d.ledgers, d.pacer, d.lanes, lambda: d.standings)
 
     def _renewed(self) -> "Provider | None":
         """Read the secret again since the provider refuses the account; None if it is the same, or cannot be read."""

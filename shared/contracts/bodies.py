@@ -12,9 +12,16 @@ def pointer(job: str, chunk: int) -> str:
     return json.dumps({"job": job, "chunk": chunk}, separators=(",", ":"))
 
 
-def question(job: str, chunk: int) -> str:
-    """Return the body of a lane's message that has its provider asked about a chunk's messages of unknown fate."""
-    return json.dumps({"job": job, "chunk": chunk, "resolve": True}, separators=(",", ":"))
+def question(job: str, chunk: int, after: int = -1) -> str:
+    """Return the body of a lane's message that has its provider asked about a chunk's messages of unknown fate.
+
+    Args:
+        job: the job's id.
+        chunk: the chunk's number.
+        after: the place of the last recipient who was asked about; -1: none was.
+    """
+    rest = {"after": after} if after >= 0 else {}
+    return json.dumps({"job": job, "chunk": chunk, "resolve": True, **rest}, separators=(",", ":"))
 
 
 def ingest(campaign: str, upload: str) -> str:

@@ -105,7 +105,8 @@ class MailProcess(Process):
         """Serve a pointer, or ask the provider about a doubt."""
         if pointer.get("resolve"):
             deadline = self.d.clock.now() + 30
-            self.lane.resolution(3.0).resolve(pointer["job"], pointer["chunk"], deadline=deadline)
+            after = pointer.get("after", -1)
+            self.lane.resolution(3.0).resolve(pointer["job"], pointer["chunk"], deadline=deadline, after=after)
         else:
             super().serve(pointer)
 

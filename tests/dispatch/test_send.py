@@ -67,7 +67,7 @@ class Stage:
         return PointerResult.SENT
 
     def resolution(self, call_timeout: float) -> Any:
-        def resolve(job: str, number: int, *, deadline: float) -> Resolved:
+        def resolve(job: str, number: int, *, deadline: float, after: int) -> Resolved:
             if job in self.fails:
                 raise Retriable
             self.asked.append(job)

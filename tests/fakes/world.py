@@ -20,6 +20,7 @@ from shared.domain.lanes.backoff import redelivery_delay
 from shared.domain.lanes.switches import Switch
 from shared.engine.intake.accept import AcceptedJob, BatchRequest
 from shared.engine.jobs.wake import SECONDS
+from shared.engine.lane.access import LaneStores
 from shared.engine.lane.send import Sender
 from shared.engine.lane.start import PointerResult
 from shared.engine.outcome.fold import Folded
@@ -27,6 +28,7 @@ from shared.engine.outcome.resolve import Resolution, Resolved
 from shared.engine.outcome.track import LATER, Tracked
 from shared.engine.sweeper.sweep import Swept
 from shared.ports import Retriable
+from tests.fakes.clock import FakePool
 from tests.fakes.links import FakeLinks
 from tests.fakes.parts import LEASE_MARGIN, Held, Parts, credential
 from tests.fakes.queues import following
@@ -111,7 +113,7 @@ class World(Parts):
         if where.get("resolve"):
             self.lanes[lane].delete(message)
             with following(message):
-                self.resolve(lane, where["job"], where["chunk"])
+                self.resolve(lane, where["job"], where["chunk"], where.get("after", -1))
             return PointerResult.NOTHING
         visible_at = self.clock.now() + VISIBILITY
         deadline = self.clock.now() + INVOCATION
@@ -132,20 +134,19 @@ class World(Parts):
         self.lanes[lane].delete(message)
         return did
 
-    def resolve(self, lane: str, job: str, chunk: int) -> Resolved:
+    def resolve(self, lane: str, job: str, chunk: int, after: int = -1) -> Resolved:
         """Ask a lane's provider about the doubts of a chunk."""
         resolution = Resolution(
-            records=self.records,
-            ledgers=self.ledgers,
+            stores=LaneStores(self.records, self.ledgers, self.pacer, self.lanes, lambda: self.standings),
             tracker=self.tracker,
-            pacer=self.pacer,
             provider=self.providers[lane],
             credential=self.settings.credential(lane),
             breaker_cache=self.breaker_cache,
             clock=self.clock,
             links=FakeLinks(),
+            pool=FakePool,
         )
-        return resolution.resolve(job, chunk, deadline=self.clock.now() + INVOCATION)
+        return resolution.resolve(job, chunk, deadline=self.clock.now() + INVOCATION, after=after)
 
     def log(self) -> Folded | None:
         """Fold the next record of the ledgers' stream; None if there is none."""

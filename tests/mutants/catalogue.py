@@ -117,8 +117,8 @@ MUTANTS: Final = (
         "a question sends for a stopped job",
         4,
         "shared/engine/outcome/resolve.py",
-        "(resends and control.job.stopped) or",
-        "(resends and False) or",
+        "control.job is None or control.job.stopped or",
+        "control.job is None or",
         "tests/engine/test_resolve.py::test_a_stop_amid_the_questions_ends_them",
     ),
     Mutant(

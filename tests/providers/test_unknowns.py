@@ -89,8 +89,8 @@ class Far(World):
             self.settings, self._secrets.__getitem__, self._feedback, clock, registry.webhooks, self._first
         )
 
-    def resolve(self, lane: str, job: str, chunk: int) -> Resolved:
-        found = super().resolve(lane, job, chunk)
+    def resolve(self, lane: str, job: str, chunk: int, after: int = -1) -> Resolved:
+        found = super().resolve(lane, job, chunk, after)
         self.asked += Counter(asked=found.asked, accepted=found.accepted, absent=found.absent)
         return found
 

@@ -7,7 +7,6 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from shared.contracts import Word
-from shared.domain.ids import Ref
 from shared.domain.jobs import feedback, passes, queue, states
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Job
@@ -208,8 +207,8 @@ def doubt_is_absence() -> Iterator[None]:
     """A look-up that cannot tell counts as proof that the provider never took the attempt."""
     word = resolve._word
 
-    def bold(ref: Ref, at: int, finding: Finding) -> Word | None:
-        return word(ref, at, Absent() if isinstance(finding, Unknown) else finding)
+    def bold(doubts: Any, index: int, finding: Finding) -> Word | None:
+        return word(doubts, index, Absent() if isinstance(finding, Unknown) else finding)
 
     with patch.object(resolve, "_word", bold):
         yield

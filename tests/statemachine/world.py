@@ -147,19 +147,18 @@ class StagedWorld(World):
             links=links or FakeLinks(),
         )
 
-    def resolve(self, lane: str, job: str, chunk: int) -> Resolved:
+    def resolve(self, lane: str, job: str, chunk: int, after: int = -1) -> Resolved:
         """Ask a lane's provider about the doubts of a chunk."""
         resolution = Resolution(
-            records=self.records,
-            ledgers=self.ledgers,
+            stores=LaneStores(self.records, self.ledgers, self.pacer, self.lanes, lambda: self.standings),
             tracker=self.tracker,
-            pacer=self.pacer,
             provider=self.staged[lane],
             credential=self.settings.credential(lane),
             breaker_cache=self.breaker_cache,
             clock=self.clock,
+            pool=lambda _size: StagePool(self.stage),
         )
-        return resolution.resolve(job, chunk, deadline=self.clock.now() + INVOCATION)
+        return resolution.resolve(job, chunk, deadline=self.clock.now() + INVOCATION, after=after)
 
     def job(self, job: str) -> Job:
         """Return a job as it is stored."""

@@ -1,37 +1,47 @@
 """Resolving doubts: the provider is asked what became of attempts whose fate is not known (Resolve).
 
 It runs in the credential's lane, which has its secret and its pace. What it finds is a word like any other: accepted,
-or proven absent, which the tracker joins.
+or proven absent, which the tracker joins. Messages come first in that lane: questions take a tenth of the slots, and
+each invocation asks some, then leaves the rest to a later one.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import zlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from shared.contracts import Credential, Word
+from shared.contracts import Credential, Word, question
 from shared.domain.ids import Ref
 from shared.domain.jobs.details import Detail
 from shared.domain.jobs.feedback import WordKind
-from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
 from shared.domain.jobs.states import Cell
-from shared.domain.lanes.pacing import pace
+from shared.domain.lanes.pacing import Slots, pace
 from shared.domain.lanes.switches import AS_DECLARED
 from shared.domain.times import Seconds
-from shared.engine.lane.access import CALL_TIMEOUT
+from shared.engine.lane.access import CALL_TIMEOUT, LaneStores
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.compose import CannotCompose, Composition
 from shared.engine.lane.send import MARGIN
 from shared.engine.lane.targets import target
 from shared.engine.outcome.track import Tracker
+from shared.engine.pool import Pool, ThreadPool
 from shared.engine.suppression.suppressed import Suppressed, heeds
-from shared.ports import Clock, Control, LedgerStore, Links, Loaded, Pacer, Provider, Records, Resolver
+from shared.ports import Clock, Links, Loaded, Provider, Resolver
 
 GROUP: Final = 10
-"""Words that are told at once: each group is a write, and what is not told when the process dies is asked for again."""
-WAIT: Final = 2.0
-"""Seconds after which a word is told though its group is not full."""
+"""Questions that are asked side by side: what is not told when the process dies is asked for again."""
+SHARE: Final = 0.1
+"""The most of a credential's slots that the questions of all workers take."""
+DOUBTS: Final = "doubts"
+"""The name of the clock that keeps them to it."""
+SOON: Final = 1.0
+"""Seconds that questions wait for their slots: the invocation holds a place that messages want."""
+LATER: Final = 240.0
+"""Seconds within which those whose turn it is not come again, each at a time of its own."""
+MAX_DELAY: Final = 900.0
+"""Seconds, of a message of the lane."""
 PATIENCE: Final = 0.9
 """The share of a question's time after which an answer that tells nothing means that the provider does not answer."""
 
@@ -45,37 +55,54 @@ class Resolved:
     absent: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Doubts:
+    """A chunk with attempts of unknown fate. `made`: when this credential made them, Unix seconds, by recipient."""
+
+    loaded: Loaded
+    ledger: Ledger
+    made: Mapping[int, float]
+    composition: Composition
+
+
+_Answer = Finding | Exception | None
+"""What a question brought; None: there was nothing to ask, or it may not be asked."""
+
+
 class Resolution:
     """Asks one credential's provider."""
 
     def __init__(
         self,
         *,
-        records: Records,
-        ledgers: LedgerStore,
+        stores: LaneStores,
         tracker: Tracker,
-        pacer: Pacer,
         provider: Provider,
         credential: Credential,
         breaker_cache: BreakerCache,
         clock: Clock,
         call_timeout: Seconds = CALL_TIMEOUT,
         links: Links | None = None,
+        pool: Callable[[int], Pool] | None = None,
     ) -> None:
         self._links = links
-        self._records = records
-        self._ledgers = ledgers
+        self._records = stores.records
+        self._ledgers = stores.ledgers
+        self._pacer = stores.pacer
+        self._lanes = stores.lanes
         self._tracker = tracker
-        self._pacer = pacer
         self._provider = provider
         self._credential = credential
         self._breaker_cache = breaker_cache
         self._clock = clock
         self._call_timeout = call_timeout
-        self._suppressed = Suppressed(records, clock)
+        self._pool = pool or ThreadPool()
+        self._suppressed = Suppressed(stores.records, clock)
 
-    def resolve(self, job_id: str, number: int, *, deadline: Seconds) -> Resolved:
-        """Ask about each attempt of a chunk that is UNKNOWN and was made through this credential.
+    def resolve(self, job_id: str, number: int, *, deadline: Seconds, after: int = -1) -> Resolved:
+        """Ask about some attempts of a chunk that are UNKNOWN and were made through this credential.
+
+        Another message of the lane has the rest asked about, when it is the turn of questions again.
 
         Two lookups at once change nothing: a lookup reads, and a call under its key is the same call. A provider that
         accepts the message on being asked is not asked about messages that may not be sent now: those of a stopped or
@@ -86,153 +113,175 @@ class Resolution:
             job_id: the job's id.
             number: the chunk.
             deadline: Unix seconds by which it ends.
+            after: the place of the last recipient who was asked about; -1: none was.
+
+        Raises:
+            Exception: any fault of a store or an adapter, once all other answers are told.
         """
-        provider, name = self._provider, self._credential.id
-        if not isinstance(provider, Resolver) or not self._breaker_cache.usable(name):
+        provider = self._provider
+        if not isinstance(provider, Resolver) or not self._breaker_cache.usable(self._credential.id):
             return Resolved()
+        doubts = self._doubts(job_id, number, after)
+        if doubts is None:
+            return Resolved()
+        earliest = self._clock.now() - provider.resolves_within
+        waiting = [i for i in sorted(doubts.made) if doubts.made[i] >= earliest]
+        slots = self._slots(waiting[:GROUP], deadline - self._call_timeout - MARGIN)
+        if slots is None:
+            return Resolved()
+        group = waiting[: slots.count]
+        if not group:
+            self._hand_over(doubts, after, slots.first - self._clock.now() + self._draw(doubts) * LATER)
+            return Resolved()
+        answers, silent = self._ask(provider, doubts, group, slots, deadline)
+        resolved = self._tell(doubts, dict(zip(group, answers, strict=True)))
+        if len(group) < len(waiting) and not silent:
+            self._hand_over(doubts, group[-1], len(group) * slots.spacing / SHARE)
+        return resolved
+
+    def _doubts(self, job_id: str, number: int, after: int) -> _Doubts | None:
+        """Read a chunk's attempts of unknown fate, of the recipients after a place; None if there are none."""
         ledger = self._ledgers.read(job_id, number)
-        doubts = ledger.having(Cell.UNKNOWN) if ledger is not None else []
-        loaded = self._records.load(job_id, number, content=True) if doubts else None
-        if ledger is None or loaded is None:
-            return Resolved()
+        unknown = [i for i in ledger.having(Cell.UNKNOWN) if i > after] if ledger is not None else []
+        loaded = self._records.load(job_id, number, content=True) if unknown else None
+        if ledger is None or loaded is None or loaded.content is None:
+            return None
         windows, _ = self._records.details(job_id, number)
-        made = _made(windows, ledger, doubts, name)
-        told = _Told(self._tracker, name, self._clock)
-        asked = 0
-        try:
-            for index, finding in self._ask(provider, ledger, loaded, made, deadline):
-                asked += 1
-                word = _word(Ref(job_id, number, index, ledger.cells[index] >> 4), int(made[index]), finding)
-                if word is not None:
-                    told.add(word)
-        except Exception:  # any fault, raised again
-            told.flush()  # a fault of a store: what was found must not be asked for again
-            raise
-        told.flush()
-        return Resolved(asked, told.accepted, told.absent)
+        made = _made(windows, ledger, unknown, self._credential.id)
+        return _Doubts(loaded, ledger, made, Composition(loaded.job, loaded.content, self._links))
+
+    def _draw(self, doubts: _Doubts) -> float:
+        """Return a number from 0 to 1, each time another and for each chunk."""
+        return zlib.crc32(f"{doubts.ledger.job}-{doubts.ledger.chunk}-{self._clock.now()}".encode()) / 2**32
+
+    def _hand_over(self, doubts: _Doubts, after: int, wait: Seconds) -> None:
+        """Have another invocation ask about the recipients after a place, some seconds later."""
+        job = doubts.loaded.job
+        body = question(job.id, doubts.ledger.chunk, after)
+        delay = min(max(1.0, wait), MAX_DELAY)
+        self._lanes[self._credential.id].send([body], delay=delay, group=job.account, express=job.express)
 
     def _ask(
-        self, provider: Resolver, ledger: Ledger, loaded: Loaded, made: Mapping[int, float], deadline: Seconds
-    ) -> Iterator[tuple[int, Finding]]:
-        """Ask about recipients whose attempts were made at these times; end when there is no more time, or a stop."""
-        job, chunk, content = loaded.job, loaded.chunk, loaded.content
-        if content is None:
-            return
-        composition = Composition(job, content, self._links)
-        last = deadline - self._call_timeout - MARGIN
-        for index, at in made.items():
-            now = self._clock.now()
-            if now > last:
-                return
-            if now - at > provider.resolves_within:
-                continue
-            sent = composition.of(chunk.recipients[index]).content
-            if isinstance(sent, CannotCompose):
-                continue  # no call was ever made, and none can be
-            control = self._leave_to_ask(job, last, resends=provider.resends)
-            if control is None:
-                return
-            if provider.resends and not self._may_send(loaded, index, control):
-                continue
-            began = self._clock.now()
-            until = min(began + self._call_timeout, deadline - MARGIN)
-            finding = provider.resolve(sent, target(ledger, chunk, index), at=at, deadline=until)
-            yield index, finding
-            if self._is_silent(finding, began):
-                return  # the next look is another chance
+        self, provider: Resolver, doubts: _Doubts, group: Sequence[int], slots: Slots, deadline: Seconds
+    ) -> tuple[list[_Answer], bool]:
+        """Ask about recipients side by side, each at its slot.
 
-    def _may_send(self, loaded: Loaded, index: int, control: Control) -> bool:
-        """Check whether a message has not expired meanwhile, and none of those who get it is suppressed.
+        Args:
+            provider: is asked.
+            doubts: the chunk.
+            group: places of recipients.
+            slots: one for each.
+            deadline: Unix seconds by which all ends.
+
+        Returns:
+            The answers, and whether one took so long to say nothing that the provider does not answer.
+        """
+        calls, silent = [], False
+        with self._pool(len(group)) as pool:
+            for n, index in enumerate(group):
+                self._clock.sleep(slots.at(n) - self._clock.now())
+                began = self._clock.now()
+                calls.append((began, pool.submit(self._answer, provider, doubts, index, deadline)))
+        for began, call in calls:
+            took = self._clock.now() - began
+            silent |= isinstance(call.result(), Unknown) and took >= PATIENCE * self._call_timeout
+        return [call.result() for _, call in calls], silent
+
+    def _tell(self, doubts: _Doubts, answers: Mapping[int, _Answer]) -> Resolved:
+        """Have the tracker join what was found; raises the first fault afterwards. `answers`: by recipient."""
+        found = {index: x for index, x in answers.items() if isinstance(x, Finding)}
+        words = [word for index, finding in found.items() if (word := _word(doubts, index, finding)) is not None]
+        if words:
+            self._tracker.track(self._credential.id, words)
+        for answer in answers.values():
+            if isinstance(answer, Exception):
+                raise answer
+        absent = sum(word.word == WordKind.ABSENT for word in words)
+        return Resolved(len(found), len(words) - absent, absent)
+
+    def _answer(self, provider: Resolver, doubts: _Doubts, index: int, deadline: Seconds) -> _Answer:
+        """Do what `_about` does, and return its fault: the others' answers are told all the same."""
+        try:
+            return self._about(provider, doubts, index, deadline)
+        except Exception as fault:  # noqa: BLE001 - raised when the others are told
+            return fault
+
+    def _about(self, provider: Resolver, doubts: _Doubts, index: int, deadline: Seconds) -> Finding | None:
+        """Ask about one recipient; None if there is nothing to ask, or it may not be asked.
+
+        Args:
+            provider: is asked.
+            doubts: the chunk.
+            index: the place of the recipient.
+            deadline: Unix seconds by which all ends.
+        """
+        loaded = doubts.loaded
+        sent = doubts.composition.of(loaded.chunk.recipients[index]).content
+        if isinstance(sent, CannotCompose):
+            return None  # no call was ever made, and none can be
+        if provider.resends and not self._may_send(loaded, index):
+            return None
+        until = min(self._clock.now() + self._call_timeout, deadline - MARGIN)
+        at = doubts.made[index]
+        return provider.resolve(sent, target(doubts.ledger, loaded.chunk, index), at=at, deadline=until)
+
+    def _may_send(self, loaded: Loaded, index: int) -> bool:
+        """Check whether a message may be sent by being asked about: as any message may, at this moment.
 
         The very same call would reach a copy that was suppressed since.
         """
+        job = loaded.job
+        control = self._records.control(job.id, job.account, test=job.test)
+        if control.job is None or control.job.stopped or control.paused:
+            return False
         if 0 < loaded.chunk.recipients[index].not_after < self._clock.now() * 1000:
-            return False  # the wait for a slot was too long
+            return False
         heeded = heeds(loaded.job, loaded.content)
         latest, content = control.suppressed_at, loaded.content
         left_out = self._suppressed.among(loaded.job, loaded.chunk, [index], latest, heeded, content)
         return not (left_out.codes or left_out.copies)
 
-    def _is_silent(self, finding: Finding, began: Seconds) -> bool:
-        """Check whether a provider, asked at `began`, took so long to say nothing that it does not answer."""
-        return isinstance(finding, Unknown) and self._clock.now() - began >= PATIENCE * self._call_timeout
+    def _slots(self, group: Sequence[int], last: Seconds) -> Slots | None:
+        """Reserve a slot for each of some questions; None if there are none, or the credential is paused.
 
-    def _leave_to_ask(self, job: Job, last: float, *, resends: bool) -> Control | None:
-        """Wait for a slot; None if no question may be asked, which is looked up where asking is sending (`resends`).
+        The job's own rate is for its messages. Questions have one of theirs, as a job with a lower rate has.
 
-        `last`: Unix seconds after which it is too late for one.
+        Args:
+            group: whom to ask about.
+            last: Unix seconds after which it is too late for a question.
+
+        Returns:
+            None of them (`count` 0) if it is not the turn of questions; `first` says when it is.
         """
-        if not self._wait(last):
-            return None
-        control = self._records.control(job.id, job.account, test=job.test) if resends else Control(job, paused=False)
-        return None if control.job is None or (resends and control.job.stopped) or control.paused else control
-
-    def _wait(self, last: float) -> bool:
-        """Wait for one slot of the credential; False if that is paused, or there is none by `last`, Unix seconds.
-
-        The job's own rate is for its messages. A question takes one slot as all of the credential's are, however slow
-        the job: others' messages wait for it.
-        """
-        c, switches = self._credential, AS_DECLARED
-        while not switches.paused:
-            rate = pace(
-                c.rate,
-                self._provider.per_call,
-                c.per_call,
-                present=switches.rate,
-                lowered=switches.lowered,
-                now=self._clock.now(),
-            )
-            slots = self._pacer.reserve(c.id, 1, rate, lead=0.0, until=last)
+        c, known = self._credential, AS_DECLARED
+        while group and not known.paused:
+            now = self._clock.now()
+            most, present, lowered = self._provider.per_call, known.rate, known.lowered
+            rate = pace(c.rate, most, c.per_call, present=present, lowered=lowered, now=now)
+            count = min(len(group), rate.window)
+            turns = replace(rate, window=count, period=count * rate.spacing / SHARE, fastest=rate.slots)
+            slots = self._pacer.reserve(c.id, count, turns, lead=0.0, until=min(last, now + SOON), job=DOUBTS)
             if slots.switches is None:
-                if slots.count == 0 or slots.first > last:
-                    return False
-                self._clock.sleep(slots.first - self._clock.now())
-                return True
-            switches = slots.switches
-        return False
+                return slots
+            known = slots.switches
+        return None
 
 
-class _Told:
-    """What was found, told to the tracker in small groups as it comes.
+def _word(doubts: _Doubts, index: int, finding: Finding) -> Word | None:
+    """Return a finding as a word about an attempt; None if it tells nothing.
 
-    Attributes:
-        accepted: words that say so, told or not.
-        absent: likewise.
+    Args:
+        doubts: the chunk.
+        index: the place of the recipient.
+        finding: the provider's answer.
     """
-
-    def __init__(self, tracker: Tracker, credential: str, clock: Clock) -> None:
-        self.accepted = self.absent = 0
-        self._tracker = tracker
-        self._credential = credential
-        self._clock = clock
-        self._waiting: list[Word] = []
-        self._since = 0.0
-
-    def add(self, word: Word) -> None:
-        """Take in a word, and tell what waits if that is enough, or has waited for long."""
-        absent = word.word == WordKind.ABSENT
-        self.absent, self.accepted = self.absent + absent, self.accepted + (not absent)
-        now = self._clock.now()
-        self._since = self._since if self._waiting else now
-        self._waiting.append(word)
-        if len(self._waiting) >= GROUP or now - self._since >= WAIT:
-            self.flush()
-
-    def flush(self) -> None:
-        """Tell what waits."""
-        if self._waiting:
-            self._tracker.track(self._credential, self._waiting)
-            self._waiting = []
-
-
-def _word(ref: Ref, at: int, finding: Finding) -> Word | None:
-    """Return a finding as a word about an attempt that was made at a time (Unix seconds); None if it tells nothing."""
+    ledger = doubts.ledger
+    ref, at = str(Ref(ledger.job, ledger.chunk, index, ledger.cells[index] >> 4)), int(doubts.made[index])
     match finding:
         case Accepted():
-            return Word(str(ref), WordKind.ACCEPTED.value, at, finding.id)
+            return Word(ref, WordKind.ACCEPTED.value, at, finding.id)
         case Absent():
-            return Word(str(ref), WordKind.ABSENT.value, at)
+            return Word(ref, WordKind.ABSENT.value, at)
     return None
 
 
