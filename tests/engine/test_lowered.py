@@ -1,8 +1,19 @@
 """A provider that takes less than its declared rate: few calls are refused, and most of what it takes is used."""
 
+from math import inf
+from typing import Any
+
 import pytest
 
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Throttled
+from shared.domain.lanes.pacing import Slots, pace
+from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
+from shared.domain.lanes.switches import DOUBLING, NOT_LOWERED
+from shared.engine.lane.slots import SlotClient
+from shared.ports import Retriable
 from tests.engine.lowered import Limited, by_chance, limited, serve, use
+from tests.fakes.clock import FakeClock
+from tests.fakes.queues import FakePacer
 from tests.fakes.world import World, credential
 
 
@@ -59,3 +70,54 @@ def test_a_chunk_that_another_credential_may_take_does_not_wait_for_a_long_hold(
     assert world.counts(job.id) == {"sent": 40}
     assert world.clock.now() - began < 60
     assert len(provider.refused) == 1, "the other chunks left without a call"
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+class Silent(FakePacer):
+    """A pacer that fails while `down` is set."""
+
+    down = False
+
+    def reserve(self, *args: Any, **named: Any) -> Slots:
+        if self.down:
+            raise Retriable("no answer")
+        return super().reserve(*args, **named)
+
+
+def test_calls_are_counted_once_whatever_became_of_the_reservation_that_told_them(clock: FakeClock) -> None:
+    pacer = Silent(clock)
+    one, other = (SlotClient(pacer, "one", clock) for _ in range(2))
+    p = pace(10, 1)
+
+    def reserve(client: SlotClient) -> Slots:
+        return client.reserve(1, p, ahead=0.0, until=inf, job="j" * 26)
+
+    for outcome in [Accepted("x")] * 8 + [NotStarted()]:
+        one.heed(p, [outcome])
+    pacer.down = True
+    with pytest.raises(Retriable):
+        reserve(one)
+    pacer.down = False
+    assert reserve(one).tally == reserve(other).tally == reserve(one).tally == RefusalTally(8, 0)
+
+
+def test_a_hold_or_its_end_begins_a_new_count(clock: FakeClock) -> None:
+    pacer = FakePacer(clock)
+    client = SlotClient(pacer, "one", clock)
+    whole = pace(10, 1)
+    client.heed(whole, [Accepted("x")])
+    client.heed(whole, [Throttled(1.0)])
+    lowered = client.switches.lowered
+    assert lowered.rate < 10
+    client.heed(whole, [Throttled(1.0)])
+    assert client.switches.lowered == lowered, "it was on its way"
+    clock.advance(1 + DOUBLING)
+    slower = pace(10, 1, lowered=lowered, now=clock.now())
+    client.heed(slower, [Accepted("x")])
+    assert client.reserve(1, slower, ahead=0.0, until=inf, job="j" * 26).tally == RefusalTally(1, 0)
+    assert client.switches.lowered == NOT_LOWERED
+    assert client.reserve(1, whole, ahead=0.0, until=inf, job="j" * 26).tally == NO_CALLS

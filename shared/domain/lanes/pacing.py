@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.contracts import MIN_RATE
-from shared.domain.lanes.refusals import NO_CALLS, RefusalTally, left
+from shared.domain.lanes.refusals import EFFECT, NO_CALLS, RefusalTally, left
 from shared.domain.lanes.switches import NOT_LOWERED, Lowered, Switches
 from shared.domain.times import Seconds
 
@@ -143,8 +143,9 @@ class Pace:
         return not found.paused and found.rate == self.present and found.lowered.until <= self.lowered.until
 
     def recovered(self, now: Seconds) -> bool:
-        """Tell whether a rate that was lowered has risen to the declared one."""
-        return self.lowered.rate > 0 and self.lowered.within(self.declared, now) >= self.declared
+        """Tell whether a rate that was lowered has risen to the declared one, and a minute has shown nothing else."""
+        over = now - self.lowered.until / 1000 >= EFFECT
+        return over and self.lowered.rate > 0 and self.lowered.within(self.declared, now) >= self.declared
 
     @property
     def judged(self) -> float:

@@ -13,7 +13,7 @@ from shared.domain.jobs.outcomes import NotStarted, Outcome, Throttled
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, Pace, Slots
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
-from shared.domain.lanes.switches import AS_DECLARED, Switches
+from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Switches
 from shared.ports import Clock, Pacer, Retriable
 
 LEAD: Final = 0.040
@@ -155,7 +155,7 @@ class SlotClient:
     def _tell(self, wanted: int, rate: Pace, *, lead: float, until: float, job: str, hint: LeaseHint | None) -> Slots:
         """Reserve slots, and tell by the same write which calls have ended; the next one tells what was not written."""
         with self._lock:
-            ended = NO_CALLS if self.outdated(rate) else self._ended
+            ended = self._ended if self._is_known(rate) else NO_CALLS
             self._telling, self._ended = self._telling + ended, self._ended - ended
         count, told, switches = 0, NO_CALLS, None
         try:
@@ -166,14 +166,20 @@ class SlotClient:
             return slots
         finally:
             with self._lock:
-                if not self.outdated(rate):  # else what is known of its calls is gone
+                if self._is_known(rate):  # else what was known of its calls is gone
                     self._telling -= ended
                     if count:
                         self._told = told
                     else:
                         self._ended += ended
+                    if count and rate.recovered(self._clock.now()):  # that write has removed what was lowered
+                        switches = replace(self.switches, lowered=NOT_LOWERED)
                 if switches is not None:
                     self._turn_to(switches)
+
+    def _is_known(self, rate: Pace) -> bool:
+        """Tell whether a pace is after the hold that is the last one known here."""
+        return rate.lowered.until == self.switches.lowered.until
 
     def _turn_to(self, switches: Switches) -> None:
         """Go by other switches. After another hold, calls of before it are not counted."""
