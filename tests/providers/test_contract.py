@@ -36,7 +36,7 @@ ELSEWHERE = {
 SIMULATED = tuple(name for name in names() if name not in ELSEWHERE)
 """Providers whose far side is the simulator: every one but those."""
 RESOLVERS = ("mailgun", "resend", "sendgrid", "postmark")
-REFUSES_BY_503 = ("sendgrid", "mailgun")
+REFUSES_BY_503 = ("sendgrid", "mailgun", "twilio")
 """Those that document their own 503 as a refusal before anything is taken."""
 NAMES = itertools.count()
 FAULTS: dict[str, dict[str, Any]] = {

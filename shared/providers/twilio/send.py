@@ -87,6 +87,9 @@ REFUSALS: Final[Mapping[int, ErrorRule]] = {
 21612, 21606, 21659: this account or sender does not reach that country or network; another credential may, and this one
 reaches others. 21401 is about the sender's number and 21617 about the body, whatever their neighbours are about. A full
 queue holds ten hours of messages: others fare no better until it drains."""
+UNAVAILABLE: Final = {(503, 20503): ErrorRule("unavailable")}
+"""Status and code → meaning. Of its own 503 Twilio says that the service is not available, and to make the request
+again; of its 500 (20500), that a message may come twice then. See docs/adr/0196."""
 THROTTLED: Final = frozenset({20429, 14107})
 STATUSES: Final[Mapping[int, ErrorRule]] = {
     401: UNAUTHORIZED,
@@ -219,7 +222,7 @@ class Twilio:
         code, refused = _code(answer), _BAD_REQUEST <= status < _BROKEN
         if status == _TOO_MANY or (refused and code in self.throttled):
             return Throttled(wait(response.headers.get("retry-after", ""), self._clock.now()))
-        named = self.refusals.get(code) if refused else None
+        named = self.refusals.get(code) if refused else UNAVAILABLE.get((status, code))
         refusal = named or STATUSES.get(status)
         if refusal is not None:
             return refusal.rejected()
