@@ -1,5 +1,7 @@
 """What is left of a rate after a refusal, by what else became of calls of late."""
 
+from dataclasses import replace
+
 from shared.domain.lanes.pacing import Pace, pace
 from shared.domain.lanes.refusals import EFFECT, FEW, GENTLE, STEEP, STEEPEST, RefusalTally
 from shared.domain.lanes.switches import BELOW, NOT_LOWERED, Lowered
@@ -58,3 +60,11 @@ def test_a_rate_returns_at_once_to_what_was_taken_and_then_rises_with_care() -> 
     assert BELOW * 80 <= there < 78
     assert some.within(100, NOW + 61) < 79
     assert Lowered(10, round(NOW * 1000)).within(100, NOW + 31) < 11, "of which no limit is known"
+
+
+def test_a_declared_rate_is_no_limit_that_was_found() -> None:
+    before = Lowered(90, round((NOW - EFFECT - 10) * 1000), limit=100)
+    found = lowered(at(100, before), RefusalTally(3, 1))
+    assert (found.rate, found.limit) == (90, 100), "it is back soon"
+    seen = Lowered(48, round((NOW - EFFECT - 10) * 1000), limit=50, share=0.5)
+    assert lowered(replace(at(100, seen), rate=50), RefusalTally(300, 1)).limit == 45, "and here it rises with care"

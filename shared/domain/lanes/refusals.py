@@ -103,14 +103,21 @@ def left(
         return Lowered(past.limit / (1 - past.share), limit=declared)  # a lower rate has not helped: it is chance
     if tally.shows(PLAIN if since < stretch else RARE):
         return _by_share(rate, past, tally)
-    if _is_back(rate, past, since) and tally.refused == 1:
+    if tally.refused == 1 and _is_back(rate, declared, past, since):
         return Lowered(gently, limit=gently, share=past.share)
     return None if tally.known or since < 2 * stretch else Lowered(gently, limit=past.known(rate), share=past.share)
 
 
-def _is_back(rate: float, past: Lowered, since: Seconds) -> bool:
-    """Tell whether a rate has risen to the limit that is known. `since`: seconds since the hold."""
-    return since >= EFFECT and rate >= past.limit > 0
+def _is_back(rate: float, declared: float, past: Lowered, since: Seconds) -> bool:
+    """Tell whether a rate has risen to a limit that is known, below the declared rate.
+
+    Args:
+        rate: messages per second in force.
+        declared: the credential's rate.
+        past: what earlier refusals had left.
+        since: seconds since the hold after the last of those.
+    """
+    return since >= EFFECT and 0 < past.limit < declared and rate >= past.limit
 
 
 def _by_share(rate: float, past: Lowered, tally: RefusalTally) -> Lowered:
