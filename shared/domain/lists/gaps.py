@@ -1,7 +1,7 @@
 """What a list's rows lack: values, and numbers that take texts. It is counted while the list is read, and shown before.
 
-A value is lacking if its cell is empty or has only what nobody sees: a message shows nothing in its place. Rows that
-are sent nothing do not count.
+A value is lacking if its cell is empty or has only characters that show nothing: the message has a gap there. Rows
+that are sent nothing do not count.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -63,7 +63,7 @@ class SlotClient:
         self._told = NO_CALLS
         """Calls of all workers, as the last reservation said."""
         self._telling = NO_CALLS
-        """Calls of this process that a reservation under way tells."""
+        """Calls of this process in a reservation under way."""
         self._ended = NO_CALLS
         """Calls of this process since."""
         self.switches = AS_DECLARED
@@ -153,7 +153,7 @@ class SlotClient:
         return slots
 
     def _tell(self, wanted: int, rate: Pace, *, lead: float, until: float, job: str, hint: LeaseHint | None) -> Slots:
-        """Reserve slots, and tell by the same write which calls have ended; the next one tells what was not written."""
+        """Reserve slots; the same write counts the calls that have ended. If it fails, the next one counts them."""
         with self._lock:
             ended = self._ended if self._is_known(rate) else NO_CALLS
             self._telling, self._ended = self._telling + ended, self._ended - ended

@@ -17,6 +17,7 @@ from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
 from shared.domain.jobs.states import Cell
+from shared.domain.lanes.backoff import MAX_QUEUE_DELAY
 from shared.domain.lanes.pacing import Slots, pace
 from shared.domain.lanes.switches import AS_DECLARED
 from shared.domain.times import Seconds
@@ -40,8 +41,6 @@ SOON: Final = 1.0
 """Seconds that questions wait for their slots: the invocation holds a place that messages want."""
 LATER: Final = 240.0
 """Seconds within which those whose turn it is not come again, each at a time of its own."""
-MAX_DELAY: Final = 900.0
-"""Seconds, of a message of the lane."""
 PATIENCE: Final = 0.9
 """The share of a question's time after which an answer that tells nothing means that the provider does not answer."""
 
@@ -158,7 +157,7 @@ class Resolution:
         """Have another invocation ask about the recipients after a place, some seconds later."""
         job = doubts.loaded.job
         body = question(job.id, doubts.ledger.chunk, after)
-        delay = min(max(1.0, wait), MAX_DELAY)
+        delay = min(max(1.0, wait), MAX_QUEUE_DELAY)
         self._lanes[self._credential.id].send([body], delay=delay, group=job.account, express=job.express)
 
     def _ask(
@@ -268,7 +267,7 @@ class Resolution:
 
 
 def _word(doubts: _Doubts, index: int, finding: Finding) -> Word | None:
-    """Return a finding as a word about an attempt; None if it tells nothing.
+    """Return a finding as a word about an attempt; None if it is no answer.
 
     Args:
         doubts: the chunk.
