@@ -110,6 +110,23 @@ class SqsQueue:
             for start in range(0, len(entries), MAX_ENTRIES):
                 self._send_batch(entries[start : start + MAX_ENTRIES])
 
+    def receive(self) -> Mapping[str, Any] | None:
+        """Return a message as an event source would hand it over, but for the queue's ARN; None if none waits.
+
+        Raises:
+            Retriable: none was received, or it comes again when its visibility ends.
+        """
+        with _retriable():
+            found = self._client.receive_message(
+                QueueUrl=self._url, AttributeNames=["ApproximateReceiveCount"], WaitTimeSeconds=1
+            ).get("Messages", [])
+        return next(({f"{key[0].lower()}{key[1:]}": value for key, value in m.items()} for m in found), None)
+
+    def delete(self, receipt: str) -> None:
+        """Remove a message that was received. Raises Retriable: it may come again."""
+        with _retriable():
+            self._client.delete_message(QueueUrl=self._url, ReceiptHandle=receipt)
+
     def put_off(self, receipt: str, seconds: float) -> None:
         """Let a message that was received, and not deleted, come again after some seconds.
 
@@ -195,6 +212,14 @@ class SqsLane:
                 _LOG.warning("no express queue")
         return self._queue.send(bodies, delay=delay, group=group)
 
+    def receive(self, *, express: bool) -> Mapping[str, Any] | None:
+        """Receive a message of one of the queues, as `Queue.receive` does."""
+        return (self._express if express else self._queue).receive()
+
+    def delete(self, receipt: str, *, express: bool) -> None:
+        """Remove a message that was received from one of the queues."""
+        (self._express if express else self._queue).delete(receipt)
+
     def put_off(self, receipt: str, seconds: float, *, express: bool = False) -> None:
         """Have a received message delivered again later.
 
@@ -235,6 +260,12 @@ class Nowhere:
             group: the group for fair shares; empty for none.
             express: whether the queue for jobs of a few messages is meant.
         """
+
+    def receive(self, *, express: bool) -> None:
+        """Receive nothing. `express`: ignored."""
+
+    def delete(self, receipt: str, *, express: bool) -> None:
+        """Do nothing: a message of a missing queue no longer exists. `receipt`, `express`: ignored."""
 
     def put_off(self, receipt: str, seconds: float, *, express: bool = False) -> None:
         """Do nothing: a message of a missing queue no longer exists.

@@ -23,6 +23,10 @@ IDLE: Final = 2.0
 class Pending(Protocol[T_co]):
     """A call under way."""
 
+    def done(self) -> bool:
+        """Tell whether it has ended."""
+        ...
+
     def result(self) -> T_co:
         """Wait for the call and return its value, or raise what it raised."""
         ...
@@ -68,6 +72,9 @@ class _Call(Generic[T]):
     def wait(self) -> None:
         with self._done:
             return
+
+    def done(self) -> bool:
+        return not self._done.locked()
 
     def result(self) -> T:
         with self._done:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 
 FOLDS: Final = 50
-"""Ledgers that one transaction folds at the most: DynamoDB takes 100 actions, and the longer one lasts, the more often
-it meets another write."""
+"""Ledgers that one transaction folds, at most: DynamoDB takes 100 actions. A longer one meets more other writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,7 @@ class Control:
         job: as it is stored.
         paused: by an operator, for the account or everything.
         breaker: of the lane that was asked for, a moment old.
-        suppressed_at: when an address was last suppressed, and when one unsubscribed (Unix ms), in the namespace
-            that was asked for; without an entry: never.
+        suppressed_at: when an address of the namespace was last suppressed, and unsubscribed (Unix ms); absent: never.
     """
 
     job: Job | None
@@ -188,8 +186,12 @@ class Records(SuppressionRecords, Protocol):
         """Return a job's content."""
         ...
 
-    def put_detail(self, detail: Detail, *, if_absent: bool = False) -> None:
-        """Store a window detail. `if_absent`: never replace the claimant's own."""
+    def put_detail(self, detail: Detail) -> None:
+        """Store a window detail."""
+        ...
+
+    def complete_detail(self, known: Detail | None, detail: Detail) -> bool:
+        """Store a window detail in place of `known`, as read; False if the claimant has stored another since."""
         ...
 
     def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:

@@ -239,6 +239,30 @@ def test_a_lane_has_a_queue_for_small_jobs(sqs: Any, url: str) -> None:
     assert (lane.is_empty(), lane.is_empty(express=False)) == (False, False)
 
 
+@pytest.mark.parametrize("express", [False, True])
+def test_a_message_of_a_lane_is_received_as_its_event_source_would_hand_it_over(
+    sqs: Any,
+    url: str,
+    express: bool,  # noqa: FBT001
+) -> None:
+    queues = {False: url, True: _express(sqs)}
+    lane = SqsLanes(sqs, url.removesuffix("a"), ["a"], Naps())["a"]
+    lane.send(["one"], express=express)
+    assert lane.receive(express=not express) is None
+    found = lane.receive(express=express)
+    assert found is not None
+    assert (found["body"], found["attributes"]["ApproximateReceiveCount"]) == ("one", "1")
+    assert found["messageId"]
+    assert lane.receive(express=express) is None
+    lane.put_off(found["receiptHandle"], 0, express=express)
+    again = lane.receive(express=express)
+    assert again is not None
+    assert again["attributes"]["ApproximateReceiveCount"] == "2"
+    lane.delete(again["receiptHandle"], express=express)
+    assert drain(sqs, queues[express]) == []
+    assert lane.is_empty(express=express)
+
+
 def test_while_a_lane_has_no_express_queue_its_other_one_serves(sqs: Any, url: str) -> None:
     lane = SqsLanes(sqs, url.removesuffix("a"), ["a"], Naps())["a"]
     assert lane.is_empty(express=True)

@@ -130,6 +130,19 @@ def test_a_claim_whose_answer_was_lost_is_known_again(stores: Stores, clock: Fak
     assert stores.tap.fired == 1
 
 
+@pytest.mark.promise(1)
+def test_a_claim_whose_answer_was_lost_takes_nobody_again_whose_answer_is_to_come(
+    stores: Stores, clock: FakeClock, job: str
+) -> None:
+    first = stores.ledgers.claim(leased(stores, clock, job), [], 2, route=ROUTE)
+    assert first is not None
+    stores.tap.arm(0, When.REPEATED)
+    second = stores.ledgers.claim(first[0], [entry(0)], 2, route=ROUTE)
+    assert second == (stored(stores, job), [2])
+    assert cells(stored(stores, job)) == [(S, 1), (C, 1), (C, 1)]
+    assert stores.tap.fired == 1
+
+
 def test_a_claim_under_a_lost_lease_takes_nothing_and_leaves_its_words(
     stores: Stores, clock: FakeClock, job: str
 ) -> None:
@@ -196,6 +209,16 @@ def test_a_release_after_a_claim_whose_answer_never_came_frees_what_was_not_begu
     assert released == stored(stores, job)
     assert cells(released) == [(Q, 0), (Q, 0), (Q, 0)]
     assert released.status is LedgerStatus.IDLE
+
+
+@pytest.mark.promise(1)
+def test_a_release_after_such_a_claim_keeps_what_slow_answers_say(stores: Stores, clock: FakeClock, job: str) -> None:
+    first = stores.ledgers.claim(leased(stores, clock, job), [], 2, route=ROUTE)
+    assert first is not None
+    assert stores.ledgers.claim(first[0], [entry(0)], 1, route=ROUTE) is not None
+    released = stores.ledgers.send_cancel(first[0], [entry(0), entry(1)], [], passing(clock))
+    assert released == stored(stores, job)
+    assert cells(released) == [(S, 1), (S, 1), (Q, 0)]
 
 
 def test_a_release_leaves_nothing_claimed(stores: Stores, clock: FakeClock, job: str) -> None:

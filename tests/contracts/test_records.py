@@ -299,11 +299,21 @@ def test_details_come_back_whole_and_in_order(stores: Stores, clock: FakeClock) 
 
 def test_the_claimants_result_is_final(stores: Stores, clock: FakeClock) -> None:
     own = Detail("0" * 26, 0, 1, 1, clock.ms, "one", (Entry(0, 1, Kind.ACCEPTED, "id"),), 99)
-    guess = replace(own, entries=(Entry(0, 1, Kind.UNKNOWN),))
-    stores.records.put_detail(guess, if_absent=True)
+    guess = replace(own, at=own.at - 7, entries=(Entry(0, 1, Kind.UNKNOWN),))
+    assert stores.records.complete_detail(None, guess)
+    assert stores.records.detail("0" * 26, 0, 1, 1) == guess
     stores.records.put_detail(own)
-    stores.records.put_detail(guess, if_absent=True)
+    assert not stores.records.complete_detail(None, guess)
+    assert not stores.records.complete_detail(guess, replace(guess, at=own.at + 7))
     assert stores.records.detail("0" * 26, 0, 1, 1) == own
+
+
+def test_what_the_claimant_does_not_say_is_added_to_what_it_says(stores: Stores, clock: FakeClock) -> None:
+    own = Detail("0" * 26, 0, 1, 1, clock.ms, "one", (Entry(0, 1, Kind.ACCEPTED, "id"),), 99)
+    whole = replace(own, at=own.at + 7, entries=(*own.entries, Entry(1, 1, Kind.UNKNOWN)))
+    stores.records.put_detail(own)
+    assert stores.records.complete_detail(own, whole)
+    assert stores.records.detail("0" * 26, 0, 1, 1) == whole
 
 
 # Suppressions

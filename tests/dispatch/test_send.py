@@ -1,6 +1,7 @@
 """The handler of a lane: pointers fail one by one, and come again after seconds, later each time."""
 
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -28,6 +29,14 @@ class Context:
         return 120_000
 
 
+class LateClock(FakeClock):
+    """A minute and more passes between two looks at it."""
+
+    def now(self) -> float:
+        self.advance(61)
+        return super().now()
+
+
 @dataclass
 class Stage:
     """A lane whose sender does as it is told. `fails`: jobs whose pointers fail; `put_off`: receipt → seconds."""
@@ -39,9 +48,16 @@ class Stage:
     express: dict[str, bool] = field(default_factory=dict)
     secret: Callable[[], None] = lambda: None
     refuse: bool = False
+    waiting: dict[str, list[str]] = field(default_factory=dict)
+    """By queue, the jobs whose pointers wait there."""
+    deleted: list[str] = field(default_factory=list)
+    slow: dict[str, threading.Event] = field(default_factory=dict)
+    """Jobs whose leases wait for slow answers, until something is so."""
+    ends: dict[str, threading.Event] = field(default_factory=dict)
+    """What is so once a job's lease has ended."""
 
     credential = Credential("one", "sendgrid", "email", 10)
-    clock = FakeClock()
+    clock: FakeClock = field(default_factory=FakeClock)
     settings = Settings("dev", (credential,), {})
     breaker_cache = SimpleNamespace(opened=lambda: 0)
     pacer = SimpleNamespace(skew=lambda: 0.0)
@@ -54,16 +70,30 @@ class Stage:
             self.put_off[receipt] = seconds
             self.express[receipt] = express
 
-        return {"one": SimpleNamespace(put_off=put_off)}
+        def receive(*, express: bool) -> dict[str, Any] | None:
+            if self.refuse:
+                raise Retriable
+            jobs = self.waiting.get(queue(express=express), [])
+            return record(jobs.pop(0)) if jobs else None
+
+        def delete(receipt: str, *, express: bool) -> None:
+            self.deleted.append(f"{receipt} {queue(express=express)}")
+
+        return {"one": SimpleNamespace(put_off=put_off, receive=receive, delete=delete)}
 
     def sender(self, call_timeout: float) -> Any:
         self.secret()
         return SimpleNamespace(work=self.work, said=Count)
 
-    def work(self, job: str, number: int, *, owner: str, deadline: float) -> PointerResult:
+    def work(self, job: str, number: int, *, owner: str, deadline: float, spare: Callable[[], None]) -> PointerResult:
+        if job in self.slow:
+            spare()
+            assert self.slow[job].wait(10), "nobody was served beside it"
         if job in self.fails:
             raise RuntimeError(job)
         self.worked.append(job)
+        if job in self.ends:
+            self.ends[job].set()
         return PointerResult.SENT
 
     def resolution(self, call_timeout: float) -> Any:
@@ -84,18 +114,25 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     return made
 
 
-def run(*pointers: tuple[str, int], resolve: bool = False, queue: str = "posthaste-dev-lane-one") -> list[str]:
+def queue(*, express: bool = False) -> str:
+    return (express_queue_name if express else lane_queue_name)("dev", "one")
+
+
+def record(job: str, receives: int = 1, **fields: Any) -> dict[str, Any]:
+    """Return a pointer as a queue hands it over."""
+    return {
+        "messageId": f"message-{job}",
+        "receiptHandle": f"receipt-{job}",
+        "attributes": {"ApproximateReceiveCount": str(receives)},
+        "body": json.dumps({"job": job, "chunk": 0, **fields}),
+    }
+
+
+def run(*pointers: tuple[str, int], resolve: bool = False, express: bool = False) -> list[str]:
     """Deliver a pointer for each (job, receives); returns the ids of those that are to come again."""
-    records = [
-        {
-            "messageId": f"message-{job}",
-            "receiptHandle": f"receipt-{job}",
-            "eventSourceARN": f"arn:aws:sqs:us-east-1:123456789012:{queue}",
-            "attributes": {"ApproximateReceiveCount": str(receives)},
-            "body": json.dumps({"job": job, "chunk": 0, **({"resolve": True} if resolve else {})}),
-        }
-        for job, receives in pointers
-    ]
+    source = {"eventSourceARN": f"arn:aws:sqs:us-east-1:123456789012:{queue(express=express)}"}
+    asked = {"resolve": True} if resolve else {}
+    records = [record(job, receives, **asked) | source for job, receives in pointers]
     return [f["itemIdentifier"] for f in send.handler({"Records": records}, Context())["batchItemFailures"]]
 
 
@@ -170,5 +207,52 @@ def test_a_pointer_that_cannot_be_put_off_comes_again_at_the_end_of_its_visibili
 @pytest.mark.parametrize("express", [False, True])
 def test_a_pointer_is_put_off_in_the_queue_it_came_from(stage: Stage, express: bool) -> None:  # noqa: FBT001
     stage.fails = {"a"}
-    run(("a", 1), queue=(express_queue_name if express else lane_queue_name)("dev", "one"))
+    run(("a", 1), express=express)
     assert stage.express == {"receipt-a": express}
+
+
+# Slow answers
+
+
+@pytest.mark.parametrize("express", [False, True])
+def test_another_pointer_is_served_beside_a_lease_that_waits_for_slow_answers(stage: Stage, express: bool) -> None:  # noqa: FBT001
+    done = threading.Event()
+    stage.slow, stage.ends = {"a": done}, {"b": done}
+    stage.waiting = {queue(express=express): ["b", "c"]}
+    assert run(("a", 1), express=express) == []
+    assert stage.worked == ["b", "a"]
+    assert stage.deleted == [f"receipt-b {queue(express=express)}"]
+
+
+def test_each_lease_that_waits_makes_room_for_one(stage: Stage) -> None:
+    done = threading.Event()
+    stage.slow, stage.ends = {"a": done, "b": done}, {"c": done}
+    stage.waiting = {queue(): ["b", "c", "d"]}
+    assert run(("a", 1)) == []
+    assert stage.worked[0] == "c"
+    assert sorted(stage.worked) == ["a", "b", "c"]
+    assert stage.waiting == {queue(): ["d"]}
+
+
+def test_a_pointer_that_was_received_and_fails_comes_again_and_is_none_of_the_events(stage: Stage) -> None:
+    stage.slow = {"a": threading.Event()}
+    stage.fails = {"b"}
+    stage.waiting = {queue(): ["b"]}
+    stage.slow["a"].set()
+    assert run(("a", 1)) == []
+    assert stage.put_off == {"receipt-b": 5}
+    assert stage.deleted == []
+
+
+def test_no_pointer_is_received_where_little_time_is_left_or_the_queue_does_not_answer(stage: Stage) -> None:
+    over = threading.Event()
+    over.set()
+    stage.slow = {"a": over}
+    stage.waiting = {queue(): ["b"]}
+    stage.refuse = True
+    assert run(("a", 1)) == []
+    stage.refuse = False
+    stage.clock = LateClock()
+    assert run(("a", 1)) == []
+    assert stage.worked == ["a", "a"]
+    assert stage.waiting == {queue(): ["b"]}

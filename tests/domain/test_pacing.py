@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,21 +100,3 @@ def test_a_fast_credential_with_few_leases_burns_no_slot() -> None:
 def test_slots_follow_each_other() -> None:
     slots = Slots(100.0, 0.5, 3)
     assert [slots.at(i) for i in range(3)] == [100.0, 100.5, 101.0]
-
-
-@pytest.mark.parametrize(
-    ("rate", "lag", "leases", "window"),
-    [
-        (150, 0.0, 4, 36),
-        (150, 0.7, 4, 36),
-        (150, 2.0, 4, 97),
-        (150, 10.0, 4, 145),
-        (1000, 10.0, 4, 200),
-        (1, 10.0, 1, 1),
-    ],
-)
-def test_windows_grow_where_answers_take_long_up_to_a_second(rate: float, lag: float, leases: int, window: int) -> None:
-    usual = pace(rate, 1)
-    wide = usual.widened(lag, leases)
-    assert wide.window == window
-    assert wide == replace(usual, window=window)

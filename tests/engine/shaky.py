@@ -67,9 +67,15 @@ class _Run:
 
     def lease(self, lane: str, sender: Sender, n: int) -> None:
         self._world.clock.sleep(0.007 * n)
-        while self._world.clock.now() < self.end:
+        handed_on: list[bool] = []
+
+        def spare() -> None:
+            handed_on.append(True)
+            self._world.clock.begin(partial(self.lease, lane, sender, 0))
+
+        while self._world.clock.now() < self.end and not handed_on:
             with suppress(Retriable):
-                if self._world.send(lane, sender) is not None:
+                if self._world.send(lane, sender, spare=spare) is not None:
                     continue
             self._world.clock.sleep(0.05)
 

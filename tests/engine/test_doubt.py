@@ -40,7 +40,7 @@ def test_a_resent_message_may_duplicate_although_two_crashes_left_no_detail() ->
     with pytest.raises(Crash):
         world.run()
     world.clock.advance(LEASE)
-    world.tap.arm_at("records.put_detail", When.BEFORE)
+    world.tap.arm_at("records.complete_detail", When.BEFORE)
     with pytest.raises(Crash):
         world.sweep()
     world.settle()

@@ -94,6 +94,13 @@ class FakeClock:
             out.append(actor.failure if actor.failure is not None else actor.result)
         return out
 
+    def begin(self, work: Callable[[], Any]) -> None:
+        """Begin more work beside the actor that asks."""
+        me = _current(self)
+        if me is None:
+            raise AssertionError("only an actor can begin another")
+        self._spawn(work, me.loop)
+
     def _spawn(self, work: Callable[[], Any], loop: greenlet) -> _Actor:
         actor = _Actor(self, work, loop)
         self._wake(actor, self._now)
@@ -128,9 +135,8 @@ class _Task(Generic[T]):
     def __init__(self, actor: _Actor) -> None:
         self.actor = actor
 
-    @property
-    def is_done(self) -> bool:
-        """Whether the call has ended."""
+    def done(self) -> bool:
+        """Tell whether the call has ended."""
         return self.actor.done
 
     def result(self) -> T:
@@ -152,7 +158,7 @@ def _await_one(tasks: Sequence[_Task[Any]]) -> None:
     me = _current()
     if me is None or not tasks:
         raise AssertionError("only an actor can wait for actors, and there must be one")
-    if not any(x.is_done for x in tasks):
+    if not any(x.done() for x in tasks):
         first = [me]  # the first that ends wakes this actor, and the others find nobody to wake
         for x in tasks:
             x.actor.waiting = first
@@ -164,6 +170,9 @@ class _Done(Generic[T]):
 
     def __init__(self, value: T) -> None:
         self._value = value
+
+    def done(self) -> bool:
+        return True
 
     def result(self) -> T:
         return self._value
@@ -194,8 +203,8 @@ class FakePool:
         if done:
             return done
         _await_one(self._left)
-        ended = [x for x in self._left if x.is_done]
-        self._left = [x for x in self._left if not x.is_done]
+        ended = [x for x in self._left if x.done()]
+        self._left = [x for x in self._left if not x.done()]
         return ended
 
     def __enter__(self) -> Self:

@@ -173,13 +173,21 @@ class FakeRecords(FakeOpenIndex):
 
     # Details
 
-    def put_detail(self, detail: Detail, *, if_absent: bool = False) -> None:
+    def put_detail(self, detail: Detail) -> None:
         def put() -> None:
-            place = (detail.job, detail.chunk, detail.epoch, detail.seq)
-            if not (if_absent and place in self.windows):
-                self.windows[place] = detail
+            self.windows[(detail.job, detail.chunk, detail.epoch, detail.seq)] = detail
 
         self._atomic("put_detail", put)
+
+    def complete_detail(self, known: Detail | None, detail: Detail) -> bool:
+        def put() -> bool:
+            place = (detail.job, detail.chunk, detail.epoch, detail.seq)
+            if self.windows.get(place) != known:
+                return False
+            self.windows[place] = detail
+            return True
+
+        return self._atomic("complete_detail", put)
 
     def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:
         return self._atomic("detail", lambda: self.windows.get((job, chunk, epoch, seq)))

@@ -1,7 +1,8 @@
 """A provider whose calls are made step by step, and the wire that makes them, in a fake clock's time."""
 
-from collections import deque
+import heapq
 from collections.abc import Callable, Sequence
+from itertools import count
 from types import TracebackType
 from typing import Self
 
@@ -59,7 +60,8 @@ class FakeWire:
         self.nap: Callable[[], float] = lambda: 0.0
         self._clock = clock
         self._provider = provider
-        self._open: deque[tuple[float, Done]] = deque()
+        self._open: list[tuple[float, int, Done]] = []
+        self._order = count()
 
     def begin(self, request: WireRequest, done: Done) -> bool:
         if self.cold and (self.begun + self.refused) % self.cold == 0:
@@ -69,7 +71,7 @@ class FakeWire:
             raise NoTime("deadline")
         self.begun += 1
         self._provider.arrive(request)
-        self._open.append((self._clock.now() + self._provider.latency, done))
+        heapq.heappush(self._open, (self._clock.now() + self._provider.latency, next(self._order), done))
         return True
 
     def rest(self, until: float) -> None:
@@ -81,7 +83,7 @@ class FakeWire:
 
     def _answer(self, until: float) -> None:
         while self._open and self._open[0][0] <= until:
-            at, done = self._open.popleft()
+            at, _, done = heapq.heappop(self._open)
             self._clock.sleep(at - self._clock.now())
             done(Response(202, {}, b""))
 

@@ -100,7 +100,14 @@ class World(Parts):
         self.jobs.append(accepted.job.id)
         return accepted.job
 
-    def send(self, lane: str, sender: Sender | None = None, *, express: bool | None = None) -> PointerResult | None:
+    def send(
+        self,
+        lane: str,
+        sender: Sender | None = None,
+        *,
+        express: bool | None = None,
+        spare: Callable[[], None] = lambda: None,
+    ) -> PointerResult | None:
         """Serve the next pointer that is due, of one of the lane's queues or of both; None if there is none.
 
         A crash leaves the pointer in flight until its visibility ends. After a fault it is delivered again, later each
@@ -120,7 +127,8 @@ class World(Parts):
         worker = sender or self.senders[lane]
         try:
             with following(message):
-                did = worker.work(where["job"], where["chunk"], owner=f"owner-{next(self._owners)}", deadline=deadline)
+                owner = f"owner-{next(self._owners)}"
+                did = worker.work(where["job"], where["chunk"], owner=owner, deadline=deadline, spare=spare)
         except Exception:
             if message.receives < RECEIVES:
                 visible_at = self.clock.now() + redelivery_delay(message.receives)

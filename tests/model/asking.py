@@ -75,7 +75,7 @@ def _answered(m: World, s: State, n: int, asker: Asker) -> Steps:
 def under_way(s: State, c: int, place: int, attempt: int) -> bool:
     """Tell whether a worker may yet make the call of an attempt."""
     call = (place, attempt)
-    return any(w.at == "call" and w.chunk == c and call in w.window[len(w.results) :] for w in s.workers)
+    return any(w.chunk == c and (call in w.window or (call, "") in w.late) for w in s.workers)
 
 
 def _in_doubt(m: World, cell: Cell) -> bool:

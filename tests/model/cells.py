@@ -38,7 +38,7 @@ def entry(cell: Cell, attempt: int, kind: str, limit: int, *, holder: bool, with
 def merge(cells: Cells, worker: Worker, limit: int, *, holder: bool, without: frozenset[str]) -> Cells:
     """Merge a window's results; throttled ones use their attempt again, if the lease is still the worker's own."""
     out = list(cells)
-    for (index, attempt), kind in zip(worker.window, worker.results, strict=False):
+    for (index, attempt), kind in worker.results:
         if kind == THROTTLED:
             if holder and out[index][0] == CLAIMED:
                 out[index] = (QUEUED, out[index][1] - 1)

@@ -131,6 +131,7 @@ WORLDS: Final[dict[str, World]] = {
 }
 """Name to world: in none of them may anything break."""
 
+_SLOW: Final = World(messages=2, slow=1, exclusive=False, feedback=False, outcomes="sU")
 _PASSES: Final = World(messages=1, route=2, limit=3, exclusive=False, reopens=True, feedback=False, outcomes="st")
 _ASKED: Final = World(messages=1, limit=2, exclusive=False, feedback=False, outcomes="sUN", asking="look")
 _RECORDED: Final = World(messages=1, workers=1, exclusive=False, carriers=2, feedback=False, outcomes="st")
@@ -182,6 +183,28 @@ PASSES: Final = {
 }
 """Name to world, for which job, credential, or who asks is told apart."""
 WORLDS.update(PASSES)
+
+SLOW: Final = {
+    "slow answers, crash and freeze": replace(_SLOW, budget=Budget(crash=1, freeze=1, resume=0)),
+    "slow answers, three messages": replace(
+        _SLOW, messages=3, workers=1, stale=False, budget=_ALONE._replace(crash=1, stop=1)
+    ),
+    "slow answers, every outcome": replace(
+        _SLOW, limit=2, outcomes="sptUNh", stale=False, budget=_ALONE._replace(crash=1, freeze=1)
+    ),
+    "slow answers, and those of writes are lost": replace(
+        _SLOW, limit=2, outcomes="sth", stale=False, budget=_ALONE._replace(crash=1, lost=1)
+    ),
+    "slow answers, with feedback, stop and resume": replace(_SLOW, workers=1, feedback=True, budget=Budget(freeze=1)),
+    "slow answers among passes": replace(
+        _PASSES, messages=2, slow=1, limit=2, stale=False, budget=_ALONE._replace(crash=1, freeze=1, soft=1)
+    ),
+    "slow answers, doubts are asked about": replace(
+        _ASKED, messages=2, slow=1, stale=False, budget=_ALONE._replace(freeze=1, ask=1)
+    ),
+}
+"""Name to world: a worker claims its next window while slow answers are to come."""
+WORLDS.update(SLOW)
 
 _RUN: Final = World(messages=1, limit=2, exclusive=False, outcomes="sUN", asking="look")
 RUNS: Final = {
@@ -261,6 +284,8 @@ SABOTAGED: Final = {
     "absent_names_its_attempt": replace(_ASKED, budget=_ALONE._replace(crash=1, freeze=1, ask=2)),
     "absence_is_told_once_no_call_is_left": replace(_ASKED, budget=_ALONE._replace(freeze=1, ask=1)),
     "a_stopped_job_is_not_asked_about": replace(_ASKED, asking="send", budget=Budget(resume=0, ask=1)),
+    "slow_answers_are_few": replace(_SLOW, messages=3, workers=1, budget=_ALONE._replace(crash=1)),
+    "a_lost_claim_gives_back_its_own_window": replace(_SLOW, workers=1, limit=2, budget=_ALONE._replace(lost=1)),
     "only_what_waits_is_withdrawn": replace(_RUN, budget=_ALONE._replace(drop=1)),
     "what_is_closed_has_no_worker": replace(_RUN, budget=_ALONE._replace(freeze=1, close=1)),
     "what_is_closed_stays_closed": replace(_RUN, budget=_ALONE._replace(freeze=1, ask=1, close=1)),
@@ -305,6 +330,7 @@ SMALL: Final = (
     "passes: what failed later, crashes and zombies",
     "passes: two messages that part",
     "the same call under its key settles doubts",
+    "slow answers, crash and freeze",
     "recorded retries, crash, stop and resume",
     "runs of notices: two messages in a window",
     "breaker: one credential, messages alone",

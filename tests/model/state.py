@@ -102,17 +102,24 @@ class Past(NamedTuple):
     failed: int = 0
 
 
-class Worker(NamedTuple):
-    """A worker: where it stands, its lease, its window as (index, attempt), and what it knows of the calls made.
+Said = tuple[tuple[int, int], str]
+"""A call, as (index, attempt), and what it came to."""
 
-    `after`: windows that this lease has claimed since the job was stopped; `lane`: the credential it calls; `read`:
-    what it has read of the chunk's details too early, if that rule is left out.
+
+class Worker(NamedTuple):
+    """A worker: where it stands, its lease, and the calls of its window that are to be made, as (index, attempt).
+
+    `results`: what calls came to that are not merged yet; `late`: calls whose answers are to come, with what each will
+    be, empty if the provider does not have it yet; `after`: windows that this lease has claimed since the job was
+    stopped; `lane`: the credential it calls; `read`: what it has read of the chunk's details too early, if that rule
+    is left out.
     """
 
     at: str = "idle"
     chunk: int = -1
     window: tuple[tuple[int, int], ...] = ()
-    results: tuple[str, ...] = ()
+    results: tuple[Said, ...] = ()
+    late: tuple[Said, ...] = ()
     lease: str = HELD
     after: int = 0
     lane: int = 0

@@ -1,5 +1,7 @@
 """The worker's rules: L1 to L5, step by step, with everything that may happen between two steps."""
 
+from collections.abc import Iterator
+
 from tests.model import cells as rules
 from tests.model import passing
 from tests.model.state import (
@@ -40,6 +42,7 @@ def steps(m: World, s: State) -> Steps:
     for number, worker in enumerate(s.workers):
         if worker.at != "idle":
             yield from _STEPS[worker.at](m, s, number, worker)
+            yield from _arrivals(m, s, number, worker)
             if s.left.crash:
                 yield Step(False, f"w{number} dies at {worker.at}", spend(_died(s, number, worker), "crash"))
         elif all(w.at != "idle" for w in s.workers[:number]):  # idle workers are alike: the first moves
@@ -91,12 +94,19 @@ def _acquire(m: World, s: State, number: int) -> Steps:
 
 def _check(m: World, s: State, number: int, worker: Worker) -> Steps:
     """Before each window: release if no time or work is left, else read the job."""
-    ledger, j = s.ledgers[worker.chunk], m.job_of[worker.chunk]
-    state = s.jobs[j].state
     if "details_are_read_after_the_ledger" in m.without and not worker.read:
         worker = worker._replace(read=s.pasts[worker.chunk])
         s = _moved(s, number, worker)
-    if THROTTLED in worker.results or not _claimable(ledger, worker.lease):
+    if _too_slow(m, worker):
+        yield _waits(s, number, worker)
+    else:
+        yield from _goes_on(m, s, number, worker)
+
+
+def _goes_on(m: World, s: State, number: int, worker: Worker) -> Steps:
+    ledger, j = s.ledgers[worker.chunk], m.job_of[worker.chunk]
+    state = s.jobs[j].state
+    if THROTTLED in dict(worker.results).values() or not _claimable(ledger, worker.lease):
         yield from _release(m, s, number, worker)
     elif s.shut >> worker.lane & 1:
         for step in _release(m, s, number, worker, leave=True):
@@ -116,6 +126,11 @@ def _check(m: World, s: State, number: int, worker: Worker) -> Steps:
             yield step._replace(label=f"w{number} reads the job: {why}; {step.label}")
 
 
+def _too_slow(m: World, worker: Worker) -> bool:
+    """Tell whether a worker waits for slow answers before it claims more."""
+    return len(worker.late) > m.slow and "slow_answers_are_few" not in m.without
+
+
 def _claimable(ledger: Ledger, lease: str) -> bool:
     """Tell whether the worker knows of work left; after a takeover it learns nothing new, and goes on to claim."""
     return lease == LOST or any(state == QUEUED and attempt < ledger.limit for state, attempt in ledger.cells)
@@ -125,7 +140,7 @@ def _claim(m: World, s: State, number: int, worker: Worker) -> Steps:
     c = worker.chunk
     ledger = s.ledgers[c]
     if worker.lease != HELD:
-        yield Step(True, f"w{number} finds its lease of {c} lost", _late(m, s, number, worker))
+        yield from _lost(m, s, number, worker)
         return
     merged = rules.merge(ledger.cells, worker, ledger.limit, holder=True, without=m.without)
     cells, window = rules.claim(merged, ledger.limit, m.window)
@@ -149,10 +164,19 @@ def _claim(m: World, s: State, number: int, worker: Worker) -> Steps:
 def _undo(m: World, s: State, number: int, worker: Worker) -> Steps:
     """A claim whose answer was lost: no call of it was begun, and the release puts its window back."""
     c = worker.chunk
-    if worker.lease != HELD:
-        yield Step(True, f"w{number} finds its lease of {c} lost", _late(m, s, number, worker))
+    if worker.late:
+        yield from _answers(s, number, worker)
         return
-    back = tuple((QUEUED, a - 1) if state == CLAIMED else (state, a) for state, a in s.ledgers[c].cells)
+    if m.slow:
+        s = _noted(m, s, worker)
+    if worker.lease != HELD:
+        yield from _lost(m, s, number, worker)
+        return
+    own = {call for call, _ in worker.results} if "a_lost_claim_gives_back_its_own_window" not in m.without else set()
+    back = tuple(
+        (QUEUED, a - 1) if state == CLAIMED and (i, a) not in own else (state, a)
+        for i, (state, a) in enumerate(s.ledgers[c].cells)
+    )
     yield from _release(m, m.change_ledger(s, c, cells=back), number, worker)
 
 
@@ -160,8 +184,24 @@ _KNOWN = {"s": ACCEPTED, "p": REFUSED, "t": NOT_SENT, "h": THROTTLED, "U": DOUBT
 
 
 def _call(m: World, s: State, number: int, worker: Worker) -> Steps:
+    call, *others = worker.window
+    called = worker._replace(at="call" if others else "detail", window=tuple(others))
+    for outcome, known, after in _outcomes(m, s, worker, call):
+        results = (*worker.results, (call, known))
+        only_throttled = {kind for _, kind in results} == {THROTTLED} and not worker.late
+        skips = not others and only_throttled and "throttled_have_no_detail" not in m.without
+        told = called._replace(at="check" if skips else called.at, results=results)
+        yield Step(True, f"w{number} calls for {worker.chunk}.{call[0]}: {outcome}", _moved(after, number, told))
+    if m.slow:
+        slow = called._replace(late=(*worker.late, (call, "")))
+        yield Step(False, f"w{number} calls for {worker.chunk}.{call[0]}, which takes long", _moved(s, number, slow))
+        yield from _answers(s, number, worker)
+
+
+def _outcomes(m: World, s: State, worker: Worker, call: tuple[int, int]) -> Iterator[tuple[str, str, State]]:
+    """Yield what may become of a call when the provider has it: the outcome, what is known of it, and the state."""
     c = worker.chunk
-    index, attempt = worker.window[len(worker.results)]
+    index, attempt = call
     truth, bit = s.truth[c][index], 1 << attempt
     if truth.ended:
         raise Broken(f"message {c}.{index} is sent after its owner was informed that it has ended")
@@ -177,29 +217,52 @@ def _call(m: World, s: State, number: int, worker: Worker) -> Steps:
         if m.route:
             told = told._replace(lanes=put(told.lanes, attempt, worker.lane))
         known = RISKED if m.fail_over and outcome in "UN" else _KNOWN[outcome]
-        results = (*worker.results, known)
-        at = "call" if len(results) < len(worker.window) else "detail"
-        if at == "detail" and set(results) == {THROTTLED} and "throttled_have_no_detail" not in m.without:
-            at = "check"
-        after = s._replace(truth=put(s.truth, c, put(s.truth[c], index, told)))
-        yield Step(
-            True,
-            f"w{number} calls for {c}.{index}: {outcome}",
-            _moved(after, number, worker._replace(at=at, results=results)),
-        )
+        yield outcome, known, s._replace(truth=put(s.truth, c, put(s.truth[c], index, told)))
+
+
+def _arrivals(m: World, s: State, number: int, worker: Worker) -> Steps:
+    """Yield what the provider may make of calls that take long, whatever the worker does meanwhile."""
+    for place, (call, known) in enumerate(worker.late):
+        if not known:
+            for outcome, said, after in _outcomes(m, s, worker, call):
+                late = put(worker.late, place, (call, said))
+                label = f"the slow call for {worker.chunk}.{call[0]} of w{number}: {outcome}"
+                yield Step(True, label, _moved(after, number, worker._replace(late=late)))
+
+
+def _answers(s: State, number: int, worker: Worker) -> Steps:
+    """Yield the slow answers that a worker may take in."""
+    for place, (call, known) in enumerate(worker.late):
+        if known:
+            late = (*worker.late[:place], *worker.late[place + 1 :])
+            told = worker._replace(late=late, results=(*worker.results, (call, known)))
+            yield Step(True, f"w{number} has the answer for {worker.chunk}.{call[0]}", _moved(s, number, told))
+
+
+def _waits(s: State, number: int, worker: Worker) -> Step[State]:
+    return Step(True, f"w{number} waits for slow answers", _moved(s, number, worker._replace(at="detail")))
 
 
 def _detail(m: World, s: State, number: int, worker: Worker) -> Steps:
+    if worker.results:
+        after = _moved(_noted(m, s, worker), number, worker._replace(at="check"))
+        yield Step(True, f"w{number} writes the detail of {worker.chunk}", after)
+    elif not _too_slow(m, worker):
+        yield Step(True, f"w{number} has no answer yet", _moved(s, number, worker._replace(at="check")))
+    yield from _answers(s, number, worker)
+
+
+def _noted(m: World, s: State, worker: Worker) -> State:
+    """Put the detail of all results that are not merged yet."""
     c = worker.chunk
     row = list(s.details[c])
-    for (index, attempt), kind in zip(worker.window, worker.results, strict=True):
+    for (index, attempt), kind in worker.results:
         if kind != THROTTLED:
             row[index] = (kind, attempt)
             s = passing.note(m, s, c, index, attempt)
         elif "throttled_have_no_detail" in m.without:
             row[index] = (NOT_SENT, attempt)
-    after = s._replace(details=put(s.details, c, tuple(row)))
-    yield Step(True, f"w{number} writes the detail of {c}", _moved(after, number, worker._replace(at="check")))
+    return s._replace(details=put(s.details, c, tuple(row)))
 
 
 # L4
@@ -208,14 +271,17 @@ def _detail(m: World, s: State, number: int, worker: Worker) -> Steps:
 def _release(m: World, s: State, number: int, worker: Worker, *, leave: bool = False) -> Steps:
     """End the lease; a lane is left if its breaker is open, or if its provider throttles for long."""
     c = worker.chunk
+    if worker.late:
+        yield _waits(s, number, worker)
+        return
     if worker.lease != HELD:
-        yield Step(True, f"w{number} finds its lease of {c} lost", _late(m, s, number, worker))
+        yield from _lost(m, s, number, worker)
         return
     ledger = s.ledgers[c]
     merged = rules.merge(ledger.cells, worker, ledger.limit, holder=True, without=m.without)
     ended = ledger._replace(cells=rules.released(merged))
     ways = list(passing.next_pass(m, s, c, ended, leave=leave, read=worker.read))
-    if m.route and THROTTLED in worker.results and not leave:
+    if m.route and THROTTLED in dict(worker.results).values() and not leave:
         ways += [(", as it throttles for long", x) for _, x in passing.next_pass(m, s, c, ended, leave=True)]
     for how, new in ways:
         yield from _ended(m, s, number, worker, new, how)
@@ -244,6 +310,14 @@ def _again(m: World, s: State, number: int, worker: Worker) -> Steps:
         yield Step(True, f"w{number} finds another's lease of {c}", _late(m, s, number, worker))
 
 
+def _lost(m: World, s: State, number: int, worker: Worker) -> Steps:
+    """A lease that another has taken over: what its calls came to is merged, once they have all ended."""
+    if worker.late:
+        yield _waits(s, number, worker)
+    else:
+        yield Step(True, f"w{number} finds its lease of {worker.chunk} lost", _late(m, s, number, worker))
+
+
 def _late(m: World, s: State, number: int, worker: Worker) -> State:
     """Merge the results of a lost lease, and leave."""
     ledger = s.ledgers[worker.chunk]
@@ -259,8 +333,8 @@ def _take_over(m: World, s: State, c: int) -> Steps:
     ledger = s.ledgers[c]
     if ledger.holder == FREE or (ledger.holder != DEAD and not s.left.freeze):
         return
-    if sum(state == CLAIMED for state, _ in ledger.cells) > m.window:
-        raise Broken("a takeover finds more than a window claimed")
+    if sum(state == CLAIMED for state, _ in ledger.cells) > m.in_flight:
+        raise Broken("a takeover finds more than a window, and slow answers, claimed")
     seen = s.jobs[m.job_of[c]].state not in (READY, LOGGED) or s.pointers[c]
     dead = ledger.holder == DEAD  # it never acknowledged its pointer, so that another comes across the lease
     if not dead and not seen and not m.stale:

@@ -55,6 +55,7 @@ class World:
     Attributes:
         campaigns: the campaign of each job; jobs of one campaign share the credential.
         chunks: of each job; `messages` of each chunk; `window` is the most that are claimed together.
+        slow: calls, at the most, whose answers are to come when a worker claims its next window; 0: answers are prompt.
         exclusive: jobs reserve the credential.
         yields: a job of which all that is left waits for another try lets another campaign have the credential.
         outcomes: what calls may give: s accepted, p refused, t not sent, h throttled, U in doubt and accepted,
@@ -78,6 +79,7 @@ class World:
     chunks: int = 1
     messages: int = 2
     window: int = 1
+    slow: int = 0
     workers: int = 2
     limit: int = 1
     exclusive: bool = True
@@ -105,6 +107,11 @@ class World:
     def chunks_of(self) -> tuple[range, ...]:
         """Job to its chunks."""
         return tuple(range(j * self.chunks, (j + 1) * self.chunks) for j in range(len(self.campaigns)))
+
+    @property
+    def in_flight(self) -> int:
+        """The most messages that a worker's death may leave claimed."""
+        return self.window + self.slow
 
     @property
     def total(self) -> int:
@@ -168,8 +175,8 @@ class World:
 
     def _check_unknown(self, s: State) -> None:
         lost = self.budget.crash - s.left.crash + self.budget.freeze - s.left.freeze
-        if sum(x == UNKNOWN for ledger in s.ledgers for x, _ in ledger.cells) > self.window * lost:
-            raise Broken("more is unknown than a window for each lost lease")
+        if sum(x == UNKNOWN for ledger in s.ledgers for x, _ in ledger.cells) > self.in_flight * lost:
+            raise Broken("more is unknown than a window, and slow answers, for each lost lease")
 
     def _check_cell(self, name: str, state: str, attempt: int, truth: Truth) -> None:
         bit = 1 << attempt

@@ -8,6 +8,7 @@ RESERVATION: Final = "shared/adapters/dynamo/jobs/reservation.py"
 EXPIRED: Final = "shared/engine/sweeper/expired.py"
 PASSES: Final = "shared/domain/jobs/passes.py"
 TRANSITIONS: Final = "shared/adapters/dynamo/jobs/transitions.py"
+_SLOW: Final = "tests/engine/test_slow_answers.py"
 
 LOSSES: Final = (
     # 3: nothing is lost
@@ -138,5 +139,38 @@ LOSSES: Final = (
         "max((a.at_ms for a in self.attempts if AttemptFate.ACCEPTED in a.fates), default=0)",
         "max((a.at_ms + 1 for a in self.attempts if AttemptFate.ACCEPTED in a.fates), default=0)",
         "tests/engine/test_export.py::test_a_row_ends_with_its_times_and_what_the_provider_wrote",
+    ),
+    Mutant(
+        "a slow call is made again after a claim whose answer was lost",
+        1,
+        "shared/domain/jobs/queue.py",
+        "[i for i in found.having(Cell.CLAIMED) if found.cells[i] != held.cells[i]]",
+        "found.having(Cell.CLAIMED)",
+        "tests/contracts/test_ledgers.py::"
+        "test_a_claim_whose_answer_was_lost_takes_nobody_again_whose_answer_is_to_come[memory]",
+    ),
+    Mutant(
+        "a lease leaves any number of answers to come",
+        3,
+        "shared/engine/lane/send.py",
+        "windows.wait(most=full.room)",
+        "windows.wait(most=500)",
+        f"{_SLOW}::test_a_lease_waits_when_a_second_of_answers_is_to_come",
+    ),
+    Mutant(
+        "parts of a slow call are called after a stop",
+        4,
+        "shared/engine/lane/window.py",
+        "if not self._lease.may_call:",
+        "if self._lease.lost:",
+        f"{_SLOW}::test_after_a_stop_no_part_of_a_slow_call_is_called",
+    ),
+    Mutant(
+        "the log names no provider of a slow call whose worker died",
+        3,
+        "shared/engine/lane/recovery.py",
+        "if not lost and (proof or not said):",
+        "if proof or not (lost or said):",
+        f"{_SLOW}::test_a_killed_worker_leaves_a_window_and_slow_answers_unknown_and_its_log_names_the_provider[3.0-0]",
     ),
 )

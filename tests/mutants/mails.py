@@ -376,7 +376,7 @@ _WAITED: Final = (
     Mutant(
         "a mail is sent while DNS says nothing of its sender",
         9,
-        "shared/engine/lane/send.py",
+        "shared/engine/lane/checks.py",
         "lease.throttled_until = int(now * 1000) + DNS_AGAIN_MS\n                return False",
         "return True",
         f"{_TEST_STANDING}::test_while_dns_does_not_answer_it_waits",

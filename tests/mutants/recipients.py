@@ -156,8 +156,8 @@ RECIPIENTS: Final = (
         "why somebody was left out dies with the process",
         11,
         "shared/engine/lane/recovery.py",
-        "entries = (*lost, *self._left_out(job, expired))",
-        "entries = tuple(lost)",
+        "said = proof.entries if proof else tuple(self._left_out(job, expired))",
+        "said = proof.entries if proof else ()",
         "tests/engine/test_suppressed.py::test_a_crash_loses_not_even_the_reason[before]",
     ),
     Mutant(

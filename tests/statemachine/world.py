@@ -32,7 +32,7 @@ from tests.fakes.stores import Stores
 from tests.fakes.world import INVOCATION, LEASE_MARGIN, World, credential
 from tests.statemachine.peek import peek
 from tests.statemachine.provider import AskedProvider, StagedProvider
-from tests.statemachine.stage import Stage, StagePool
+from tests.statemachine.stage import Stage, StageClock, StagePool
 
 RATE: Final = 60
 """Messages per second: up to three in one provider call."""
@@ -141,7 +141,7 @@ class StagedWorld(World):
             credential=declared or self.settings.credential(lane),
             recovery=self.recovery,
             breaker_cache=breaker_cache or self.breaker_cache,
-            clock=clock or self.clock,
+            clock=clock or StageClock(self.clock, self.stage),
             lease_margin=LEASE_MARGIN,
             pool=pool or (lambda _size: StagePool(self.stage)),
             links=links or FakeLinks(),

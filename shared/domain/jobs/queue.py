@@ -33,6 +33,11 @@ class Expired:
     ledger: Ledger
 
 
+def claimed_since(held: Ledger, found: Ledger) -> list[int]:
+    """Return whom the lease's last claim took: earlier ones whose answers are to come were claimed before."""
+    return [i for i in found.having(Cell.CLAIMED) if found.cells[i] != held.cells[i]]
+
+
 class LedgerQueue(ABC):
     """Ledgers as a mail queue: every primitive succeeds, raises a retriable error, or says that another was faster."""
 
@@ -181,7 +186,7 @@ class LedgerQueue(ABC):
             if found is None:
                 return None
             if found.held_by(held.owner, held.epoch) and found.seq == held.seq + 1:
-                return found, found.having(Cell.CLAIMED)  # our own write, whose answer was lost
+                return found, claimed_since(held, found)  # our own write, whose answer was lost
             current = found
 
     def release(
@@ -203,7 +208,7 @@ class LedgerQueue(ABC):
                 self._late(current, held, results, passing.route)
                 return None
             # A claim whose answer was lost, so that no call of it was ever begun.
-            unbegun = current.having(Cell.CLAIMED) if current.seq == held.seq + 1 else []
+            unbegun = claimed_since(held, current) if current.seq == held.seq + 1 else []
             merged = rules.merge(
                 current,
                 results,

@@ -113,19 +113,6 @@ class Pace:
         others = min(weight - 1, math.floor(_STRETCH * full))
         return max(own, math.ceil(others * self.slots / full))
 
-    def widened(self, lag: float, leases: int) -> "Pace":
-        """Return the pace with windows as large as slow answers need, but of no more than `room`.
-
-        A lease claims its next window once the last call of this one has ended; the other leases use the slots until
-        then. So one call in twenty that hangs would leave most of the rate unused.
-
-        Args:
-            lag: seconds from the last slot of a window to the end of its last call, of late.
-            leases: how many share the credential.
-        """
-        needed = math.ceil(lag * self.slots / max(1, leases - 1))
-        return replace(self, window=max(self.window, min(self.room, needed)))
-
     def turn(self, k: int) -> float:
         """Return the seconds from k slots of a job with a rate of its own to its next ones.
 

@@ -121,6 +121,12 @@ class Admission:
         if self._breaker.probed_by(owner) and self._heard:
             self._do(_Move.HAND_ON, owner)
 
+    @property
+    def closed(self) -> bool:
+        """Whether calls may begin side by side: the breaker is closed."""
+        with self._lock:
+            return self._breaker.closed and not self._tripped
+
     def works(self) -> bool:
         """Tell whether the provider takes most of what it gets."""
         with self._lock:
@@ -177,13 +183,13 @@ class Admission:
         with self._lock:
             return self._shut(owner)
 
-    def wait(self, owner: str) -> None:
-        """Wait until a call may begin, or none may any more."""
+    def wait(self, owner: str, rest: Callable[[float], None]) -> None:
+        """Wait until a call may begin, or none may any more; `rest` waits for a moment, Unix seconds."""
         while True:
             with self._lock:
                 if self._shut(owner) or not self._full():
                     return
-            self._clock.sleep(POLL)
+            rest(self._clock.now() + POLL)
 
     def _full(self) -> bool:
         if self._renewing.locked():

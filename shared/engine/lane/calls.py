@@ -194,6 +194,10 @@ class _Call:
             steps.close()
         return begun
 
+    def done(self) -> bool:
+        """Tell whether the call, begun on a wire, has ended."""
+        return self._wire is None
+
     def result(self) -> list[Outcome] | None:
         """Wait for the call and return what came of it; None if its slot was missed."""
         if self._wire is not None:

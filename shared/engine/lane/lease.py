@@ -8,6 +8,7 @@ from typing import Final
 
 from shared.domain.content.content import Content
 from shared.domain.content.personal import without_copies
+from shared.domain.ids import Ref
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail
@@ -24,7 +25,7 @@ from shared.domain.jobs.outcomes import (
     Throttled,
     Unknown,
 )
-from shared.domain.jobs.states import Cell
+from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import Pace
 from shared.domain.recipients.suppressions import Reach
@@ -32,6 +33,7 @@ from shared.domain.times import Seconds
 from shared.engine.lane.call_counters import Count
 from shared.engine.lane.compose import CannotCompose, Composition, Made
 from shared.engine.suppression.suppressed import SLACK_MS, Unwelcome
+from shared.ports import Target
 
 MAX_SIZE: Final = 16 * 1024 * 1024
 """Characters of the messages of one window that were made for a recipient each: they are in memory all at once, some
@@ -42,6 +44,21 @@ LOOK_AGAIN: Final = 15.0
 many bounce, somebody is all the time."""
 A_TURN: Final = 5
 """Chunks of a job with a rate of its own that come to each of its turns, on average: seldom is there none."""
+
+
+def target(ledger: Ledger, chunk: Chunk, index: int) -> Target:
+    """Return a recipient's present attempt, as it is named to a provider. The same attempt always has the same ref.
+
+    Args:
+        ledger: the chunk's ledger.
+        chunk: the chunk.
+        index: the recipient's place within the chunk.
+    """
+    return Target(
+        ref=str(Ref(ledger.job, ledger.chunk, index, ledger.cells[index] >> 4)),
+        recipient=chunk.recipients[index],
+        not_after=chunk.recipients[index].not_after / 1000,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +94,7 @@ class Wanted:
 
 @dataclass(slots=True)
 class Lease:
-    """A lease in progress, and the window that is not merged yet. `relayed`: its provider gives no feedback."""
+    """A lease in progress, and the results that are not merged yet. `relayed`: its provider gives no feedback."""
 
     job: Job
     chunk: Chunk
@@ -85,8 +102,8 @@ class Lease:
     ledger: Ledger
     relayed: bool
     results: list[Entry] = field(default_factory=list)
-    noted: bool = False
-    """A detail holds these results."""
+    noted: int = 0
+    """So many of them, the first, are in a detail."""
     requeued: list[int] = field(default_factory=list)
     shares: dict[int, int] = field(default_factory=dict)
     """Recipients whose call was refused as a whole → how many the smaller call for them holds."""
@@ -109,12 +126,19 @@ class Lease:
     """When addresses of the account were last suppressed, and unsubscribed, as that look has surely seen."""
     end: float = 0.0
     """Unix seconds by which the next window is to be claimed, or the lease to be ended: it runs out a margin later."""
+    lost: bool = False
+    """Another has taken it over."""
     hint: LeaseHint | None = None
     """What says where it is, for who looks for the leases of dead workers."""
     count: Count = field(default_factory=Count)
     """What the calls of all its windows came to."""
     _made: dict[int, Made] = field(default_factory=dict)
     """Messages of the next window."""
+
+    @property
+    def may_call(self) -> bool:
+        """Whether calls of windows that were claimed may still begin."""
+        return self.job.state in ACTIVE and not (self.paused or self.leave or self.lost or self.requeued)
 
     def wanted(self, rate: Pace) -> Wanted:
         """Return what the next window takes; its messages are made, since how long a text is decides about its slots.
@@ -330,8 +354,7 @@ class Lease:
 
         Who takes over after a crash before that looks for the reason again.
         """
-        self.results, self.noted = [], False
-        self.shares.clear()
+        self.results, self.noted = [], 0
         for i, code in sorted(self.suppressed.items()):
             before, attempt = self.ledger.cell(i)
             if before is Cell.QUEUED and claimed.cell(i)[0] is Cell.SKIPPED:

@@ -107,16 +107,18 @@ class Recovery:
     def take_over(self, job: Job, expired: Ledger) -> Ledger | None:
         """End a lease that ran out (L5); None if it has not, or another was faster.
 
-        The detail of the lease's last window is proof of what happened; without it the claimed recipients become
-        `unknown`. A detail that says so comes first: were it to follow, a second crash in between would leave messages
-        of which the log names no attempt. The claimant's own, however late, replaces it.
+        The detail of the lease's last window is proof of what happened. The claimed recipients of whom it says nothing
+        become `unknown`. A detail that says so comes first: were it to follow, a second crash in between would leave
+        messages of which the log names no attempt. The claimant's own, however late, replaces it.
         """
         if not expired.ran_out(int(self._clock.now() * 1000)):
             return None
-        proof = self._records.detail(expired.job, expired.chunk, expired.epoch, expired.seq)
-        if proof is None:
-            self._note_loss(job, expired)
-        entries = {e.index: e for e in proof.entries} if proof else {}
+        while True:
+            proof = self._records.detail(expired.job, expired.chunk, expired.epoch, expired.seq)
+            whole = self._completed(job, expired, proof)
+            if whole == proof or (whole is not None and self._records.complete_detail(proof, whole)):
+                break
+        entries = {e.index: e for e in whole.entries} if whole else {}
         new = self._ledgers.take_over(expired, entries, self.passing(job.route, mailed=mailed(job, expired)))
         if new is None:
             return None
@@ -146,23 +148,27 @@ class Recovery:
         self.point(job, new)
         return True
 
-    def _note_loss(self, job: Job, expired: Ledger) -> None:
-        lost = (Entry(i, expired.cells[i] >> 4, Kind.UNKNOWN, code="worker_lost") for i in expired.having(Cell.CLAIMED))
-        entries = (*lost, *self._left_out(job, expired))
-        if entries:
-            self._records.put_detail(
-                Detail(
-                    job=expired.job,
-                    chunk=expired.chunk,
-                    epoch=expired.epoch,
-                    seq=expired.seq,
-                    at=expired.until,
-                    credential=expired.lane,
-                    entries=entries,
-                    ttl=expired.ttl,
-                ),
-                if_absent=True,
-            )
+    def _completed(self, job: Job, expired: Ledger, proof: Detail | None) -> Detail | None:
+        """Return the last window's detail with what nobody can say any more; None if there is nothing to say.
+
+        Its time is then the end of the lease: no call that is lost was under way for longer.
+        """
+        said = proof.entries if proof else tuple(self._left_out(job, expired))
+        known = {e.index for e in said}
+        claimed = (i for i in expired.having(Cell.CLAIMED) if i not in known)
+        lost = [Entry(i, expired.cells[i] >> 4, Kind.UNKNOWN, code="worker_lost") for i in claimed]
+        if not lost and (proof or not said):
+            return proof
+        return Detail(
+            job=expired.job,
+            chunk=expired.chunk,
+            epoch=expired.epoch,
+            seq=expired.seq,
+            at=expired.until,
+            credential=expired.lane,
+            entries=(*said, *lost),
+            ttl=expired.ttl,
+        )
 
     def _left_out(self, job: Job, expired: Ledger) -> Iterator[Entry]:
         """Yield why a window without a detail skipped recipients at its claim, as its own detail would have said.

@@ -1,42 +1,41 @@
 """The sender: leases a chunk, and window by window claims recipients and calls the provider (L1 to L4).
 
-One lease works in one thread, at most one window of it in flight; its provider calls, side by side (`calls`), have all
-ended before anything else is written. The crash of a worker leaves at most that window claimed without results.
+One lease works in one thread; its provider calls go side by side (`calls`). It claims its next window while slow
+answers are still to come, and has ended once they all have. The crash of a worker leaves at most a window claimed
+without results, and a second's calls that wait for slow answers.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from shared.contracts import Credential
 from shared.domain.jobs.feedback import WordKind
-from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
-from shared.domain.jobs.states import ACTIVE, Cell, Change, JobState
+from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, OWN_WAIT, Pace, Slots, pace
-from shared.domain.recipients.suppressions import Reach
 from shared.domain.times import Seconds
 from shared.engine.lane.access import LaneStores, ProviderAccess
 from shared.engine.lane.admission import Admission
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.call_counters import CallCounters, Count
-from shared.engine.lane.calls import Calls, LeaseCalls
+from shared.engine.lane.calls import Calls
+from shared.engine.lane.checks import ClaimCheck
 from shared.engine.lane.compose import Composition
 from shared.engine.lane.lease import Lease, Wanted
 from shared.engine.lane.recovery import Recovery, mailed
 from shared.engine.lane.slots import LatencyEstimate, SlotClient, patience
 from shared.engine.lane.start import PointerResult, Starter
-from shared.engine.lane.window import Window
+from shared.engine.lane.window import WindowCalls
 from shared.engine.pool import Pool, ThreadPool
-from shared.engine.suppression.left_out import DNS_AGAIN_MS, LeavingOut
-from shared.ports import Clock, DnsUnanswered, Links, Loaded, Provider
+from shared.ports import Clock, Links, Loaded, Provider
 
+GRACE: Final = 0.5
+"""Seconds for which a lease waits for its last answers before another may begin beside it."""
 MARGIN: Final = 3.0
 """Seconds kept for the writes after the last call."""
-LATEST: Final = 0.3
-"""Share of the latest window in what is known of how long answers take."""
 LEASES: Final = 2
 """Leases that a worker holds at the most: the event source's batch size."""
 OWN_LEASE: Final = OWN_WAIT + HORIZON
@@ -89,11 +88,9 @@ class Sender:
             leases=self._leases,
             lease_margin=lease_margin,
         )
-        self._lag = 0.0
-        """Seconds that answers take at the end of a window, of late. Threads may write at once; the last word wins."""
         self._links = links
         self._compositions: dict[str, Composition] = {}
-        self._leaving_out = LeavingOut(stores.records, stores.standings, clock)
+        self._check = ClaimCheck(stores, self._admission, credential.id, clock)
         self._call_counters = CallCounters()
 
     def use(self, provider: Provider) -> None:
@@ -107,7 +104,15 @@ class Sender:
             self.use(provider)
         return provider is not None
 
-    def work(self, job_id: str, number: int, *, owner: str, deadline: Seconds) -> PointerResult:
+    def work(
+        self,
+        job_id: str,
+        number: int,
+        *,
+        owner: str,
+        deadline: Seconds,
+        spare: Callable[[], None] = lambda: None,
+    ) -> PointerResult:
         """Serve one pointer to the end of its chunk, or of the time.
 
         Args:
@@ -115,6 +120,7 @@ class Sender:
             number: the chunk.
             owner: unique to this lease.
             deadline: Unix seconds when the process is frozen or killed.
+            spare: called once nothing but slow answers is waited for, so that another lease may begin beside this one.
 
         Raises:
             Exception: any fault of a store. What is known of calls is written all the same where that can be; the
@@ -127,17 +133,29 @@ class Sender:
         if lease is None:
             return PointerResult.NOTHING  # the job's items have reached the end of their retention
         lease.end = ledger.until / 1000 - self._lease_margin
+        lease_calls = self._calls.lease(self._threads())
+        windows = WindowCalls(
+            lease,
+            lease_calls,
+            admission=self._admission,
+            slot_client=self._slot_client,
+            clock=self._clock,
+            call_timeout=self._call_timeout,
+        )
         try:
-            with self._calls.lease(self._threads()) as lease_calls, self._slot_client.place() as place:
+            with lease_calls, self._slot_client.place() as place:
                 lease.hint = LeaseHint(place, job_id, number, ledger.epoch)
-                if not self._windows(lease, lease_calls, deadline):
-                    return PointerResult.NOTHING
+                self._work(lease, windows, deadline)
+                self._finish(lease, windows, spare)
         except Exception:  # any fault, raised again once what is known of the lease is written
+            windows.drain()
             self._salvage(lease)
             raise
         finally:
             self._call_counters.include(lease.count)
         self._release(lease)
+        if lease.lost:
+            return PointerResult.NOTHING
         if lease.job.state not in ACTIVE:
             self._starter.rest(job_id)
         return PointerResult.SENT
@@ -177,35 +195,44 @@ class Sender:
 
     # L2
 
-    def _windows(self, lease: Lease, lease_calls: LeaseCalls, deadline: Seconds) -> bool:
-        """Work through windows until the lease should end; False if it was lost to a takeover."""
+    def _work(self, lease: Lease, windows: WindowCalls, deadline: Seconds) -> None:
+        """Work through windows until the lease should end, or was lost to a takeover."""
         last, began = deadline - MARGIN, self._clock.now()
         while True:
-            full = self._pace(lease).widened(self._lag, LEASES * self._credential.workers)
+            full = self._pace(lease)
+            windows.wait(most=full.room)
             rate = self._admission.narrow(full)
             wanted = lease.wanted(rate)
             until = min(lease.end, self._latest_start(rate, wanted, began=began, last=last))
             if self._clock.now() + HORIZON > until or self._ends(lease, wanted):
-                return True  # no slots are taken that nobody would use
+                return  # no slots are taken that nobody would use
             slots = self._reserve(lease, rate, wanted, until)
             if slots.count < wanted.slots:
                 if self._refused(lease, slots, rate):
-                    return True
+                    return
                 continue
-            woken = self._clock.now()
-            if not self._may_claim(lease):
-                return True
+            woken = self._record(lease, windows, slots.first - self._ahead(rate))
+            if lease.requeued or not self._check.passes(lease):
+                return
             rate = self._admission.narrow(full)  # the breaker may have opened or closed since
             lease.end = min(deadline, slots.at(slots.count) + self._call_timeout + patience(full, self._leases))
             indices = self._claim(lease, min(wanted.count, rate.window))
-            if indices is None:
-                return False
+            if not indices:
+                return
             self._prepare.learn(self._clock.now() - woken)
-            self._call(lease, lease_calls, indices, rate, slots, deadline=min(last, lease.end))
+            self._call(lease, windows, indices, rate, slots, deadline=min(last, lease.end))
+            if lease.requeued:
+                return
+
+    def _finish(self, lease: Lease, windows: WindowCalls, spare: Callable[[], None]) -> None:
+        """Wait for the answers that are still to come, and write what they say."""
+        windows.rest(self._clock.now() + GRACE, answered=True)
+        if windows.slow:
             self._note(lease)
-            self._suppress(lease)
-            if lease.requeued or not indices:
-                return True
+            spare()
+        windows.finish()
+        self._note(lease)
+        self._suppress(lease)
 
     def _latest_start(self, rate: Pace, wanted: Wanted, *, began: Seconds, last: Seconds) -> Seconds:
         """Return the latest start of a window that ends by `last`, for a lease that works since `began`."""
@@ -218,17 +245,26 @@ class Sender:
         return not wanted.count or lease.job.state not in ACTIVE or self._leaves(lease)
 
     def _reserve(self, lease: Lease, rate: Pace, wanted: Wanted, until: Seconds) -> Slots:
-        """Reserve the slots of a window; if there are enough, sleep until just before the first one."""
-        ahead = self._prepare.seconds if rate.burns else 0.0
-        slots = self._slot_client.reserve(
-            wanted.slots, rate, ahead=ahead, until=until, job=lease.job.id, hint=lease.hint
+        """Reserve the slots of a window."""
+        return self._slot_client.reserve(
+            wanted.slots, rate, ahead=self._ahead(rate), until=until, job=lease.job.id, hint=lease.hint
         )
-        if slots.count >= wanted.slots:
-            self._clock.sleep(slots.first - ahead - self._clock.now())
-        return slots
 
-    def _claim(self, lease: Lease, most: int) -> Sequence[int] | None:
-        """Merge the last window's results and claim up to `most` recipients; None if the lease was lost."""
+    def _ahead(self, rate: Pace) -> Seconds:
+        """Return how long before its first slot a window is claimed."""
+        return self._prepare.seconds if rate.burns else 0.0
+
+    def _record(self, lease: Lease, windows: WindowCalls, until: Seconds) -> Seconds:
+        """Wait for a moment and write what answers say, as soon as all are there; returns when the claim began."""
+        windows.rest(until, answered=True)
+        answered = self._clock.now()
+        self._note(lease)
+        self._suppress(lease)
+        windows.rest(until)
+        return max(answered, until)
+
+    def _claim(self, lease: Lease, most: int) -> Sequence[int]:
+        """Merge the results at hand and claim up to `most` recipients; none if the lease was lost."""
         claimed = self._ledgers.claim(
             lease.ledger,
             lease.results,
@@ -239,20 +275,14 @@ class Sender:
             until=int((lease.end + self._lease_margin) * 1000),
         )
         if claimed is None:
-            return None
+            lease.lost = True
+            return ()
         new, indices = claimed
         lease.merged(new)
         return indices
 
     def _call(
-        self,
-        lease: Lease,
-        lease_calls: LeaseCalls,
-        indices: Sequence[int],
-        rate: Pace,
-        slots: Slots,
-        *,
-        deadline: Seconds,
+        self, lease: Lease, windows: WindowCalls, indices: Sequence[int], rate: Pace, slots: Slots, *, deadline: Seconds
     ) -> None:
         """Make the provider calls of a claimed window."""
         try:
@@ -260,27 +290,16 @@ class Sender:
         except Exception:  # any fault, raised again
             lease.requeued.extend(indices)  # none was begun
             raise
-        window = Window(
-            lease,
-            lease_calls,
-            rate,
-            admission=self._admission,
-            slot_client=self._slot_client,
-            clock=self._clock,
-            deadline=deadline,
-            call_timeout=self._call_timeout,
-        )
         try:
-            window.call(parcels, slots)
+            windows.call(parcels, slots, rate, deadline=deadline)
         finally:
             self._admission.hand_on(lease.ledger.owner)
-        self._lag += LATEST * (window.lag - self._lag)
 
     def _note(self, lease: Lease) -> None:
-        """Put the last window's detail, once: it comes before the compare-and-swap that merges its results."""
-        if lease.results and not lease.noted:
+        """Put the detail of the results that are not merged yet: it comes before the compare-and-swap that does it."""
+        if len(lease.results) > lease.noted:
             self._records.put_detail(lease.detail(self._credential.id, self._clock.now()))
-            lease.noted = True
+            lease.noted = len(lease.results)
 
     def _leaves(self, lease: Lease) -> bool:
         lease.leave = self._admission.bars(lease.ledger.owner)
@@ -295,41 +314,6 @@ class Sender:
         wait = 0.0 if lease.held else lease.spread(rate)
         lease.throttled_until = max(lease.throttled_until, int((slots.first - HORIZON + wait) * 1000))
         return True  # whoever has more time left gets them
-
-    def _may_claim(self, lease: Lease) -> bool:
-        """Read the job and the controls after the lease was taken; an ENQUEUED job becomes SENDING by that read."""
-        held = lease.job
-        control = self._records.control(held.id, held.account, test=held.test, lane=self._credential.id)
-        job = control.job
-        if job is None:
-            return False
-        lease.job = job
-        lease.paused = control.paused
-        if job.state not in ACTIVE or control.paused:
-            return False
-        if job.state is JobState.ENQUEUED:
-            changed = self._records.change(job, Change.START, int(self._clock.now() * 1000))
-            if changed.job is None or changed.job.state is not JobState.SENDING:
-                return False
-            lease.job = changed.job
-        if not self._leave_out(lease, job, control.suppressed_at):
-            return False
-        self._admission.see(control.breaker)
-        lease.leave = not self._admission.admit(lease.ledger.owner)
-        return not lease.leave
-
-    def _leave_out(self, lease: Lease, job: Job, latest: Mapping[Reach, int]) -> bool:
-        """See who is not to be sent to by now; False if that is not known, and the lease puts its recipients off."""
-        now = self._clock.now()
-        if lease.looks(latest, now):
-            content = lease.composition.content
-            try:
-                left_out = self._leaving_out.among(job, lease.chunk, lease.ledger, content, latest)
-            except DnsUnanswered:
-                lease.throttled_until = int(now * 1000) + DNS_AGAIN_MS
-                return False
-            lease.saw(left_out, latest, now)
-        return True
 
     def _suppress(self, lease: Lease) -> None:
         """Suppress who told the provider to send no more. What is lost by a crash the next message to them brings."""
@@ -364,8 +348,9 @@ class Sender:
         return found if lease.job.express else replace(found, yields=True)
 
     def _threads(self) -> int:
-        """Return the most calls that a window may hold: of one recipient each, at whatever rate is set meanwhile."""
-        return pace(self._credential.rate, 1).window
+        """Return the most calls under way: a window of one recipient each, and slow ones, at whatever rate is set."""
+        most = pace(self._credential.rate, 1)
+        return most.window + most.room
 
     def _keep(self, loaded: Loaded | None) -> Composition | None:
         """Return the content that was read, compiled and kept for the other chunks of the job."""

@@ -1,141 +1,180 @@
-"""The calls of a claimed window: each at its slot, none twice, all ended when it ends (L2)."""
+"""The calls of a lease's windows: each at its slot, none twice (L2).
+
+A lease claims its next window while slow answers of earlier ones are still to come. So the answer that takes long costs
+its own slot, and not those of the others.
+"""
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 from shared.domain.jobs.outcomes import Outcome
 from shared.domain.lanes.pacing import Pace, Slots
 from shared.domain.times import Seconds
 from shared.engine.lane.admission import FULL, SHUT, Admission
 from shared.engine.lane.calls import LeaseCalls
-from shared.engine.lane.lease import Lease, ProviderCall
+from shared.engine.lane.lease import Lease, ProviderCall, target
 from shared.engine.lane.slots import SlotClient
-from shared.engine.lane.targets import target
 from shared.engine.pool import Pending
 from shared.ports import Clock
 
 _Begun = tuple[ProviderCall, Pending[list[Outcome] | None]]
+LOOK: Final = 0.010
+"""Seconds between two looks for answers."""
 
 
-class Window:
-    """One claimed window of a lease.
+class WindowCalls:
+    """The calls of one lease's windows, one window after the other; for the lease's thread alone.
 
     Args:
-        lease: whose window it is; it learns what became of each recipient.
+        lease: it learns what became of each recipient.
         lease_calls: makes the calls.
-        rate: how fast.
         admission: before the provider.
         slot_client: for more slots, where some were missed.
         clock: time.
-        deadline: Unix seconds by which all calls must have ended.
         call_timeout: seconds that one may take.
-
-    Attributes:
-        lag: seconds from a slot to the end of the last call, once they have ended.
     """
 
     def __init__(
         self,
         lease: Lease,
         lease_calls: LeaseCalls,
-        rate: Pace,
         *,
         admission: Admission,
         slot_client: SlotClient,
         clock: Clock,
-        deadline: Seconds,
         call_timeout: Seconds,
     ) -> None:
         self._lease = lease
         self._lease_calls = lease_calls
-        self._rate = rate
         self._admission = admission
         self._slot_client = slot_client
         self._clock = clock
-        self._deadline = deadline
         self._call_timeout = call_timeout
-        self.lag = 0.0
+        self._open: list[_Begun] = []
+        """Calls without an answer that was taken in."""
+        self._again: list[ProviderCall] = []
+        """Calls to make once more, or in parts."""
+        self._rate: Pace
+        """Of the latest window."""
+        self._deadline: Seconds = 0.0
         self._fault: Exception | None = None
 
-    def call(self, parcels: Sequence[ProviderCall], slots: Slots) -> None:
-        """Call the provider once for each parcel, each at its slot; all calls have ended.
+    @property
+    def slow(self) -> bool:
+        """Whether answers are still to come."""
+        return bool(self._open)
+
+    def call(self, parcels: Sequence[ProviderCall], slots: Slots, rate: Pace, *, deadline: Seconds) -> None:
+        """Call the provider once for each parcel, each at its slot; while the breaker is not closed, all have ended.
+
+        Args:
+            parcels: the calls of a window that was claimed.
+            slots: reserved for it.
+            rate: how fast.
+            deadline: Unix seconds by which all calls of the window must have ended.
 
         Raises:
-            Exception: the first fault of a store; all calls have ended, and what was not begun is to be queued again.
+            Exception: the first fault of a store. What was not begun is to be queued again.
         """
-        lease, owner = self._lease, self._lease.ledger.owner
-        waiting = list(parcels)
+        self._rate, self._deadline = rate, deadline
+        self._begin_each(parcels, slots)
+        self._make(all_end=not self._admission.closed)
+
+    def wait(self, *, most: int) -> None:
+        """Wait until at most so many recipients' answers are to come."""
+        self._take()
+        while sum(len(parcel.indices) for parcel, _ in self._open) > most:
+            self._look(self._clock.now() + LOOK)
+
+    def rest(self, until: Seconds, *, answered: bool = False) -> None:
+        """Wait for a moment, and take in the answers that come; `answered`: less, once there are all."""
+        self._take()
+        while self._open and (now := self._clock.now()) < until:
+            self._look(min(until, now + LOOK))
+        if not answered:
+            self._lease_calls.rest(until)
+
+    def finish(self) -> None:
+        """Make the calls that are left, unless the lease may make none, and wait for all.
+
+        Raises:
+            Exception: the first fault of a store. What was not begun is to be queued again.
+        """
+        if not self._lease.may_call:
+            self.drain()
+        self._make(all_end=True)
+
+    def drain(self) -> None:
+        """Wait for all calls, and record what they came to. What they left is to be queued again."""
+        self._take_all()
+        self._requeue()
+
+    def _make(self, *, all_end: bool) -> None:
         while True:
-            waiting = self._round(waiting, slots)
+            if all_end and not self._again:
+                self._take_all()
             if self._fault is not None:
-                lease.requeue(waiting)
                 raise self._fault
-            if not waiting:
-                return None
-            self._admission.wait(owner)
-            lease.leave = self._admission.shut(owner)
-            last = self._deadline - self._call_timeout
-            if lease.leave or self._clock.now() > last:
-                return lease.requeue(waiting)
-            if self._is_refused(begun=True):
-                return lease.requeue(waiting)
-            try:
-                slots = self._slot_client.reserve(
-                    slots_for(waiting, self._rate), self._rate, ahead=0.001, until=last, job=lease.job.id
-                )
-            except Exception:  # any fault, raised again
-                lease.requeue(waiting)  # none was begun
-                raise
-            if slots.switches is not None:
-                lease.paused = slots.switches.paused
-            if slots.count == 0:
-                return lease.requeue(waiting)
+            if not self._again:
+                return
+            slots = self._more_slots()
+            if slots is None:
+                self._requeue()
+            else:
+                self._begin_each((), slots)
 
-    def _round(self, parcels: Sequence[ProviderCall], slots: Slots) -> list[ProviderCall]:
-        """Start each call at its slot and wait for all; returns those whose slots were missed, so burned.
+    def _more_slots(self) -> Slots | None:
+        """Reserve slots for calls that are to be made once more; None if they cannot be made now."""
+        lease, owner, rate = self._lease, self._lease.ledger.owner, self._rate
+        self._admission.wait(owner, self._look)
+        lease.leave = self._admission.shut(owner)
+        last = self._deadline - self._call_timeout
+        if lease.leave or self._clock.now() > last or self._is_refused(begun=True):
+            return None
+        slots = self._slot_client.reserve(slots_for(self._again, rate), rate, ahead=0.001, until=last, job=lease.job.id)
+        if slots.switches is not None:
+            lease.paused = slots.switches.paused
+        return slots if slots.count else None
 
-        In place of a call that was refused as a whole it returns smaller ones.
+    def _begin_each(self, parcels: Sequence[ProviderCall], slots: Slots) -> None:
+        """Begin each call at its slot, first those to be made once more. Those that were not begun are left for later.
 
-        A slot is burned, too, if admission is full; once it is shut, or the provider has asked all to wait, no call
-        begins. `empty` counts the slots of this reservation that hold nothing: a message that counts as several needs
-        some before it.
+        The slot of a call that is late for it is burned, and so is one while admission is full. Once that is shut, or
+        the provider has asked all to wait, no call begins. `empty` counts the slots of this reservation that hold
+        nothing: a message that counts as several needs some before it.
         """
-        begun: list[_Begun] = []
-        missed: list[ProviderCall] = []
+        parcels, self._again = [*self._again, *parcels], []
         position = empty = 0
-        last, late = slots.first, self._rate.late
+        begun, late = False, self._rate.late
         for n, parcel in enumerate(parcels):
             now = self._clock.now()
             while position < slots.count and slots.at(position) < now - late:
                 position, empty = position + 1, empty + 1
             lull = max(0, parcel.lull(self._rate) - empty)
             if position + lull + parcel.slots > slots.count:
-                missed.append(parcel)
+                self._again.append(parcel)
                 continue
             position, empty = position + lull, empty + lull
-            last = at = slots.at(position)
+            at = slots.at(position)
             position += parcel.slots
             self._lease_calls.rest(at)
-            if self._is_refused(begun=bool(begun)):
-                missed.extend(parcels[n:])
-                break
-            ticket = self._admission.enter(self._lease.ledger.owner)
+            ticket = SHUT if self._is_refused(begun=begun) else self._admission.enter(self._lease.ledger.owner)
             if ticket == SHUT:
-                missed.extend(parcels[n:])
+                self._again.extend(parcels[n:])
                 break
             if ticket == FULL:
-                missed.append(parcel)
+                self._again.append(parcel)
                 continue
             try:
-                begun.append((parcel, self._begin(parcel, ticket, at + late)))
-            except Exception as fault:  # noqa: BLE001 - raised when the calls before it have ended
+                self._open.append((parcel, self._begin(parcel, ticket, at + late)))
+            except Exception as fault:  # noqa: BLE001 - raised when what is known of the calls before it is recorded
                 self._fault = fault
-                self._ended(ticket, ())
-                missed.extend(parcels[n + 1 :])  # its own fate is not known
+                self._ended(ticket, self._rate, ())
+                self._again.extend(parcels[n + 1 :])  # its own fate is not known
                 break
-        missed += self._wait_for(begun)
-        self.lag = max(self.lag, self._clock.now() - last)
-        return missed
+            begun = True
+        self._take()
 
     def _is_refused(self, *, begun: bool) -> bool:
         """Tell whether no more calls are to begin: the provider has asked all to wait, or takes none.
@@ -145,37 +184,56 @@ class Window:
         tried = begun or self._lease.count.slots > 0
         return self._slot_client.outdated(self._rate) or (tried and self._slot_client.takes_none())
 
-    def _wait_for(self, begun: Sequence[_Begun]) -> list[ProviderCall]:
-        """Record what calls came to; return those that were not made, and smaller ones for those that were divided."""
-        left: list[ProviderCall] = []
-        for parcel, call in begun:
-            outcomes = call.result()
-            if outcomes is None:
-                left.append(parcel)
-            else:
-                self._lease.count.add(outcomes, parcel.slots)
-                left += self._lease.divide(parcel, outcomes, self._clock.now())
-        return left
+    def _look(self, until: Seconds) -> None:
+        self._lease_calls.rest(until)
+        self._take()
 
-    def _begin(self, parcel: ProviderCall, ticket: int, latest: float) -> Pending[list[Outcome] | None]:
+    def _take_all(self) -> None:
+        """Record what all calls came to, once each has ended."""
+        begun, self._open = self._open, []
+        for parcel, call in begun:
+            self._record(parcel, call.result())
+
+    def _take(self) -> None:
+        """Record what calls came to that have ended."""
+        begun, self._open = self._open, []
+        for parcel, call in begun:
+            if call.done():
+                self._record(parcel, call.result())
+            else:
+                self._open.append((parcel, call))
+
+    def _record(self, parcel: ProviderCall, outcomes: list[Outcome] | None) -> None:
+        """Record what a call came to; one that was not made, or was refused as a whole, leaves calls to be made."""
+        if outcomes is None:
+            self._again.append(parcel)
+        else:
+            self._lease.count.add(outcomes, parcel.slots)
+            self._again += self._lease.divide(parcel, outcomes, self._clock.now())
+
+    def _requeue(self) -> None:
+        waiting, self._again = self._again, []
+        self._lease.requeue(waiting)
+
+    def _begin(self, parcel: ProviderCall, ticket: int, latest: Seconds) -> Pending[list[Outcome] | None]:
         lease = self._lease
         return self._lease_calls.begin(
             parcel.content,
             [target(lease.ledger, lease.chunk, i) for i in parcel.indices],
             latest=latest,
             deadline=self._deadline,
-            ended=partial(self._ended, ticket),
+            ended=partial(self._ended, ticket, self._rate),
         )
 
-    def _ended(self, ticket: int, said: Sequence[Outcome]) -> None:
+    def _ended(self, ticket: int, rate: Pace, said: Sequence[Outcome]) -> None:
         """Tell admission and the pacer what a call came to.
 
         A fault there says nothing against the call, whose outcomes stay known.
         """
         try:
             self._admission.leave(ticket, self._lease.ledger.owner, said, account=self._lease.job.account)
-            self._slot_client.heed(self._rate, said)
-        except Exception as fault:  # noqa: BLE001 - raised when all calls of the round have ended
+            self._slot_client.heed(rate, said)
+        except Exception as fault:  # noqa: BLE001 - raised when what is known of the calls is recorded
             self._fault = self._fault or fault
 
 

@@ -24,8 +24,8 @@ from shared.domain.times import Seconds
 from shared.engine.lane.access import CALL_TIMEOUT, LaneStores
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.compose import CannotCompose, Composition
+from shared.engine.lane.lease import target
 from shared.engine.lane.send import MARGIN
-from shared.engine.lane.targets import target
 from shared.engine.outcome.track import Tracker
 from shared.engine.pool import Pool, ThreadPool
 from shared.engine.suppression.suppressed import Suppressed, heeds

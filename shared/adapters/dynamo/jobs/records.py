@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
@@ -22,6 +23,8 @@ from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.suppressions import Reach
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, Replay, Stored
+
+_NEW: Final = "attribute_not_exists(pk)"
 
 
 class DynamoRecords(OpenIndex, SuppressionWrites):
@@ -208,12 +211,16 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
 
     # Details
 
-    def put_detail(self, detail: Detail, *, if_absent: bool = False) -> None:
+    def put_detail(self, detail: Detail) -> None:
         """Store a window detail."""
-        if if_absent:
-            self._put_new(codec.detail_item(detail))  # the claimant's own word stands
-        else:
-            self._db.call("put_item", TableName=self._records, Item=codec.detail_item(detail))
+        self._db.call("put_item", TableName=self._records, Item=codec.detail_item(detail))
+
+    def complete_detail(self, known: Detail | None, detail: Detail) -> bool:
+        """Store a window detail in place of the one that was read, which its time names; False if there is another."""
+        item = codec.detail_item(detail)
+        if known is None:
+            return self._put_if(item, _NEW)
+        return self._put_if(item, "#at = :at", {"#at": "at"}, {":at": codec.n(known.at)})
 
     def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:
         """Return a window detail, consistent.
@@ -229,7 +236,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
 
     def put_feedback(self, detail: FeedbackDetail) -> None:
         """Store the words of one batch of events about one chunk; a repeat changes nothing."""
-        self._put_new(codec.feedback_item(detail))
+        self._put_if(codec.feedback_item(detail), _NEW)
 
     def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
         """Return all details of a chunk: windows by epoch and seq, then feedback."""
@@ -242,11 +249,13 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
                 words.append(codec.feedback(item))
         return windows, words
 
-    def _put_new(self, item: Item) -> bool:
-        """Store an item if there is none of its key; False if there is."""
-        condition = "attribute_not_exists(pk)"
+    def _put_if(
+        self, item: Item, condition: str, names: Mapping[str, str] | None = None, values: Item | None = None
+    ) -> bool:
+        """Store an item under a condition; False if it does not hold. Its names and values come together."""
+        where = {"ExpressionAttributeNames": names, "ExpressionAttributeValues": values} if names else {}
         try:
-            self._db.call("put_item", TableName=self._records, Item=item, ConditionExpression=condition)
+            self._db.call("put_item", TableName=self._records, Item=item, ConditionExpression=condition, **where)
         except ConditionFailed:
             return False
         return True

@@ -1,0 +1,65 @@
+"""What is read before each claim: the job, the switches, the breaker, and who is not to be sent to any more (L2)."""
+
+from collections.abc import Mapping
+
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.states import ACTIVE, Change, JobState
+from shared.domain.recipients.suppressions import Reach
+from shared.engine.lane.access import LaneStores
+from shared.engine.lane.admission import Admission
+from shared.engine.lane.lease import Lease
+from shared.engine.suppression.left_out import DNS_AGAIN_MS, LeavingOut
+from shared.ports import Clock, DnsUnanswered
+
+
+class ClaimCheck:
+    """Decides whether a lease of one lane may claim; safe for threads.
+
+    Args:
+        stores: of the lane.
+        admission: before its provider.
+        lane: its credential.
+        clock: time.
+    """
+
+    def __init__(self, stores: LaneStores, admission: Admission, lane: str, clock: Clock) -> None:
+        self._records = stores.records
+        self._leaving_out = LeavingOut(stores.records, stores.standings, clock)
+        self._admission = admission
+        self._lane = lane
+        self._clock = clock
+
+    def passes(self, lease: Lease) -> bool:
+        """Read the job and the controls after the lease was taken; an ENQUEUED job becomes SENDING by that read."""
+        held = lease.job
+        control = self._records.control(held.id, held.account, test=held.test, lane=self._lane)
+        job = control.job
+        if job is None:
+            return False
+        lease.job = job
+        lease.paused = control.paused
+        if job.state not in ACTIVE or control.paused:
+            return False
+        if job.state is JobState.ENQUEUED:
+            changed = self._records.change(job, Change.START, int(self._clock.now() * 1000))
+            if changed.job is None or changed.job.state is not JobState.SENDING:
+                return False
+            lease.job = changed.job
+        if not self._leave_out(lease, job, control.suppressed_at):
+            return False
+        self._admission.see(control.breaker)
+        lease.leave = not self._admission.admit(lease.ledger.owner)
+        return not lease.leave
+
+    def _leave_out(self, lease: Lease, job: Job, latest: Mapping[Reach, int]) -> bool:
+        """See who is not to be sent to by now; False if that is not known, and the lease puts its recipients off."""
+        now = self._clock.now()
+        if lease.looks(latest, now):
+            content = lease.composition.content
+            try:
+                left_out = self._leaving_out.among(job, lease.chunk, lease.ledger, content, latest)
+            except DnsUnanswered:
+                lease.throttled_until = int(now * 1000) + DNS_AGAIN_MS
+                return False
+            lease.saw(left_out, latest, now)
+        return True
