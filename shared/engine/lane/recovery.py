@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from shared.contracts import pointer
 from shared.domain.jobs import passes
-from shared.domain.jobs.details import Detail
+from shared.domain.jobs.details import LOST, Detail
 from shared.domain.jobs.job import DIGEST, MAIL, Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry, Kind
@@ -147,7 +147,7 @@ class Recovery:
         return True
 
     def _note_loss(self, job: Job, expired: Ledger) -> None:
-        lost = (Entry(i, expired.cells[i] >> 4, Kind.UNKNOWN, code="worker_lost") for i in expired.having(Cell.CLAIMED))
+        lost = (Entry(i, expired.cells[i] >> 4, Kind.UNKNOWN, code=LOST) for i in expired.having(Cell.CLAIMED))
         entries = (*lost, *self._left_out(job, expired))
         if entries:
             self._records.put_detail(
