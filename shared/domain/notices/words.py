@@ -138,14 +138,14 @@ def tried(notice: Notice, limit: int, now: int, cell: Cell | None = None, until:
         limit: the try after which the action is rejected.
         now: Unix milliseconds.
         cell: the state of its run's message; None: unknown.
-        until: Unix milliseconds before which the action waits, and no try counts; 0: it does not wait.
+        until: Unix milliseconds before which no try counts; 0: this one does.
     """
     kept = notice.kept
     if kept is None:
         return None
     draft = NoticeDraft(notice, now)
     if until > now:
-        draft.set(next_at=until)
+        draft.set(next_at=min(until, now + TRY_AGAIN_MS))
     elif notice.tries + 1 < limit:
         draft.set(tries=notice.tries + 1, next_at=now + TRY_AGAIN_MS)
     else:

@@ -144,6 +144,18 @@ def test_a_cancellation_waits_while_a_worker_that_was_lost_may_still_send() -> N
     assert hub.taken() == taken
 
 
+def test_a_lost_message_that_is_proven_absent_while_its_cancellation_waits_is_withdrawn() -> None:
+    hub = orphaned()
+    hub.cancel()
+    hub.pass_time(600, step=60)
+    assert hub.said() == [DOUBTED]
+    run = hub.notice().runs[-1]
+    hub.records.paused.add(hub.notifier.account)  # type: ignore[attr-defined]
+    hub.feedback(run.job, run.index, WordKind.ABSENT)
+    hub.pass_time(120, step=60)
+    assert (hub.said(), hub.cell()) == ([DOUBTED, ("CANCELED", "")], Cell.WITHDRAWN)
+
+
 def test_what_ended_in_doubt_is_cancelled_with_the_doubt() -> None:
     hub = doubtful()
     hub.pass_time(13 * HOUR, step=600)
