@@ -154,9 +154,7 @@ class Pacer(Protocol):
         ...
 
     def lower(self, credential: str, lowered: Lowered, past: Lowered) -> Lowered:
-        """Store what a provider's refusal has left of the rate, in one write; return what is stored then.
-
-        A newer value stays, so that a rate is lowered once, however many calls were under way.
+        """Store what a refusal left of the rate, once for all calls under way: a newer value stays, and is returned.
 
         Args:
             credential: the credential's id.
@@ -345,13 +343,14 @@ class LedgerStore(Protocol):
         """
         ...
 
-    def disprove(self, job: str, chunk: int, attempts: Iterable[tuple[int, int]]) -> Ledger | None:
-        """Give up doubtful attempts that were proven absent and may not be made again (Resolve).
+    def disprove(self, job: str, chunk: int, attempts: Iterable[tuple[int, int]], state: Cell = ...) -> Ledger | None:
+        """Give up doubtful attempts that were proven absent and may not be made again, or are cancelled (Resolve, N.4).
 
         Args:
             job: the job's id.
             chunk: the chunk's number.
             attempts: the attempts as (index, attempt).
+            state: DROPPED, or UNKNOWN_CLOSED of those that are cancelled.
         """
         ...
 

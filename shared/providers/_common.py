@@ -288,7 +288,7 @@ def fault(status: int) -> Outcome:
 
     A 5xx leaves the fate open, whoever says it: SendGrid's 500 is "the request you made was valid, but an error
     occurred", AWS asks for care with repeats, a gateway says 502 or 504 after it passed the request on, and users
-    report that such mails went out. A provider that documents its own 503 as a refusal says so in its table. A 406 is
+    report that such mails went out. Answers by which a vendor says otherwise are in `_not_taken`. A 406 is
     no more than an unlucky call: SendGrid's edge gives it now and then. Any other 4xx, and redirects, are about the
     request as such (a wrong base URL): nothing was sent, and nothing will be through this credential.
     """

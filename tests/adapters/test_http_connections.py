@@ -11,7 +11,7 @@ import pytest
 
 from shared.adapters.http import transport as under_test
 from shared.adapters.http.transport import HttpClient
-from shared.ports import AnswerLost, NotSent
+from shared.ports import AnswerLost, NoTime, NotSent
 from tests import certificates
 from tests.adapters.posting import WiredClient, post, reset
 from tests.adapters.servers import OK, Conversation, answering, serving
@@ -165,6 +165,21 @@ def test_tls_with_a_lost_answer_arrives_once(
     with serving(reset, context=server_tls) as server, pytest.raises(AnswerLost):
         post(client, server.url)
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("words", [b"\x15\x03\x03\x00\x02\x02\x28", b""], ids=["handshake_failure", "closes"])
+def test_a_server_that_refuses_tls_gets_no_byte_of_the_request(client: HttpClient, words: bytes) -> None:
+    heard = []
+
+    def refuse(c: Conversation) -> None:
+        heard.append(c.sock.recv(65536))
+        c.say(words)
+
+    with serving(refuse) as server, pytest.raises(NotSent) as caught:
+        post(client, server.url.replace("http:", "https:"))
+    assert not isinstance(caught.value, NoTime)
+    assert len(heard) == 1
+    assert heard[0][0] == 0x16, "the handshake, and nothing else"
 
 
 def test_an_untrusted_certificate_is_not_sent(client: HttpClient, server_tls: ssl.SSLContext) -> None:

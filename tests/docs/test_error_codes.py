@@ -13,6 +13,7 @@ from functions.api.error_page import TABLES, as_html
 from infra.local.paths import ROOT
 from shared.domain.channels.lookup import CHANNELS
 from shared.domain.content.templates import FaultCode
+from shared.domain.jobs.details import LOST
 from shared.domain.jobs.job import StopReason
 from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST
 from shared.domain.lists.header import FileCode
@@ -25,7 +26,6 @@ from shared.domain.recipients.suppressions import CODES as SUPPRESSIONS
 from shared.domain.workbooks.bounds import WorkbookCode
 from shared.engine.lists.ingest import Code
 from shared.engine.lists.uploading import WITHDRAWN
-from shared.engine.reports.attempts import LOST
 
 SNAKE: Final = re.compile(r"[a-z][a-z0-9_]+")
 RECIPIENTS: Final = {*InvalidCode, InvalidPhone("").code}

@@ -307,4 +307,21 @@ PROVIDERS: Final = (
         "::test_the_words_of_the_receiver_s_server_come_before_resend_s_own[reports0-smtp; 550 5.1.1"
         " The email account that you tried to reach does not exist]",
     ),
+    Mutant(
+        "a gateway's 503 is taken for Twilio's own",
+        1,
+        "shared/providers/_not_taken.py",
+        'lambda x: x.get("code") == 20503 and _has_message(x)',
+        "lambda x: not x or _has_message(x)",
+        "tests/providers/test_taken_or_not.py::test_a_gateway_s_answer_leaves_the_fate_open[twilio-503-plain]",
+    ),
+    Mutant(
+        "a vendor's own words are believed under any status",
+        1,
+        "shared/providers/_not_taken.py",
+        "found = NOT_TAKEN.get((vendor, status))",
+        "found = NOT_TAKEN.get((vendor, 503))",
+        "tests/providers/test_taken_or_not.py"
+        "::test_a_vendor_s_own_words_under_another_status_leave_the_fate_open[postmark-500]",
+    ),
 )

@@ -107,7 +107,7 @@ RUNS: Final = (
         "a message is closed while its worker may send it",
         1,
         "shared/engine/notices/look.py",
-        "if not waiting or age < SAFE_MS:",
+        "if not waiting or age < cells.SAFE_MS:",
         "if not waiting:",
         "tests/engine/notices/test_words.py::test_nothing_is_closed_within_an_hour_of_its_run",
     ),

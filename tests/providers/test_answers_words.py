@@ -98,7 +98,7 @@ ANSWERS: tuple[tuple[str, Target, int, Mapping[str, str], Any, str], ...] = (
 )
 
 
-def sent(name: str, response: Response, *targets: Target) -> list[Outcome]:
+def sent(name: str, response: Response | Exception, *targets: Target) -> list[Outcome]:
     role = AwsAccount("eu-west-1", lambda: AwsKeys("AKID", "secret"))
     credential = Credential("main", name, CHANNELS.get(name, "email"), 10)
     needs = Needs(FakeHttp(response), Fixed(), SECRET, credential=credential, aws=role)

@@ -10,6 +10,7 @@ from shared.contracts import Credential, load_feedback
 from shared.domain.jobs.outcomes import Unknown
 from shared.ports import Provider, Resolver
 from shared.providers import registry
+from shared.providers._not_taken import NOT_TAKEN
 from shared.providers.needs import names
 from shared.providers.registry import Needs
 from simulator.run import Simulator
@@ -36,8 +37,7 @@ ELSEWHERE = {
 SIMULATED = tuple(name for name in names() if name not in ELSEWHERE)
 """Providers whose far side is the simulator: every one but those."""
 RESOLVERS = ("mailgun", "resend", "sendgrid", "postmark")
-REFUSES_BY_503 = ("sendgrid", "mailgun", "twilio")
-"""Those that document their own 503 as a refusal before anything is taken."""
+REFUSES_BY_503 = {vendor for vendor, status in NOT_TAKEN if status == 503}
 NAMES = itertools.count()
 FAULTS: dict[str, dict[str, Any]] = {
     "unavailable": {"mode": "503"},

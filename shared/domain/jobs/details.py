@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from shared.domain.jobs.outcomes import Entry, Kind
 
+LOST: Final = "worker_lost"
+"""The code of an attempt whose worker was lost before it could write what its call brought."""
 _WORDS: Final = "d"
 """Before a row's number: the key of its detail among the codes."""
 

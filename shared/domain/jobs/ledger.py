@@ -364,12 +364,12 @@ def join_words(
 
 
 def disprove(ledger: Ledger, attempts: Iterable[tuple[int, int]], state: Cell) -> Ledger | None:
-    """Give a state to UNKNOWN cells whose attempt was proven absent. None if no cell changes.
+    """Give a state to UNKNOWN cells that are still at these attempts. None if no cell changes.
 
     Args:
         ledger: as read.
         attempts: the attempts as (index, attempt).
-        state: RETRY, or DROPPED if the attempt may not be made again.
+        state: RETRY or DROPPED of attempts that were proven absent, UNKNOWN_CLOSED of those that are cancelled.
     """
     cells = bytearray(ledger.cells)
     for index, attempt in attempts:

@@ -292,16 +292,19 @@ class LedgerQueue(ABC):
 
         return self._change(job, chunk, joined, known)
 
-    def disprove(self, job: str, chunk: int, attempts: Iterable[tuple[int, int]]) -> Ledger | None:
-        """Give up doubtful attempts that were proven absent and may not be made again (Resolve).
+    def disprove(
+        self, job: str, chunk: int, attempts: Iterable[tuple[int, int]], state: Cell = Cell.DROPPED
+    ) -> Ledger | None:
+        """Give up doubtful attempts that were proven absent and may not be made again, or are cancelled (Resolve, N.4).
 
         Args:
             job: the job's id.
             chunk: the chunk's number.
             attempts: the attempts as (index, attempt).
+            state: UNKNOWN_CLOSED of those that are cancelled.
         """
         wanted = tuple(attempts)
-        return self._change(job, chunk, lambda x: rules.disprove(x, wanted, Cell.DROPPED))
+        return self._change(job, chunk, lambda x: rules.disprove(x, wanted, state))
 
     def drop(self, job: str, chunk: int, indices: Iterable[int], state: Cell = Cell.SKIPPED) -> Ledger | None:
         """Take recipients that still wait out of the job (N.2, N.3).

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from shared.domain.notices.codes import SAYS, Rejection
+from shared.domain.notices.codes import CANCELED_IN_DOUBT, SAYS, Failure, Rejection
 from shared.domain.notices.notice import Kept, Notice, NoticeChange, NoticeData, NoticeDraft, NoticeStatus, Phase, Verb
 from shared.domain.notices.records import NoticeAction, RejectedRecord
 from shared.domain.notices.times import Hours, first_attempt, resumed
@@ -77,16 +77,18 @@ def erased(notice: Notice, now: int) -> NoticeChange:
     return draft.changed()
 
 
-def carry(draft: NoticeDraft, kept: Kept, hours: Hours) -> None:
+def carry(draft: NoticeDraft, kept: Kept, hours: Hours, *, in_doubt: bool = False) -> None:
     """Carry an update or a cancellation out, with an entry if the status changes.
 
     Args:
         draft: of the notice that it is about.
         kept: the action.
         hours: the notifier's reasonable hours.
+        in_doubt: a message of the present data may have gone out.
     """
     if kept.data is None:
-        draft.end(NoticeStatus.CANCELED)
+        said = (Failure.UNKNOWN, CANCELED_IN_DOUBT) if in_doubt else ()
+        draft.end(NoticeStatus.CANCELED, *said)
         return
     before = draft.notice
     draft.set(
@@ -167,7 +169,7 @@ def _keep_or_carry(draft: NoticeDraft, kept: Kept, hours: Hours) -> None:
     """Keep an action while a run is under way; the same action again does not start the count of tries anew."""
     notice = draft.notice
     if notice.phase is not Phase.ACTIVE:
-        carry(draft, kept, hours)
+        carry(draft, kept, hours, in_doubt=notice.doubtful)
     elif notice.kept is None or not notice.kept.same(kept):
         draft.set(kept=kept, tries=0, next_at=draft.now)
 

@@ -54,4 +54,8 @@ SAYS: Final[dict[str, str]] = {
     Failure.EXPIRED: "The message expired before it was delivered.",
 }
 """Code to its sentence in the updates."""
+IN_DOUBT: Final = "The call to the provider ended without an answer, so the message may have gone out."
+NOT_AGAIN: Final = f"{IN_DOUBT} It is sent again only if the provider shows that it has not."
+CANCELED_IN_DOUBT: Final = "The message is cancelled, but it may have reached the person."
+"""What entries with `DELIVERY_UNKNOWN` say of notices that fail for now, and of cancelled ones."""
 NO_RECEIPT: Final = "accepted by the provider, no receipt"

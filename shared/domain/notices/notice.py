@@ -10,7 +10,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, Final
 
-from shared.domain.notices.codes import SAYS, Rejection
+from shared.domain.notices.codes import SAYS, Failure, Rejection
 from shared.domain.notices.times import DayWindow, Hours, moment
 from shared.domain.notices.updates import UpdateEntry, next_stamp
 
@@ -157,6 +157,11 @@ class Notice:
     def due(self) -> int | None:
         """When there is something to do, in Unix milliseconds; None: nothing until a word comes."""
         return self.next_at if self.phase is Phase.WAITING or self.kept is not None else None
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether its notifier was told that the message may have gone out, and nothing since."""
+        return self.error == Failure.UNKNOWN
 
     def gone(self, now: int) -> bool:
         """Tell whether it counts as absent."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from shared.domain.jobs.states import Cell
 from shared.domain.notices.actions import carry
-from shared.domain.notices.codes import NO_RECEIPT, Failure, Rejection
+from shared.domain.notices.codes import IN_DOUBT, NO_RECEIPT, NOT_AGAIN, Failure, Rejection
 from shared.domain.notices.notice import (
     DeliveryMethod,
     Notice,
@@ -34,12 +34,12 @@ _FAILED: Final = {
 }
 _AGAIN: Final = frozenset({Cell.DROPPED, Cell.WITHDRAWN, Cell.EXPIRED})
 _HELD: Final = {
-    Cell.UNKNOWN: "The call to the provider ended without an answer, so the message may have gone out.",
+    Cell.UNKNOWN: IN_DOUBT,
     Cell.SENT: "The provider has taken the message, and its receipt is awaited.",
 }
 """Cell of a message that is no longer being delivered and has no word yet → why it cannot be withdrawn."""
 _LEFT: Final = {Verb.UPDATE: "The update was not carried out.", Verb.CANCEL: "The cancellation was not carried out."}
-FINAL: Final = frozenset({*_SUCCESS, *_FAILED, *_AGAIN})
+_WORDS: Final = frozenset({*_SUCCESS, *_FAILED, *_AGAIN, Cell.UNKNOWN})
 """Cells that have a word."""
 _NOT_DELIVERED: Final = frozenset({NoticeStatus.NEW, NoticeStatus.TEMP_FAIL, NoticeStatus.PERM_FAIL})
 _OTHER: Final = {DeliveryMethod.SMS: "sent as a text message", DeliveryMethod.IVR: "sent as a call"}
@@ -59,9 +59,11 @@ def word(
         now: Unix milliseconds.
         pressed: what the recipient chose in the call; empty: nothing.
     """
-    if cell not in FINAL:
+    if cell not in _WORDS:
         return None
     if notice.of_run(job, index):
+        if cell is Cell.UNKNOWN and notice.doubtful:
+            return None
         return _of_present(notice, cell, hours, now, pressed)
     return _late(notice, job, index, now, pressed) if cell is Cell.DELIVERED else None
 
@@ -70,8 +72,11 @@ def _of_present(notice: Notice, cell: Cell, hours: Hours, now: int, pressed: str
     draft = NoticeDraft(notice, now)
     if cell in _SUCCESS:
         _succeed(draft, _SUCCESS[cell], pressed)
+    elif cell is Cell.UNKNOWN:
+        draft.set(status=NoticeStatus.TEMP_FAIL)
+        draft.tell(Failure.UNKNOWN, NOT_AGAIN)
     elif notice.kept is not None:
-        carry(draft, notice.kept, hours)
+        carry(draft, notice.kept, hours, in_doubt=cell is Cell.UNKNOWN_CLOSED)
     elif cell in _FAILED:
         draft.end(NoticeStatus.PERM_FAIL, _FAILED[cell], _said(notice))
     else:
@@ -114,7 +119,7 @@ def _wait(draft: NoticeDraft, cell: Cell, hours: Hours) -> None:
         at = first_in(hours.timezone, hours.window, now)
     at = notice.expires_at if at is None else min(at, notice.expires_at)
     draft.set(phase=Phase.WAITING, run=None, next_at=max(now, at))
-    if cell is Cell.DROPPED:
+    if cell is Cell.DROPPED or notice.doubtful:
         draft.set(status=NoticeStatus.TEMP_FAIL)
         draft.tell(Failure.TEMPORARY, _said(notice))
 
@@ -125,7 +130,7 @@ def _said(notice: Notice) -> str:
     return _OTHER[run.method] if run is not None and run.method is not notice.data.method else ""
 
 
-def tried(notice: Notice, limit: int, now: int, cell: Cell | None = None) -> NoticeChange | None:
+def tried(notice: Notice, limit: int, now: int, cell: Cell | None = None, until: int = 0) -> NoticeChange | None:
     """Return what a failed try to carry a kept action out changes; None if there is none.
 
     Args:
@@ -133,12 +138,15 @@ def tried(notice: Notice, limit: int, now: int, cell: Cell | None = None) -> Not
         limit: the try after which the action is rejected.
         now: Unix milliseconds.
         cell: the state of its run's message; None: unknown.
+        until: Unix milliseconds before which no try counts; 0: this one does.
     """
     kept = notice.kept
     if kept is None:
         return None
     draft = NoticeDraft(notice, now)
-    if notice.tries + 1 < limit:
+    if until > now:
+        draft.set(next_at=min(until, now + TRY_AGAIN_MS))
+    elif notice.tries + 1 < limit:
         draft.set(tries=notice.tries + 1, next_at=now + TRY_AGAIN_MS)
     else:
         draft.set(kept=None, tries=0, next_at=0)

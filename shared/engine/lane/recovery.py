@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from shared.contracts import pointer
 from shared.domain.jobs import passes
-from shared.domain.jobs.details import Detail
+from shared.domain.jobs.details import LOST, Detail
 from shared.domain.jobs.job import DIGEST, MAIL, Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry, Kind
@@ -156,7 +156,7 @@ class Recovery:
         said = proof.entries if proof else tuple(self._left_out(job, expired))
         known = {e.index for e in said}
         claimed = (i for i in expired.having(Cell.CLAIMED) if i not in known)
-        lost = [Entry(i, expired.cells[i] >> 4, Kind.UNKNOWN, code="worker_lost") for i in claimed]
+        lost = [Entry(i, expired.cells[i] >> 4, Kind.UNKNOWN, code=LOST) for i in claimed]
         if not lost and (proof or not said):
             return proof
         return Detail(

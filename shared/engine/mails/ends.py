@@ -13,6 +13,7 @@ from typing import Final
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.look_ups import LOOKS, next_look
+from shared.domain.jobs.runs import SAFE_MS
 from shared.domain.jobs.states import Cell, JobState
 from shared.domain.mails.destination import fails, has_end, is_pending
 from shared.domain.mails.mail import MailState, StoredMail, cleaned
@@ -23,8 +24,6 @@ from shared.ports import Clock, LedgerStore, MailFigures, MailFiles, Mails, Reco
 
 _LOG: Final = logging.getLogger(__name__)
 
-SAFE_MS: Final = 3_600_000
-"""A doubt is not given up sooner after its last lease: a frozen worker has met its deadline by then."""
 SOON_MS: Final = 60_000
 LATE_MS: Final = 3_600_000
 """The next look comes after a sixteenth of the job's age, in these bounds."""

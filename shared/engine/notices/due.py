@@ -20,9 +20,10 @@ from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import NOTICE, Policy
 from shared.domain.jobs.prepared import PreparedJob
+from shared.domain.jobs.states import Cell
 from shared.domain.notices import words as rules
 from shared.domain.notices.codes import Failure
-from shared.domain.notices.notice import SHARDS, DeliveryMethod, Notice, NoticeChange
+from shared.domain.notices.notice import SHARDS, DeliveryMethod, Notice, NoticeChange, Verb
 from shared.domain.notices.notifier import Notifier
 from shared.domain.notices.times import MINUTE_MS, run_end
 from shared.domain.recipients.suppressions import reaches
@@ -186,15 +187,19 @@ class DueNotices:
             self._plan(notice, notifier, now, runs)
 
     def _try(self, notice: Notice, notifier: Notifier, now: int) -> None:
-        """Withdraw the message of a notice with a kept action, or count a failed try."""
-        run = notice.run
-        if run is None:
+        """Withdraw the message of a notice with a kept action, or count a failed try.
+
+        A message of unknown fate cannot be withdrawn. A cancellation closes it; an update would send a second one.
+        """
+        run, kept = notice.run, notice.kept
+        if run is None or kept is None:
             return
         cell = self._words.withdraw(run)
+        until = self._words.cancel(run) if cell is Cell.UNKNOWN and kept.verb is Verb.CANCEL else 0
         latest = self._notices.read([notice.uuid]).get(notice.uuid)
         if latest is None or latest.kept is None or latest.version != notice.version:
             return  # the word of its run has carried it out, or another action has come
-        change = rules.tried(latest, notifier.conflict_tries, now, cell)
+        change = rules.tried(latest, notifier.conflict_tries, now, cell, until)
         if change is not None:
             self._notices.write(latest, change)
 

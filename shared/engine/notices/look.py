@@ -19,8 +19,6 @@ from shared.engine.notices.words import NoticeWords
 from shared.engine.walks.doubts import Asking
 from shared.ports import Clock, LedgerStore, Notices, Records
 
-SAFE_MS: Final = 3_600_000
-"""A message is not closed sooner after its run's last lease: a frozen worker has met its deadline by then."""
 LAST_MS: Final = 2 * DAY_MS
 """A run whose items expire so soon is closed: without them its notices would never end."""
 SOON_MS: Final = 60_000
@@ -85,7 +83,7 @@ class NoticeRuns:
         """
         waiting = ledger.having(Cell.SENT, Cell.UNKNOWN)
         age = now - ledger.released_at
-        if not waiting or age < SAFE_MS:
+        if not waiting or age < cells.SAFE_MS:
             return []
         if age >= self.feedback_timeout * 1000 or job.ttl * 1000 - now < LAST_MS:
             return waiting

@@ -117,7 +117,7 @@ class NoticeWords:
             notifier = self.notifier(word.notice.notifier) if word.notice is not None else None
             if word.notice is None or notifier is None:
                 return None
-            now = int(self._clock.now() * 1000)
+            now = self._now()
             change = rules.word(word.notice, job, word.index, word.state, notifier.hours, now, word.pressed)
         except Exception:  # noqa: BLE001 - it is told alone, and raised there
             _LOG.exception("word not told with others", extra={"job": job})
@@ -153,6 +153,25 @@ class NoticeWords:
             self.tell(ledger)
         return ledger.cell(run.index)[0]
 
+    def cancel(self, run: NoticeRun) -> int:
+        """Close a run's message if its fate is unknown, and tell that, since its notifier cancels it (N.4).
+
+        Returns:
+            0, or before when (Unix ms) that is not allowed, as a worker that was lost may still send it.
+        """
+        ledger = self._ledgers.read(run.job, 0)
+        state, attempt = ledger.cell(run.index) if ledger is not None else (None, 0)
+        if ledger is None or state is not Cell.UNKNOWN:
+            return 0
+        windows, _ = self._records.details(run.job, 0)
+        until = cells.cancellable_at(ledger, run.index, windows)
+        if self._now() < until:
+            return until
+        closed = self._ledgers.disprove(run.job, 0, [(run.index, attempt)], Cell.UNKNOWN_CLOSED)
+        if closed is not None:
+            self.tell(closed)
+        return 0
+
     def owners(self, ledger: Ledger, indices: list[int]) -> Mapping[int, str]:
         """Return the notices of recipients by their places; empty if the run's items have gone."""
         chunk = self._records.chunk(ledger.job, ledger.chunk)
@@ -179,7 +198,7 @@ class NoticeWords:
         for _ in range(RACES):
             if current is None:
                 return
-            now = int(self._clock.now() * 1000)
+            now = self._now()
             change = rules.word(current, job, word.index, word.state, notifier.hours, now, word.pressed)
             if change is None:
                 return
@@ -189,6 +208,9 @@ class NoticeWords:
                 return
             current = self._notices.read([notice.uuid]).get(notice.uuid)
         raise Retriable("others write the notice all the time")
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)
 
 
 def _calls(notice: Notice | None, job: str) -> bool:

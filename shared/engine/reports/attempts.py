@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
+from shared.domain.jobs.details import LOST, Detail, FeedbackDetail, FeedbackEntry
 from shared.domain.jobs.feedback import HARD, SOFT, WordKind
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
@@ -23,7 +23,6 @@ class AttemptFate(StrEnum):
     FAILED = "failed"
 
 
-LOST: Final = "worker_lost"
 """The code of an attempt whose worker was lost, so that nobody knows what came of it."""
 LEFT_OUT: Final = frozenset({*CODES.values(), NOT_A_GUEST, ERASED})
 """The codes of who was skipped before a claim."""

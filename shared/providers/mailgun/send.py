@@ -37,7 +37,6 @@ from shared.providers._common import (
     digest,
     distinct,
     exchange,
-    fault,
     joined,
     own_answer,
     own_words,
@@ -47,6 +46,7 @@ from shared.providers._common import (
     worded,
 )
 from shared.providers._mailbox import QUOTED_APART
+from shared.providers._not_taken import unlisted
 from shared.providers.mailgun.events import MAX_MESSAGE_ID, MailgunWebhooks
 from shared.providers.mailgun.lookup import RESOLVES_WITHIN, look_up
 from shared.providers.mailgun.multipart import escaped, parts
@@ -74,8 +74,6 @@ REFUSALS: Final[Mapping[int, ErrorRule]] = {
     422: ErrorRule("unprocessable", permanent=True, scoped=True),
 }
 """Status → meaning, if the text does not say more. 420 and 429 are throttling; all others: see `_common.fault`."""
-UNAVAILABLE: Final = ErrorRule("unavailable")
-"""Mailgun's own 503: a refusal before anything is taken."""
 THROTTLED: Final = frozenset({420, 429})
 """Users meet 420 where 429 is documented (github.com/mailgun/mailgun-java/issues/50)."""
 SPECIAL: Final = THROTTLED | {400, 401, 403}
@@ -107,7 +105,6 @@ _LOST: Final = b"Mailgun Magnificent API"
 """Mailgun answers 200 with this to a path it does not know: nothing was sent."""
 
 _ACCEPTED: Final = 200
-_UNAVAILABLE: Final = 503
 _NO_DOMAIN: Final = Rejected("no_domain", permanent=False, provider_down=True)
 _NO_KEY: Final = Rejected("no_api_key", permanent=False, provider_down=True)
 
@@ -264,15 +261,14 @@ class Mailgun:
         status = response.status
         if status == _ACCEPTED:
             return [_accepted(answer, response.body)] * n
-        own = isinstance(answer.get("message"), str)
         said = own_words(_said(answer, response.body), content, targets)
-        refusal = UNAVAILABLE if status == _UNAVAILABLE and own else REFUSALS.get(status)
+        refusal = REFUSALS.get(status)
         if status in SPECIAL:
             refusal = _special(status, said, refusal)
             if refusal is None:
                 return [Throttled(self._wait(response.headers, said))] * n
         if refusal is None:
-            return [fault(status)] * n
+            return [unlisted(self.name, status, answer)] * n
         if refusal.scoped and n > 1:
             return [BATCH_REFUSED] * n
         coded = REFUSALS.get(status)

@@ -28,7 +28,6 @@ from shared.providers._common import (
     clean,
     copies,
     digest,
-    fault,
     own_answer,
     own_words,
     perform,
@@ -36,6 +35,7 @@ from shared.providers._common import (
     worded,
 )
 from shared.providers._mailbox import mailbox, unfit, unfit_content
+from shared.providers._not_taken import unlisted
 from shared.providers.postmark.events import PostmarkWebhooks
 from shared.providers.postmark.lookup import RESOLVES_WITHIN, look_up
 from shared.providers.registry import Needs, SecretField
@@ -76,8 +76,7 @@ STATUSES: Final[Mapping[int, ErrorRule]] = {
     413: ErrorRule("too_large", permanent=True, scoped=True),
     422: ErrorRule("unprocessable", permanent=True, scoped=True),
 }
-"""Status → meaning, where the body has no code. 500 and 503 leave the fate open, as all others do that
-`_common.fault` judges."""
+"""Status → meaning, where the body has no code. All others leave the fate open, but for what `_not_taken` names."""
 TEXTS: Final = (
     (re.compile(r"'to'"), "invalid_recipient"),
     (re.compile(r"'b?cc'"), "invalid_copy"),
@@ -203,7 +202,7 @@ class Postmark:
         rule = CODES.get(code) if type(code) is int else None
         rule = rule or STATUSES.get(status)
         if rule is None:
-            return [fault(status)] * n
+            return [unlisted(self.name, status, own_answer(response.body))] * n
         if rule.scoped and n > 1:
             return [BATCH_REFUSED] * n
         refused = _refused(code, answer, content, targets) if code in CODES else rule.rejected()

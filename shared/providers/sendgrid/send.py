@@ -25,8 +25,8 @@ from shared.providers._common import (
     copies,
     digest,
     distinct,
-    fault,
     joined,
+    own_answer,
     own_words,
     perform,
     spread,
@@ -34,6 +34,7 @@ from shared.providers._common import (
     worded,
 )
 from shared.providers._mailbox import in_ascii
+from shared.providers._not_taken import unlisted
 from shared.providers.registry import Needs, SecretField
 from shared.providers.sendgrid.events import SendGridWebhooks
 from shared.providers.sendgrid.lookup import RESOLVES_WITHIN, look_up
@@ -54,8 +55,6 @@ REFUSALS: Final[Mapping[int, ErrorRule]] = {
     422: ErrorRule("unprocessable", permanent=True, scoped=True),
 }
 """Status → meaning. 429 is throttling; all others: see `_common.fault`."""
-UNAVAILABLE: Final = ErrorRule("unavailable")
-"""SendGrid's own 503, "the v3 Web API is not available": a refusal before anything is taken."""
 MESSAGES: Final = (
     (re.compile("credits exceeded", re.IGNORECASE), ErrorRule("credits_exceeded", provider_down=True)),
     (re.compile("verified sender identity", re.IGNORECASE), ErrorRule("sender_not_verified", about_message=True)),
@@ -70,7 +69,6 @@ _json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encod
 _PLACE: Final = re.compile(r"personalizations\.(\d{1,4})(?:\.|$)")
 
 _ACCEPTED: Final = 202
-_UNAVAILABLE: Final = 503
 
 
 class SendGrid:
@@ -170,9 +168,9 @@ class SendGrid:
         if status in (401, 403):
             said = own_words(" ".join([e["message"] for e in errors]), content, targets)
             return [_account_refused(status, said).rejected()] * n
-        refusal = UNAVAILABLE if status == _UNAVAILABLE and errors else REFUSALS.get(status)
+        refusal = REFUSALS.get(status)
         if refusal is None:
-            return [fault(status)] * n
+            return [unlisted(self.name, status, own_answer(response.body))] * n
         if not refusal.scoped:
             return [refusal.rejected()] * n
         return _scoped(refusal, errors, n)

@@ -23,7 +23,8 @@ from shared.contracts import WEBHOOK_PATH
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
-from shared.providers._common import MAX_ID, ErrorRule, ask, clean, fault, keys, own_answer, perform, wait, worded
+from shared.providers._common import MAX_ID, ErrorRule, ask, clean, keys, own_answer, perform, wait, worded
+from shared.providers._not_taken import unlisted
 from shared.providers.registry import Needs, SecretField
 from shared.providers.twilio.events import TwilioWebhooks
 from shared.providers.twilio.twiml import REF_QUERY
@@ -87,9 +88,6 @@ REFUSALS: Final[Mapping[int, ErrorRule]] = {
 21612, 21606, 21659: this account or sender does not reach that country or network; another credential may, and this one
 reaches others. 21401 is about the sender's number and 21617 about the body, whatever their neighbours are about. A full
 queue holds ten hours of messages: others fare no better until it drains."""
-UNAVAILABLE: Final = {(503, 20503): ErrorRule("unavailable")}
-"""Status and code → meaning. Of its own 503 Twilio says that the service is not available, and to make the request
-again; of its 500 (20500), that a message may come twice then. See docs/adr/0196."""
 THROTTLED: Final = frozenset({20429, 14107})
 STATUSES: Final[Mapping[int, ErrorRule]] = {
     401: UNAUTHORIZED,
@@ -222,13 +220,12 @@ class Twilio:
         code, refused = _code(answer), _BAD_REQUEST <= status < _BROKEN
         if status == _TOO_MANY or (refused and code in self.throttled):
             return Throttled(wait(response.headers.get("retry-after", ""), self._clock.now()))
-        named = self.refusals.get(code) if refused else UNAVAILABLE.get((status, code))
-        refusal = named or STATUSES.get(status)
+        refusal = (self.refusals.get(code) if refused else None) or STATUSES.get(status)
         if refusal is not None:
             return refusal.rejected()
         if status == _BAD_REQUEST and code:
             return Rejected(f"twilio_{code}", permanent=False, about_message=True)
-        return fault(status)
+        return unlisted(Twilio.name, status, answer)
 
 
 def _is_validity(text: str) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 from shared.domain.jobs.states import Cell
 from shared.domain.notices.actions import take
+from shared.domain.notices.codes import Failure
 from shared.domain.notices.notice import (
     DeliveryMethod,
     Kept,
@@ -73,13 +74,19 @@ def asked(act: Act) -> NoticeAction:
 
 def small() -> Iterator[rules.Notice]:
     """Every notice of the model with two versions of data and two runs."""
-    for phase, status in (*product("W", "NT"), *product("A", "NT"), *product("E", "SPC")):
+    for phase, status, doubt in (
+        *product("W", "NT", (False,)),
+        *product("A", "N", (False,)),
+        *product("A", "T", (False, True)),
+        *product("E", "S", (False,)),
+        *product("E", "PC", (False, True)),
+    ):
         active = phase == "A"
         told = (status, 9) if status != "N" else ("-", 0)
         for version, gen, expired in product((1, 2), (0, 1), (False, True)):
             for run, act in product((1, 2) if active else (0,), KEPT if active else (NOTHING,)):
                 for tries in range(LIMIT) if act != NOTHING else (0,):
-                    yield rules.Notice(phase, status, version, run, act, tries, expired, NOTHING, told, gen)
+                    yield rules.Notice(phase, status, version, run, act, tries, expired, NOTHING, told, gen, doubt)
 
 
 def real(n: rules.Notice, runs: tuple[NoticeRun, ...] = ()) -> Notice:
@@ -95,6 +102,7 @@ def real(n: rules.Notice, runs: tuple[NoticeRun, ...] = ()) -> Notice:
         tries=n.tries,
         expires_at=NOW - 1 if n.expired else DATA.expires_at(HOURS),
         ttl=NOW // 1000 + 1000 if n.phase == "E" else 0,
+        error=Failure.UNKNOWN if n.doubt else "",
     )
 
 
@@ -104,7 +112,7 @@ def agree(change: NoticeChange | None, old: rules.Notice, new: rules.Notice, fai
     assert after is not None
     assert (after.phase, after.status) == (PHASES[new.phase], STATUSES[new.status])
     assert (after.data, after.gen) == (data(new.data), new.gen + 1)
-    assert after.tries == new.tries
+    assert (after.tries, after.doubtful) == (new.tries, new.doubt)
     expected = kept(new.kept)
     assert after.kept == expected or (after.kept and expected and after.kept.same(expected))
     told = [x for x in (change.entries if change else ()) if not x.action]

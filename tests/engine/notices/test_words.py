@@ -184,14 +184,14 @@ def test_a_fault_of_the_store_is_raised() -> None:
         hub.words.tell(hub.stream[-1])
 
 
-def test_an_unknown_message_gets_its_word_when_it_is_closed() -> None:
+def test_an_unknown_message_gets_its_last_word_when_it_is_closed() -> None:
     hub = Hub()
     hub.world.providers["text"].answer = Unknown("timeout")
     hub.new()
     hub.minute()
-    assert hub.said() == []
+    assert hub.said() == [("TEMP_FAIL", "DELIVERY_UNKNOWN")]
     hub.pass_time(13 * HOUR, step=600)
-    assert hub.said() == [("PERM_FAIL", "DELIVERY_UNKNOWN")]
+    assert hub.said() == [("TEMP_FAIL", "DELIVERY_UNKNOWN"), ("PERM_FAIL", "DELIVERY_UNKNOWN")]
     assert hub.cell() is Cell.UNKNOWN_CLOSED
 
 

@@ -37,6 +37,8 @@ LEFT_OUT: Final[dict[str, NoticeWorld]] = {
     "the_cell_is_closed_first": Notices(),
     "a_closed_cell_stays_closed": Notices(),
     "nothing_is_closed_while_a_worker_may_send": _ASKED,
+    "a_lost_worker_is_waited_for": _ASKED,
+    "a_cancellation_says_its_doubt": Notices(),
     "a_withdrawn_cell_has_a_word": Notices(runs=1, harm=_FEW),
     "expired_cells_need_no_worker": Notices(runs=1, harm=_FEW._replace(act=1)),
     "owners_stop_no_such_job": Notices(runs=1, harm=_FEW._replace(act=1, user=1)),

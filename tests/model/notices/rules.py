@@ -3,7 +3,7 @@
 Phases: - absent, W waiting, A active, E ended. Statuses: N new, T temporarily failed, P failed for good, S success,
 C canceled. Cells: q queued or retry, c claimed, a accepted but not written, u unknown, z unknown while a frozen
 worker may still send, s sent, x dropped, f failed, d delivered, w withdrawn, e expired, S sent and closed, V unknown
-and closed.
+and closed. If a rule is left out, Z: closed while a frozen worker may still send.
 """
 
 from typing import Final, NamedTuple
@@ -20,7 +20,8 @@ class Notice(NamedTuple):
     """A notice.
 
     `asked`: what the last action that was not rejected asks for; `told`: status and run of its last entry; `gen` counts
-    the updates that were carried out, since an update may restore old data.
+    the updates that were carried out, since an update may restore old data; `doubt`: the last entry says that a message
+    of its data may have gone out.
     """
 
     phase: str = "-"
@@ -33,6 +34,7 @@ class Notice(NamedTuple):
     asked: Act = NOTHING
     told: tuple[str, int] = ("-", 0)
     gen: int = 0
+    doubt: bool = False
 
     @property
     def version(self) -> tuple[int, int]:
@@ -55,40 +57,53 @@ def take(n: Notice, act: Act, without: frozenset[str]) -> Notice:
         return n
     if n.phase == "A" and "an_action_waits_for_the_run" not in without:
         return n if n.kept == act else n._replace(kept=act, tries=0, asked=act)
-    return carry(n._replace(kept=act, asked=act))
+    return carry(n._replace(kept=act, asked=act), n.doubt)
 
 
-def carry(n: Notice) -> Notice:
-    """Return a notice after its kept action."""
+def carry(n: Notice, doubt: bool = False) -> Notice:  # noqa: FBT001, FBT002 - as in Notice
+    """Return a notice after its kept action. `doubt`: a message of its data may have gone out."""
+    after = n._replace(kept=NOTHING, tries=0, doubt=False)
     if n.kept == CANCEL:
-        return n._replace(phase="E", status="C", kept=NOTHING, tries=0)
-    return n._replace(phase="W", status="N", data=n.kept[1], gen=n.gen + 1, expired=False, kept=NOTHING, tries=0)
+        return after._replace(phase="E", status="C", doubt=doubt)
+    return after._replace(phase="W", status="N", data=n.kept[1], gen=n.gen + 1, expired=False)
 
 
 def word(n: Notice, run: int, version: tuple[int, int], cell: str, without: frozenset[str]) -> Notice | None:
     """Return a notice after the word of a run's cell; None if it has none."""
+    cell = "V" if cell == "Z" else cell
     mine = n.phase == "A" and (n.run == run or "a_word_is_of_its_run" in without)
     if mine:
         return _word_of_present(n, cell, without)
     if cell == "d" and n.status in "NTP" and (version == n.version or "delivered_counts_for_its_data" in without):
-        return n._replace(phase="E", status="S", kept=NOTHING, tries=0, asked=NOTHING)
+        return _succeeded(n)
     return None
+
+
+def _succeeded(n: Notice) -> Notice:
+    return n._replace(phase="E", status="S", kept=NOTHING, tries=0, asked=NOTHING, doubt=False)
 
 
 def _word_of_present(n: Notice, cell: str, without: frozenset[str]) -> Notice | None:
     given_up = cell == "u" and "the_cell_is_closed_first" in without
     temporary = cell == "u" and "unknown_is_never_temporary" in without
     if n.kept != NOTHING and (cell in NOT_DELIVERED or given_up or temporary):
-        return carry(n)
+        return carry(n, cell in "Vu" and "a_cancellation_says_its_doubt" not in without)
     if cell in "dS":
-        return n._replace(phase="E", status="S", kept=NOTHING, tries=0, asked=NOTHING)
+        return _succeeded(n)
     if cell == "x" or temporary:
-        return n._replace(phase="W", status="T")
+        return n._replace(phase="W", status="T", doubt=False)
+    if cell == "u" and not given_up:
+        return n._replace(status="T", doubt=True)
     if cell == "w":
-        return None if "a_withdrawn_cell_has_a_word" in without else n._replace(phase="W")
+        return None if "a_withdrawn_cell_has_a_word" in without else _waiting(n)
     if cell == "e" and not n.expired:
-        return n._replace(phase="W")
-    return n._replace(phase="E", status="P") if cell in "efV" or given_up else None
+        return _waiting(n)
+    return n._replace(phase="E", status="P", doubt=cell == "V") if cell in "efV" or given_up else None
+
+
+def _waiting(n: Notice) -> Notice:
+    """Return a notice whose message was never sent: if it was in doubt, that is over."""
+    return n._replace(phase="W", doubt=False)
 
 
 def tried(n: Notice, limit: int) -> Notice:
@@ -103,7 +118,7 @@ def tell(old: Notice, new: Notice, failed: int = 0) -> Notice:
     `failed`: the run whose temporary failure it is, which has an entry though the status stays; else 0.
     """
     again = failed and old.phase == "A" and new.status == "T" and new.phase == "W" and new.told != ("T", failed)
-    if new.status == old.status and not again:
+    if (new.status, new.doubt) == (old.status, old.doubt) and not again:
         return new
     if new.status == "N" and old.phase == "-":
         return new

@@ -143,11 +143,11 @@ class Notices:
             yield at.step(True, "closed without a receipt", "S")
         if cell == "q" and s.notices[at.notice].expired and "expired_cells_need_no_worker" not in self.without:
             yield at.step(True, "expired", "e")
-        if "nothing_is_closed_while_a_worker_may_send" in self.without:
-            if cell == "z":
-                yield at.step(True, "closed at once", "V")
-            if cell == "V" and s.left.user:
-                yield Step(False, f"frozen worker sends {at}", _spent(self._accepted(at, "s"), "user"))
+        at_once = "nothing_is_closed_while_a_worker_may_send" in self.without
+        if at_once and cell == "z":
+            yield at.step(True, "closed at once", "Z")
+        if cell == "Z" and s.left.user:
+            yield Step(False, f"frozen worker sends {at}", _spent(self._accepted(at, "s"), "user"))
 
     def _owner(self, at: "_At") -> Steps:
         if not at.state.left.user:
@@ -175,9 +175,13 @@ class Notices:
         n = s.notices[at.notice]
         if n.phase != "A" or n.run != at.job + 1 or n.kept == NOTHING:
             return
+        closes = "uz" if "a_lost_worker_is_waited_for" in self.without else "u"
+        cancels = n.kept == CANCEL and at.cell in "uz"
         if at.cell == "q":
             yield at.step(True, "withdrawn", "w")
-        elif at.cell != "w":
+        elif cancels and at.cell in closes:
+            yield at.step(True, "closed, as it is cancelled", "Z" if at.cell == "z" else "V")
+        elif at.cell != "w" and not cancels:
             yield Step(True, f"failed try at {at}", self._written(s, at.notice, tried(n, self.tries)))
         if s.left.stale and not s.withdrawer:
             reads = _spent(s._replace(withdrawer=(at.job, at.place)), "stale")
@@ -188,8 +192,9 @@ class Notices:
             j, k = s.withdrawer
             i, version, cell = s.jobs[j][k]
             after = s._replace(withdrawer=NOBODY)
-            if cell == "q":
-                yield Step(True, "the withdrawer writes", _At(after, j, k, i, version, cell).cell_as("w"))
+            if cell in "qu":
+                written = "w" if cell == "q" else "V"
+                yield Step(True, "the withdrawer writes", _At(after, j, k, i, version, cell).cell_as(written))
             else:
                 yield Step(True, "the withdrawer is late", after)
         if s.teller:
@@ -242,6 +247,14 @@ class Notices:
             return "a cancellation was taken, never rejected, and is forgotten"
         if n.kept == NOTHING and n.asked[0] == "U" and (n.data != n.asked[1] or n.status == "C"):
             return "an update was taken, never rejected, and is forgotten"
+        return self._told_falsely(n, truth)
+
+    @staticmethod
+    def _told_falsely(n: Notice, truth: Truth) -> str:
+        if n.doubt and n.phase in "-W":
+            return "it waits for another attempt, and its last entry says that a message may have gone out"
+        if n.status == "C" and not n.doubt and any(version == n.version and how == "a" for version, _, how in truth):
+            return "it was cancelled as if it had not been sent"
         if n.status == "S" and not any(version == n.version for version, _, _ in truth):
             return "success, but its data were never accepted"
         if n.told[0] != n.status and (n.told[0] != "-" or n.status not in "-N"):
