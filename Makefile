@@ -166,7 +166,7 @@ campaign-proof: setup ## a campaign of ROWS (default 100000) on a local cloud: i
 link-proof: setup ## a notifier's spool of NOTICES (default 2000) over a bad link, sync and the hub's functions killed; prints figures
 	POSTHASTE_LOCAL=.local/link $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.clinic --notices $(or $(NOTICES),2000)
 
-digest-proof: setup ## a flood of EVENTS (default 5000) on a local cloud, its API and its digest function killed; prints figures
+digest-proof: setup ## a flood of EVENTS (default 5000) on a local cloud with failing providers, its API, digest function and senders killed; prints figures
 	POSTHASTE_LOCAL=.local/digest $(PY) -m infra.local with -- $(PY) -m tests.deployed.digest_flood --events $(or $(EVENTS),5000)
 
 mail-proof: setup ## MAILS (default 300) by SMTP through the relay to a local cloud; relay, API and sender killed KILLS times each (default 6); prints figures

@@ -130,7 +130,7 @@ def _notices(deployment: Deployment) -> NoticeRoom:
 
 def _dead(deployment: Deployment, name: str) -> int:
     url = contracts.dead_queue_url(deployment.env[contracts.ENV_LANE_URL_PREFIX], name)
-    return SqsQueue(deployment.sqs, url, deployment.clock).count()
+    return SqsQueue(deployment.sqs, url, deployment.clock).depth().total
 
 
 def _alarms(deployment: Deployment) -> RaisedAlarms:

@@ -223,7 +223,8 @@ def sweeper(stage: str) -> Iterable[Watch]:
     yield Watch(
         "sweep-incomplete",
         "sweep-incomplete",
-        "For five minutes no run of the sweeper has seen all that there is: what is lost on the way is found late.",
+        "For five minutes no run of the sweeper has seen all that there is: what is lost on the way is found late. Its "
+        "lines `walk not finished` name what it left.",
         figures.ours(stage, metrics.Service.SWEEP, metrics.Metric.SWEEP_INCOMPLETE, MINUTE, statistic="Maximum"),
         0,
         periods=5,

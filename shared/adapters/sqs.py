@@ -12,6 +12,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 
 from shared.adapters.clock import SystemClock
 from shared.contracts import EXPRESS_SUFFIX
+from shared.domain.lanes.depth import QueueDepth
 from shared.ports import Clock, Retriable
 
 if TYPE_CHECKING:
@@ -139,15 +140,12 @@ class SqsQueue:
                 QueueUrl=self._url, ReceiptHandle=receipt, VisibilityTimeout=math.ceil(seconds)
             )
 
-    def is_empty(self) -> bool:
-        """Tell whether nothing waits, is delayed or is in flight; approximate, as SQS's figures are."""
-        return self.count() == 0
-
-    def count(self) -> int:
-        """Return about how many messages wait, are delayed or are in flight."""
+    def depth(self) -> QueueDepth:
+        """Return about how many messages there are, as SQS's figures have it."""
         with _retriable():
             found = self._client.get_queue_attributes(QueueUrl=self._url, AttributeNames=_COUNTS)["Attributes"]
-        return sum(int(found.get(name, 0)) for name in _COUNTS)
+        waiting, *hidden = (int(found.get(name, 0)) for name in _COUNTS)
+        return QueueDepth(waiting, sum(hidden))
 
     def _send_batch(self, batch: Sequence[Mapping[str, Any]]) -> None:
         waiting = {str(n): {"Id": str(n), **entry} for n, entry in enumerate(batch)}
@@ -230,17 +228,15 @@ class SqsLane:
         """
         (self._express if express else self._queue).put_off(receipt, seconds)
 
-    def is_empty(self, *, express: bool | None = None) -> bool:
-        """Tell whether nothing waits in one queue, or in both."""
-        if express is None:
-            return self.is_empty(express=False) and self.is_empty(express=True)
+    def depth(self, *, express: bool) -> QueueDepth:
+        """Return about how many messages one of the queues holds. `express`: that of jobs of a few messages."""
         if express:
             try:
-                return self._express.is_empty()
+                return self._express.depth()
             except ClientError as error:
                 if not _is_missing(error):
                     raise
-        return self._queue.is_empty()
+        return self._queue.depth()
 
 
 def _is_missing(error: ClientError) -> bool:
@@ -276,9 +272,9 @@ class Nowhere:
             express: ignored.
         """
 
-    def is_empty(self, *, express: bool | None = None) -> bool:  # noqa: ARG002 - as the port has it
-        """Return that nothing waits."""
-        return True
+    def depth(self, *, express: bool) -> QueueDepth:  # noqa: ARG002 - as the port has it
+        """Return that there is nothing."""
+        return QueueDepth(0, 0)
 
 
 class SqsLanes:

@@ -316,7 +316,7 @@ class Deployment(Core):
 
     @property
     def walks(self) -> "list[Walk]":
-        """What the sweeper walks, in this order: each has its share of the time, the last all that is left."""
+        """What the sweeper walks, in this order: first what live jobs need. Each has its share of the time."""
         from shared.adapters.dynamo.credentials.switchboard import DynamoHolds  # noqa: PLC0415
         from shared.engine.lists.uploading import Reminder  # noqa: PLC0415
         from shared.engine.notices.take import WaitingInboxes  # noqa: PLC0415
@@ -337,16 +337,19 @@ class Deployment(Core):
             slots=self.slots,
         )
         walks = [
-            Walk("doubts", 10, Doubts(self.records, self.ledgers, self.clock, self.asking).looks),
-            simple("lists", 5, Reminder(self.uploads, self._ingest_queue, self.clock).walk),
+            Walk("jobs", 75, jobs.looks, jobs.ended),
             simple("inboxes", 5, WaitingInboxes(self.inboxes, self.inbox_queue, self.clock).walk),
         ]
         if contracts.ENV_LOG_REPORTS_URL in self.env:
             walks.append(simple("dropped", 10, Dropped(self._reports, self.logger).walk))
+        walks += [
+            simple("lists", 5, Reminder(self.uploads, self._ingest_queue, self.clock).walk),
+            Walk("doubts", 10, Doubts(self.records, self.ledgers, self.clock, self.asking).looks),
+        ]
         if self.archive_after is not None:
             archiver = Archiver(self.records, self._exports, self._export_queue, self.clock, self.archive_after)
             walks.append(simple("archive", 10, archiver.walk))
-        return [*walks, Walk("jobs", 75, jobs.looks, jobs.ended)]
+        return walks
 
     @property
     def asking(self) -> "Asking":

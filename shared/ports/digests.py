@@ -232,7 +232,7 @@ class DigestJobs(Protocol):
         """Store chunks, ledgers and content, then accept the job and move its window on in one transaction.
 
         Args:
-            made: the job, under a new id; None if no recipient is left, so that there is none.
+            made: the job, under a new id; None if all events were repeats, so that there is none.
             content: what its messages are made of; None without a job.
             old: the window as read.
             new: the window as it is then.

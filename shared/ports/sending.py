@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shared.domain.jobs.queue import Expired, NotDue
     from shared.domain.jobs.states import Cell
     from shared.domain.lanes.breaker import Breaker
+    from shared.domain.lanes.depth import QueueDepth
     from shared.domain.lanes.lease_hints import LeaseHint
     from shared.domain.lanes.pacing import Pace, Slots
     from shared.domain.lanes.switches import Hold, Lowered
@@ -34,10 +35,6 @@ class Queue(Protocol):
             delay: seconds until they are visible, at most 900.
             group: the group for fair shares; empty for none.
         """
-        ...
-
-    def is_empty(self) -> bool:
-        """Tell whether nothing waits or is in flight (approximately: a hint)."""
         ...
 
 
@@ -80,8 +77,8 @@ class Lane(Protocol):
         """
         ...
 
-    def is_empty(self, *, express: bool | None = None) -> bool:
-        """Tell whether nothing waits or is in flight in one of them, or in both (approximately: a hint)."""
+    def depth(self, *, express: bool) -> QueueDepth:
+        """Return about how many messages one of them holds."""
         ...
 
 

@@ -8,6 +8,7 @@ from botocore.stub import Stubber
 from moto import mock_aws
 
 from shared.adapters.sqs import ATTEMPTS, MAX_BATCH_BYTES, SqsLanes, SqsQueue
+from shared.domain.lanes.depth import QueueDepth
 from shared.ports import Retriable
 
 
@@ -51,15 +52,15 @@ def test_every_message_arrives_once(sqs: Any, url: str, count: int) -> None:
     assert sorted(drain(sqs, url)) == sorted(bodies)
 
 
-def test_is_empty_sees_waiting_and_in_flight_messages(sqs: Any, url: str) -> None:
+def test_the_depth_counts_waiting_and_in_flight_messages(sqs: Any, url: str) -> None:
     queue = SqsQueue(sqs, url, Naps())
-    assert queue.is_empty()
+    assert queue.depth() == QueueDepth(0, 0)
     queue.send(["b"])
-    assert not queue.is_empty()
+    assert queue.depth() == QueueDepth(1, 0)
     message = sqs.receive_message(QueueUrl=url)["Messages"][0]
-    assert not queue.is_empty()
+    assert queue.depth() == QueueDepth(0, 1)
     sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
-    assert queue.is_empty()
+    assert queue.depth() == QueueDepth(0, 0)
 
 
 def test_what_is_put_off_comes_again_then(sqs: Any, url: str) -> None:
@@ -73,10 +74,10 @@ def test_what_is_put_off_comes_again_then(sqs: Any, url: str) -> None:
     assert again["Body"] == "a"
 
 
-def test_is_empty_sees_delayed_messages(sqs: Any, url: str) -> None:
+def test_the_depth_counts_delayed_messages(sqs: Any, url: str) -> None:
     queue = SqsQueue(sqs, url, Naps())
     queue.send(["a"], delay=600)
-    assert not queue.is_empty()
+    assert queue.depth() == QueueDepth(0, 1)
 
 
 def test_lanes_are_found_by_prefix(sqs: Any, url: str) -> None:
@@ -89,7 +90,7 @@ def test_lanes_are_found_by_prefix(sqs: Any, url: str) -> None:
 def test_the_lane_of_a_credential_that_is_not_declared_takes_everything(sqs: Any, url: str) -> None:
     lanes = SqsLanes(sqs, url.removesuffix("a"), ["b"], Naps())
     lanes["a"].send(["x"])
-    assert lanes["a"].is_empty()
+    assert lanes["a"].depth(express=False).total == 0
     assert drain(sqs, url) == []
     assert ("a" in lanes, "b" in lanes) == (False, True)
 
@@ -204,7 +205,7 @@ def test_troubles_of_the_moment_are_retriable(error: Exception) -> None:
     with pytest.raises(Retriable):
         queue.send(["a", "b"])
     with pytest.raises(Retriable):
-        queue.is_empty()
+        queue.depth()
     queue, _, _ = queue_with(error)
     with pytest.raises(Retriable):
         queue.put_off("receipt", 5)
@@ -215,7 +216,7 @@ def test_a_missing_right_is_a_fault() -> None:
     with pytest.raises(ClientError):
         queue.send(["a"])
     with pytest.raises(ClientError):
-        queue.is_empty()
+        queue.depth()
     queue, _, _ = queue_with(client_error("AccessDenied"))
     with pytest.raises(ClientError):
         queue.put_off("receipt", 5)
@@ -230,13 +231,13 @@ def test_a_lane_has_a_queue_for_small_jobs(sqs: Any, url: str) -> None:
     express = _express(sqs)
     lane = SqsLanes(sqs, url.removesuffix("a"), ["a"], Naps())["a"]
     lane.send(["small"], group="acc", express=True)
-    assert (lane.is_empty(), lane.is_empty(express=True), lane.is_empty(express=False)) == (False, False, True)
+    assert [lane.depth(express=x) for x in (True, False)] == [QueueDepth(1, 0), QueueDepth(0, 0)]
     (message,) = sqs.receive_message(QueueUrl=express)["Messages"]
     assert message["Body"] == "small"
     lane.put_off(message["ReceiptHandle"], 0, express=True)
     assert sqs.receive_message(QueueUrl=express)["Messages"][0]["MessageId"] == message["MessageId"]
     lane.send(["large"])
-    assert (lane.is_empty(), lane.is_empty(express=False)) == (False, False)
+    assert lane.depth(express=False) == QueueDepth(1, 0)
 
 
 @pytest.mark.parametrize("express", [False, True])
@@ -265,12 +266,12 @@ def test_a_message_of_a_lane_is_received_as_its_event_source_would_hand_it_over(
 
 def test_while_a_lane_has_no_express_queue_its_other_one_serves(sqs: Any, url: str) -> None:
     lane = SqsLanes(sqs, url.removesuffix("a"), ["a"], Naps())["a"]
-    assert lane.is_empty(express=True)
+    assert lane.depth(express=True) == QueueDepth(0, 0)
     lane.send(["small"], group="acc", express=True)
-    assert not lane.is_empty(express=True)
+    assert lane.depth(express=True) == QueueDepth(1, 0)
     assert sqs.receive_message(QueueUrl=url)["Messages"][0]["Body"] == "small"
     _express(sqs)
-    assert lane.is_empty(express=True)
+    assert lane.depth(express=True) == QueueDepth(0, 0)
 
 
 def test_a_lane_hides_no_other_fault(sqs: Any) -> None:
@@ -282,4 +283,4 @@ def test_a_lane_hides_no_other_fault(sqs: Any) -> None:
         with pytest.raises(ClientError):
             lane.send(["small"], express=True)
         with pytest.raises(ClientError):
-            lane.is_empty(express=True)
+            lane.depth(express=True)

@@ -103,6 +103,23 @@ def test_a_rate_that_has_recovered_is_forgotten_by_the_next_reservation(stores: 
     assert stores.pacer.reserve("one", 1, p, lead=0).count == 1, "who knows of no lowered rate is not refused"
 
 
+def test_the_share_that_showed_a_limit_stays_while_the_rate_is_lowered_and_goes_with_it(
+    stores: Stores, clock: FakeClock
+) -> None:
+    p = pace(10, 1)
+    shown = stores.pacer.lower("one", replace(refused(p, clock, 1), share=0.5), p.lowered)
+    clock.advance(1)
+    slower = pace(10, 1, lowered=shown, now=clock.now())
+    for _ in range(3):
+        assert stores.pacer.reserve("one", 1, slower, lead=0, ended=RefusalTally(9, 1)).count == 1
+        clock.advance(2 * slower.judged)
+    assert stores.pacer.reserve("one", 1, p, lead=0).switches == Switches(lowered=shown)
+    clock.advance(DOUBLING)
+    whole = pace(10, 1, lowered=shown, now=clock.now())
+    assert stores.pacer.reserve("one", 1, whole, lead=0).count == 1
+    assert stores.pacer.reserve("one", 1, p, lead=0).count == 1
+
+
 def test_a_rate_set_by_operators_replaces_a_lowered_one(stores: Stores, clock: FakeClock) -> None:
     p = pace(10, 1)
     stores.pacer.lower("one", refused(p, clock, 900), p.lowered)

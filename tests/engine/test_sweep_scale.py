@@ -7,7 +7,7 @@ import pytest
 
 from shared.domain.jobs.job import SHARDS
 from shared.domain.jobs.states import Cell
-from shared.engine.sweeper.sweep import Sweeper
+from shared.engine.sweeper.sweep import WIDTH, Sweeper
 from shared.engine.walks import Look, Run, Walk, timed
 from shared.engine.walks.jobs import YOUNG_MS
 from shared.engine.walks.pointing import UNLEASED_MS
@@ -80,8 +80,8 @@ def test_what_one_run_does_not_come_to_the_next_ones_do_for_every_kind_of_work(w
         began = world.clock.now()
         unfinished.append(world.sweeper.sweep(world.clock.now() + 12).unfinished)
         assert world.clock.now() - began <= 12 + 8 * 2 * 0.4 + 1
-    assert unfinished[0] == ("others", "jobs")
-    assert all(any(name not in x for x in unfinished) for name in ("others", "jobs")), "each round ends"
+    assert unfinished[0] == ("jobs", "others", "doubts")
+    assert all(any(name not in x for x in unfinished) for name in unfinished[0]), "each round ends"
     assert seen[:120] == list(range(120))
 
 
@@ -108,6 +108,50 @@ def test_a_walk_that_fails_takes_nothing_from_the_others_and_goes_on_where_it_wa
     clock.advance(60)
     assert sweeper.sweep(clock.now() + 60).complete
     assert made == [*(f"a{i}" for i in range(16, 20)), *(f"b{i}" for i in range(20))]
+
+
+def timely(name: str, looks: int, clock: FakeClock, made: list[str], share: float = 1) -> Walk:
+    """Return a walk of looks that take a second each."""
+
+    def look() -> None:
+        clock.advance(1)
+        made.append(name)
+
+    def found(_run: Run, after: str) -> Iterator[Look]:
+        return (Look(f"{name}{i}", f"{name}/{i:03d}", look) for i in range(int(after[-3:] or -1) + 1, looks))
+
+    return Walk(name, share, found)
+
+
+def test_time_that_a_walk_leaves_goes_to_those_that_had_too_little_the_first_ones_first() -> None:
+    clock, made = FakeClock(), list[str]()
+    walks = [
+        timely("jobs", 400, clock, made, 75),
+        timely("short", 3, clock, made, 5),
+        timely("doubts", 400, clock, made, 20),
+    ]
+    sweeper = Sweeper(walks=walks, bookmarks=FakeBookmarks(), clock=clock, pool=FakePool)
+    assert sweeper.sweep(clock.now() + 100).unfinished == ("jobs", "doubts")
+    assert Counter(made)["jobs"] in range(75, 75 + WIDTH), "all of its share"
+    assert Counter(made)["doubts"] > 8, "is not starved by live jobs"
+    made.clear()
+    walks[2] = timely("doubts", 2, clock, made, 20)
+    sweeper = Sweeper(walks=walks, bookmarks=FakeBookmarks(), clock=clock, pool=FakePool)
+    assert sweeper.sweep(clock.now() + 100).unfinished == ("jobs",)
+    assert Counter(made)["jobs"] >= 90, "what the others have left"
+
+
+def test_a_run_that_does_not_see_everything_names_the_part_that_it_left(caplog: pytest.LogCaptureFixture) -> None:
+    clock, made = FakeClock(), list[str]()
+    walks = [timely("jobs", 100, clock, made), timely("lists", 3, clock, made)]
+    sweeper = Sweeper(walks=walks, bookmarks=FakeBookmarks(), clock=clock, pool=FakePool)
+    sweeper.sweep(clock.now() + 30)
+    done = Counter(made)["jobs"] - 1
+    clock.advance(60)
+    sweeper.sweep(clock.now() + 20)
+    lines = [x.__dict__ for x in caplog.records if x.message == "walk not finished"]
+    assert [(x["walk"], x["left_after"]) for x in lines[:1]] == [("jobs", f"jobs/{done:03d}")]
+    assert [x["round_s"] > 60 for x in lines] == [False, True], "how long the round has taken so far"
 
 
 def test_a_walk_of_things_without_places_notes_nothing() -> None:

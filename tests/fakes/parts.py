@@ -166,7 +166,7 @@ class Parts:
             slots=slots,
         )
         doubts = Doubts(self.records, self.ledgers, self.clock, asking)
-        walks = [Walk("doubts", 10, doubts.looks), *others, Walk("jobs", 90, jobs.looks, jobs.ended)]
+        walks = [Walk("jobs", 90, jobs.looks, jobs.ended), *others, Walk("doubts", 10, doubts.looks)]
         return Sweeper(walks=walks, bookmarks=self.stores.bookmarks, clock=self.clock, pool=FakePool)
 
     def answers(self, credential: str) -> bool:

@@ -11,6 +11,7 @@ from itertools import count
 from math import inf
 from typing import Any
 
+from shared.domain.lanes.depth import QueueDepth
 from shared.domain.lanes.lease_hints import MOST, LeaseHint
 from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, WRONG, Pace, Slots, own_clock
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
@@ -102,7 +103,8 @@ class FakeQueue:
         self._tap("queue.send", put)
 
     def is_empty(self) -> bool:
-        return self._tap("queue.is_empty", lambda: not self._waiting and not self.in_flight)
+        """Return whether nothing waits or is in flight."""
+        return not self._waiting and not self.in_flight
 
     # the receiving side, which belongs to the event source
 
@@ -148,6 +150,12 @@ class FakeQueue:
             self._waiting, self.in_flight = [], []
             return lost
 
+    def drop(self, message: Message) -> None:
+        """Lose a message that waits."""
+        with self._lock:
+            self._waiting.remove(message)
+            heapq.heapify(self._waiting)
+
     @property
     def waiting(self) -> list[Message]:
         """The messages that wait, the next one first."""
@@ -161,10 +169,16 @@ class FakeLane(FakeQueue):
         self._send(bodies, delay, group, express=express)
 
     def is_empty(self, *, express: bool | None = None) -> bool:
-        def none() -> bool:
-            return not any(express in (None, m.express) for m in (*self._waiting, *self.in_flight))
+        """Return whether nothing waits or is in flight. `express`: in one of the queues."""
+        return not any(express in (None, m.express) for m in (*self._waiting, *self.in_flight))
 
-        return self._tap("queue.is_empty", none)
+    def depth(self, *, express: bool) -> QueueDepth:
+        def read() -> QueueDepth:
+            there = [m for m in self._waiting if m.express == express]
+            waiting = sum(m.due <= self._clock.now() for m in there)
+            return QueueDepth(waiting, len(there) - waiting + sum(m.express == express for m in self.in_flight))
+
+        return self._tap("queue.depth", read)
 
 
 class _Nowhere(FakeLane):

@@ -91,6 +91,14 @@ _MADE: Final = (
         f"{_TEST_MAKE}::test_what_cannot_be_made_keeps_its_events_and_is_made_once_it_can[events_gone]",
     ),
     Mutant(
+        "events whose recipients are all skipped are in no log",
+        3,
+        _MAKE,
+        "        if recipients:  # else all events are repeats\n",
+        "        if not all(x.skip for x in recipients):\n",
+        f"{_TEST_MAKE}::test_a_window_whose_recipients_are_all_skipped_has_a_job_that_says_so",
+    ),
+    Mutant(
         "a digest goes to people who have left its policy before",
         11,
         _MAKE,

@@ -107,6 +107,14 @@ SWITCHES: Final = (
         f"{RESTS}::test_what_its_provider_asked_to_send_later_is_no_retry",
     ),
     Mutant(
+        "the share that showed a limit is removed as an old count",
+        2,
+        "shared/adapters/dynamo/credentials/tallies.py",
+        'REFUSED: Final = "refusals_"',
+        'REFUSED: Final = "refused_"',
+        f"{HOLDS}::test_the_share_that_showed_a_limit_stays_while_the_rate_is_lowered_and_goes_with_it[dynamo]",
+    ),
+    Mutant(
         "slots are given out at a rate that the provider has refused",
         2,
         "shared/domain/lanes/pacing.py",

@@ -157,7 +157,7 @@ def stop_ends_at_once() -> Iterator[None]:
 @contextmanager
 def no_lost_pointers() -> Iterator[None]:
     """The sweeper never sends a pointer again."""
-    with patch.object(OpenJobs, "_is_lost", lambda *_args: False):
+    with patch.object(OpenJobs, "_lost", lambda *_args: []):
         yield
 
 

@@ -25,7 +25,7 @@ Place = tuple[str, int, int]
 _LEGAL: Final = frozenset((a, b) for sources, b in TRANSITIONS.values() for a in sources) | {
     (a, JobState.LOGGED) for a in ACTIVE
 }
-_READS: Final = ("get_item", "query", "read", "list", "job", "control", "load", "detail", "is_empty", "reserve")
+_READS: Final = ("get_item", "query", "read", "list", "job", "control", "load", "detail", "depth", "reserve")
 _FAILS: Final = SOFT | {WordKind.DEFERRED}
 _OPEN: Final = (Cell.QUEUED, Cell.RETRY, Cell.CLAIMED)
 

@@ -28,7 +28,7 @@ class WindowView(View):
     duplicates: int = Field(description="Repeats that are left out of the digest.")
     groups: int = Field(description="Different messages that were made: one for each set of events.")
     job_id: str | None = Field(
-        description="The job that sends it, for `/jobs/{id}`; null until it is made, or if no recipient is left."
+        description="The job that sends it, for `/jobs/{id}`; null until it is made, or if all events were repeats."
     )
     fault: str | None = Field(description="Why the digest could not be made at the last try. It is tried again.")
     policy: str = Field(description="The prefix of its policy.")

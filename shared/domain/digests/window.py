@@ -37,7 +37,7 @@ class WindowState(StrEnum):
     CLOSED = "closed"
     """Its events are final. Its job is about to be made."""
     PROCESSED = "processed"
-    """Its job is accepted, or no recipient was left."""
+    """Its job is accepted, or all of its events were repeats."""
     CANCELLED = "cancelled"
     """Its owner has cancelled it before it closed. Its events are in no digest."""
 
@@ -336,7 +336,7 @@ def processed(
     Args:
         window: it is closed.
         now: Unix milliseconds.
-        job: id of its job; empty: no recipient was left.
+        job: id of its job; empty: all of its events were repeats.
         groups: renderings of the digest.
         duplicates: events left out as repeats.
         due_at: when the window may be removed, Unix milliseconds.

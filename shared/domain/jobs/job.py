@@ -98,7 +98,7 @@ class Job:
         counts: by COUNT_KEYS, as folded; they add up to `total`.
         by: credential → its four numbers of BY_KEYS.
         rests_until: once it gave way to another campaign: when its next try is due (Unix ms).
-        pointed_at: when chunks were last pointed to again, by rule S.6 or E.5 (Unix ms); 0 for a job of one chunk.
+        pointed_at: when chunks were last pointed to again, by rule S.6 or E.5 (Unix ms).
         stopped: set by stop, removed by plan; a stopped job is not reopened by feedback.
         guard_off: its owner has overridden the bounce guard.
         shared: a campaign's job that reserves nothing: campaigns shared its credential when it was made, or a team key

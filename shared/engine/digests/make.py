@@ -108,7 +108,7 @@ class DigestMaker:
         found = group([replace(x, recipients=tuple(named[to] for to in x.recipients)) for x in fresh])
         recipients = tuple(_recipients(found.groups, people))
         made, content = None, None
-        if not all(x.skip for x in recipients):
+        if recipients:  # else all events are repeats
             content = self._content(window, policy, found)
             made = self._acceptor.prepare(self._request(window, policy, content, recipients))
         now = self._now()

@@ -13,7 +13,7 @@ from shared.domain.ids import new_id
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
-from shared.domain.jobs.job import MAIL, NOTICE, Job, Policy, first_credential
+from shared.domain.jobs.job import DIGEST, MAIL, NOTICE, Job, Policy, first_credential
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState
@@ -151,9 +151,10 @@ class Acceptor:
         """Return the job that a request makes, under a new id; nothing is stored.
 
         Raises:
-            ValueError: there is no recipient to send to, the route is empty, or a run of notices has several chunks.
+            ValueError: there is no recipient to send to, and it is no digest, whose job says so; the route is empty;
+                or a run of notices has several chunks.
         """
-        if not request.route or all(r.skip for r in request.recipients):
+        if not request.route or not _wanted(request):
             raise ValueError("a job needs a route and a recipient that is not skipped")
         now = int(self._clock.now() * 1000)
         job_id = new_id(now)
@@ -218,6 +219,11 @@ class Acceptor:
             planned_at=0 if scheduled else now,
             created_by=request.by,
         )
+
+
+def _wanted(request: BatchRequest) -> bool:
+    """Return whether a job is to be made for its recipients. That of a digest is, if only to say who is skipped."""
+    return any(request.kind == DIGEST or not r.skip for r in request.recipients)
 
 
 def _event(job: Job, request: BatchRequest) -> Event | None:

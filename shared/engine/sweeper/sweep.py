@@ -71,6 +71,8 @@ class Sweeper:
     def sweep(self, deadline: Seconds) -> Swept:
         """Go on with each walk for its share of the time until `deadline` (Unix seconds).
 
+        What is left of the time then goes to those whose share was too short, the first ones first.
+
         Raises:
             Exception: the first fault of a look, once all others have been made: a job whose lane has gone, say, must
                 not take their sweeper from them.
@@ -79,23 +81,34 @@ class Sweeper:
         noted = self._bookmarks.load()
         self._noted_at = self._clock.now()
         tally, faults = WalkCounts(), list[Exception]()
-        notes, unfinished, stuck = dict[str, str](), list[str](), None
-        for i, walk in enumerate(self._walks):
-            began = self._clock.now()
-            share = walk.share / sum(x.share for x in self._walks[i:])
-            progress = Progress.loads(noted.get(walk.name, ""))
-            run = Run(now, began + (deadline - began) * share, progress, tally, faults)
-            if not self._go(walk, run):
-                unfinished.append(walk.name)
-            if walk.noted:
-                notes[walk.name] = progress.dumps()
-            stuck = run.stuck if run.stuck is not None else stuck
-        if notes:
+        runs = [
+            (walk, Run(now, deadline, Progress.loads(noted.get(walk.name, "")), tally, faults)) for walk in self._walks
+        ]
+        unfinished = self._take_turns(runs, deadline)
+        if notes := {walk.name: run.progress.dumps() for walk, run in runs if walk.noted}:
             self._bookmarks.save(notes)
         if faults:
             raise faults[0]
         names = ("planned", "taken_over", "folded", "pointed", "logged", "asked", "prolonged", "given_up")
-        return Swept(**{name: tally.of(name) for name in names}, unfinished=tuple(unfinished), stuck=stuck)
+        return Swept(
+            **{name: tally.of(name) for name in names},
+            unfinished=unfinished,
+            stuck=next((run.stuck for _, run in runs if run.stuck is not None), None),
+        )
+
+    def _take_turns(self, runs: Sequence[tuple[Walk, Run]], deadline: Seconds) -> tuple[str, ...]:
+        """Go on with each walk for its share of the time; return the names of those that did not come to their end."""
+        late, unfinished = list[tuple[Walk, Run]](), list[tuple[Walk, Run]]()
+        for i, (walk, run) in enumerate(runs):
+            began = self._clock.now()
+            run.deadline = began + (deadline - began) * walk.share / sum(x.share for x, _ in runs[i:])
+            if not self._go(walk, run):
+                (late if self._clock.now() > run.deadline else unfinished).append((walk, run))
+        for walk, run in late:
+            run.deadline = deadline
+            if not self._go(walk, run):
+                unfinished.append((walk, run))
+        return tuple(_report(walk, run) for walk, run in unfinished)
 
     def _go(self, walk: Walk, run: Run) -> bool:
         """Go on with a walk; tell whether it came to the end of its round."""
@@ -126,3 +139,10 @@ class Sweeper:
         if walk.noted and self._clock.now() - self._noted_at >= NOTE_EVERY:
             self._noted_at = self._clock.now()
             self._bookmarks.save({walk.name: run.progress.dumps()})
+
+
+def _report(walk: Walk, run: Run) -> str:
+    """Log which part of a walk a run did not come to; return the walk's name."""
+    took = (run.now - run.progress.began) / 1000
+    _LOG.warning("walk not finished", extra={"walk": walk.name, "left_after": run.progress.after, "round_s": took})
+    return walk.name

@@ -86,12 +86,15 @@ class OpenJobs:
 
     def looks(self, run: Run, after: str) -> Iterator[Look]:
         """Yield what was left over, then what is open from a place on, in the order of slots and age."""
+        waited = self._pointing.longest()
         self._pointing = Pointing(holds=self._holds, lanes=self._lanes, now=run.now)
         self._seen = set()
         if not after:
             self._stuck_jobs = StuckJobs(self._records, self._pointing.hold, run.now)
         for name, (chunk, since) in sorted(run.progress.left.items()):
             yield Look(name, "", partial(self._again, run, name, chunk, since))
+        for job, ledgers in waited:  # seen by a run that did not come to the end
+            yield Look(job.id, "", partial(self._point_longest, run, job, ledgers))
         yield from self._open_looks(run, after)
 
     def _open_looks(self, run: Run, after: str) -> Iterator[Look]:
@@ -115,7 +118,9 @@ class OpenJobs:
             yield self._page_look(run, page, reached)
 
     def ended(self, run: Run) -> None:
-        """Tell which jobs are stuck, at the end of a round of which this process saw all."""
+        """Point to what has waited the longest; tell which jobs are stuck, if this process saw all of the round."""
+        for job, ledgers in self._pointing.longest():
+            run.attempt(job.id, partial(self._point_longest, run, job, ledgers))
         if self._stuck_jobs is not None:
             run.stuck = tuple(self._stuck_jobs.stuck())
         self._stuck_jobs = None
@@ -237,15 +242,15 @@ class OpenJobs:
             last, waits = self._stuck_jobs.note(ledgers)
             sight.last, sight.waits = max(sight.last, last), sight.waits | waits
         leased_at = _leased_at(job, ledgers, run.now)
-        lost: list[Ledger] = []
+        waiting: list[Ledger] = []
         news: list[Ledger] = []
         for x in ledgers:
             current = self._one(sight, x)
-            if current is x and self._is_lost(sight, x, leased_at):
-                lost.append(x)
+            if current is x and self._is_waiting(sight, x):
+                waiting.append(x)
             if rules.fold(current) is not None:
                 news.append(current)
-        run.tally.add("pointed", send_pointers(self._lanes, job, lost))
+        run.tally.add("pointed", send_pointers(self._lanes, job, self._lost(sight, waiting, leased_at)))
         self._fold(sight, [x for x in news if x.status is not LedgerStatus.BUSY])
 
     def _one(self, sight: "_Sight", x: Ledger) -> Ledger:
@@ -293,14 +298,21 @@ class OpenJobs:
         over = [i for i in waiting if 0 < chunk.recipients[i].not_after < now]
         return (self._ledgers.drop(x.job, x.chunk, over, Cell.EXPIRED) if over else None) or x
 
-    def _is_lost(self, sight: "_Sight", x: Ledger, leased_at: int) -> bool:
-        if x.status is not LedgerStatus.IDLE or sight.job.state not in ACTIVE or x.lane not in self._lanes:
-            return False
-        if self._pointing.lost(sight.job, x, sight.since):
-            return True
-        unserved = self._pointing.unserved(sight.job, x, leased_at, sight.since)
-        sight.noted |= unserved and sight.job.chunks > 1
-        return unserved
+    def _is_waiting(self, sight: "_Sight", x: Ledger) -> bool:
+        return x.status is LedgerStatus.IDLE and sight.job.state in ACTIVE and x.lane in self._lanes
+
+    def _lost(self, sight: "_Sight", ledgers: Sequence[Ledger], leased_at: int) -> list[Ledger]:
+        """Return those whose pointers seem lost."""
+        lost, others = list[Ledger](), list[Ledger]()
+        for x in ledgers:
+            (lost if self._pointing.lost(sight.job, x, sight.since) else others).append(x)
+        unserved = self._pointing.unserved(sight.job, others, leased_at)
+        sight.noted |= bool(unserved)
+        return lost + unserved
+
+    def _point_longest(self, run: Run, job: Job, ledgers: Sequence[Ledger]) -> None:
+        run.tally.add("pointed", send_pointers(self._lanes, job, ledgers))
+        self._records.note_pointed(job.id, run.now)
 
     def _fold(self, sight: "_Sight", ledgers: Sequence[Ledger]) -> None:
         """Fold ledgers; that of a job of one chunk may end the job in the same transaction."""
@@ -342,7 +354,7 @@ class _Sight:
         waits: the lanes that they wait for.
         work_left: a ledger needs a worker, or has one.
         changed: job or ledgers were written since they were read.
-        noted: chunks that were never leased are pointed to, which is noted on the job.
+        noted: chunks that were never leased are pointed to, which is noted on the job (S.6).
         closed: the job is LOGGED.
     """
 

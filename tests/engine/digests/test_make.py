@@ -8,9 +8,10 @@ from shared.contracts import TEST_CREDENTIAL
 from shared.domain.digests.events import event_id
 from shared.domain.digests.window import WindowState
 from shared.domain.jobs.job import DIGEST
-from shared.domain.jobs.states import Cell
+from shared.domain.jobs.states import Cell, JobState, MessageState
 from shared.domain.recipients.suppressions import DigestsOf, Reach
 from shared.engine.digests.make import DigestFault
+from shared.engine.reports.message_log import Filter
 from tests.engine.digests.hub import ACCOUNT, KEY, DigestHub, event
 from tests.fakes.faults import Crash, When
 from tests.fakes.world import credential
@@ -61,14 +62,36 @@ def test_who_is_not_sent_to_is_a_skipped_message() -> None:
     assert hub.world.counts(hub.window(name).job)["skipped"] == 3
 
 
-def test_a_window_that_nobody_may_be_sent_has_no_job() -> None:
+@pytest.mark.promise(3)
+def test_a_window_whose_recipients_are_all_skipped_has_a_job_that_says_so() -> None:
     hub = DigestHub()
     hub.records.suppress(ACCOUNT, "sue@example.com", "manual", hub.clock.ms)
     name = hub.add(event("a", "sue", "none at all"))
     hub.close()
     window = hub.window(name)
-    assert (window.state, window.job, window.groups) == (WindowState.PROCESSED, "", 0)
-    assert hub.records.jobs == {}  # type: ignore[attr-defined]
+    assert (window.state, window.groups) == (WindowState.PROCESSED, 1)
+    hub.clock.advance(60)
+    hub.world.sweep()
+    job = hub.world.job(window.job)
+    assert (job.state, job.counts["skipped"]) == (JobState.LOGGED, 2)
+    lines, _ = hub.world.logs.lines(job, Filter())
+    assert {x.recipient: (x.state, x.error) for x in lines} == {
+        "sue@example.com": (MessageState.SKIPPED, "suppressed"),
+        "none at all@example.com": (MessageState.SKIPPED, "invalid_address"),
+    }
+    assert hub.mails() == {}
+
+
+def test_a_window_of_repeats_only_has_no_job() -> None:
+    hub = DigestHub()
+    hub.add(event("a", "ann", id="A" * 22))
+    hub.close()
+    name = hub.add(event("a", "ann", id="A" * 22))
+    hub.close()
+    window = hub.window(name)
+    assert (window.state, window.job, window.groups, window.duplicates) == (WindowState.PROCESSED, "", 0, 1)
+    hub.send()
+    assert hub.mails() == {"ann": [("a",)]}
 
 
 def test_a_large_window_is_sent_in_full_calls() -> None:

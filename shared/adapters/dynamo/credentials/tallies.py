@@ -13,7 +13,7 @@ from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
 from shared.domain.times import Seconds
 
 CALLS: Final = "calls_"
-REFUSED: Final = "refused_"
+REFUSED: Final = "refusals_"
 
 
 def of_late(item: Mapping[str, Any], pace: Pace, now: Seconds) -> RefusalTally:

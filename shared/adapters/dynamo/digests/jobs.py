@@ -29,7 +29,7 @@ class DynamoDigestJobs:
         """Store chunks, ledgers and content, then accept the job and move its window on in one transaction.
 
         Args:
-            made: the job, under a new id; None if no recipient is left.
+            made: the job, under a new id; None if all events were repeats.
             content: what its messages are made of.
             old: the window as read, CLOSED.
             new: the window with the job.

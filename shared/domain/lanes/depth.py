@@ -1,0 +1,21 @@
+"""How many messages a queue holds."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class QueueDepth:
+    """About how many messages a queue holds, by its own figures: they are a hint, and up to a minute old.
+
+    Attributes:
+        waiting: can be received now.
+        hidden: are delayed, or in the hands of a worker.
+    """
+
+    waiting: int
+    hidden: int
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.waiting + self.hidden
