@@ -6,7 +6,7 @@ from shared.domain.jobs.outcomes import Outcome, Rejected, Unknown
 from shared.domain.jobs.states import Cell
 from tests.engine.failing import breaker, calls
 from tests.engine.shaky import deploy, logged
-from tests.fakes.provider import AskedProvider
+from tests.fakes.provider import AskedProvider, FakeProvider
 from tests.fakes.world import World, credential
 
 CLOSES = (Unknown("connection_closed"), 0.05)
@@ -19,14 +19,21 @@ WORKERS = 2
 class Outage:
     """A provider `one` that is away for some seconds, and messages of their own that are accepted meanwhile."""
 
-    def __init__(self, answer: tuple[Outcome, float], *credentials: str, rate: float, seconds: float) -> None:
-        self.world = World(*(credential(name, rate) for name in credentials), provider=AskedProvider)
+    def __init__(
+        self,
+        answer: tuple[Outcome, float],
+        *credentials: str,
+        rate: float,
+        seconds: float,
+        kind: type[FakeProvider] = AskedProvider,
+    ) -> None:
+        self.world = World(*(credential(name, rate) for name in credentials), provider=kind)
         self.began = self.world.clock.now()
         self.back = self.began + seconds
         self.provider = self.world.providers["one"]
-        assert isinstance(self.provider, AskedProvider)
         self.provider.before = lambda _targets: self._say(answer)
-        self.provider.silence = lambda: "gone" if self.world.clock.now() < self.back else ""
+        if isinstance(self.provider, AskedProvider):
+            self.provider.silence = lambda: "gone" if self.world.clock.now() < self.back else ""
 
     def _say(self, answer: tuple[Outcome, float]) -> None:
         away = self.world.clock.now() < self.back
@@ -113,3 +120,11 @@ def test_one_that_answers_questions_and_takes_no_message_costs_what_it_did_witho
     provider.silence = str
     outage.over(500, 3)
     assert outage.lost() <= 4 + 4 * WORKERS + 3
+
+
+@pytest.mark.slow
+@pytest.mark.promise(3)
+def test_a_message_that_probed_once_waits_by_its_tries_and_not_by_the_rounds_before() -> None:
+    outage = Outage(UNAVAILABLE, "one", rate=20, seconds=107, kind=FakeProvider)
+    assert outage.over(500, 3) <= 120  # the next probe within 80 s, a round of a minute, and 25 s at this rate
+    assert outage.lost() == 0

@@ -15,7 +15,7 @@ from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
 from shared.domain.times import Millis
 
 MAX_ROUNDS: Final = 160
-"""Rounds after which a chunk that no credential takes is given up: 19 hours or more of waiting for breakers to close."""
+"""Rounds after which a chunk that no credential takes is given up: 19 hours or more of waiting for breakers."""
 
 THROTTLED: Final = 5
 """Leases in a row whose provider took nothing and asked to wait, after which the chunk tries another: a limit that
