@@ -67,10 +67,15 @@ class Arns:
         )
 
     def _places(self, right: Right, names: Iterable[str]) -> list[str]:
-        """Return the ARNs of what a right of a provider names, as in `identity/*`."""
+        """Return the ARNs of what a right of a provider names, as in `identity/*`; `*` is all there is."""
         return [
-            self._stack.format_arn(
-                service=right.service, region=right.region or None, resource=kind, resource_name=name
+            n
+            if n == "*"
+            else self._stack.format_arn(
+                service=right.service,
+                region=right.region or None,
+                resource=n.partition("/")[0],
+                resource_name=n.partition("/")[2],
             )
-            for kind, name in (n.split("/") for n in names)
+            for n in names
         ]

@@ -131,7 +131,7 @@ def _providers(deployment: DeploymentSettings) -> dict[str, str]:
     rights = [right for c in deployment.settings.credentials for right in needs_of(c.provider).rights(c)]
     for right in (*rights, *identity_rights(deployment)):
         for name, reason in right.resources.items():
-            place = _HERE.format(service=right.service, name=name)
+            place = name if name == "*" else _HERE.format(service=right.service, name=name)
             if reason:
                 found[place.replace("<AWS::Region>", right.region or "<AWS::Region>")] = reason
     return found

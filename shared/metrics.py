@@ -43,7 +43,7 @@ class Metric(StrEnum):
     SLOTS = "Slots"
     """send, by provider: what counted against the rate, as a provider counts: messages, for SMS segments."""
     BREAKER_OPENED = "BreakerOpened"
-    """send, by provider: times that a breaker opened, or opened again after its probes."""
+    """send, by provider: times that a breaker opened, or opened again after its question or its probes."""
     CLOCK_SKEW = "ClockSkew"
     """send, by provider: the most milliseconds that slots were too far ahead, or a process's clock off."""
     FOLDED = "Folded"

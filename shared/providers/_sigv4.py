@@ -1,4 +1,4 @@
-"""AWS Signature Version 4 of POST requests without a query, by the standard library alone.
+"""AWS Signature Version 4 of requests without a query, by the standard library alone.
 
 Source: docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html. botocore's own signer builds
 a request object for each signature, at ten times the price; a test holds the two together.
@@ -12,12 +12,14 @@ from urllib.parse import quote, urlsplit
 
 from shared.providers.registry import AwsKeys
 
+EMPTY_HASH: Final = hashlib.sha256(b"").hexdigest()
+"""Of a request without a body."""
 _ALGORITHM: Final = "AWS4-HMAC-SHA256"
 _STANDARD: Final = {"http": 80, "https": 443}
 
 
 class Signer:
-    """Signs posts to one URL; safe for threads.
+    """Signs requests to one URL; safe for threads.
 
     Args:
         url: whole, without a query.
@@ -25,9 +27,12 @@ class Signer:
         service: its signing name, e.g. `ses`.
         content_type: of every body.
         target: the header `X-Amz-Target`, which names the operation in some protocols; empty: none.
+        method: of every request.
     """
 
-    def __init__(self, url: str, *, region: str, service: str, content_type: str, target: str = "") -> None:
+    def __init__(
+        self, url: str, *, region: str, service: str, content_type: str, target: str = "", method: str = "POST"
+    ) -> None:
         parts = urlsplit(url)
         host = parts.hostname or ""
         if parts.port not in (None, _STANDARD.get(parts.scheme)):
@@ -36,11 +41,11 @@ class Signer:
         self._target = target
         self._scope = f"{region}/{service}/aws4_request"
         self._region, self._service = region, service
-        self._head = f"POST\n{quote(parts.path or '/', safe='/~')}\n\ncontent-type:{content_type}\nhost:{host}\n"
+        self._head = f"{method}\n{quote(parts.path or '/', safe='/~')}\n\ncontent-type:{content_type}\nhost:{host}\n"
         self._kept: tuple[tuple[str, str], bytes] = (("", ""), b"")
 
     def headers(self, keys: AwsKeys, body_hash: str, now: float) -> dict[str, str]:
-        """Return the headers of one post, beside Host.
+        """Return the headers of one request, beside Host.
 
         Args:
             keys: whose signature it is.

@@ -30,7 +30,7 @@ class Right:
     Attributes:
         service: as in an ARN, `ses`.
         actions: as in a policy, `ses:SendEmail`.
-        resources: `kind/name` → why the name has a wildcard, empty if it has none.
+        resources: `kind/name` → why the name has a wildcard, empty if it has none. `*`: the actions know no resource.
         region: of the resources; empty: the stack's.
         conditions: of the statement; None: there are none.
         refused: resources, as above, that the actions are refused on although a pattern includes them.
@@ -108,6 +108,7 @@ class ProviderNeeds:
     built_in: bool = False
 
 
+ACCOUNT: Final = "It asks about the account as such, which has no ARN, whether the service is there."
 OWN_SETTINGS: Final = ("headers", "region", "configuration_set", "domains", "number")
 """Fields of a credential that only some providers have."""
 

@@ -1,4 +1,4 @@
-"""Postmark: `POST /email/batch` and `/email`, the list of outbound messages, and webhooks by Basic authentication.
+"""Postmark: `POST /email/batch` and `/email`, `GET /server`, the list of outbound messages, and webhooks.
 
 Sources (postmarkapp.com): developer/api/overview (statuses, error codes), …/api/email-api, …/api/messages-api,
 …/webhooks/* (events), support/article/1125-custom-metadata-faq and 1180-what-does-errorcode-300-mean.
@@ -81,7 +81,7 @@ class Postmark:
     """The provider `postmark`; one user name and password for the webhooks of all its credentials."""
 
     name = "postmark"
-    roots = frozenset({"email", "messages"})
+    roots = frozenset({"email", "messages", "server"})
     default_key = "00000000-0000-4000-8000-000000000001"
     max_body = MAX_BODY
     per_post = 1
@@ -104,6 +104,8 @@ class Postmark:
                     return _batch(request, context)
                 case "POST", "/email":
                     return _single(request, context)
+                case "GET", "/server":
+                    return Answer(_reply(200, {"ID": 23, "Name": "Simulated", "DeliveryType": "Live"}))
                 case "GET", "/messages/outbound":
                     return Answer(_reply(200, _search(request, context)))
                 case _:

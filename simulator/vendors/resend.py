@@ -27,6 +27,8 @@ from simulator.formats.mail import valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
 
 JSON_TYPE: Final = [(b"content-type", b"application/json; charset=utf-8")]
+DOMAINS: Final = "/domains"
+METHODS: Final = {"/emails": "POST", DOMAINS: "GET"}
 MAX_BODY: Final = 40 * 2**20
 MAX_TO: Final = 50
 MAX_TAGS: Final = 75
@@ -140,7 +142,7 @@ class Resend:
     """The provider `resend`; one webhook signing secret for all its credentials."""
 
     name = "resend"
-    roots = frozenset({"emails"})
+    roots = frozenset({"emails", "domains"})
     default_key = "re_simulator"
     max_body = MAX_BODY
     per_post = 1
@@ -152,18 +154,20 @@ class Resend:
     # The API
 
     def receive(self, request: Request, context: Context) -> Answer:
-        """Answer `POST /emails`; see `Provider.receive`."""
+        """Answer `POST /emails` or `GET /domains`; see `Provider.receive`."""
         if not request.header(b"user-agent"):
             return Answer(Reply(403, [(b"content-type", b"text/plain")], b"error code: 1010"))
-        if request.path != "/emails":
+        if request.path not in METHODS:
             return Answer(_error(404, "not_found", "The requested endpoint does not exist."))
-        if request.method != "POST":
+        if request.method != METHODS[request.path]:
             return Answer(_error(405, "method_not_allowed", "Method is not allowed for the requested path."))
         scheme, _, key = request.header(b"authorization").partition(" ")
         if scheme.lower() != "bearer" or not key:
             return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
         if key not in context.keys:
             return Answer(_error(403, "invalid_api_key", "API key is invalid"))
+        if request.path == DOMAINS:
+            return Answer(Reply(200, list(JSON_TYPE), b'{"object":"list","has_more":false,"data":[]}'))
         if request.size > MAX_BODY:
             return Answer(_error(413, "validation_error", "The request is too large."))
         try:

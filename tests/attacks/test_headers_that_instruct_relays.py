@@ -28,6 +28,9 @@ class Taking:
     def __init__(self) -> None:
         self.mails: list[Mail] = []
 
+    def greet(self, relay: Relay, *, deadline: float) -> Reply | None:
+        return None
+
     def submit(self, relay: Relay, mail: Mail, *, deadline: float) -> Reply:
         self.mails.append(mail)
         return Reply(SmtpStep.END, 250, "2.0.0 Ok: queued as 1")

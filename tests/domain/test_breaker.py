@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from shared.domain.jobs.outcomes import Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.domain.lanes import breaker as rules
 from shared.domain.lanes.breaker import (
+    ASK_AGAIN,
     FIRST_DELAY,
     MAX_DELAY,
     PROBE_TIME,
@@ -48,7 +49,9 @@ def closed(x: Breaker, now: int) -> Breaker:
 
 def test_a_breaker_opens_for_ten_seconds_and_says_why() -> None:
     x = opened()
-    assert x == Breaker("one", BreakerState.OPEN, "http_503", NOW, 5, NOW + FIRST_DELAY, FIRST_DELAY, version=1)
+    assert x == Breaker(
+        "one", BreakerState.OPEN, "http_503", NOW, 5, NOW + FIRST_DELAY, FIRST_DELAY, failed_at=NOW, version=1
+    )
     assert [x.usable(NOW + ms) for ms in (0, 9_999, 10_000)] == [False, False, True]
     assert rules.opened(x, reason="late", failures=5, now=NOW + 1, jitter=0.0) is None
 
@@ -85,6 +88,35 @@ def test_a_probe_that_fails_doubles_the_delay_up_to_five_minutes() -> None:
         delays.append(x.delay // 1000)
     assert delays == [20, 40, 80, 160, 300, 300, 300]
     assert (x.since, x.reason, x.failures) == (NOW, "http_500", 5)
+
+
+def test_a_question_without_an_answer_is_asked_again_soon_however_long_the_outage_lasts() -> None:
+    x = reopened(probing(opened()), NOW + 10_000)
+    for _ in range(40):
+        asked_at = x.probe_at
+        y = rules.unanswered(probing(x), owner="me", reason="refused", now=asked_at, jitter=0.0)
+        assert y is not None
+        assert (y.state, y.reason, y.prober, y.probe_at - asked_at) == (BreakerState.OPEN, "refused", "", ASK_AGAIN)
+        assert (y.delay, y.since, y.failures, y.failed_at) == (x.delay, NOW, 5, NOW + 10_000)
+        x = y
+    assert rules.unanswered(x, owner="me", reason="refused", now=x.probe_at, jitter=0.0) is None
+
+
+def test_a_message_probes_in_the_end_whatever_the_question_says_and_ever_more_seldom() -> None:
+    x, tried = opened(), []
+    for minute in range(48 * 60):
+        now = NOW + minute * 60_000
+        if not x.asks_first(now):
+            x = reopened(probing(replace(x, probe_at=now)), now)
+            tried.append(minute // 60)
+    assert tried == [1, 2, 4, 8, 16, 32]
+
+
+def test_probes_go_on_without_a_question_once_a_message_was_taken() -> None:
+    x = rules.handed_on(probing(opened()), owner="me", successes=1, now=NOW + 11_000)
+    assert x is not None
+    assert opened().asks_first(NOW + 11_000)
+    assert not x.asks_first(NOW + 11_000)
 
 
 def test_probes_that_succeed_close_the_breaker() -> None:

@@ -1,7 +1,7 @@
 """A credential with its stored breaker, and calls of a sender that its admission lets through."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected
 from shared.domain.lanes.breaker import Breaker
@@ -10,6 +10,7 @@ from shared.engine.lane.breaker_cache import BreakerCache
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
+from tests.fakes.provider import AskedProvider, Oracle
 
 TAKEN = [Accepted("id")]
 
@@ -34,8 +35,18 @@ class Lane:
     def breaker_cache(self) -> BreakerCache:
         return BreakerCache(breakers=self.breakers, clock=self.clock, rng=random.Random(0))  # noqa: S311 - jitter
 
-    def gate(self) -> Admission:
-        return Admission("one", self.breaker_cache(), self.clock)
+    def gate(self, provider: object = None) -> Admission:
+        return Admission("one", self.breaker_cache(), self.clock, provider=lambda: provider)
+
+    def asked(self, silence: Callable[[], str]) -> AskedProvider:
+        """Return a provider that answers questions, or says why not."""
+        provider = AskedProvider(self.clock, Oracle())
+        provider.silence = silence
+        return provider
+
+    def rest(self, until: float) -> None:
+        """Wait for a moment, Unix seconds."""
+        self.clock.sleep(until - self.clock.now())
 
     @property
     def stored(self) -> Breaker:

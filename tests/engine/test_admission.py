@@ -220,7 +220,7 @@ def test_a_gate_waits_for_room_and_no_longer_than_it_must(lane: Lane) -> None:
 
     def wait() -> float:
         lane.clock.sleep(0.01)
-        gate.wait("me", lambda until: lane.clock.sleep(until - lane.clock.now()))
+        gate.wait("me", lane.rest)
         return lane.clock.now()
 
     held, waited = lane.clock.run(hold, wait)

@@ -280,3 +280,13 @@ def test_the_time_is_the_workers_own() -> None:
     clock.advance(4)
     assert world.breaker_cache.usable("one", ["two"])
     assert Accepted("x")
+
+
+@pytest.mark.parametrize(("minutes", "seconds"), [(1, 4), (10, 30), (60, 180), (1000, 900)])
+def test_what_waits_comes_back_after_a_part_of_the_outage(minutes: int, seconds: int) -> None:
+    world = World(credential("one"))
+    now = world.clock.ms
+    left = Breaker("one", BreakerState.OPEN, "x", now - minutes * 60_000, 5, now + 4_000, 10_000, version=1)
+    world.stores.breakers.swap(Breaker("one"), left)
+    assert world.breaker_cache.due_in(["one"], 20) == seconds * 1000
+    assert world.breaker_cache.due_in(["one"]) == 4_000

@@ -138,6 +138,28 @@ class FakeProvider:
         return said or Accepted(f"{self.name}-{target.ref}")
 
 
+class AskedProvider(FakeProvider):
+    """A provider that can be asked without a message.
+
+    Attributes:
+        silence: returns why it does not answer; empty: it does.
+        asked: when it was asked, Unix seconds.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.asked: list[float] = []
+        self.silence: Callable[[], str] = str
+
+    def ping(self, *, deadline: float) -> str:
+        now = self._clock.now()
+        if now >= deadline:
+            return ""
+        self.asked.append(now)
+        self._clock.sleep(min(self.latency, deadline - now))
+        return self.silence()
+
+
 class CollectiveProvider(FakeProvider):
     """A provider that refuses a whole call for one bad address in it, and does not say which it is, as Mailgun does.
 

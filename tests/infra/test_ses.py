@@ -9,7 +9,7 @@ from botocore.session import get_session
 
 from infra.settings import DeployTarget, SettingsError, read
 from shared import contracts
-from shared.providers.ses.needs import BULK, LOOK, MAKE, SEND
+from shared.providers.ses.needs import ASK, BULK, LOOK, MAKE, SEND
 from tests.infra.conftest import SETTINGS
 from tests.infra.synthesis import synthesised
 from tests.infra.template import Template, listed, target, text
@@ -119,8 +119,11 @@ def test_a_sender_may_send_by_its_own_configuration_set_alone(
     stack: Template, credential: str, here: str, name: str
 ) -> None:
     found = [s for s in stack.statements(f"send-{credential}") if any(a.startswith("ses:") for a in s.actions)]
-    assert {a for s in found for a in s.actions} == {*SEND, BULK}
+    assert {a for s in found for a in s.actions} == {*SEND, BULK, ASK}
     for statement in found:
+        if statement.actions == {ASK}:
+            assert statement.resources == {"*"}
+            continue
         assert statement.resources == {here + "identity/*", here + "template/*", f"{here}configuration-set/{name}"}
 
 
@@ -134,11 +137,11 @@ def test_a_credential_with_domains_sends_from_these_alone(place: DeployTarget) -
     patterns = ["*@example.com", "*@*.example.com", "*@xn--bcher-kva.example", "*@*.xn--bcher-kva.example"]
     condition = {"StringLike": {"ses:FromAddress": patterns}}
     known = {action: s.get("Condition") for s in statements for action in listed(s["Action"])}
-    assert known == {**dict.fromkeys(SEND, condition), BULK: None}, "SendBulkEmail does not know the sender"
+    assert known == {**dict.fromkeys(SEND, condition), BULK: None, ASK: None}, "SendBulkEmail does not know the sender"
     identities = {
         f"{HERE}identity/{x}" for d in ("example.com", "xn--bcher-kva.example") for x in (d, f"*@{d}", f"*.{d}")
     }
-    for statement in statements:
+    for statement in (s for s in statements if listed(s["Action"]) != [ASK]):
         found = {text(r) for r in statement["Resource"]}
         assert found == {*identities, f"{HERE}template/*", f"{HERE}configuration-set/posthaste-dev-ses-main"}
 
@@ -164,7 +167,7 @@ def test_no_other_function_may_use_ses(stack: Template, with_console: Template) 
 def test_no_function_may_remove_tag_or_change_an_identity(stack: Template, with_console: Template) -> None:
     """An operator's identity that is lost stops its mail. Actions may be patterns, in any case of letters."""
     models = [get_session().get_service_model(name) for name in ("ses", "sesv2")]
-    others = {f"ses:{x}" for model in models for x in model.operation_names} - {LOOK, MAKE, *SEND, BULK}
+    others = {f"ses:{x}" for model in models for x in model.operation_names} - {LOOK, MAKE, *SEND, BULK, ASK}
     assert {"ses:DeleteEmailIdentity", "ses:DeleteIdentity", "ses:TagResource"} <= others
     for template in (stack, with_console):
         for service in template.functions():

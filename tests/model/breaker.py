@@ -6,7 +6,7 @@ comes at which a breaker is to be probed, or at which the probes of a lease that
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from tests.model.world import Step, put
@@ -20,12 +20,16 @@ NOBODY: Final = -1
 
 
 class Item(NamedTuple):
-    """A breaker's item; `due`: `probe_at` has come; `score`: successes less failures of the probes of all leases."""
+    """A breaker's item; `due`: `probe_at` has come; `score`: successes less failures of the probes of all leases.
+
+    `late`: no message has failed for so long that one probes whatever the question says.
+    """
 
     state: str = CLOSED
     due: bool = False
     prober: int = NOBODY
     score: int = 0
+    late: bool = False
 
 
 class Lease(NamedTuple):
@@ -49,18 +53,23 @@ class Chunk(NamedTuple):
 
 
 class Harm(NamedTuple):
-    """What the adversary may still do: providers that fail, workers that die, writes that the store does not take."""
+    """What the adversary may still do: providers that fail, workers that die, writes that the store does not take.
+
+    `mute`: providers that answer no question any more, though they take messages.
+    """
 
     down: int = 1
     crash: int = 1
     lost: int = 1
+    mute: int = 0
 
 
 class State(NamedTuple):
-    """Everything; `well`: whether each provider works."""
+    """Everything; `well`: whether each provider works; `mute`: whether it answers no question even so."""
 
     items: tuple[Item, ...]
     well: tuple[bool, ...]
+    mute: tuple[bool, ...]
     chunks: tuple[Chunk, ...]
     leases: tuple[Lease, ...]
     left: Harm
@@ -85,6 +94,7 @@ class Circuit:
         return State(
             (Item(),) * self.credentials,
             (True,) * self.credentials,
+            (False,) * self.credentials,
             (Chunk(),) * self.chunks,
             (Lease(),) * self.workers,
             self.harm,
@@ -125,6 +135,10 @@ class Circuit:
         forgotten = item.state == HALF_OPEN and "a_silent_prober_loses_its_probes" in self.without
         if item.state != CLOSED and not item.due and not forgotten:
             yield Step(True, f"breaker {lane} is to be probed", self._wrote(s, lane, item._replace(due=True)))
+        if item.state != CLOSED and not item.late and "a_message_probes_in_the_end" not in self.without:
+            yield Step(
+                True, f"no message has failed at {lane} for long", self._wrote(s, lane, item._replace(late=True))
+            )
 
     def _provider(self, s: State, lane: int) -> Steps:
         if not s.well[lane]:
@@ -132,6 +146,9 @@ class Circuit:
         elif s.left.down:
             down = s._replace(well=put(s.well, lane, False))
             yield Step(False, f"provider {lane} fails", self._harmed(down, "down"))
+        if s.left.mute and not s.mute[lane]:
+            mute = s._replace(mute=put(s.mute, lane, True))
+            yield Step(False, f"provider {lane} answers no question any more", self._harmed(mute, "mute"))
 
     def _usable(self, s: State) -> list[int]:
         due = "a_breaker_that_is_due_gets_work" not in self.without
@@ -157,14 +174,25 @@ class Circuit:
             elif item.state == CLOSED:
                 yield Step(True, f"w{n} leases chunk {c}", self._took(s, n, Lease(c, lane)))
             elif item.due:
-                score = 0 if "successes_are_the_breakers" in self.without else item.score
-                probing = self._wrote(s, lane, Item(HALF_OPEN, False, n, score))
-                taken = self._took(probing, n, Lease(c, lane, PROBES, score))
-                yield Step(True, f"w{n} leases chunk {c} to probe {lane}", taken)
+                yield from self._probe(s, n, c)
             else:
                 for other in self._usable(s):
                     moved = s._replace(chunks=put(s.chunks, c, chunk._replace(lane=other)))
                     yield Step(True, f"chunk {c} leaves lane {lane} for {other}", moved)
+
+    def _probe(self, s: State, n: int, c: int) -> Steps:
+        """Take the probes, and ask the provider first. One that takes no messages may still answer, or not."""
+        lane = s.chunks[c].lane
+        item = s.items[lane]
+        score = 0 if "successes_are_the_breakers" in self.without else item.score
+        probing = self._wrote(s, lane, Item(HALF_OPEN, False, n, score, item.late))
+        asks = item.score <= 0 and not item.late
+        if asks and (s.mute[lane] or not s.well[lane]):
+            left = Item(OPEN, late=item.late)
+            yield from self._write(probing, n, lane, left, f"w{n} asks {lane} in vain for chunk {c}")
+        if not (asks and s.mute[lane]):
+            taken = self._took(probing, n, Lease(c, lane, PROBES, score))
+            yield Step(True, f"w{n} leases chunk {c} to probe {lane}", taken)
 
     def _call(self, s: State, n: int, lease: Lease) -> Steps:
         """Make one call; a provider that is well takes it."""
@@ -200,7 +228,9 @@ class Circuit:
         elif "successes_are_the_breakers" in self.without:
             yield Step(True, label, ended)
         else:
-            yield from self._write(ended, n, lane, Item(HALF_OPEN, True, NOBODY, score), f"{label}, and hands on")
+            yield from self._write(
+                ended, n, lane, Item(HALF_OPEN, True, NOBODY, score, item.late), f"{label}, and hands on"
+            )
 
     # Writes
 
@@ -227,7 +257,7 @@ class Circuit:
 
 
 CIRCUITS: Final = {
-    "one credential, messages alone": Circuit(harm=Harm(down=2)),
+    "one credential, messages alone": Circuit(harm=Harm(down=2, mute=1)),
     "one credential, chunks of two": Circuit(messages=2, harm=Harm(down=2)),
     "one credential, chunks of four, three workers": Circuit(messages=4, workers=3),
     "two credentials, messages alone": Circuit(credentials=2, harm=Harm(down=2)),
@@ -240,6 +270,7 @@ ALONE: Final = Circuit(chunks=1, workers=1, harm=Harm(crash=0, lost=0))
 BROKEN: Final = {
     "successes_are_the_breakers": ALONE,
     "a_silent_prober_loses_its_probes": Circuit(chunks=1, workers=1, harm=Harm(lost=0)),
+    "a_message_probes_in_the_end": replace(ALONE, harm=Harm(crash=0, lost=0, mute=1)),
     "a_breaker_that_is_due_gets_work": Circuit(credentials=2, chunks=1, workers=1, harm=Harm(crash=0, lost=0)),
 }
 """A rule to the configuration that gets stuck without it."""

@@ -93,7 +93,7 @@ class _Pass:
         yield ", which begins another round", self._queued(place, [i for i in left if place in left[i]], 0)
         if not usable and "rounds_come_to_an_end" not in m.without:
             given_up = tuple((DROPPED, a) if state == RETRY else (state, a) for state, a in self._cells)
-            yield ", after a hundred rounds", self._ledger._replace(cells=given_up)
+            yield ", after the last round", self._ledger._replace(cells=given_up)
 
     def _later(self, i: int) -> bool:
         return bool(self._pasts[i].failed >> self._cells[i][1] & 1)

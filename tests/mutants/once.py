@@ -123,6 +123,41 @@ ONCE: Final = (
         "tests/engine/test_breaker.py::test_what_had_not_begun_moves_on_without_an_attempt",
     ),
     Mutant(
+        "messages probe a provider that answers nothing",
+        1,
+        GATE,
+        "if self._breaker.probed_by(owner) and self._breaker.asks_first(",
+        "if self._breaker.probed_by(owner) and not self._breaker.asks_first(",
+        "tests/engine/test_questions.py::test_messages_probe_only_after_an_answer",
+    ),
+    Mutant(
+        "no question follows a call that failed",
+        1,
+        GATE,
+        "self._doubted = True\n",
+        "self._doubted = False\n",
+        "tests/engine/test_questions.py::"
+        "test_a_first_call_that_fails_and_three_questions_without_an_answer_open_the_breaker[failed1]",
+    ),
+    Mutant(
+        "a question without an answer keeps a credential out of use for ever",
+        3,
+        "shared/domain/lanes/breaker.py",
+        "TRY_ANYWAY: Final = 3_600_000",
+        "TRY_ANYWAY: Final = 10**15",
+        "tests/domain/test_breaker.py::"
+        "test_a_message_probes_in_the_end_whatever_the_question_says_and_ever_more_seldom",
+    ),
+    Mutant(
+        "a refused question is taken for silence",
+        3,
+        "shared/providers/_ping.py",
+        "if answer.status >= _BROKEN else",
+        "if answer.status >= 400 else",
+        "tests/providers/test_contract.py::"
+        "test_only_a_question_without_an_answer_says_that_the_provider_is_not_there[resend-unauthorized]",
+    ),
+    Mutant(
         "probes without a bound",
         1,
         "shared/domain/lanes/breaker.py",

@@ -251,11 +251,11 @@ SWITCHES: Final = (
         "tests/domain/test_ledger.py::test_a_provider_that_throttles_again_and_again_is_left_without_an_attempt",
     ),
     Mutant(
-        "what waits through a long outage waits for a round of what was tried",
+        "what waits through an outage waits as long again",
         3,
         "shared/engine/lane/recovery.py",
-        "PROMPT_ROUNDS: Final = 32",
-        "PROMPT_ROUNDS: Final = 20",
-        "tests/engine/test_outages.py::test_two_hours_of_single_messages_without_the_only_provider",
+        "PATIENCE: Final = 20\n",
+        "PATIENCE: Final = 1\n",
+        "tests/engine/test_returns.py::test_after_ten_minutes_all_is_called_within_a_minute_too",
     ),
 )

@@ -15,7 +15,7 @@ from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import Absent, Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.engine.lane.lease import ProviderCall
-from shared.ports import BadEvents, Provider, Resolver, Target, WebhookReader
+from shared.ports import BadEvents, Pingable, Provider, Resolver, Target, WebhookReader
 from tests.fakes.shifted import ShiftedClock
 
 JOB = "0123456789abcdefghjkmnpqrs"
@@ -135,6 +135,24 @@ def check_refused_together(bench: Bench, case: str) -> None:
         outcomes = bench.provider.send(CONTENT, targets, deadline=bench.clock.now() + FAR)
     assert len(outcomes) == len(targets)
     assert len(set(outcomes)) == 1
+    assert bench.accepted() == []
+
+
+# Whether it is there
+
+
+ANSWERS = ("accepted", "unauthorized", "throttled", "not_acceptable", "no_time")
+"""Cases in which a question tells nothing against a provider: it answers, or was not asked."""
+SILENT = ("refused_connection", "unavailable", "gateway_error", "broken", "reset", "accepted_and_dropped", "slow")
+
+
+def check_ping(bench: Bench, case: str) -> None:
+    """A question sends nothing. It says that the provider is not there only if it gets no answer."""
+    with bench.bring(case), until(bench, case) as deadline:
+        provider = bench.provider
+        assert isinstance(provider, Pingable)
+        found = provider.ping(deadline=deadline)
+    assert bool(found) == (case in SILENT), found
     assert bench.accepted() == []
 
 

@@ -30,6 +30,11 @@ class FakeSmtp:
         self.answer = answer
         self.relay = Relay("", 0, Tls.NONE)
 
+    def greet(self, relay: Relay, *, deadline: float) -> Reply | None:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer if self.answer.code >= 400 else None
+
     def submit(self, relay: Relay, mail: Mail, *, deadline: float) -> Reply:
         self.relay = relay
         if isinstance(self.answer, Exception):

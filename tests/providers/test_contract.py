@@ -16,14 +16,17 @@ from shared.providers.registry import Needs
 from simulator.run import Simulator
 from tests.fakes.shifted import ShiftedClock
 from tests.providers.contract import (
+    ANSWERS,
     CASES,
     CHANNELS,
     LOST,
+    SILENT,
     SPOKEN,
     Bench,
     Case,
     check_case,
     check_many,
+    check_ping,
     check_refused_together,
     check_resolve,
     check_resolve_in_vain,
@@ -204,3 +207,12 @@ def test_a_failed_lookup_proves_nothing(bench: Bench, case: str, outage: str) ->
 @pytest.mark.parametrize("bench", RESOLVERS, indirect=True)
 def test_what_is_too_long_ago_is_not_asked_about(bench: Bench) -> None:
     check_resolve_in_vain(bench)
+
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("case", [*ANSWERS, *SILENT])
+@pytest.mark.parametrize("name", SIMULATED)
+def test_only_a_question_without_an_answer_says_that_the_provider_is_not_there(
+    name: str, case: str, simulator: Simulator, clock: ShiftedClock, http: HttpClient
+) -> None:
+    check_ping(SimulatorBench(simulator, clock, http, name), case)

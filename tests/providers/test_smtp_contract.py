@@ -7,12 +7,12 @@ import pytest
 
 from shared.adapters.http.transport import HttpClient
 from shared.adapters.smtp.transport import SmtpClient
-from shared.ports import Provider, Resolver
+from shared.ports import Pingable, Provider, Resolver
 from shared.providers import registry
 from shared.providers.registry import Needs
 from tests.adapters.servers import refusing
 from tests.fakes.shifted import ShiftedClock
-from tests.providers.contract import CASES, Case, check_case, check_many, check_refused_together
+from tests.providers.contract import CASES, FAR, Case, check_case, check_many, check_ping, check_refused_together
 from tests.providers.relay import NEVER, PASSWORD, USER, Faults, RelayServer
 
 FAULTS = {
@@ -89,3 +89,29 @@ def test_what_it_says_of_itself(bench: RelayBench) -> None:
     assert bench.provider.per_call == 1
     assert not bench.provider.has_feedback
     assert not isinstance(bench.provider, Resolver)
+
+
+@pytest.mark.parametrize("case", ["accepted", "unauthorized", "no_time", "refused_connection"])
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_question_makes_a_new_connection_and_no_transaction(bench: RelayBench, case: str, *, warm: bool) -> None:
+    if warm:
+        check_many(bench)
+        bench.relay.deliveries.clear()
+    check_ping(bench, case)
+
+
+@pytest.mark.parametrize(("greeting", "says"), [("421 4.3.2 Closing", "smtp_421"), ("554 5.7.1 Go away", "")])
+def test_a_server_that_closes_is_not_there_and_one_that_refuses_us_is(
+    bench: RelayBench, greeting: str, says: str
+) -> None:
+    provider = bench.provider
+    bench.relay.faults = Faults(greeting=greeting)
+    assert isinstance(provider, Pingable)
+    assert provider.ping(deadline=bench.clock.now() + FAR) == says
+
+
+def test_the_connection_of_a_question_carries_the_next_message(bench: RelayBench) -> None:
+    provider = bench.provider
+    assert isinstance(provider, Pingable)
+    assert provider.ping(deadline=bench.clock.now() + FAR) == ""
+    check_many(bench)

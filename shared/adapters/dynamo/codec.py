@@ -170,7 +170,7 @@ def breaker(credential: str, item: Mapping[str, Any] | None) -> Breaker:
     )
 
 
-_BREAKER_NUMBERS: Final = ("since", "failures", "probe_at", "delay", "probes", "successes")
+_BREAKER_NUMBERS: Final = ("since", "failures", "probe_at", "delay", "probes", "successes", "failed_at")
 
 
 # Jobs

@@ -98,6 +98,19 @@ class SmtpClient(Smtp):
         opened = self._open(relay, deadline)
         return opened if isinstance(opened, Reply) else self._transact(relay, opened, mail, deadline)
 
+    def greet(self, relay: Relay, *, deadline: float) -> Reply | None:
+        """Make a connection that is ready for a transaction, and keep it. See `ports.Smtp`.
+
+        Args:
+            relay: the server.
+            deadline: Unix seconds by which everything ends.
+        """
+        opened = self._open(relay, deadline)
+        if isinstance(opened, Reply):
+            return opened
+        self._keep(relay, opened)
+        return None
+
     def close(self) -> None:
         """Close all idle connections; the client can be used afterwards."""
         with self._lock:

@@ -14,8 +14,8 @@ from shared.domain.jobs.outcomes import CANNOT_CARRY, Entry, Kind
 from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
 from shared.domain.times import Millis
 
-MAX_ROUNDS: Final = 100
-"""Rounds after which a chunk that no credential takes is given up: some 19 hours of waiting for closed breakers."""
+MAX_ROUNDS: Final = 160
+"""Rounds after which a chunk that no credential takes is given up: 19 hours or more of waiting for breakers."""
 
 THROTTLED: Final = 5
 """Leases in a row whose provider took nothing and asked to wait, after which the chunk tries another: a limit that
@@ -107,7 +107,8 @@ class Passing:
         route: the job's route.
         now: Unix milliseconds.
         usable: whether a credential's breaker is closed, or due to be probed.
-        delay: milliseconds to wait before a round, by its number (1 for the second).
+        delay: milliseconds to wait before a round, by its number (1 for the second); rounds that a message only waited
+            through, without an attempt, do not count once it has been tried.
         throttled_until: the provider asked to wait until then (milliseconds), or 0.
         leave: the lane's breaker is open: what is queued moves on as well, without an attempt.
         throttled: the provider took nothing in this lease and asked to wait.
@@ -268,8 +269,14 @@ class _Plan:
             self.result(self._passing.route[place], [i for i in self.open if place in self.open[i]]),
             tried=(),
             rounds=rounds,
-            not_before=self._passing.now + self._passing.delay(rounds),
+            not_before=self._passing.now + self._passing.delay(min(rounds, self._tried(rounds))),
         )
+
+    def _tried(self, rounds: int) -> int:
+        """Return how many of the rounds were tried; all of them, if the lane is left without an attempt."""
+        if self._passing.leave:
+            return rounds
+        return max(1, -(-max([self._ledger.cells[i] >> 4 for i in self.open]) // len(self._passing.route)))
 
     def result(self, lane: str, queued: Iterable[int]) -> Ledger:
         """Return the ledger with these recipients queued at a lane."""

@@ -1,9 +1,10 @@
 """The circuit breaker of a credential: one state that all its workers share, and what their calls say about it.
 
-CLOSED: calls are made. OPEN: no calls until `probe_at`. HALF_OPEN: one worker makes a few calls, the probes. The
-breaker counts their score over all leases: two more successes than failures close it, one more failure than successes
-opens it for twice as long. Everything here is a pure function from one breaker to the next, None where nothing is to be
-changed; the store writes the result if `version` is still the same. When to open one: `health`.
+CLOSED: calls are made. OPEN: no calls until `probe_at`. HALF_OPEN: one worker asks the provider whether it is there, if
+that costs no message. If it is, the worker makes a few calls, the probes. The breaker counts their score over all
+leases: two more successes than failures close it, one more failure than successes opens it for twice as long.
+Everything here is a pure function from one breaker to the next, None where nothing is to be changed; the store writes
+the result if `version` is still the same. When to open one: `health`.
 Source: docs/protocol.md, "Breaker".
 """
 
@@ -26,10 +27,15 @@ PROBES: Final = 3
 """Calls that a worker may make to a provider that was left alone."""
 ENOUGH: Final = 2
 """Score that closes the breaker."""
+ASK_AGAIN: Final = 15_000
+"""Milliseconds from a question without an answer to the next one. It costs no message, so the delay does not grow."""
+TRY_ANYWAY: Final = 3_600_000
+"""Milliseconds since a message last failed after which one probes whatever the question says: what it asks may be out
+of order while messages are taken. In a long outage it is the time from the beginning to that failure."""
 PROBE_TIME: Final = 30_000
-"""Milliseconds after which the probes of a worker that says nothing (it died, say) are handed to another: one window of
-probes, two of which take their longest, and the write. No rate matters: the probes are asked for when the window's
-slots have come, and handed on when it ends."""
+"""Milliseconds after which the probes of a worker that says nothing (it died, say) are handed to another: the question,
+one window of probes, two of which take their longest, and the write. No rate matters: the probes are asked for when the
+window's slots have come, and handed on when it ends."""
 
 
 class BreakerState(StrEnum):
@@ -55,6 +61,7 @@ class Breaker:
         probes: calls that were handed out, in HALF_OPEN.
         prober: who may make them: the owner of a lease; empty in HALF_OPEN: the next lease that asks.
         successes: the score of the probes since it opened, of all leases: successes less failures.
+        failed_at: when a message last failed so that it opened, or opened again; 0: not known.
         version: counts the writes; 0: never written.
     """
 
@@ -68,6 +75,7 @@ class Breaker:
     probes: int = 0
     prober: str = ""
     successes: int = 0
+    failed_at: int = 0
     version: int = 0
 
     @property
@@ -82,6 +90,10 @@ class Breaker:
     def probed_by(self, owner: str) -> bool:
         """Tell whether these probes are that lease's."""
         return self.state is BreakerState.HALF_OPEN and self.prober == owner != ""
+
+    def asks_first(self, now: Millis) -> bool:
+        """Tell whether the provider is asked before a message probes it: none was taken since, one failed lately."""
+        return self.successes <= 0 and now - self.failed_at < max(TRY_ANYWAY, self.failed_at - self.since)
 
 
 def opened(
@@ -103,8 +115,8 @@ def opened(
         return None
     flaps = breaker.delay > 0 and not alive and now - breaker.since < STEADY
     delay = min(2 * breaker.delay, MAX_DELAY) if flaps else FIRST_DELAY
-    out = replace(breaker, reason=reason, since=now, failures=failures, version=breaker.version + 1)
-    return _left_alone(out, delay, now, jitter)
+    out = replace(breaker, reason=reason, since=now, failures=failures, failed_at=now, version=breaker.version + 1)
+    return _left_alone(replace(out, delay=delay), delay, now, jitter)
 
 
 def probing(breaker: Breaker, *, owner: str, now: Millis) -> Breaker | None:
@@ -155,8 +167,24 @@ def reopened(breaker: Breaker, *, owner: str, reason: str, now: Millis, jitter: 
     """
     if not breaker.probed_by(owner):
         return None
-    out = replace(breaker, reason=reason, version=breaker.version + 1)
-    return _left_alone(out, min(2 * breaker.delay, MAX_DELAY), now, jitter)
+    delay = min(2 * breaker.delay, MAX_DELAY)
+    out = replace(breaker, reason=reason, delay=delay, failed_at=now, version=breaker.version + 1)
+    return _left_alone(out, delay, now, jitter)
+
+
+def unanswered(breaker: Breaker, *, owner: str, reason: str, now: Millis, jitter: float) -> Breaker | None:
+    """Open the breaker again since the provider did not answer a question. None: the probes are not the owner's.
+
+    Args:
+        breaker: as read.
+        owner: the lease that holds the probes.
+        reason: why there was no answer.
+        now: Unix milliseconds.
+        jitter: -1 to 1.
+    """
+    if not breaker.probed_by(owner):
+        return None
+    return _left_alone(replace(breaker, reason=reason, version=breaker.version + 1), ASK_AGAIN, now, jitter)
 
 
 def closed(breaker: Breaker, *, owner: str, now: Millis) -> Breaker | None:
@@ -183,7 +211,7 @@ def closed(breaker: Breaker, *, owner: str, now: Millis) -> Breaker | None:
 
 def _left_alone(breaker: Breaker, delay: int, now: Millis, jitter: float) -> Breaker:
     wait = round(delay * (1 + SPREAD * jitter))
-    return replace(breaker, state=BreakerState.OPEN, delay=delay, probe_at=now + wait, probes=0, prober="", successes=0)
+    return replace(breaker, state=BreakerState.OPEN, probe_at=now + wait, probes=0, prober="", successes=0)
 
 
 # What a call says

@@ -61,6 +61,11 @@ class Health:
         if number > self._last:
             self._row.append(number)
 
+    @property
+    def failing(self) -> bool:
+        """Whether a call has failed that began after the last one that succeeded."""
+        return bool(self._row)
+
     def unproven(self, now: Seconds) -> bool:
         """Tell whether the provider must show that it is alive before it is sent much."""
         return len(self._row) >= FIRST or now - self._alive_at > IDLE

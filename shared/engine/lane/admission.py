@@ -3,6 +3,9 @@
 It holds few calls in flight while nothing shows that the provider is alive, opens the shared breaker once its calls
 show that the provider is dead (`health`), and begins no call while that is open. So a dead provider costs a worker a
 handful of calls. One that fails now and then is called more slowly.
+
+A provider that can be asked without a message (`ports.Pingable`) is asked after the first call that fails, and before
+messages probe it. Then a dead one costs a worker the calls that were in flight at that moment, and no more.
 """
 
 import logging
@@ -14,19 +17,29 @@ from typing import Final
 
 from shared.domain.jobs.outcomes import Outcome
 from shared.domain.lanes.breaker import ENOUGH, PROBES, Breaker, BreakerState, Verdict, verdict
-from shared.domain.lanes.health import Health
+from shared.domain.lanes.health import IDLE, Health
 from shared.domain.lanes.pacing import Pace
+from shared.domain.times import Seconds
 from shared.engine.lane.breaker_cache import BreakerCache
-from shared.ports import Clock, Retriable
+from shared.ports import Clock, Pingable, Retriable
 
 CAREFUL: Final = 4
 """Calls in flight while the provider must show that it is alive: a worker that finds it dead at the start fails
-`health.FIRST` + `CAREFUL` - 1 calls at the most."""
+`health.FIRST` + `CAREFUL` - 1 calls at the most. If it can be asked there is one such call, until it has answered."""
 BOUND: Final = 50
 """Calls in flight after a success; it doubles with each success while more are needed, so that a provider that stops
 answering at full speed is sent no more than twice what it was used to."""
 POLL: Final = 0.010
 """Seconds between two looks for room."""
+QUESTION_TIME: Final = 2.0
+"""Seconds that an answer to a question may take: a window waits for it, and keeps 5 s for its claim."""
+SILENCE: Final = 3
+"""Questions in a row without an answer that show the provider dead, after a call that failed. By chance alone that
+happens once in 64 times where a quarter of everything fails."""
+BETWEEN: Final = 0.5
+"""Seconds between two of them."""
+SLOW: Final = 1.0
+"""Seconds after which a first call without an answer is reason enough to ask."""
 FULL: Final = 0
 SHUT: Final = -1
 """What `enter` returns instead of a ticket: no call may begin at this moment, or none any more."""
@@ -38,6 +51,7 @@ class _Move(Enum):
     CLOSE = "close"
     REOPEN = "reopen"
     HAND_ON = "hand on"
+    LEAVE = "leave"
 
 
 class Admission:
@@ -48,21 +62,38 @@ class Admission:
         breaker_cache: what this process knows of breakers.
         clock: time.
         renew: asked when the account is refused, before the breaker opens: True if calls are made with another key now.
+        provider: returns the service under its present key; asked only if it is `ports.Pingable`.
     """
 
     def __init__(
-        self, credential: str, breaker_cache: BreakerCache, clock: Clock, renew: Callable[[], bool] = lambda: False
+        self,
+        credential: str,
+        breaker_cache: BreakerCache,
+        clock: Clock,
+        renew: Callable[[], bool] = lambda: False,
+        provider: Callable[[], object] = lambda: None,
     ) -> None:
         self._credential = credential
         self._breaker_cache = breaker_cache
         self._clock = clock
         self._renew = renew
+        self._provider = provider
+        self._can_ask = isinstance(provider(), Pingable)
+        self._asking = threading.Lock()
         self._renewing = threading.Lock()
         self._lock = threading.Lock()
         self._breaker = Breaker(credential)
         self._in_flight = 0
         self._calls = 0
         """Begun so far: a call's ticket is its number."""
+        self._begun_at = 0.0
+        """When the latest call began, Unix seconds."""
+        self._doubted = False
+        """A call has failed, and the provider has not answered a question since."""
+        self._silence = 0
+        """Questions in a row that had no answer."""
+        self._answered_at = 0.0
+        """When it last answered one, Unix seconds."""
         self._since = 0
         """Calls up to this one are of an earlier state of the breaker, or of another key: what they say is not news."""
         self._health = Health()
@@ -98,11 +129,18 @@ class Admission:
     def admit(self, owner: str) -> bool:
         """Tell whether a lease may begin calls; if the breaker is due, that takes getting its probes first.
 
+        Before they are messages the provider is asked. Without an answer the breaker is left open.
+
         Raises:
             Retriable: the store did not answer; nothing was begun.
         """
         if self.shut(owner) and not self._tripped and self._due():
             self._know(self._breaker_cache.probe(self._credential, owner))
+            if self._breaker.probed_by(owner) and self._breaker.asks_first(int(self._clock.now() * 1000)):
+                reason = self._ask()
+                if reason:
+                    self._do(_Move.LEAVE, owner, reason)
+                    return False
         return not self.shut(owner)
 
     def narrow(self, pace: Pace) -> Pace:
@@ -143,6 +181,7 @@ class Admission:
                 self._wanted = self._in_flight >= self._bound
                 return FULL
             self._in_flight += 1
+            self._begun_at = self._clock.now()
             self._calls += 1
             if not self._breaker.closed:
                 self._probes -= 1
@@ -184,21 +223,82 @@ class Admission:
             return self._shut(owner)
 
     def wait(self, owner: str, rest: Callable[[float], None]) -> None:
-        """Wait until a call may begin, or none may any more; `rest` waits for a moment, Unix seconds."""
+        """Wait until a call may begin, or none may any more. If the provider is in doubt, ask it.
+
+        `rest` waits for a moment, Unix seconds.
+        """
         while True:
             with self._lock:
                 if self._shut(owner) or not self._full():
                     return
-            rest(self._clock.now() + POLL)
+                doubted = self._doubted or self._is_slow()
+            if doubted and self._asking.acquire(blocking=False):
+                try:
+                    self._settle_doubt(owner)
+                finally:
+                    self._asking.release()
+            else:
+                rest(self._clock.now() + POLL)
 
     def _full(self) -> bool:
         if self._renewing.locked():
             return True
         if not self._breaker.closed:
             return self._in_flight >= 1  # a probe that fails is the last one
-        if self._in_flight < CAREFUL:
+        if self._doubted:
+            return True
+        now = self._clock.now()
+        if self._in_flight < (1 if self._can_ask and not self._answered(now) else CAREFUL):
             return False
-        return self._in_flight >= self._bound or self._health.unproven(self._clock.now())
+        return self._in_flight >= self._bound or self._health.unproven(now)
+
+    # Questions
+
+    def _answered(self, now: Seconds) -> bool:
+        """Tell whether the provider has answered a question of late."""
+        return now - self._answered_at <= IDLE
+
+    def _doubt(self, now: Seconds) -> None:
+        """Doubt a provider whose latest calls fail, unless it cannot be asked or has answered lately."""
+        if not self._health.failing:
+            self._doubted, self._silence = False, 0
+        elif self._can_ask and not self._answered(now):
+            self._doubted = True
+
+    def _is_slow(self) -> bool:
+        """Tell whether calls wait for the answer of a first one that takes long."""
+        now = self._clock.now()
+        unasked = self._can_ask and self._breaker.closed and not self._answered(now)
+        return unasked and self._in_flight > 0 and self._health.unproven(now) and now - self._begun_at >= SLOW
+
+    def _settle_doubt(self, owner: str) -> None:
+        """Ask the provider once: an answer ends the doubt, and too many questions without one open the breaker."""
+        reason = self._ask()
+        with self._lock:
+            self._silence = self._silence + 1 if reason else 0
+            self._doubted &= bool(reason)
+            opens = self._silence >= SILENCE and self._breaker.closed and not self._tripped
+            if opens:
+                self._tripped, self._failures = True, max(1, self._failures)
+                self._reason = self._reason if self._health.failing else reason
+        if opens:
+            self._do(_Move.OPEN, owner, reason)
+        elif reason:
+            self._clock.sleep(BETWEEN)
+
+    def _ask(self) -> str:
+        """Return why the provider is not there; empty if it is, if it cannot be asked, or its adapter has a fault."""
+        provider = self._provider()
+        if not isinstance(provider, Pingable):
+            return ""
+        try:
+            reason = provider.ping(deadline=self._clock.now() + QUESTION_TIME)
+        except Exception as fault:  # noqa: BLE001 - an adapter's fault says nothing of the provider
+            _LOG.error("provider fault", extra={"credential": self._credential, "fault": type(fault).__name__})
+            return ""
+        if not reason:
+            self._answered_at = self._clock.now()
+        return reason
 
     def _shut(self, owner: str) -> bool:
         if self._tripped:
@@ -233,6 +333,7 @@ class Admission:
             self._reason = reason
         if self._breaker.state is BreakerState.HALF_OPEN:
             return self._score_probe(said)
+        self._doubt(now)
         if said is Verdict.ALIVE:
             if self._wanted:
                 self._bound *= 2
@@ -264,17 +365,20 @@ class Admission:
             self._health = Health()
             self._said = {}
             self._bound = BOUND
-            self._tripped = False
+            self._tripped = self._doubted = False
+            self._silence = 0
             self._probes = breaker.probes
             self._score = breaker.successes
             self._heard = True
 
-    def _do(self, move: _Move, owner: str) -> None:
+    def _do(self, move: _Move, owner: str, reason: str = "") -> None:
         """Write a move. If that fails the gate stays as it is: shut, and whoever comes next tries again."""
         breaker_cache, name = self._breaker_cache, self._credential
         try:
             if move is _Move.OPEN:
                 self._know(breaker_cache.open(name, self._reason, self._failures, alive=self._health.alive))
+            elif move is _Move.LEAVE:
+                self._know(breaker_cache.unanswered(name, owner, reason))
             elif move is _Move.CLOSE:
                 self._know(breaker_cache.close(name, owner))
             elif move is _Move.HAND_ON:

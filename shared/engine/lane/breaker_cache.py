@@ -19,6 +19,8 @@ KEPT: Final = 2.0
 """Seconds for which a breaker that was read is believed."""
 PROBED: Final = 5_000
 """Milliseconds after which probes have mostly decided: who waits for them looks again then."""
+LONGEST: Final = 900_000
+"""Milliseconds; the longest wait for a provider that has been left alone for long."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -48,10 +50,15 @@ class BreakerCache:
         now = self._now()
         return [c for c in route if known[c].usable(now)] or route
 
-    def due_in(self, route: Sequence[str]) -> int:
-        """Return the milliseconds until the first credential of a route is likely to be usable, 0 if one is."""
+    def due_in(self, route: Sequence[str], part: int = 0) -> int:
+        """Return the milliseconds until the first credential of a route is likely to be usable, 0 if one is.
+
+        Args:
+            route: the credentials.
+            part: if a credential is not usable, at least this part of the time for which it has been left alone.
+        """
         now = self._now()
-        return min((_wait(x, now) for x in self._look(route).values()), default=0)
+        return min((_wait(x, now, part) for x in self._look(route).values()), default=0)
 
     def learn(self, breaker: Breaker) -> Breaker:
         """Take in a breaker that was read elsewhere or written; returns the newest that is known."""
@@ -113,6 +120,19 @@ class BreakerCache:
         """
         return self._move(credential, lambda x: rules.handed_on(x, owner=owner, successes=successes, now=self._now()))
 
+    def unanswered(self, credential: str, owner: str, reason: str) -> Breaker:
+        """Open a breaker again since the provider did not answer its prober's question; returns what is stored then.
+
+        Args:
+            credential: the credential's id.
+            owner: the lease that holds the probes.
+            reason: why there was no answer.
+        """
+        return self._move(
+            credential,
+            lambda x: rules.unanswered(x, owner=owner, reason=reason, now=self._now(), jitter=self._jitter()),
+        )
+
     def close(self, credential: str, owner: str) -> Breaker:
         """Close a breaker after its owner's probes succeeded; returns what is stored then."""
         return self._move(credential, lambda x: rules.closed(x, owner=owner, now=self._now()))
@@ -151,8 +171,10 @@ class BreakerCache:
         return 2 * self._rng.random() - 1
 
 
-def _wait(breaker: Breaker, now: Millis) -> int:
+def _wait(breaker: Breaker, now: Millis, part: int) -> int:
     if breaker.usable(now):
         return 0
     left = breaker.probe_at - now
-    return min(left, PROBED) if breaker.state is BreakerState.HALF_OPEN else left
+    if breaker.state is BreakerState.HALF_OPEN:
+        left = min(left, PROBED)
+    return max(left, min((now - breaker.since) // part, LONGEST)) if part else left

@@ -20,9 +20,9 @@ from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.suppression.suppressed import heeds
 from shared.ports import Clock, Lanes, LedgerStore, Records
 
-PROMPT_ROUNDS: Final = 32
-"""Rounds that wait for probes alone: over two hours of a breaker's delays. What waited through such an outage is sent
-right after the first probes that succeed."""
+PATIENCE: Final = 20
+"""What waits for a provider comes back after this part of the time for which it has been left alone, or when the next
+question or probe is due. So it is sent soon after the provider's return, and a long outage costs few rounds."""
 MOVING_MS: Final = 60_000
 """Milliseconds of the lease of a chunk that is only moved."""
 SPREAD_MS: Final = 2000
@@ -89,13 +89,20 @@ class Recovery:
         )
 
     def _delay(self, n: int, route: Sequence[str], *, leave: bool, soon: bool, mailed: int) -> int:
-        """Return the milliseconds before round n: never less than until a breaker of the route is to be probed.
+        """Return the milliseconds before a round: never less than until a breaker of the route is to be probed.
 
         Who leaves a lane has not tried it, so that nothing but the probes is to be waited for. In a long outage the
         rounds become as rare as those of messages that were tried: there must be an end to them.
+
+        Args:
+            n: number of the round.
+            route: the job's.
+            leave: the lane is left because of its breaker.
+            soon: as for `passing`.
+            mailed: as for `passing`.
         """
-        due = self._breaker_cache.due_in(route)
-        if leave and due and n <= PROMPT_ROUNDS:
+        due = self._breaker_cache.due_in(route, PATIENCE if leave else 0)
+        if leave and due:
             return due + round(self._rng.uniform(0, SPREAD_MS))
         if mailed:
             return max(due, retry_delay(-(-mailed // len(route))))

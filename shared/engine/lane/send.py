@@ -68,7 +68,7 @@ class Sender:
         self._credential = credential
         self._leases = LEASES * (credential.workers + credential.express_workers)
         self._recovery = recovery
-        self._admission = Admission(credential.id, breaker_cache, clock, self._renewed)
+        self._admission = Admission(credential.id, breaker_cache, clock, self._renewed, lambda: self._provider)
         self._renew = access.renew
         self._clock = clock
         self._lease_margin = lease_margin

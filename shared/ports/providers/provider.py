@@ -94,6 +94,22 @@ class Resolver(Protocol):
 
 
 @runtime_checkable
+class Pingable(Protocol):
+    """A provider that can be asked whether it is there, by a call that sends nothing and costs nothing."""
+
+    def ping(self, *, deadline: Seconds) -> str:
+        """Ask once, with the credential that sends. Return why there is no answer; empty if there is one.
+
+        Any answer of the service counts, even one that refuses this question to this key. A fault of the service
+        (5xx) is none. Never raises for what a provider answers.
+
+        Args:
+            deadline: Unix seconds by which the answer must have come.
+        """
+        ...
+
+
+@runtime_checkable
 class FinishedSender(Protocol):
     """A provider that takes a finished message (RFC 5322), and sends it as it is."""
 

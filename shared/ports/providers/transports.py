@@ -74,6 +74,18 @@ class Smtp(Protocol):
         """
         ...
 
+    def greet(self, relay: Relay, *, deadline: Seconds) -> Reply | None:
+        """Connect, introduce ourselves and log in, on a new connection. Return the refusal; None if there is none.
+
+        Args:
+            relay: the server and how to authenticate.
+            deadline: Unix seconds; the whole exchange ends by then.
+
+        Raises:
+            NotSent: the server is not there, or does not offer what the relay needs.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class WireRequest:

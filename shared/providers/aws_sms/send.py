@@ -19,7 +19,8 @@ from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._aws import endpoint, keys_of, region_of
-from shared.providers._common import MAX_ID, ErrorRule, ask, clean, fault, own_answer, perform, wait, worded
+from shared.providers._common import MAX_ID, ErrorRule, ask, clean, exchange, fault, own_answer, perform, wait, worded
+from shared.providers._ping import silence
 from shared.providers._sigv4 import Signer
 from shared.providers.aws_sms.events import AwsSmsWebhooks
 from shared.providers.aws_sms.form import RequestForm
@@ -27,6 +28,7 @@ from shared.providers.registry import AwsKeys, Needs, SecretField
 
 SERVICE: Final = "sms-voice"
 CONTENT_TYPE: Final = "application/x-amz-json-1.0"
+QUESTION: Final = "PinpointSMSVoiceV2.DescribeAccountAttributes"
 _ACCEPTED: Final = 200
 _TOO_MANY: Final = 429
 _BROKEN: Final = 500
@@ -91,7 +93,9 @@ _LOST: Final = Unknown("malformed_answer")
 
 
 class AwsSms:
-    """SMS or calls through one AWS account, region and identity. Implements `ports.Provider`; safe for threads.
+    """SMS or calls through one AWS account, region and identity. Safe for threads.
+
+    Implements `ports.Provider` and `Pingable`.
 
     Args:
         http: the transport.
@@ -124,6 +128,7 @@ class AwsSms:
         self._url = f"{url}/"
         target = f"PinpointSMSVoiceV2.{form.operation}"
         self._signer = Signer(self._url, region=region, service=SERVICE, content_type=CONTENT_TYPE, target=target)
+        self._asker = Signer(self._url, region=region, service=SERVICE, content_type=CONTENT_TYPE, target=QUESTION)
 
     def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
         """Call the provider once, see `steps`. Result: see `ports.Provider`.
@@ -158,6 +163,19 @@ class AwsSms:
         if not isinstance(response, Response):
             return [response]
         return [worded(self._outcome(response), lambda: _words(response), target.recipient.address)]
+
+    def ping(self, *, deadline: float) -> str:
+        """Ask for the account's attributes. See `ports.Pingable`.
+
+        Args:
+            deadline: Unix seconds by which the answer must have come.
+        """
+        keys = self._keys()
+        if self._missing or keys is None:
+            return ""
+        body = b"{}"
+        headers = self._asker.headers(keys, sha256(body).hexdigest(), self._clock.now())
+        return silence(exchange(self._http, "POST", self._url, headers=headers, body=body, deadline=deadline))
 
     def _outcome(self, response: Response) -> Outcome:
         status, answer = response.status, own_answer(response.body)

@@ -47,6 +47,7 @@ from shared.providers._common import (
 )
 from shared.providers._mailbox import QUOTED_APART
 from shared.providers._not_taken import unlisted
+from shared.providers._ping import get
 from shared.providers.mailgun.events import MAX_MESSAGE_ID, MailgunWebhooks
 from shared.providers.mailgun.lookup import RESOLVES_WITHIN, look_up
 from shared.providers.mailgun.multipart import escaped, parts
@@ -123,7 +124,7 @@ class _Common:
 class Mailgun:
     """Mail through one domain of a Mailgun account. Safe for threads.
 
-    Implements `ports.Provider`, `FinishedSender` and `Resolver`.
+    Implements `ports.Provider`, `FinishedSender`, `Resolver` and `Pingable`.
 
     Args:
         http: the transport.
@@ -221,6 +222,11 @@ class Mailgun:
             return Unknown(self._missing.code)
         headers, now = {"Authorization": self._authorization}, self._clock.now()
         return look_up(self._http, self._base, self._domain, headers, target, at=at, now=now, deadline=deadline)
+
+    def ping(self, *, deadline: float) -> str:
+        """Ask for the domain (`GET /v4/domains/{domain}`), which a key of the domain may not. See `ports.Pingable`."""
+        headers = {"Authorization": self._authorization}
+        return get(self._http, f"{self._base}/v4/domains/{self._domain}", headers, deadline=deadline)
 
     def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
         n = len(targets)

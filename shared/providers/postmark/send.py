@@ -36,6 +36,7 @@ from shared.providers._common import (
 )
 from shared.providers._mailbox import mailbox, unfit, unfit_content
 from shared.providers._not_taken import unlisted
+from shared.providers._ping import get
 from shared.providers.postmark.events import PostmarkWebhooks
 from shared.providers.postmark.lookup import RESOLVES_WITHIN, look_up
 from shared.providers.registry import Needs, SecretField
@@ -92,7 +93,9 @@ _ANSWERED: Final = 200
 
 
 class Postmark:
-    """Mail through one Postmark server. Implements `ports.Provider`, `Sized` and `Resolver`; safe for threads.
+    """Mail through one Postmark server. Safe for threads.
+
+    Implements `ports.Provider`, `Sized`, `Resolver` and `Pingable`.
 
     Args:
         http: the transport.
@@ -111,7 +114,7 @@ class Postmark:
         self._http = http
         self._clock = clock
         base = (base_url or BASE_URL).rstrip("/")
-        self._url, self._messages = f"{base}/email/batch", f"{base}/messages/outbound"
+        self._url, self._messages, self._server = f"{base}/email/batch", f"{base}/messages/outbound", f"{base}/server"
         token = secret.get("api_key", "").strip()
         usable = bool(token) and token.isascii() and token.isprintable()
         self._headers = {"X-Postmark-Server-Token": token, "Content-Type": "application/json"} if usable else {}
@@ -165,6 +168,10 @@ class Postmark:
             return Unknown("no_api_key")
         now = self._clock.now()
         return look_up(self._http, self._messages, self._headers, target, age=now - at, deadline=deadline)
+
+    def ping(self, *, deadline: float) -> str:
+        """Ask for the server's own settings (`GET /server`). See `ports.Pingable`."""
+        return get(self._http, self._server, self._headers, deadline=deadline)
 
     def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
         body = _batch(content, targets, self._common(content))

@@ -38,6 +38,7 @@ from shared.providers._common import (
     worded,
 )
 from shared.providers._mailbox import mailbox, unfit, unfit_content
+from shared.providers._ping import get
 from shared.providers.registry import Needs, SecretField
 from shared.providers.resend.events import ResendWebhooks
 
@@ -104,7 +105,7 @@ class _Error:
 
 
 class Resend:
-    """Mail through one Resend account. Implements `ports.Provider` and `ports.Resolver`; safe for threads.
+    """Mail through one Resend account. Implements `ports.Provider`, `Resolver` and `Pingable`; safe for threads.
 
     Args:
         http: the transport.
@@ -122,7 +123,8 @@ class Resend:
     def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
         self._http = http
         self._clock = clock
-        self._url = (base_url or BASE_URL).rstrip("/") + "/emails"
+        base = (base_url or BASE_URL).rstrip("/")
+        self._url, self._domains = f"{base}/emails", f"{base}/domains"
         key = secret.get("api_key", "").strip()
         usable = bool(key) and key.isascii() and key.isprintable()
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"} if usable else {}
@@ -175,6 +177,10 @@ class Resend:
             return Unknown("too_late")
         (outcome,) = self.send(content, [target], deadline=deadline)
         return outcome if isinstance(outcome, Accepted) else doubt(outcome)
+
+    def ping(self, *, deadline: float) -> str:
+        """Ask for the domains (`GET /domains`), which a key for sending only may not. See `ports.Pingable`."""
+        return get(self._http, self._domains, self._headers, deadline=deadline)
 
     def _outcome(self, response: Response, content: Content, target: Target) -> Outcome:
         status = response.status

@@ -35,6 +35,7 @@ from shared.providers._common import (
 )
 from shared.providers._mailbox import in_ascii
 from shared.providers._not_taken import unlisted
+from shared.providers._ping import get
 from shared.providers.registry import Needs, SecretField
 from shared.providers.sendgrid.events import SendGridWebhooks
 from shared.providers.sendgrid.lookup import RESOLVES_WITHIN, look_up
@@ -72,7 +73,7 @@ _ACCEPTED: Final = 202
 
 
 class SendGrid:
-    """Mail through one SendGrid account. Implements `ports.Provider` and `ports.Resolver`; safe for threads.
+    """Mail through one SendGrid account. Implements `ports.Provider`, `Resolver` and `Pingable`; safe for threads.
 
     Args:
         http: the transport.
@@ -91,6 +92,7 @@ class SendGrid:
         self._http = http
         self._url = (base_url or BASE_URL).rstrip("/") + "/v3/mail/send"
         self._logs_url = (base_url or BASE_URL).rstrip("/") + "/v3/logs"
+        self._scopes_url = (base_url or BASE_URL).rstrip("/") + "/v3/scopes"
         self._clock = clock
         key = secret.get("api_key", "").strip()
         usable = key.isascii() and key.isprintable()
@@ -142,6 +144,10 @@ class SendGrid:
             return Unknown("no_api_key")
         now = self._clock.now()
         return look_up(self._http, self._logs_url, self._headers, target, at=at, now=now, deadline=deadline)
+
+    def ping(self, *, deadline: float) -> str:
+        """Ask which rights the key has (`GET /v3/scopes`), which every key may. See `ports.Pingable`."""
+        return get(self._http, self._scopes_url, self._headers, deadline=deadline)
 
     def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
         n = len(targets)

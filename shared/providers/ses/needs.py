@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from shared.contracts import Credential
-from shared.providers.needs import NeededCheck, ProviderNeeds, Right
+from shared.providers.needs import ACCOUNT, NeededCheck, ProviderNeeds, Right
 
 SEND: Final = ("ses:SendEmail", "ses:SendRawEmail", "ses:SendBulkTemplatedEmail")
 """SES checks the second for a mail with attachments, and the last for each entry of a SendBulkEmail."""
 BULK: Final = "ses:SendBulkEmail"
 """The only one of them that knows no `ses:FromAddress`."""
+ASK: Final = "ses:GetAccount"
 TEMPLATES: Final = "A call for several recipients brings its template along, which has no name."
 ANY_IDENTITY: Final = (
     "Who may use a sender's address is checked when a job is accepted; which addresses are verified changes from day "
@@ -40,6 +41,7 @@ def _rights(credential: Credential) -> tuple[Right, ...]:
     return (
         Right("ses", SEND, resources, region, _from(credential.domains)),
         Right("ses", (BULK,), resources, region),
+        Right("ses", (ASK,), {"*": ACCOUNT}, region),
     )
 
 

@@ -37,7 +37,8 @@ from shared.providers._common import (
     wait,
     worded,
 )
-from shared.providers._sigv4 import Signer
+from shared.providers._ping import get
+from shared.providers._sigv4 import EMPTY_HASH, Signer
 from shared.providers.registry import AwsKeys, Needs, SecretField
 from shared.providers.ses.events import SesWebhooks
 from shared.providers.ses.needs import NEEDS
@@ -109,7 +110,7 @@ _NO_KEYS: Final = Rejected("no_aws_keys", permanent=False, provider_down=True)
 class Ses:
     """Mail through SES in one region of one AWS account. Safe for threads.
 
-    Implements `ports.Provider` and `FinishedSender`.
+    Implements `ports.Provider`, `FinishedSender` and `Pingable`.
 
     Args:
         http: the transport.
@@ -145,6 +146,7 @@ class Ses:
         self._region = region
         self._one = _Call(url + "/v2/email/outbound-emails", region)
         self._many = _Call(url + "/v2/email/outbound-bulk-emails", region)
+        self._asked = _Call(url + "/v2/email/account", region, "GET")
         self._configuration_set = configuration_set
         self._credential = credential
         self._domains = tuple(domains)
@@ -210,6 +212,18 @@ class Ses:
             return response
         (outcome,) = self._outcomes(response, content, [target])
         return outcome
+
+    def ping(self, *, deadline: float) -> str:
+        """Ask for the account (GetAccount). See `ports.Pingable`.
+
+        Args:
+            deadline: Unix seconds by which the answer must have come.
+        """
+        keys = self._keys()
+        if keys is None or not _REGION.fullmatch(self._region):
+            return ""
+        headers = self._asked.signer.headers(keys, EMPTY_HASH, self._clock.now())
+        return get(self._http, self._asked.url, headers, deadline=deadline)
 
     def _refused(self, content: Content) -> Rejected | None:
         """Return why nothing of this content can be sent here, as far as that is known before SES is asked."""
@@ -295,9 +309,9 @@ class Ses:
 class _Call:
     """An operation's address and signer."""
 
-    def __init__(self, url: str, region: str) -> None:
+    def __init__(self, url: str, region: str, method: str = "POST") -> None:
         self.url = url
-        self.signer = Signer(url, region=region, service="ses", content_type="application/json")
+        self.signer = Signer(url, region=region, service="ses", content_type="application/json", method=method)
 
 
 def _text(answer: Mapping[str, Any], name: str) -> str:

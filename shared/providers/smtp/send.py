@@ -116,7 +116,7 @@ IDS: Final = (
 
 
 class SmtpRelay:
-    """Mail through one SMTP server. Implements `ports.Provider` and `FinishedSender`; safe for threads.
+    """Mail through one SMTP server. Implements `ports.Provider`, `FinishedSender` and `Pingable`; safe for threads.
 
     Args:
         smtp: the transport.
@@ -187,6 +187,18 @@ class SmtpRelay:
         return _outcome(
             lambda: submit(self._smtp, relay, envelope, leaving, target, deadline=deadline), content, target, target.ref
         )
+
+    def ping(self, *, deadline: float) -> str:
+        """Connect, say EHLO and log in. A server that is busy or closes (4xx) is not there. See `ports.Pingable`."""
+        if self._relay is None:
+            return ""
+        try:
+            refused = self._smtp.greet(self._relay, deadline=deadline)
+        except NoTime:
+            return ""
+        except NotSent as error:
+            return "" if str(error) in MISFITS else str(error) or "not_sent"
+        return f"smtp_{refused.code}" if refused and refused.code < _PERMANENT else ""
 
     def _mail(self, content: Content, shared: bytes, target: Target) -> Mail | Rejected:
         to = target.recipient.address

@@ -25,6 +25,7 @@ from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected,
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import MAX_ID, ErrorRule, ask, clean, keys, own_answer, perform, wait, worded
 from shared.providers._not_taken import unlisted
+from shared.providers._ping import get
 from shared.providers.registry import Needs, SecretField
 from shared.providers.twilio.events import TwilioWebhooks
 from shared.providers.twilio.twiml import REF_QUERY
@@ -106,7 +107,7 @@ _BROKEN: Final = 500
 
 
 class Twilio:
-    """SMS through one Twilio account and sender. Implements `ports.Provider`; safe for threads.
+    """SMS through one Twilio account and sender. Implements `ports.Provider` and `Pingable`; safe for threads.
 
     Args:
         http: the transport.
@@ -145,7 +146,8 @@ class Twilio:
         self._missing = _missing(sid, key, self._sender[1], self._webhook)
         if self._validity and not _is_validity(self._validity):
             self._missing = "invalid_validity_period"
-        self._url = f"{(base_url or BASE_URL).rstrip('/')}/2010-04-01/Accounts/{sid}/{self.resource}.json"
+        self._account = f"{(base_url or BASE_URL).rstrip('/')}/2010-04-01/Accounts/{sid}"
+        self._url = f"{self._account}/{self.resource}.json"
         self._headers = {
             "Authorization": "Basic " + base64.b64encode(key.encode("utf-8", "replace")).decode(),
             "Content-Type": "application/x-www-form-urlencoded",
@@ -181,6 +183,10 @@ class Twilio:
             return [response]
         outcome = self._outcome(response)
         return [worded(outcome, lambda: own_answer(response.body).get("message"), target.recipient.address)]
+
+    def ping(self, *, deadline: float) -> str:
+        """Ask for the account (`GET /Accounts/{sid}.json`), which only a main key may. See `ports.Pingable`."""
+        return get(self._http, f"{self._account}.json", self._headers, deadline=deadline)
 
     def fields(self, content: Content, target: Target) -> list[tuple[str, str]] | Rejected | NotStarted:
         """Return the form's fields, or say why there is no message."""

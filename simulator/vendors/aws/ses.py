@@ -41,6 +41,7 @@ OPERATIONS: Final = {
     "/v2/email/outbound-emails": "SendEmail",
     "/v2/email/outbound-bulk-emails": "SendBulkEmail",
 }
+ACCOUNT: Final = "GetAccount"
 STATUSES: Final = {"throttled": "ACCOUNT_THROTTLED", "transient": "TRANSIENT_FAILURE"}
 ROLES: Final = (("to", "ToAddresses"), ("cc", "CcAddresses"), ("bcc", "BccAddresses"))
 REF_TAGS: Final = ("posthaste_ref", "ref")
@@ -80,10 +81,12 @@ class Ses:
     # The API
 
     def receive(self, request: Request, context: Context) -> Answer:
-        """Answer SendEmail or SendBulkEmail; see `Provider.receive`."""
+        """Answer SendEmail, SendBulkEmail or GetAccount; see `Provider.receive`."""
         try:
             operation = _operation(request)
             _authenticate(request, context)
+            if operation == ACCOUNT:
+                return Answer(Reply(200, [(b"content-type", b"application/json")], b'{"SendingEnabled":true}'))
             mail = _parsed(operation, request)
             one = operation == "SendEmail"
             return _one(mail, request.size, context) if one else _many(mail, request.size, context)
@@ -132,6 +135,8 @@ class Ses:
 
 
 def _operation(request: Request) -> str:
+    if (request.method, request.path) == ("GET", "/v2/email/account"):
+        return ACCOUNT
     found = OPERATIONS.get(request.path)
     if found is None or request.method != "POST":
         raise Wrong("UnknownOperationException", "", 404)

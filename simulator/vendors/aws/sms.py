@@ -27,7 +27,8 @@ from simulator.vendors.aws.sns import REGION, TOPIC, notification, publish
 SERVICE: Final = "sms-voice"
 TYPE: Final = [(b"content-type", b"application/x-amz-json-1.0")]
 TARGET: Final = "PinpointSMSVoiceV2."
-OPERATIONS: Final = ("SendTextMessage", "SendVoiceMessage")
+ACCOUNT: Final = "DescribeAccountAttributes"
+OPERATIONS: Final = ("SendTextMessage", "SendVoiceMessage", ACCOUNT)
 NUMBER: Final = "+15005550006"
 REFUSED: Final[Mapping[str, tuple[str, str]]] = {
     "+15005550001": ("ValidationException", "INVALID_PARAMETER"),
@@ -99,11 +100,14 @@ class AwsSms:
     # The API
 
     def receive(self, request: Request, context: Context) -> Answer:
-        """Answer SendTextMessage or SendVoiceMessage; see `Provider.receive`."""
+        """Answer SendTextMessage, SendVoiceMessage or DescribeAccountAttributes; see `Provider.receive`."""
         try:
             operation = _operation(request)
             _authenticate(request, context)
             asked = _parsed(operation, request)
+            if operation == ACCOUNT:
+                body = {"AccountAttributes": [{"Name": "ACCOUNT_TIER", "Value": "PRODUCTION"}]}
+                return Answer(Reply(200, list(TYPE), json.dumps(body).encode()))
             _check(asked)
         except Wrong as e:
             return Answer(e.reply)

@@ -38,6 +38,7 @@ MAX_BODY: Final = 25 * 2**20
 MAX_RECIPIENTS: Final = 1000
 MAX_OPTIONS: Final = 16 * 1024
 ROLES: Final = ("to", "cc", "bcc")
+_DOMAINS: Final = re.compile(r"/v4/domains/([^/]{1,253})")
 _PATH: Final = re.compile(r"/v3/([^/]{1,253})/(messages|messages\.mime|events(?=$|/))(?:(?<=events)/([^/]+))?")
 _DOMAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)+")
 _PLAIN: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",<>]*)<([^<>\s]*)>|([^\s",<>]+)')
@@ -60,11 +61,21 @@ def _message(status: int, text: str) -> Reply:
     return Reply(status, list(JSON_TYPE), json.dumps({"message": text}, separators=(",", ":")).encode())
 
 
+def _domain(request: Request, name: str) -> Reply:
+    """Return what `GET /v4/domains/{name}` tells of a domain, in part."""
+    if request.method != "GET":
+        return _message(405, "Method not allowed")
+    if not _DOMAIN.fullmatch(name) or name.startswith("unknown."):
+        return _message(404, "Domain not found")
+    body = {"domain": {"name": name, "state": "active", "type": "custom"}}
+    return Reply(200, list(JSON_TYPE), json.dumps(body, separators=(",", ":")).encode())
+
+
 class Mailgun:
     """The provider `mailgun`; one webhook signing key for all its credentials."""
 
     name = "mailgun"
-    roots = frozenset({"v1", "v3"})
+    roots = frozenset({"v1", "v3", "v4"})
     default_key = "key-simulator"
     max_body = MAX_BODY
     per_post = 1
@@ -80,11 +91,13 @@ class Mailgun:
         if request.path == LOGS_PATH and request.method == "POST":
             authorized = _authorized(request.header(b"authorization"), context.keys)
             return Answer(logs(request, context) if authorized else self.refusal(Mode.UNAUTHORIZED, 401, 0))
-        path = _PATH.fullmatch(request.path)
+        path = _PATH.fullmatch(request.path) or _DOMAINS.fullmatch(request.path)
         if path is None:
             return Answer(Reply(200, [(b"content-type", b"text/html")], b"Mailgun Magnificent API"))
         if not _authorized(request.header(b"authorization"), context.keys):
             return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
+        if path.re is _DOMAINS:
+            return Answer(_domain(request, path[1]))
         return self._of_domain(request, context, *path.groups())
 
     def _of_domain(self, request: Request, context: Context, domain: str, what: str, page: str | None) -> Answer:

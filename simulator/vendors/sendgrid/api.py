@@ -19,6 +19,9 @@ from simulator.vendors.sendgrid import logs as sendgrid_logs
 from simulator.vendors.sendgrid.mail import Wrong, error, messages
 
 MAX_BODY: Final = 30 * 2**20
+SCOPES: Final = "/v3/scopes"
+"""The rights of the key that asks."""
+METHODS: Final = {"/v3/mail/send": "POST", SCOPES: "GET"}
 WORDS: Final = {
     "deliver": ("processed", "delivered"),
     "bounce": ("processed", "bounce"),
@@ -64,6 +67,10 @@ DETAILS: Final[Mapping[str, Mapping[str, str]]] = {
 """Our word → what SendGrid's event says."""
 
 
+def _scopes() -> Reply:
+    return Reply(200, [(b"content-type", b"application/json")], b'{"scopes":["mail.send"]}')
+
+
 class SendGrid:
     """The provider `sendgrid`; one signing key pair for all its credentials."""
 
@@ -80,18 +87,18 @@ class SendGrid:
     # The API
 
     def receive(self, request: Request, context: Context) -> Answer:
-        """Answer `POST /v3/mail/send`, or from the logs; see `Provider.receive`."""
+        """Answer `POST /v3/mail/send`, `GET /v3/scopes`, or from the logs; see `Provider.receive`."""
         logs = request.path == sendgrid_logs.PATH or request.path.startswith(f"{sendgrid_logs.PATH}/")
-        if request.path != "/v3/mail/send" and not logs:
+        if request.path not in METHODS and not logs:
             return Answer(error(404, "Not Found"))
-        if request.method != "POST" and not logs:
+        if not logs and request.method != METHODS[request.path]:
             return Answer(error(405, "method not allowed"))
         scheme, _, key = request.header(b"authorization").partition(" ")
         if scheme.lower() != "bearer" or key not in context.keys:
             return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
         if logs:
             return Answer(sendgrid_logs.answer(request, context))
-        return self._sent(request, context)
+        return self._sent(request, context) if request.path != SCOPES else Answer(_scopes())
 
     def _sent(self, request: Request, context: Context) -> Answer:
         """Answer an authorized call that sends."""

@@ -39,7 +39,7 @@ MAX_VALIDITY: Final = 36_000
 FIELDS: Final = frozenset(
     {"To", "From", "MessagingServiceSid", "Body", "StatusCallback", "ValidityPeriod", "SmartEncoded", "ProvideFeedback"}
 )
-_PATH: Final = re.compile(rf"/{API}/Accounts/([A-Za-z0-9]+)/(Messages|Calls)\.json")
+_PATH: Final = re.compile(rf"/{API}/Accounts/([A-Za-z0-9]+)(?:/(Messages|Calls))?\.json")
 _SERVICE: Final = re.compile(r"MG[0-9a-f]{32}")
 _SENDER: Final = re.compile(r"\+[1-9]\d{6,14}|\d{3,8}|(?=.*[A-Za-z])[A-Za-z0-9 &+_-]{1,11}", re.ASCII)
 _GSM: Final = re.compile(r"[@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ -#¤%-?¡A-ZÄÖÑÜ§¿a-zäöñüà\f^{}\\\[~\]|€]*")
@@ -103,14 +103,17 @@ class Twilio:
     # The API
 
     def receive(self, request: Request, context: Context) -> Answer:
-        """Answer a call that creates a message; see `Provider.receive`."""
+        """Answer a call that creates a message, or one for the account; see `Provider.receive`."""
         path = _PATH.fullmatch(request.path)
         if path is None:
             return Answer(error(404, 20404, f"The requested resource {request.path} was not found"))
         if not self._authorized(request.header(b"authorization"), context.keys) or path[1] != ACCOUNT:
             return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
-        if request.method != "POST":
+        if request.method != ("POST" if path[2] else "GET"):
             return Answer(error(405, 20004, "Method not allowed"))
+        if not path[2]:
+            account = {"sid": ACCOUNT, "friendly_name": "Simulated", "status": "active", "type": "Full"}
+            return Answer(Reply(200, list(JSON_TYPE), json.dumps(account).encode()))
         try:
             form = forms.parse(request.header(b"content-type"), request.body)
             if path[2] == "Calls":
