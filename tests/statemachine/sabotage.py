@@ -9,6 +9,7 @@ from unittest.mock import patch
 from shared.contracts import Word
 from shared.domain.jobs import feedback, passes, queue, states
 from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.details import LOST
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Absent, Entry, Finding, Kind, Unknown
@@ -17,7 +18,7 @@ from shared.domain.lanes import breaker
 from shared.domain.lanes.breaker import Breaker
 from shared.engine.jobs import control
 from shared.engine.jobs.plan import Planner
-from shared.engine.lane import send
+from shared.engine.lane import checks, send
 from shared.engine.lane.admission import Admission
 from shared.engine.outcome import resolve
 from shared.engine.suppression.suppressed import Suppressed, Unwelcome
@@ -91,7 +92,8 @@ def retry_takes_unknown() -> Iterator[None]:
 @contextmanager
 def not_stopped() -> Iterator[None]:
     """A worker asks whether the job is not stopped, not whether it runs."""
-    with patch.object(send, "ACTIVE", frozenset(JobState) - {JobState.STOPPED}):
+    runs = frozenset(JobState) - {JobState.STOPPED}
+    with patch.object(send, "ACTIVE", runs), patch.object(checks, "ACTIVE", runs):
         yield
 
 
@@ -102,7 +104,7 @@ def stop_unseen() -> Iterator[None]:
     def may(self: Any, lease: Any) -> bool:
         return True
 
-    with patch.object(send.Sender, "_may_claim", may):
+    with patch.object(checks.ClaimCheck, "passes", may):
         yield
 
 
@@ -168,8 +170,9 @@ def proof_of_any_attempt() -> Iterator[None]:
 
     def take_over(self: Any, expired: Ledger, proof: Mapping[int, Any], passing: Any) -> Ledger | None:
         claimed: Iterable[int] = expired.having(Cell.CLAIMED)
-        guess = {i: Entry(i, expired.cells[i] >> 4, Kind.NOT_SENT) for i in claimed}
-        return made(self, expired, {**guess, **proof}, passing)
+        lost = (i for i in claimed if i not in proof or proof[i].code == LOST)
+        guess = {i: Entry(i, expired.cells[i] >> 4, Kind.NOT_SENT) for i in lost}
+        return made(self, expired, {**proof, **guess}, passing)
 
     with patch.object(queue.LedgerQueue, "take_over", take_over):
         yield
