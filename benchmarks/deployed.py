@@ -81,7 +81,7 @@ def deploy(base_url: str) -> Settings:
         contracts.ENV_OPS_TABLE: tables.ops,
         contracts.ENV_LANE_URL_PREFIX: queue.removesuffix(NAME),
         contracts.ENV_LANE: NAME,
-        contracts.ENV_LEASE_MARGIN: "30",
+        contracts.ENV_LEASE_MARGIN: "5",
     }
     return settings
 

@@ -67,7 +67,7 @@ def environment() -> dict[str, str]:
         contracts.ENV_INGEST_QUEUE_URL: "https://sqs.us-east-1.amazonaws.com/123456789012/ingest",
         contracts.ENV_LANE_URL_PREFIX: "https://sqs.us-east-1.amazonaws.com/123456789012/lane-",
         contracts.ENV_LANE: "sendgrid-main",
-        contracts.ENV_LEASE_MARGIN: "30",
+        contracts.ENV_LEASE_MARGIN: "5",
     }
 
 

@@ -173,7 +173,7 @@ class World:
             contracts.ENV_API_URL: "https://0123456789.execute-api.us-east-1.amazonaws.com",
             contracts.ENV_LANE_URL_PREFIX: urls[0].removesuffix(self.config.credentials[0].id),
             contracts.ENV_LANE: self.config.credentials[0].id,
-            contracts.ENV_LEASE_MARGIN: "30",
+            contracts.ENV_LEASE_MARGIN: "5",
         }
 
     # What AWS starts

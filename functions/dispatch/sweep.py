@@ -5,6 +5,7 @@ from typing import Any
 
 from functions.dispatch import services
 from functions.early import early
+from shared import contracts
 from shared.adapters import logs, metrics
 from shared.metrics import Metric, Service
 
@@ -19,7 +20,7 @@ def handler(_event: Any, context: Any) -> dict[str, Any]:
     logs.begin(logger, logs.invocation(context))
     d = services.deployment()
     try:
-        d.expired.begin()
+        d.expired.begin(d.queue(contracts.ENV_DUE_QUEUE_URL))
     except Exception:  # the walk finds the same leases
         logger.exception("leases not looked at")
     swept = d.sweeper.sweep(d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN)

@@ -14,8 +14,8 @@ from shared import contracts
 
 SECONDS: Final = {DeployTarget.AWS: 120, DeployTarget.LOCAL: 20}
 """A sender's time-out. Lambda bills the waiting too, but each start costs a lease and a read of the chunk."""
-LEASE_MARGIN_SECONDS: Final = {DeployTarget.AWS: 30, DeployTarget.LOCAL: 5}
-"""How much longer than its sender a lease lives: clocks differ, and a frozen sandbox may wake up late."""
+LEASE_MARGIN_SECONDS: Final = 5
+"""How much longer than its work a lease lasts: clocks differ, and a frozen sandbox may wake up late (ADR 205)."""
 BATCH: Final = 2
 """Pointers per invocation: one lease works while the other waits for its provider."""
 BUSY_RATE: Final = 250
@@ -77,7 +77,7 @@ class LaneConstruct(Construct):
             environment={
                 **environment,
                 contracts.ENV_LANE: credential.id,
-                contracts.ENV_LEASE_MARGIN: str(LEASE_MARGIN_SECONDS[deployment.target]),
+                contracts.ENV_LEASE_MARGIN: str(LEASE_MARGIN_SECONDS),
             },
         )
         self.work.feed(sender, batch=BATCH, concurrency=credential.workers)

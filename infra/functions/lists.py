@@ -7,7 +7,6 @@ from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
 from infra.building.function import Function
-from infra.functions.lane import LEASE_MARGIN_SECONDS
 from infra.resources.queue import WorkQueue
 from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts
@@ -15,6 +14,8 @@ from shared import contracts
 SECONDS: Final = {DeployTarget.AWS: 900, DeployTarget.LOCAL: 12}
 """What it does not finish it hands over to its next invocation; a million rows take half a minute. On a laptop the
 lease of one that was killed runs out while somebody waits."""
+LEASE_MARGIN_SECONDS: Final = {DeployTarget.AWS: 30, DeployTarget.LOCAL: 5}
+"""How much longer than its function a lease lives: clocks differ, and a frozen sandbox may wake up late."""
 MEMORY_MB: Final = 1769
 """One whole processor, by which it is bound: less memory would cost as much and take longer. The largest list needs a
 fifth of it."""

@@ -1,6 +1,6 @@
 """The parts of one deployment: the core, and each use case with what it needs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,11 @@ class Deployment(Core):
 
     @cached_property
     def expired(self) -> "ExpiredLeases":
-        """Takeover of the leases of dead workers, where hints say that somebody works."""
+        """Takeover of the leases of dead workers in all lanes."""
+        return self.expired_of(lambda: self.served)
+
+    def expired_of(self, credentials: Callable[[], Sequence[str]]) -> "ExpiredLeases":
+        """Return what takes over leases of dead workers in some lanes, where hints say that somebody works."""
         from shared.adapters.dynamo.credentials.lease_hints import DynamoHints  # noqa: PLC0415
         from shared.engine.sweeper.expired import ExpiredLeases  # noqa: PLC0415
 
@@ -52,9 +56,8 @@ class Deployment(Core):
             ledgers=self.ledgers,
             recovery=self.recovery,
             hints=DynamoHints(self.dynamo, self.ops_table),
-            credentials=lambda: self.served,
+            credentials=credentials,
             clock=self.clock,
-            queue=self.queue(contracts.ENV_DUE_QUEUE_URL),
             lanes=self.lanes,
         )
 

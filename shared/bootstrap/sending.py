@@ -92,6 +92,7 @@ class SendingLane:
                 clock=d.clock,
                 lease_margin=float(d.env[contracts.ENV_LEASE_MARGIN]),
                 links=d.links,
+                glance=d.expired_of(lambda: [self.credential.id]).glance,
             )
         else:
             self._sender.use(provider)

@@ -53,12 +53,19 @@ def test_a_hint_is_forgotten_unless_its_worker_has_gone_on(stores: Stores) -> No
     assert stores.pacer.reserve("one", 5, PACE, lead=0).count == 5
 
 
-def test_no_more_are_kept_than_fit_a_write_unit(stores: Stores) -> None:
-    for worker in range(MOST + 3):
-        stores.pacer.reserve("one", 1, PACE, lead=0, hint=hint(f"{worker:06}0"))
-    assert [h.worker for _, h in stores.hints.read(["one"])] == [f"{worker:06}0" for worker in range(MOST)]
-    stores.pacer.reserve("one", 1, PACE, lead=0, hint=hint("0000010", epoch=9))
-    assert hint("0000010", epoch=9) in [h for _, h in stores.hints.read(["one"])]
+def test_those_that_do_not_fit_beside_the_slots_are_noted_once_for_each_lease(stores: Stores) -> None:
+    many = [f"{worker:06}0" for worker in range(MOST + 3)]
+    for worker in many:
+        for _ in range(2):
+            stores.pacer.reserve("one", 1, PACE, lead=0, hint=hint(worker))
+    assert sorted(h.worker for _, h in stores.hints.read(["one"])) == many
+    for worker in (many[0], many[-1]):
+        stores.pacer.reserve("one", 1, PACE, lead=0, hint=hint(worker, epoch=9))
+        assert hint(worker, epoch=9) in [h for _, h in stores.hints.read(["one"])]
+        stores.hints.forget("one", hint(worker))
+        stores.hints.forget("one", hint(worker, epoch=9))
+        assert worker not in [h.worker for _, h in stores.hints.read(["one"])]
+    assert {c for c, _ in stores.hints.read(["one"])} == {"one"}
 
 
 def test_the_slots_of_a_credential_with_all_its_hints_take_one_write_unit(moto_dynamo: Any, clock: FakeClock) -> None:

@@ -57,6 +57,7 @@ class Account:
             clock=world.clock,
             env={contracts.ENV_LEASE_MARGIN: str(LEASE_MARGIN)},
             links=FakeLinks(),
+            expired_of=lambda lanes: world.expired_of(lanes, world.recovery),
             address="",
             secrets=Secrets(self.manager, "dev", world.clock),  # type: ignore[arg-type]
         )

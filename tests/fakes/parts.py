@@ -41,7 +41,7 @@ from tests.fakes.schedules import FakeScheduler
 from tests.fakes.standings import FakeStandings
 from tests.fakes.stores import FakeStores, Stores
 
-LEASE_MARGIN = 30.0
+LEASE_MARGIN = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +104,7 @@ class Parts:
         common: dict[str, Any] = {**stores, "clock": self.clock}
         self.breaker_cache = self.process()
         self.recovery = self.recovering(self.breaker_cache)
-        self.expired = ExpiredLeases(
-            recovery=self.recovery,
-            hints=self.stores.hints,
-            credentials=lambda: [c.id for c in self.settings.credentials],
-            queue=self.due_queue,
-            lanes=self.lanes,
-            **common,
-        )
+        self.expired = self.expired_of(lambda: [c.id for c in self.settings.credentials], self.recovery)
         self.planner = Planner(lanes=self.lanes, standings=self.standings, **common)
         self.logger = Logger(lists=self.stores.lists, recovery=self.recovery, announcer=self.announcer, **common)
         self.tracker = Tracker(recovery=self.recovery, pool=FakePool, **common)
@@ -201,16 +194,30 @@ class Parts:
         links: Links | None = None,
     ) -> Sender:
         """Return a new sender of a lane: a worker with a clock or a credential of its own, if given."""
+        own = self.recovery if breaker_cache is None else self.recovering(breaker_cache)
         return Sender(
             stores=LaneStores(self.records, self.ledgers, pacer or self.pacer, self.lanes, lambda: self.standings),
             access=ProviderAccess(self.providers[lane], wire=wire, messages=self.messages),
             credential=declared or self.settings.credential(lane),
-            recovery=self.recovery if breaker_cache is None else self.recovering(breaker_cache),
+            recovery=own,
             breaker_cache=breaker_cache or self.breaker_cache,
             clock=clock or self.clock,
             lease_margin=LEASE_MARGIN,
             pool=pool,
             links=links or FakeLinks(),
+            glance=self.expired_of(lambda: [lane], own).glance,
+        )
+
+    def expired_of(self, lanes: Callable[[], Sequence[str]], recovery: Recovery) -> ExpiredLeases:
+        """Return what one process knows of the leases of some lanes."""
+        return ExpiredLeases(
+            records=self.records,
+            ledgers=self.ledgers,
+            recovery=recovery,
+            hints=self.stores.hints,
+            credentials=lanes,
+            clock=self.clock,
+            lanes=self.lanes,
         )
 
     def slow_down(self, shortest: float, longest: float) -> None:

@@ -12,7 +12,7 @@ from math import inf
 from typing import Any
 
 from shared.domain.lanes.depth import QueueDepth
-from shared.domain.lanes.lease_hints import MOST, LeaseHint
+from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, WRONG, Pace, Slots, own_clock
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
 from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Lowered, Switches
@@ -366,9 +366,7 @@ class FakePacer:
         return bool(ahead)
 
     def _note(self, credential: str, hint: LeaseHint) -> None:
-        there = sum(c == credential for c, _ in self.hints)
-        if (credential, hint.worker) in self.hints or there < MOST:
-            self.hints[credential, hint.worker] = hint
+        self.hints[credential, hint.worker] = hint
 
 
 class FakeHints:

@@ -197,4 +197,21 @@ LOSSES: Final = (
         "if proof or not (lost or said):",
         f"{_SLOW}::test_a_killed_worker_leaves_a_window_and_slow_answers_unknown_and_its_log_names_the_provider[3.0-0]",
     ),
+    Mutant(
+        "no worker looks for leases of others that have died",
+        3,
+        "shared/engine/lane/send.py",
+        "            self._glance(max(GLANCE, GLANCE_SLOTS * full.spacing))\n",
+        "",
+        "tests/engine/test_expired.py::test_a_worker_takes_the_lease_of_a_dead_one_over_between_its_windows",
+    ),
+    Mutant(
+        "a lease whose note finds no room has none",
+        3,
+        "shared/adapters/dynamo/credentials/pacer.py",
+        "if hint is not None and apart:",
+        "if hint is None:",
+        "tests/contracts/test_hints.py::"
+        "test_those_that_do_not_fit_beside_the_slots_are_noted_once_for_each_lease[dynamo]",
+    ),
 )

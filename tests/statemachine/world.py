@@ -145,6 +145,7 @@ class StagedWorld(World):
             lease_margin=LEASE_MARGIN,
             pool=pool or (lambda _size: StagePool(self.stage)),
             links=links or FakeLinks(),
+            glance=self.expired_of(lambda: [lane], self.recovery).glance,
         )
 
     def resolve(self, lane: str, job: str, chunk: int, after: int = -1) -> Resolved:

@@ -10,7 +10,8 @@ from typing import Final
 PREFIX: Final = "at_"
 """Begins the names of hints among what is stored of a credential's slots."""
 MOST: Final = 12
-"""Hints kept of a credential, so that its item stays within one write unit: six workers' leases."""
+"""Hints kept beside a credential's slots, so that the item stays within one write unit: six workers' leases. Others are
+written apart."""
 
 
 @dataclass(frozen=True, slots=True)

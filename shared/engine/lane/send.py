@@ -34,6 +34,10 @@ from shared.ports import Clock, Links, Loaded, Provider
 
 GRACE: Final = 0.5
 """Seconds for which a lease waits for its last answers before another may begin beside it."""
+GLANCE: Final = 2.0
+"""Seconds between two looks of a process for leases of others that have died, in a fast lane; of a slow one, the
+seconds of `GLANCE_SLOTS`. Source: docs/adr/0205."""
+GLANCE_SLOTS: Final = 400
 MARGIN: Final = 3.0
 """Seconds kept for the writes after the last call."""
 LEASES: Final = 2
@@ -61,6 +65,7 @@ class Sender:
         lease_margin: Seconds,
         pool: Callable[[int], Pool] | None = None,
         links: Links | None = None,
+        glance: Callable[[Seconds], None] = lambda _every: None,
     ) -> None:
         self._records = stores.records
         self._ledgers = stores.ledgers
@@ -89,6 +94,7 @@ class Sender:
             lease_margin=lease_margin,
         )
         self._links = links
+        self._glance = glance
         self._compositions: dict[str, Composition] = {}
         self._check = ClaimCheck(stores, self._admission, credential.id, clock)
         self._call_counters = CallCounters()
@@ -200,6 +206,7 @@ class Sender:
         last, began = deadline - MARGIN, self._clock.now()
         while True:
             full = self._pace(lease)
+            self._glance(max(GLANCE, GLANCE_SLOTS * full.spacing))
             windows.wait(most=full.room)
             rate = self._admission.narrow(full)
             wanted = lease.wanted(rate)
@@ -215,19 +222,23 @@ class Sender:
             if lease.requeued or not self._check.passes(lease):
                 return
             rate = self._admission.narrow(full)  # the breaker may have opened or closed since
-            lease.end = min(deadline, slots.at(slots.count) + self._call_timeout + patience(full, self._leases))
-            indices = self._claim(lease, min(wanted.count, rate.window))
+            count = min(wanted.count, rate.window)
+            pause = patience(full, self._leases)
+            ended = slots.at(slots.count) + self._call_timeout + pause
+            waits = lease.is_last(count) or windows.unanswered + count > full.room
+            lease.end = min(deadline, ended if waits else ended - self._call_timeout)
+            indices = self._claim(lease, count, expired=ended - self._call_timeout)
             if not indices:
                 return
             self._prepare.learn(self._clock.now() - woken)
-            self._call(lease, windows, indices, rate, slots, deadline=min(last, lease.end))
+            self._call(lease, windows, indices, rate, slots, deadline=min(last, ended))
             if lease.requeued:
                 return
 
     def _finish(self, lease: Lease, windows: WindowCalls, spare: Callable[[], None]) -> None:
         """Wait for the answers that are still to come, and write what they say."""
         windows.rest(self._clock.now() + GRACE, answered=True)
-        if windows.slow:
+        if windows.unanswered:
             self._note(lease)
             spare()
         windows.finish()
@@ -263,7 +274,7 @@ class Sender:
         windows.rest(until)
         return max(answered, until)
 
-    def _claim(self, lease: Lease, most: int) -> Sequence[int]:
+    def _claim(self, lease: Lease, most: int, *, expired: Seconds) -> Sequence[int]:
         """Merge the results at hand and claim up to `most` recipients; none if the lease was lost."""
         claimed = self._ledgers.claim(
             lease.ledger,
@@ -271,7 +282,7 @@ class Sender:
             most,
             route=lease.job.route,
             suppressed=lease.suppressed,
-            expired=lease.expired(lease.end - self._call_timeout),
+            expired=lease.expired(expired),
             until=int((lease.end + self._lease_margin) * 1000),
         )
         if claimed is None:

@@ -61,9 +61,9 @@ class WindowCalls:
         self._fault: Exception | None = None
 
     @property
-    def slow(self) -> bool:
-        """Whether answers are still to come."""
-        return bool(self._open)
+    def unanswered(self) -> int:
+        """Recipients whose answers are still to come."""
+        return sum(len(parcel.indices) for parcel, _ in self._open)
 
     def call(self, parcels: Sequence[ProviderCall], slots: Slots, rate: Pace, *, deadline: Seconds) -> None:
         """Call the provider once for each parcel, each at its slot; while the breaker is not closed, all have ended.
@@ -84,7 +84,7 @@ class WindowCalls:
     def wait(self, *, most: int) -> None:
         """Wait until at most so many recipients' answers are to come."""
         self._take()
-        while sum(len(parcel.indices) for parcel, _ in self._open) > most:
+        while self.unanswered > most:
             self._look(self._clock.now() + LOOK)
 
     def rest(self, until: Seconds, *, answered: bool = False) -> None:

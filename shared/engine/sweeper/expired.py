@@ -1,10 +1,12 @@
-"""Leases of workers that have died, looked for every quarter of a minute where hints say that somebody works.
+"""Leases of workers that have died, looked for where hints say that somebody works.
 
-It costs a read for each credential and one for each lease at work, whatever the number of jobs. The sweeper's walk
-finds the same leases and more; this is only sooner. Source: docs/protocol.md, "Sweep", rule E.
+The sweeper looks every quarter of a minute, and the workers of a fast lane at their own every few seconds. A look costs
+two reads for each credential and one for each lease that may have ended, whatever the number of jobs. The sweeper's
+walk finds the same leases and more; this is only sooner. Source: docs/protocol.md, "Sweep", rule E.
 """
 
 import logging
+import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
@@ -14,7 +16,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.lease_hints import MOST, LeaseHint
-from shared.domain.times import Millis
+from shared.domain.times import Millis, Seconds
 from shared.engine.intake.accept import send_pointers
 from shared.engine.lane.recovery import Recovery
 from shared.ports import Clock, Hints, Lanes, LedgerStore, Queue, Records
@@ -44,7 +46,6 @@ class ExpiredLeases:
         hints: at leases.
         credentials: whose.
         clock: time.
-        queue: brings the later looks of a minute.
         lanes: take pointers.
     """
 
@@ -57,7 +58,6 @@ class ExpiredLeases:
         hints: Hints,
         credentials: Callable[[], Sequence[str]],
         clock: Clock,
-        queue: Queue,
         lanes: Lanes,
     ) -> None:
         self._records = records
@@ -66,16 +66,34 @@ class ExpiredLeases:
         self._hints = hints
         self._credentials = credentials
         self._clock = clock
-        self._queue = queue
         self._lanes = lanes
         self._over: dict[tuple[str, LeaseHint], float] = {}
         """Hints whose lease has ended, and since when that is known here: these need no more reads."""
+        self._until: dict[tuple[str, LeaseHint], Millis] = {}
+        """Hints whose lease lasts until then at least."""
+        self._glanced = clock.now()
+        self._glancing = threading.Lock()
 
-    def begin(self) -> int:
-        """Look now, and have the later looks of this minute made; returns how many leases were taken over."""
+    def begin(self, queue: Queue) -> int:
+        """Look now, and have a queue bring the later looks of this minute; returns how many leases were taken over."""
         for delay in LOOKS:
-            self._queue.send([contracts.LOOK], delay=delay)
+            queue.send([contracts.LOOK], delay=delay)
         return self.look()
+
+    def glance(self, every: Seconds) -> None:
+        """Look if this process has not for so long, as a worker does between its windows; a fault is another's to find.
+
+        Threads may call it at once: one looks, the others go on.
+        """
+        if self._clock.now() - self._glanced < every or not self._glancing.acquire(blocking=False):
+            return
+        try:
+            self._glanced = self._clock.now()
+            self.look()
+        except Exception:  # noqa: BLE001 - the sweeper looks, too
+            _LOG.exception("leases not looked at")
+        finally:
+            self._glancing.release()
 
     def look(self) -> int:
         """Take over every lease at hand that ran out; returns how many.
@@ -84,6 +102,7 @@ class ExpiredLeases:
             Exception: the first fault; all others have been looked at.
         """
         over, self._over = self._over, {}
+        lasting, self._until = self._until, {}
         taken: dict[tuple[str, str], set[int]] = {}
         faults: list[Exception] = []
         found = self._hints.read(self._credentials())
@@ -93,8 +112,11 @@ class ExpiredLeases:
             try:
                 if since is not None:
                     self._keep_or_forget(credential, hint, since, crowded=hints[credential] > CROWDED)
+                elif (until := lasting.get((credential, hint), 0)) >= self._clock.now() * 1000:
+                    self._until[credential, hint] = until
                 elif self._end(credential, hint):
                     taken.setdefault((hint.job, credential), set()).add(hint.chunk)
+                    self._hints.forget(credential, hint)  # its worker has gone
             except Exception as fault:  # noqa: BLE001 - raised at the end
                 _LOG.exception("lease not looked at", extra={"job": hint.job, "chunk": hint.chunk})
                 faults.append(fault)
@@ -150,6 +172,7 @@ class ExpiredLeases:
             self._over[credential, hint] = now
             return False
         if not ledger.ran_out(int(now * 1000)):
+            self._until[credential, hint] = ledger.until
             return False
         job = self._records.job(hint.job)
         return job is not None and self._recovery.take_over(job, ledger) is not None

@@ -1,6 +1,7 @@
 """Hints at leases, on the items of credentials' slots: written with a reservation, read to find dead workers."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from shared.adapters.dynamo import keys
@@ -10,10 +11,13 @@ from shared.domain.lanes.lease_hints import MOST, PREFIX, LeaseHint
 
 
 class Notes:
-    """What a process writes of its own leases: nothing while others' fill the item."""
+    """What a process writes of its own leases: beside the slots, or apart while others' hints fill that item."""
 
-    def __init__(self) -> None:
+    def __init__(self, dynamo: Dynamo, table: str) -> None:
+        self._db = dynamo
+        self._table = table
         self._there: dict[str, frozenset[str]] = {}
+        self._apart: dict[tuple[str, str], str] = {}
 
     def has_room(self, credential: str, hint: LeaseHint) -> bool:
         """Tell whether a hint may be written, by what the item held when it was last seen."""
@@ -23,6 +27,20 @@ class Notes:
     def learn(self, credential: str, item: Mapping[str, Any]) -> None:
         """Take in the item as a reservation found it."""
         self._there[credential] = frozenset(name for name in item if name.startswith(PREFIX))
+
+    def write_apart(self, credential: str, hint: LeaseHint) -> None:
+        """Write a hint that has no room, once for each lease."""
+        if self._apart.get((credential, hint.name)) == str(hint):
+            return
+        self._db.call(
+            "update_item",
+            TableName=self._table,
+            Key=keys.more_hints(credential),
+            UpdateExpression="SET #at = :at",
+            ExpressionAttributeNames={"#at": hint.name},
+            ExpressionAttributeValues={":at": {"S": str(hint)}},
+        )
+        self._apart[credential, hint.name] = str(hint)
 
 
 class DynamoHints:
@@ -34,24 +52,24 @@ class DynamoHints:
 
     def read(self, credentials: Sequence[str]) -> list[tuple[str, LeaseHint]]:
         """Return the hints of some credentials, each with its credential."""
-        items = self._db.batch_get(self._table, [keys.pacer(c) for c in credentials])
+        items = self._db.batch_get(self._table, [k(c) for c in credentials for k in (keys.pacer, keys.more_hints)])
         of = {keys.pacer(c)["pk"]["S"]: c for c in credentials}
         return [(of[item["pk"]["S"]], hint) for item in items for hint in _hints(item)]
 
     def forget(self, credential: str, hint: LeaseHint) -> None:
         """Remove a hint, unless its worker has written another since."""
-        try:
-            self._db.call(
-                "update_item",
-                TableName=self._table,
-                Key=keys.pacer(credential),
-                UpdateExpression="REMOVE #at",
-                ConditionExpression="#at = :seen",
-                ExpressionAttributeNames={"#at": hint.name},
-                ExpressionAttributeValues={":seen": {"S": str(hint)}},
-            )
-        except ConditionFailed:
-            return
+        for key in (keys.pacer(credential), keys.more_hints(credential)):
+            with suppress(ConditionFailed):
+                self._db.call(
+                    "update_item",
+                    TableName=self._table,
+                    Key=key,
+                    UpdateExpression="REMOVE #at",
+                    ConditionExpression="#at = :seen",
+                    ExpressionAttributeNames={"#at": hint.name},
+                    ExpressionAttributeValues={":seen": {"S": str(hint)}},
+                )
+                return
 
 
 def _hints(item: Mapping[str, Any]) -> Iterator[LeaseHint]:

@@ -89,7 +89,7 @@ class DynamoPacer:
         self._behind: dict[str, bool] = {}
         self._rates: dict[str, AttributeValue] = {}
         """Credential → the present rate in DynamoDB's own words, which a float may only come near to."""
-        self._notes = Notes()
+        self._notes = Notes(dynamo, table)
         self._stale: dict[str, str] = {}
         """Credential → a job's clock that says nothing any more."""
         self._over: dict[str, list[str]] = {}
@@ -256,7 +256,8 @@ class DynamoPacer:
         values = {**values, ":known": n(wish.pace.lowered.until)}
         asked = "attribute_not_exists(#rate)"
         hint = wish.hint
-        if hint is not None and self._notes.has_room(wish.credential, hint):
+        apart = hint is not None and not self._notes.has_room(wish.credential, hint)
+        if hint is not None and not apart:
             expression += ", #at = :at"
             names["#at"] = hint.name
             values[":at"] = s(str(hint))
@@ -288,6 +289,8 @@ class DynamoPacer:
         self._check_clock(answer)
         attributes: Item = answer["Attributes"]
         self._notes.learn(wish.credential, attributes)
+        if hint is not None and apart:
+            self._notes.write_apart(wish.credential, hint)
         self._note_stale(wish, attributes)
         self._over[wish.credential] = tallies.stale(attributes, wish.pace, self._clock.now())
         return attributes
