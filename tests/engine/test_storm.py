@@ -2,7 +2,10 @@
 
 import pytest
 
+from shared.domain.jobs.outcomes import Rejected
+from shared.domain.jobs.states import Cell
 from tests.engine.storm import SHARE, Storm
+from tests.fakes.world import World, credential
 from tests.tiers import some_slow
 
 
@@ -13,3 +16,24 @@ def test_a_lane_keeps_most_of_its_rate_in_a_storm(seed: int) -> None:
     weathered = Storm(seed, 8000).weather()
     assert weathered.share >= SHARE
     assert weathered.single <= 5
+
+
+@pytest.mark.parametrize(("others", "latest"), [(40, 3), (0, 13)])
+def test_what_fails_in_the_hands_of_a_new_worker_comes_again_soon_where_others_saw_the_provider_work(
+    others: int, latest: float
+) -> None:
+    world = World(credential("one", 100))
+    world.accept(others or 1, account="acc_000000000002")
+    world.run(seconds=1)
+    if others:
+        world.clock.run(lambda: world.send("one"))
+        world.accept(1, account="acc_000000000002")
+        world.run(seconds=1)  # its reservation tells the others
+    else:
+        world.clock.sleep(60)
+    world.providers["one"].script("r0@example.com", [Rejected("http_503", permanent=False)])
+    job = world.accept(1)
+    assert world.send("one", world.sender("one", breaker_cache=world.process())) is not None
+    (ledger,) = world.ledgers.read_all(job.id)
+    assert world.states(job.id) == [Cell.QUEUED]
+    assert latest - 3 < ledger.not_before / 1000 - world.clock.now() <= latest

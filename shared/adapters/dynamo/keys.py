@@ -334,11 +334,6 @@ def pacer(credential: str) -> Key:
     return key(f"P#{credential}", "PACER")
 
 
-def more_hints(credential: str) -> Key:
-    """Hints at a credential's leases that have no room beside its slots, in `ops`."""
-    return key(f"P#{credential}", "HINTS")
-
-
 def holder(credential: str) -> Key:
     """Which campaign holds a credential, in `ops`."""
     return key(f"P#{credential}", "HOLDER")

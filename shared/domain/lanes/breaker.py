@@ -254,6 +254,11 @@ def verdict(outcomes: Sequence[Outcome]) -> tuple[Verdict, str]:
     return found, code
 
 
+def fails(outcomes: Sequence[Outcome]) -> bool:
+    """Tell whether a call with these outcomes has failed."""
+    return verdict(outcomes)[0] not in (Verdict.ALIVE, Verdict.NOTHING)
+
+
 def _failure(o: Outcome) -> tuple[Verdict, str]:
     """Return what an outcome that is no success says of the provider, and its code."""
     if isinstance(o, Unknown):

@@ -40,18 +40,25 @@ EFFECT: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class RefusalTally:
-    """Calls of a credential that ended at one pace, of late, and how many of them its provider refused to take now."""
+    """Calls of a credential that ended at one pace, of late: those that its provider refused to take now, or failed."""
 
     calls: int = 0
     refused: int = 0
+    failed: int = 0
 
     def __add__(self, other: Self) -> "RefusalTally":
         """Return both together."""
-        return RefusalTally(self.calls + other.calls, self.refused + other.refused)
+        return RefusalTally(self.calls + other.calls, self.refused + other.refused, self.failed + other.failed)
 
     def __sub__(self, other: Self) -> "RefusalTally":
         """Return what is left without another."""
-        return RefusalTally(self.calls - other.calls, self.refused - other.refused)
+        return RefusalTally(self.calls - other.calls, self.refused - other.refused, self.failed - other.failed)
+
+    @property
+    def works(self) -> bool:
+        """Whether the provider takes most of what it gets: many calls are known, and at most a third of them failed."""
+        judged = self.calls - self.refused
+        return judged >= FEW and self.failed <= MOST * judged
 
     @property
     def share(self) -> float:

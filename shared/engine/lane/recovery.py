@@ -111,12 +111,17 @@ class Recovery:
     def _pasts(self, ledger: Ledger) -> dict[int, Past]:
         return passes.pasts(ledger, *self._records.details(ledger.job, ledger.chunk))
 
-    def take_over(self, job: Job, expired: Ledger) -> Ledger | None:
+    def take_over(self, job: Job, expired: Ledger, *, soon: bool = False) -> Ledger | None:
         """End a lease that ran out (L5); None if it has not, or another was faster.
 
         The detail of the lease's last window is proof of what happened. The claimed recipients of whom it says nothing
         become `unknown`. A detail that says so comes first: were it to follow, a second crash in between would leave
         messages of which the log names no attempt. The claimant's own, however late, replaces it.
+
+        Args:
+            job: the ledger's.
+            expired: as read.
+            soon: whether what failed is tried again soon, as of `passing`.
         """
         if not expired.ran_out(int(self._clock.now() * 1000)):
             return None
@@ -126,7 +131,7 @@ class Recovery:
             if whole == proof or (whole is not None and self._records.complete_detail(proof, whole)):
                 break
         entries = {e.index: e for e in whole.entries} if whole else {}
-        new = self._ledgers.take_over(expired, entries, self.passing(job.route, mailed=mailed(job, expired)))
+        new = self._ledgers.take_over(expired, entries, self.passing(job.route, soon=soon, mailed=mailed(job, expired)))
         if new is None:
             return None
         self.point(job, new)

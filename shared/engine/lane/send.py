@@ -65,7 +65,7 @@ class Sender:
         lease_margin: Seconds,
         pool: Callable[[int], Pool] | None = None,
         links: Links | None = None,
-        glance: Callable[[Seconds], None] = lambda _every: None,
+        glance: Callable[[Seconds, bool], None] = lambda _every, _works: None,
     ) -> None:
         self._records = stores.records
         self._ledgers = stores.ledgers
@@ -206,7 +206,7 @@ class Sender:
         last, began = deadline - MARGIN, self._clock.now()
         while True:
             full = self._pace(lease)
-            self._glance(max(GLANCE, GLANCE_SLOTS * full.spacing))
+            self._glance(max(GLANCE, GLANCE_SLOTS * full.spacing), self._works())
             windows.wait(most=full.room)
             rate = self._admission.narrow(full)
             wanted = lease.wanted(rate)
@@ -223,10 +223,9 @@ class Sender:
                 return
             rate = self._admission.narrow(full)  # the breaker may have opened or closed since
             count = min(wanted.count, rate.window)
-            pause = patience(full, self._leases)
-            ended = slots.at(slots.count) + self._call_timeout + pause
-            waits = lease.is_last(count) or windows.unanswered + count > full.room
-            lease.end = min(deadline, ended if waits else ended - self._call_timeout)
+            ended = slots.at(slots.count) + self._call_timeout + patience(full, self._leases)
+            waits = windows.may_wait(count, most=full.room)
+            lease.end = min(deadline, ended - self._call_timeout * (not waits))
             indices = self._claim(lease, count, expired=ended - self._call_timeout)
             if not indices:
                 return
@@ -326,6 +325,10 @@ class Sender:
         lease.throttled_until = max(lease.throttled_until, int((slots.first - HORIZON + wait) * 1000))
         return True  # whoever has more time left gets them
 
+    def _works(self) -> bool:
+        """Tell whether the provider takes most of what it gets; a process that is young goes by what others saw."""
+        return self._admission.works() or (self._admission.closed and self._slot_client.works())
+
     def _suppress(self, lease: Lease) -> None:
         """Suppress who told the provider to send no more. What is lost by a crash the next message to them brings."""
         now = int(self._clock.now() * 1000)
@@ -387,7 +390,7 @@ class Sender:
             leave=lease.leave,
             throttled=lease.count.only_throttled or (lease.held and not lease.count.slots),
             per_call=lease.per_call,
-            soon=self._admission.works() and not lease.refused,
+            soon=self._works() and not lease.refused,
             mailed=mailed(lease.job, lease.ledger),
         )
         if not lease.requeued and not lease.ledger.having(Cell.QUEUED):

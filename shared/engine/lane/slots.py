@@ -10,6 +10,7 @@ from typing import Final
 from uuid import uuid4
 
 from shared.domain.jobs.outcomes import NotStarted, Outcome, Throttled
+from shared.domain.lanes.breaker import fails
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, Pace, Slots
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
@@ -100,7 +101,7 @@ class SlotClient:
         with self._lock:
             if self.outdated(rate):
                 return
-            self._ended += RefusalTally(1, int(wait is not None))
+            self._ended += RefusalTally(1, int(wait is not None), int(fails(outcomes)))
             if wait is None:
                 return
             lowered = rate.refused(self._clock.now(), wait, self._told + self._telling + self._ended)
@@ -122,9 +123,16 @@ class SlotClient:
 
     def takes_none(self) -> bool:
         """Tell whether the provider has taken none of the calls of late, and refused some."""
-        with self._lock:
-            tally = self._told + self._telling + self._ended
+        tally = self._of_late()
         return 0 < tally.calls == tally.refused
+
+    def works(self) -> bool:
+        """Tell whether the provider takes most of what all workers send it, as far as is known here."""
+        return self._of_late().works
+
+    def _of_late(self) -> RefusalTally:
+        with self._lock:
+            return self._told + self._telling + self._ended
 
     def reserve(
         self, wanted: int, rate: Pace, *, ahead: float, until: float, job: str, hint: LeaseHint | None = None

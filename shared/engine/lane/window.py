@@ -81,6 +81,10 @@ class WindowCalls:
         self._begin_each(parcels, slots)
         self._make(all_end=not self._admission.closed)
 
+    def may_wait(self, count: int, *, most: int) -> bool:
+        """Tell whether the lease may have to wait for answers after a window of so many recipients, as of `wait`."""
+        return self._lease.is_last(count) or self.unanswered + count > most
+
     def wait(self, *, most: int) -> None:
         """Wait until at most so many recipients' answers are to come."""
         self._take()

@@ -80,23 +80,25 @@ class ExpiredLeases:
             queue.send([contracts.LOOK], delay=delay)
         return self.look()
 
-    def glance(self, every: Seconds) -> None:
+    def glance(self, every: Seconds, works: bool) -> None:  # noqa: FBT001 - the sender calls it with both
         """Look if this process has not for so long, as a worker does between its windows; a fault is another's to find.
 
-        Threads may call it at once: one looks, the others go on.
+        Threads may call it at once: one looks, the others go on. `works`: the provider takes most of what it gets.
         """
         if self._clock.now() - self._glanced < every or not self._glancing.acquire(blocking=False):
             return
         try:
             self._glanced = self._clock.now()
-            self.look()
+            self.look(soon=works)
         except Exception:  # noqa: BLE001 - the sweeper looks, too
             _LOG.exception("leases not looked at")
         finally:
             self._glancing.release()
 
-    def look(self) -> int:
+    def look(self, *, soon: bool = False) -> int:
         """Take over every lease at hand that ran out; returns how many.
+
+        `soon`: what failed in them is tried again soon, since the provider works.
 
         Raises:
             Exception: the first fault; all others have been looked at.
@@ -114,7 +116,7 @@ class ExpiredLeases:
                     self._keep_or_forget(credential, hint, since, crowded=hints[credential] > CROWDED)
                 elif (until := lasting.get((credential, hint), 0)) >= self._clock.now() * 1000:
                     self._until[credential, hint] = until
-                elif self._end(credential, hint):
+                elif self._end(credential, hint, soon=soon):
                     taken.setdefault((hint.job, credential), set()).add(hint.chunk)
                     self._hints.forget(credential, hint)  # its worker has gone
             except Exception as fault:  # noqa: BLE001 - raised at the end
@@ -164,8 +166,14 @@ class ExpiredLeases:
         else:
             self._over[credential, hint] = since
 
-    def _end(self, credential: str, hint: LeaseHint) -> bool:
-        """Take a lease over if it ran out; notes if it has ended."""
+    def _end(self, credential: str, hint: LeaseHint, *, soon: bool) -> bool:
+        """Take a lease over if it ran out; notes if it has ended.
+
+        Args:
+            credential: the lane.
+            hint: at the lease.
+            soon: whether what failed in it is tried again soon.
+        """
         now = self._clock.now()
         ledger = self._ledgers.read(hint.job, hint.chunk)
         if ledger is None or ledger.status is not LedgerStatus.BUSY or ledger.epoch != hint.epoch:
@@ -175,7 +183,7 @@ class ExpiredLeases:
             self._until[credential, hint] = ledger.until
             return False
         job = self._records.job(hint.job)
-        return job is not None and self._recovery.take_over(job, ledger) is not None
+        return job is not None and self._recovery.take_over(job, ledger, soon=soon) is not None
 
 
 def _may_point(job: Job, now: Millis, taken: int) -> bool:

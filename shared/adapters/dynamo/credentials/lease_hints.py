@@ -24,18 +24,21 @@ class Notes:
         there = self._there.get(credential, frozenset())
         return hint.name in there or len(there) < MOST
 
-    def learn(self, credential: str, item: Mapping[str, Any]) -> None:
-        """Take in the item as a reservation found it."""
-        self._there[credential] = frozenset(name for name in item if name.startswith(PREFIX))
+    def learn(self, credential: str, item: Mapping[str, Any], hint: LeaseHint | None) -> None:
+        """Take in the item as a reservation left it. A hint that had no room there is written apart, once for a lease.
 
-    def write_apart(self, credential: str, hint: LeaseHint) -> None:
-        """Write a hint that has no room, once for each lease."""
-        if self._apart.get((credential, hint.name)) == str(hint):
+        Args:
+            credential: whose item it is.
+            item: with the slots.
+            hint: the lease that the slots are for.
+        """
+        self._there[credential] = frozenset(name for name in item if name.startswith(PREFIX))
+        if hint is None or hint.name in item or self._apart.get((credential, hint.name)) == str(hint):
             return
         self._db.call(
             "update_item",
             TableName=self._table,
-            Key=keys.more_hints(credential),
+            Key=_apart(credential),
             UpdateExpression="SET #at = :at",
             ExpressionAttributeNames={"#at": hint.name},
             ExpressionAttributeValues={":at": {"S": str(hint)}},
@@ -52,13 +55,13 @@ class DynamoHints:
 
     def read(self, credentials: Sequence[str]) -> list[tuple[str, LeaseHint]]:
         """Return the hints of some credentials, each with its credential."""
-        items = self._db.batch_get(self._table, [k(c) for c in credentials for k in (keys.pacer, keys.more_hints)])
+        items = self._db.batch_get(self._table, [k(c) for c in credentials for k in (keys.pacer, _apart)])
         of = {keys.pacer(c)["pk"]["S"]: c for c in credentials}
         return [(of[item["pk"]["S"]], hint) for item in items for hint in _hints(item)]
 
     def forget(self, credential: str, hint: LeaseHint) -> None:
         """Remove a hint, unless its worker has written another since."""
-        for key in (keys.pacer(credential), keys.more_hints(credential)):
+        for key in (keys.pacer(credential), _apart(credential)):
             with suppress(ConditionFailed):
                 self._db.call(
                     "update_item",
@@ -70,6 +73,11 @@ class DynamoHints:
                     ExpressionAttributeValues={":seen": {"S": str(hint)}},
                 )
                 return
+
+
+def _apart(credential: str) -> keys.Key:
+    """Return the key of hints that have no room beside a credential's slots."""
+    return keys.key(f"P#{credential}", "HINTS")
 
 
 def _hints(item: Mapping[str, Any]) -> Iterator[LeaseHint]:

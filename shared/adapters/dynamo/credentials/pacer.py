@@ -256,8 +256,7 @@ class DynamoPacer:
         values = {**values, ":known": n(wish.pace.lowered.until)}
         asked = "attribute_not_exists(#rate)"
         hint = wish.hint
-        apart = hint is not None and not self._notes.has_room(wish.credential, hint)
-        if hint is not None and not apart:
+        if hint is not None and self._notes.has_room(wish.credential, hint):
             expression += ", #at = :at"
             names["#at"] = hint.name
             values[":at"] = s(str(hint))
@@ -288,9 +287,7 @@ class DynamoPacer:
         )
         self._check_clock(answer)
         attributes: Item = answer["Attributes"]
-        self._notes.learn(wish.credential, attributes)
-        if hint is not None and apart:
-            self._notes.write_apart(wish.credential, hint)
+        self._notes.learn(wish.credential, attributes, hint)
         self._note_stale(wish, attributes)
         self._over[wish.credential] = tallies.stale(attributes, wish.pace, self._clock.now())
         return attributes
@@ -311,7 +308,11 @@ class DynamoPacer:
             return "", removed
         names |= {"#calls": tallies.CALLS + stretches[0], "#refused": tallies.REFUSED + stretches[0]}
         values |= {":calls": n(wish.ended.calls), ":refused": n(wish.ended.refused)}
-        return " ADD #calls :calls, #refused :refused", removed
+        counted = " ADD #calls :calls, #refused :refused"
+        if wish.ended.failed:
+            names["#failed"], values[":failed"] = tallies.FAILED + stretches[0], n(wish.ended.failed)
+            counted += ", #failed :failed"
+        return counted, removed
 
     def _note_stale(self, wish: _Wish, attributes: Item) -> None:
         """Note a job's own slots that are long over: the next write removes them."""

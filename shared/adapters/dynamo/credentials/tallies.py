@@ -1,7 +1,7 @@
 """Calls that ended at a credential's pace, counted on the item of its slots by the writes that reserve some.
 
-Each pair of attributes counts a stretch of time (`Pace.stretches`). Two are looked at together: the present one and the
-one before.
+Names of attributes say what they count, and in which stretch of time (`Pace.stretches`). Two are looked at together:
+the present one and the one before.
 """
 
 from collections.abc import Mapping
@@ -14,6 +14,8 @@ from shared.domain.times import Seconds
 
 CALLS: Final = "calls_"
 REFUSED: Final = "refusals_"
+FAILED: Final = "failures_"
+_ALL: Final = (CALLS, REFUSED, FAILED)
 
 
 def of_late(item: Mapping[str, Any], pace: Pace, now: Seconds) -> RefusalTally:
@@ -35,9 +37,9 @@ def stale(item: Mapping[str, Any], pace: Pace, now: Seconds) -> list[str]:
         pace: whose calls count.
         now: Unix seconds.
     """
-    kept = {prefix + name for name in pace.stretches(now) for prefix in (CALLS, REFUSED)}
-    return sorted(name for name in item if name.startswith((CALLS, REFUSED)) and name not in kept)
+    kept = {prefix + name for name in pace.stretches(now) for prefix in _ALL}
+    return sorted(name for name in item if name.startswith(_ALL) and name not in kept)
 
 
 def _read(item: Mapping[str, Any], name: str) -> RefusalTally:
-    return RefusalTally(number(item, CALLS + name), number(item, REFUSED + name))
+    return RefusalTally(*(number(item, prefix + name) for prefix in _ALL))
