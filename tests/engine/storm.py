@@ -11,10 +11,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from typing import Final
+from unittest.mock import patch
+from uuid import UUID
 
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import Outcome, Rejected, Throttled, Unknown
 from shared.domain.jobs.states import Cell, JobState
+from shared.engine.lane import slots
 from shared.engine.lane.access import CALL_TIMEOUT
 from shared.engine.lane.send import LEASES, Sender
 from shared.ports import Retriable
@@ -47,8 +50,8 @@ BESIDE: Final = 2.0
 LOOK: Final = 15.0
 SWEEP: Final = 60.0
 LATEST: Final = 900.0
-LAST: Final = 0.01
-"""Share of the messages that may wait for the lease of a dead worker in the end."""
+LAST: Final = 0.05
+"""Share of the messages that may wait in the end, when few chunks are left: most are held by dead workers."""
 SHARE: Final = 0.6
 """Of the rate, what is used in any storm."""
 
@@ -89,7 +92,15 @@ class Storm:
         self._over = False
 
     def weather(self) -> Weathered:
-        """Run the storm to its end."""
+        """Run the storm to its end; the same seed is always the same storm, names of jobs and processes, too."""
+        names = random.Random(self._rng.random())  # noqa: S311 - names
+        with (
+            patch("secrets.randbits", names.getrandbits),
+            patch.object(slots, "uuid4", lambda: UUID(int=names.getrandbits(128))),
+        ):
+            return self._weather()
+
+    def _weather(self) -> Weathered:
         self._doubt()
         self._world.slow_down(0.004, 0.008)
         self._world.providers["one"].before = self._whim
@@ -212,12 +223,12 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=8000, help="of each of two jobs")
     options = parser.parse_args()
     missed = 0
-    sys.stdout.write("seed  all called  LOGGED  share of the rate  unknown  single p95\n")
+    sys.stdout.write("seed  95 % called  LOGGED  share of the rate  unknown  single p95\n")
     for seed in range(options.seeds):
         x = Storm(seed, options.messages).weather()
         missed += x.share < SHARE
         sys.stdout.write(
-            f"{seed:4}  {x.seconds:8.1f} s  {x.logged:4.0f} s  {100 * x.share:15.0f} %  {x.unknown:7}"
+            f"{seed:4}  {x.seconds:9.1f} s  {x.logged:4.0f} s  {100 * x.share:15.0f} %  {x.unknown:7}"
             f"  {x.single:8.2f} s\n"
         )
         sys.stdout.flush()

@@ -34,10 +34,10 @@ from shared.ports import Clock, Links, Loaded, Provider
 
 GRACE: Final = 0.5
 """Seconds for which a lease waits for its last answers before another may begin beside it."""
-GLANCE: Final = 2.0
+GLANCE: Final = 1.0
 """Seconds between two looks of a process for leases of others that have died, in a fast lane; of a slow one, the
 seconds of `GLANCE_SLOTS`. Source: docs/adr/0205."""
-GLANCE_SLOTS: Final = 400
+GLANCE_SLOTS: Final = 150
 MARGIN: Final = 3.0
 """Seconds kept for the writes after the last call."""
 LEASES: Final = 2
