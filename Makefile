@@ -27,7 +27,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 	--no-emit-index-url --no-emit-find-links
 
 .PHONY: help setup run demo demo-page up down status test test-changed test-all test-rest test-unit test-slow test-browser test-pages test-stories test-deployed exercised lint lint-infra english \
-	check bench mutants proofs crash chaos kill recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hook-rate ingest-proof pace model soak browser screenshots docs openapi samples release wheel sdks lock clean
+	check bench mutants proofs crash chaos kill recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hooks-delay hook-rate ingest-proof pace model soak browser screenshots docs openapi samples release wheel sdks lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -176,6 +176,9 @@ mail-proof: setup ## MAILS (default 300) by SMTP through the relay to a local cl
 hooks-proof: setup ## MESSAGES (default 400) whose changes are posted to a receiver on this machine; functions of webhooks killed KILLS times (default 10; with 0 each acceptance is timed, and the p95 must be within 2 s); prints figures
 	POSTHASTE_LOCAL=.local/hooks $(PY) -m infra.local with -- $(PY) -m tests.deployed.hook_kills \
 		--messages $(or $(MESSAGES),400) --kills $(or $(KILLS),10)
+
+hooks-delay: setup ## WORDS (default 120) of a provider, on a quiet local cloud, each timed until it arrives at two endpoints while five others are bad; the p95 must be within 2 s
+	POSTHASTE_LOCAL=.local/hooks $(PY) -m infra.local with -- $(PY) -m tests.deployed.hook_arrival --words $(or $(WORDS),120)
 
 hook-rate: setup ## post 10,000 deliveries to 100 endpoints of a receiver on this machine, by plain HTTP and by TLS, without a cloud; prints how many a second
 	$(PY) -m tests.deployed.hook_rate
