@@ -21,6 +21,7 @@ PROOFS: Final = {
     "crash": "a process killed at each of its calls",
     "chaos": "storms in memory and on a local cloud",
     "kill": "senders killed on a local cloud",
+    "storm": "two campaigns through a failing provider and kills, in time",
     "recovery": "how soon jobs of killed senders go on",
     "campaign-proof": "a campaign through kills, stops and resumes",
     "link-proof": "a notifier over a bad link",

@@ -31,7 +31,7 @@ WORKER: Final = "PYTEST_XDIST_WORKER"
 
 LATER: Final = ("pydantic.type_adapter", "rich.markdown", "typer.rich_utils")
 """Large modules that `posthaste` imports once it needs them."""
-SLOW: Final = ("guides", "runbooks", "clinic", "hook_kills", "hooks", "chaos", "campaigns", "notices")
+SLOW: Final = ("guides", "runbooks", "clinic", "hook_kills", "hooks", "storm_proof", "chaos", "campaigns", "notices")
 """Files that take long, longest first: they begin first, so that all clouds are done at about the same time."""
 
 

@@ -1,0 +1,23 @@
+"""The storm's provider: it shares no code with what it judges, and fails as often as the proof says. Needs no cloud."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.deployed import storm_provider
+from tests.deployed.storm_provider import THROTTLED, WEATHER
+
+
+def test_the_provider_shares_no_code_with_the_product_or_the_simulator() -> None:
+    tree = ast.parse(Path(storm_provider.__file__).read_text(encoding="utf-8"))
+    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    assert {name.partition(".")[0] for name in names} - sys.stdlib_module_names == {"cryptography"}
+
+
+def test_three_calls_in_a_hundred_are_throttled_and_nineteen_fail_otherwise() -> None:
+    shares = dict(WEATHER)
+    assert shares.pop(THROTTLED) == pytest.approx(0.03)
+    assert sum(shares.values()) == pytest.approx(0.19)
