@@ -1,11 +1,13 @@
 """A provider that takes less than its declared rate: few calls are refused, and most of what it takes is used."""
 
+import random
 from math import inf
 from typing import Any
 
 import pytest
 
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Throttled
+from shared.domain.jobs.states import Cell
 from shared.domain.lanes.pacing import Slots, pace
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
 from shared.domain.lanes.switches import DOUBLING, NOT_LOWERED
@@ -121,3 +123,27 @@ def test_a_hold_or_its_end_begins_a_new_count(clock: FakeClock) -> None:
     assert client.reserve(1, slower, ahead=0.0, until=inf, job="j" * 26).tally == RefusalTally(1, 0)
     assert client.switches.lowered == NOT_LOWERED
     assert client.reserve(1, whole, ahead=0.0, until=inf, job="j" * 26).tally == NO_CALLS
+
+
+# Leases
+
+
+@pytest.mark.promise(3)
+@pytest.mark.parametrize(("share", "leases"), [(0.03, (1, 7)), (0.3, (8, 500))])
+def test_a_refusal_now_and_then_ends_no_lease_and_many_do(share: float, leases: tuple[int, int]) -> None:
+    world, provider = limited(150, 10**9, latency=0.05)
+    rng = random.Random(5)  # noqa: S311 - a provider's whims
+    provider.before = lambda _targets: setattr(provider, "answer", Throttled(1) if rng.random() < share else None)
+    job = world.accept(500)
+
+    def lease() -> None:
+        while world.ledgers.list_queue(job.id):
+            if not world.send("one"):
+                world.clock.sleep(0.1)
+
+    world.clock.run(lease)
+    (ledger,) = world.ledgers.read_all(job.id)
+    assert leases[0] <= ledger.epoch <= leases[1]
+    assert world.states(job.id) == [Cell.SENT] * 500
+    assert {attempt for _, attempt in world.cells(job.id)} == {1}, "a refusal uses no attempt"
+    world.check()

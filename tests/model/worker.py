@@ -97,6 +97,11 @@ def _check(m: World, s: State, number: int, worker: Worker) -> Steps:
     if "details_are_read_after_the_ledger" in m.without and not worker.read:
         worker = worker._replace(read=s.pasts[worker.chunk])
         s = _moved(s, number, worker)
+    refused = _refused(worker)
+    if refused:
+        yield from _release(m, s, number, worker)
+    if refused and len(worker.late) + refused > m.slow and "slow_answers_are_few" not in m.without:
+        return
     if _too_slow(m, worker):
         yield _waits(s, number, worker)
     else:
@@ -106,7 +111,7 @@ def _check(m: World, s: State, number: int, worker: Worker) -> Steps:
 def _goes_on(m: World, s: State, number: int, worker: Worker) -> Steps:
     ledger, j = s.ledgers[worker.chunk], m.job_of[worker.chunk]
     state = s.jobs[j].state
-    if THROTTLED in dict(worker.results).values() or not _claimable(ledger, worker.lease):
+    if not _claimable(ledger, worker.lease):
         yield from _release(m, s, number, worker)
     elif s.shut >> worker.lane & 1:
         for step in _release(m, s, number, worker, leave=True):
@@ -126,6 +131,11 @@ def _goes_on(m: World, s: State, number: int, worker: Worker) -> Steps:
             yield step._replace(label=f"w{number} reads the job: {why}; {step.label}")
 
 
+def _refused(worker: Worker) -> int:
+    """Return the calls that the provider refused to take now: they stay claimed until the lease ends."""
+    return sum(kind == THROTTLED for _, kind in worker.results)
+
+
 def _too_slow(m: World, worker: Worker) -> bool:
     """Tell whether a worker waits for slow answers before it claims more."""
     return len(worker.late) > m.slow and "slow_answers_are_few" not in m.without
@@ -142,7 +152,9 @@ def _claim(m: World, s: State, number: int, worker: Worker) -> Steps:
     if worker.lease != HELD:
         yield from _lost(m, s, number, worker)
         return
-    merged = rules.merge(ledger.cells, worker, ledger.limit, holder=True, without=m.without)
+    kept = tuple(said for said in worker.results if said[1] == THROTTLED)
+    known = worker._replace(results=tuple(said for said in worker.results if said[1] != THROTTLED))
+    merged = rules.merge(ledger.cells, known, ledger.limit, holder=True, without=m.without)
     cells, window = rules.claim(merged, ledger.limit, m.window)
     if not window:
         yield from _release(m, s, number, worker)
@@ -151,7 +163,7 @@ def _claim(m: World, s: State, number: int, worker: Worker) -> Steps:
     passing.check_claim(m, s, c, worker.lane, window)
     claimed = m.change_ledger(s, c, cells=cells)
     places = [i for i, _ in window]
-    called = worker._replace(at="call", window=window, results=(), after=after)
+    called = worker._replace(at="call", window=window, results=kept, after=after)
     yield Step(True, f"w{number} claims {c}{places}", _moved(claimed, number, called))
     if "ones_own_claim_is_known" in m.without:
         dead = _moved(m.change_ledger(claimed, c, holder=DEAD), number, _IDLE)
@@ -281,7 +293,7 @@ def _release(m: World, s: State, number: int, worker: Worker, *, leave: bool = F
     merged = rules.merge(ledger.cells, worker, ledger.limit, holder=True, without=m.without)
     ended = ledger._replace(cells=rules.released(merged))
     ways = list(passing.next_pass(m, s, c, ended, leave=leave, read=worker.read))
-    if m.route and THROTTLED in dict(worker.results).values() and not leave:
+    if m.route and _refused(worker) and not leave:
         ways += [(", as it throttles for long", x) for _, x in passing.next_pass(m, s, c, ended, leave=True)]
     for how, new in ways:
         yield from _ended(m, s, number, worker, new, how)

@@ -214,4 +214,12 @@ LOSSES: Final = (
         "tests/contracts/test_hints.py::"
         "test_those_that_do_not_fit_beside_the_slots_are_noted_once_for_each_lease[dynamo]",
     ),
+    Mutant(
+        "a refusal now and then ends a lease",
+        3,
+        "shared/engine/lane/lease.py",
+        "not (rarely and len(self.requeued) <= most)",
+        "True",
+        "tests/engine/test_lowered.py::test_a_refusal_now_and_then_ends_no_lease_and_many_do[0.03-leases0]",
+    ),
 )

@@ -105,6 +105,9 @@ class Lease:
     noted: int = 0
     """So many of them, the first, are in a detail."""
     requeued: list[int] = field(default_factory=list)
+    """Who is queued again when it ends: nothing was sent to them."""
+    cut_short: bool = False
+    """Calls were not begun that were claimed: it ends."""
     shares: dict[int, int] = field(default_factory=dict)
     """Recipients whose call was refused as a whole → how many the smaller call for them holds."""
     unwanted: list[int] = field(default_factory=list)
@@ -138,7 +141,16 @@ class Lease:
     @property
     def may_call(self) -> bool:
         """Whether calls of windows that were claimed may still begin."""
-        return self.job.state in ACTIVE and not (self.paused or self.leave or self.lost or self.requeued)
+        return self.job.state in ACTIVE and not (self.paused or self.leave or self.lost or self.cut_short)
+
+    def ends_early(self, *, rarely: bool, most: int) -> bool:
+        """Tell whether to end although recipients wait: calls were not begun, or the provider refuses too many.
+
+        Args:
+            rarely: of the calls of all workers, the provider refuses few.
+            most: so many may be refused until the lease ends.
+        """
+        return self.cut_short or (bool(self.requeued) and not (rarely and len(self.requeued) <= most))
 
     def is_last(self, count: int) -> bool:
         """Tell whether a window of so many recipients is all that is left."""
@@ -297,6 +309,7 @@ class Lease:
             self.throttled_until = max(self.throttled_until, int((now + outcome.retry_after) * 1000))
         elif isinstance(outcome, NotStarted):
             self.requeued.append(index)
+            self.cut_short = True
 
     def _settle_refusal(self, index: int, attempt: int, refusal: Rejected) -> None:
         kind = Kind.REFUSED if refusal.permanent else Kind.NOT_SENT
@@ -352,6 +365,7 @@ class Lease:
     def requeue(self, parcels: Sequence[ProviderCall]) -> None:
         """Queue again the recipients of calls that were never begun."""
         self.requeued.extend(index for parcel in parcels for index in parcel.indices)
+        self.cut_short |= bool(parcels)
 
     def merged(self, claimed: Ledger) -> None:
         """Go on from a claim, which merged the last results; the next detail says whom it skipped as suppressed.

@@ -35,8 +35,7 @@ from shared.ports import Clock, Links, Loaded, Provider
 GRACE: Final = 0.5
 """Seconds for which a lease waits for its last answers before another may begin beside it."""
 GLANCE: Final = 1.0
-"""Seconds between two looks of a process for leases of others that have died, in a fast lane; of a slow one, the
-seconds of `GLANCE_SLOTS`. Source: docs/adr/0205."""
+"""Seconds between two looks for leases of workers that have died; in a slow lane those of `GLANCE_SLOTS` (ADR 205)."""
 GLANCE_SLOTS: Final = 150
 MARGIN: Final = 3.0
 """Seconds kept for the writes after the last call."""
@@ -44,7 +43,6 @@ LEASES: Final = 2
 """Leases that a worker holds at the most: the event source's batch size."""
 OWN_LEASE: Final = OWN_WAIT + HORIZON
 """Seconds until which a lease of a job with a rate of its own may begin windows, plus the 2 s that slots are ahead."""
-
 KEPT_CONTENTS: Final = 8
 """Contents kept in memory: a few jobs share a lane at a time, and a content can be megabytes."""
 _LOG: Final = logging.getLogger(__name__)
@@ -219,7 +217,7 @@ class Sender:
                     return
                 continue
             woken = self._record(lease, windows, slots.first - self._ahead(rate))
-            if lease.requeued or not self._check.passes(lease):
+            if self._cut(lease, full) or not self._check.passes(lease):
                 return
             rate = self._admission.narrow(full)  # the breaker may have opened or closed since
             count = min(wanted.count, rate.window)
@@ -231,7 +229,7 @@ class Sender:
                 return
             self._prepare.learn(self._clock.now() - woken)
             self._call(lease, windows, indices, rate, slots, deadline=min(last, ended))
-            if lease.requeued:
+            if self._cut(lease, full):
                 return
 
     def _finish(self, lease: Lease, windows: WindowCalls, spare: Callable[[], None]) -> None:
@@ -249,6 +247,9 @@ class Sender:
         slots = max(rate.window, min(wanted.slots, rate.room))
         latest = last - self._call_timeout - max(slots - 1, wanted.lull) * rate.spacing
         return min(latest, began + OWN_LEASE) if rate.period else latest  # most of it would be waiting for its turns
+
+    def _cut(self, lease: Lease, rate: Pace) -> bool:
+        return lease.ends_early(rarely=self._slot_client.refuses_rarely(), most=rate.window)
 
     def _ends(self, lease: Lease, wanted: Wanted) -> bool:
         """Check whether a lease has nothing more to send, or must not."""

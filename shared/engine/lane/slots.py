@@ -13,7 +13,7 @@ from shared.domain.jobs.outcomes import NotStarted, Outcome, Throttled
 from shared.domain.lanes.breaker import fails
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, Pace, Slots
-from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
+from shared.domain.lanes.refusals import NO_CALLS, RARE, RefusalTally
 from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Switches
 from shared.ports import Clock, Pacer, Retriable
 
@@ -125,6 +125,11 @@ class SlotClient:
         """Tell whether the provider has taken none of the calls of late, and refused some."""
         tally = self._of_late()
         return 0 < tally.calls == tally.refused
+
+    def refuses_rarely(self) -> bool:
+        """Tell whether the provider refuses some calls now and then, of many that are known here."""
+        tally = self._of_late()
+        return tally.known and tally.share <= RARE
 
     def works(self) -> bool:
         """Tell whether the provider takes most of what all workers send it, as far as is known here."""
