@@ -1,7 +1,7 @@
 """The whole engine in one process, over moto and metered: what AWS would be asked for, without AWS.
 
-Time is fake, provider calls are answered on the spot, and what the event sources do (queues, the stream of ledgers) is
-done here by hand, one invocation after another, so that every figure is exactly reproducible.
+Time is fake, provider calls are answered on the spot, and what event sources do is done here by hand, one invocation
+after another. Workers' looks for dead ones are left out, whose number is chance. So every figure is reproducible.
 """
 
 import base64
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from io import StringIO
 from typing import Any, Final
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import boto3
 from moto import mock_aws
@@ -94,11 +94,10 @@ def settings(rate: float, per_call: int) -> Settings:
 
 
 class World:
-    """A deployment on moto. Made by `world()`; every method runs what AWS would start.
+    """A deployment on moto, made by `world()`; every method runs what AWS would start.
 
     Attributes:
-        meter: counts the calls of the engine's clients, not those made here.
-        wire: the provider.
+        meter: counts the calls of the engine's clients, not those made here; `wire`: the provider.
         invocations: function → how often it was started since `take`.
     """
 
@@ -123,7 +122,7 @@ class World:
             served._http = self.wire  # noqa: SLF001 - the one seam below the real provider
             sender = served.sender(CALL_SECONDS)
             calls = Calls(sender._provider, self.clock, CALL_SECONDS, FakePool, messages=served._messages)  # noqa: SLF001
-            sender._calls = calls  # noqa: SLF001 - on the spot
+            sender._calls, sender._glance = calls, Mock()  # noqa: SLF001 - on the spot, and without looks
             self._lanes[c.id] = served
         self._handlers = {
             "send": send.handler,

@@ -207,7 +207,8 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         planner=world.planner,
         tracker=world.tracker,
         sweeper=world.sweeper,
-        expired=SimpleNamespace(begin=lambda: None),
+        expired=SimpleNamespace(begin=lambda _queue: None),
+        queue=lambda _variable: world.due_queue,
         ingestion=Reading(),
         feedback=FakeQueue(world.clock),
     )
