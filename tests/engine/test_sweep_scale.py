@@ -10,7 +10,7 @@ from shared.domain.jobs.states import Cell
 from shared.engine.sweeper.sweep import WIDTH, Sweeper
 from shared.engine.walks import Look, Run, Walk, timed
 from shared.engine.walks.jobs import YOUNG_MS
-from shared.engine.walks.pointing import UNLEASED_MS
+from shared.engine.walks.pointing import LOST_AFTER_MS, UNLEASED_MS
 from shared.engine.walks.progress import Progress
 from shared.ports import Retriable
 from tests.fakes.bookmarks import FakeBookmarks
@@ -303,11 +303,13 @@ def test_what_could_not_be_looked_at_comes_first_in_the_next_run_with_nothing_mi
     busy(world)
     world.lanes["one"].send(["another's"], express=True)
     world.clock.advance(UNLEASED_MS / 1000)
+    assert world.sweep().pointed == 1
+    world.clock.advance((LOST_AFTER_MS - UNLEASED_MS) / 1000)
     world.tap.arm_at("ledgers.read_these", error=lambda: Retriable("busy"))
     with pytest.raises(Retriable):
         world.sweep()
     world.clock.advance(60)
-    assert world.sweep().pointed == 1
+    assert world.sweep().pointed == 1, "for the hour that has ended"
     world.clock.advance(60)
     assert world.sweep().pointed == 0
 

@@ -60,8 +60,7 @@ ONCE: Final = (
         RULES,
         "lost = [Entry(i, ledger.cells[i] >> 4, Kind.UNKNOWN) for i in ledger.having(Cell.CLAIMED)]",
         "lost = [Entry(i, ledger.cells[i] >> 4, Kind.NOT_SENT) for i in ledger.having(Cell.CLAIMED)]",
-        "tests/engine/test_crash.py::"
-        "test_a_crash_before_the_detail_leaves_the_window_unknown_and_its_log_names_the_provider",
+        "tests/contracts/test_ledgers.py::test_a_release_under_a_lost_lease_leaves_its_words[memory]",
     ),
     Mutant(
         "throttled entry written into the detail",
