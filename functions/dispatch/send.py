@@ -143,7 +143,7 @@ def _delete(record: Record) -> None:
 def _again(failed: Sequence[Record], records: Sequence[Record]) -> Answer:
     """Have pointers delivered again after some seconds, later each time, instead of at the end of their visibility.
 
-    That is as long as a function that was killed might still run, 12 minutes. The event source is told of its own.
+    That is as long as a function that was killed might still run, 12 minutes. The answer names only those of the event.
     """
     for record in failed:
         try:

@@ -201,7 +201,7 @@ LOSSES: Final = (
         "no worker looks for leases of others that have died",
         3,
         "shared/engine/lane/send.py",
-        "            self._glance(max(GLANCE, GLANCE_SLOTS * full.spacing), self._works())\n",
+        "            self._glance(max(GLANCE, GLANCE_SLOTS * full.spacing), self._works)\n",
         "",
         "tests/engine/test_expired.py::test_a_worker_takes_the_lease_of_a_dead_one_over_between_its_windows",
     ),
@@ -217,9 +217,9 @@ LOSSES: Final = (
     Mutant(
         "a refusal now and then ends a lease",
         3,
-        "shared/engine/lane/lease.py",
-        "not (rarely and len(self.requeued) <= most)",
-        "True",
+        "shared/engine/lane/send.py",
+        "(refused > 0 and not self._slot_client.refuses_rarely())",
+        "refused > 0",
         "tests/engine/test_lowered.py::test_a_refusal_now_and_then_ends_no_lease_and_many_do[0.03-leases0]",
     ),
 )

@@ -32,7 +32,7 @@ class Poller:
 
     Args:
         name: of the thread.
-        poll: polls once, and tells whether there was something to do.
+        poll: polls once; returns whether it found work.
         ended: ends the thread.
         only: the id of the one event source that this thread sees; empty: it sees all.
     """

@@ -143,15 +143,6 @@ class Lease:
         """Whether calls of windows that were claimed may still begin."""
         return self.job.state in ACTIVE and not (self.paused or self.leave or self.lost or self.cut_short)
 
-    def ends_early(self, *, rarely: bool, most: int) -> bool:
-        """Tell whether to end although recipients wait: calls were not begun, or the provider refuses too many.
-
-        Args:
-            rarely: of the calls of all workers, the provider refuses few.
-            most: so many may be refused until the lease ends.
-        """
-        return self.cut_short or (bool(self.requeued) and not (rarely and len(self.requeued) <= most))
-
     def is_last(self, count: int) -> bool:
         """Tell whether a window of so many recipients is all that is left."""
         return len(self.ledger.having(Cell.QUEUED)) <= count

@@ -161,7 +161,7 @@ class Recovery:
         return True
 
     def _completed(self, job: Job, expired: Ledger, proof: Detail | None) -> Detail | None:
-        """Return the last window's detail with what nobody can say any more; None if there is nothing to say.
+        """Return the last window's detail, in which lost calls are unknown; None if it would be empty.
 
         Its time is then the end of the lease: no call that is lost was under way for longer.
         """

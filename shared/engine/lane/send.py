@@ -63,7 +63,7 @@ class Sender:
         lease_margin: Seconds,
         pool: Callable[[int], Pool] | None = None,
         links: Links | None = None,
-        glance: Callable[[Seconds, bool], None] = lambda _every, _works: None,
+        glance: Callable[[Seconds, Callable[[], bool]], None] = lambda _every, _works: None,
     ) -> None:
         self._records = stores.records
         self._ledgers = stores.ledgers
@@ -204,7 +204,7 @@ class Sender:
         last, began = deadline - MARGIN, self._clock.now()
         while True:
             full = self._pace(lease)
-            self._glance(max(GLANCE, GLANCE_SLOTS * full.spacing), self._works())
+            self._glance(max(GLANCE, GLANCE_SLOTS * full.spacing), self._works)
             windows.wait(most=full.room)
             rate = self._admission.narrow(full)
             wanted = lease.wanted(rate)
@@ -249,7 +249,8 @@ class Sender:
         return min(latest, began + OWN_LEASE) if rate.period else latest  # most of it would be waiting for its turns
 
     def _cut(self, lease: Lease, rate: Pace) -> bool:
-        return lease.ends_early(rarely=self._slot_client.refuses_rarely(), most=rate.window)
+        refused = len(lease.requeued)
+        return lease.cut_short or refused > rate.window or (refused > 0 and not self._slot_client.refuses_rarely())
 
     def _ends(self, lease: Lease, wanted: Wanted) -> bool:
         """Check whether a lease has nothing more to send, or must not."""

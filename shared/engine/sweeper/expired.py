@@ -80,16 +80,20 @@ class ExpiredLeases:
             queue.send([contracts.LOOK], delay=delay)
         return self.look()
 
-    def glance(self, every: Seconds, works: bool) -> None:  # noqa: FBT001 - the sender calls it with both
+    def glance(self, every: Seconds, works: Callable[[], bool]) -> None:
         """Look if this process has not for so long, as a worker does between its windows; a fault is another's to find.
 
-        Threads may call it at once: one looks, the others go on. `works`: the provider takes most of what it gets.
+        Threads may call it at once: one looks, the others go on.
+
+        Args:
+            every: seconds.
+            works: whether the lane's provider takes most of what it gets; asked if it looks.
         """
         if self._clock.now() - self._glanced < every or not self._glancing.acquire(blocking=False):
             return
         try:
             self._glanced = self._clock.now()
-            self.look(soon=works)
+            self.look(soon=works())
         except Exception:  # noqa: BLE001 - the sweeper looks, too
             _LOG.exception("leases not looked at")
         finally:
