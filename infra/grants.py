@@ -234,14 +234,14 @@ class Grants(Arns):
             schedules: the construct with the schedule group, its role and its queue.
             serve: the API's function.
             due: the function that starts scheduled jobs.
-            dispatch: the construct of the planner and the sweeper.
+            dispatch: the construct of the planner, the logger and the sweeper.
         """
         queue = schedules.work.queue.queue_arn
         schedules.allow("sqs:SendMessage", on=[queue, schedules.work.dead.queue.queue_arn])
         for function in (serve, due):
             self._schedule(function, schedules)
         serve.allow("scheduler:DeleteSchedule", on=[self._own_schedules(schedules)])
-        for function in (serve, dispatch.plan, dispatch.sweep):
+        for function in (serve, dispatch.plan, dispatch.log, dispatch.sweep):
             function.allow("sqs:SendMessage", on=[queue])
         due.allow(*CONSUME, "sqs:SendMessage", on=[queue])
         due.allow(*READ, *CHANGE, on=[self._storage.records.table_arn, self._storage.ops.table_arn])

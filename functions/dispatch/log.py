@@ -1,5 +1,6 @@
 """The `ops` stream: ledgers that changed and that nobody works on are folded into their jobs; large retries go on.
 
+A campaign of which only other tries are left may give way, so the one behind it is looked at (`Turns`).
 What a run of notices says reaches its notices here, as soon as it is known, and what became of a mail its sender.
 """
 
@@ -49,6 +50,8 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
                 mails[job] = folded.state is JobState.LOGGED
             if folded.retrying:
                 retrying.add(job)
+            if folded.job is not None:
+                d.turns.released(folded.job, [x for x in ledgers if x.job == job])
     for ledger in ledgers:
         if ledger.told and ledger.job in states and ledger.job not in mails:
             with _named(ledger.job, faults):

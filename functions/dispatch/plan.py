@@ -1,7 +1,7 @@
 """The `records` stream: jobs that became READY are started when they are due, those of a campaign in their turn.
 
-The audit entry of a pause's end begins the waking of what it has kept, which another function does; that of an
-account's pause has those looked at whose turn may come by it.
+A campaign that gave way is looked at when its next try is due. The audit entry of a pause's end begins the waking of
+what it has kept, which another function does; that of an account's pause has those looked at whose turn may come by it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,6 +11,7 @@ from functions.dispatch import services
 from functions.early import early
 from shared.adapters import logs, metrics
 from shared.contracts import HELD_BACK, RESUMED
+from shared.domain.jobs.states import JobState
 from shared.domain.lanes.switches import Switch
 from shared.metrics import Metric, Service
 
@@ -36,6 +37,9 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
             except Exception:  # whatever it is, it is raised again: the stream repeats the batch
                 logger.exception("not planned")
                 raise
+    for image in images:
+        if image.get("state", {}).get("S") == JobState.READY and "rests_until" in image:
+            d.turns.come_back(image["job"]["S"], int(image["rests_until"]["N"]))
     for switch in _taken_back(images):
         d.waker.begin(switch)
         logger.info("resumed", credential=switch.credential, account=switch.account)

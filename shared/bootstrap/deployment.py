@@ -302,13 +302,19 @@ class Deployment(Core):
             pool=ThreadPool(),
         )
 
-    @property
+    @cached_property
     def turns(self) -> "Turns":
         """Has those looked at that wait for a credential."""
         from shared.engine.jobs.turns import Turns  # noqa: PLC0415
 
         declared = [c.id for c in self.settings.credentials]
-        return Turns(records=self.records, credentials=lambda: declared, queue=self.queue(contracts.ENV_DUE_QUEUE_URL))
+        return Turns(
+            records=self.records,
+            ledgers=self.ledgers,
+            credentials=lambda: declared,
+            queue=self.queue(contracts.ENV_DUE_QUEUE_URL),
+            clock=self.clock,
+        )
 
     @cached_property
     def slots(self) -> "OpenSlots":

@@ -9,7 +9,6 @@ from shared.contracts import load_due
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.engine.jobs.due import Due
-from shared.engine.jobs.turns import Turns
 from shared.ports import Retriable
 from tests.fakes.faults import When
 from tests.fakes.lists import send_list
@@ -128,8 +127,7 @@ def test_a_suspension_has_the_turns_looked_at_within_seconds(world: World) -> No
     world.planner.react(hostile.id)
     honest = send_list(world, "honest", 5, account=OTHER)
     world.stores.pause(ACCOUNT)
-    turns = Turns(records=world.records, credentials=lambda: ["one"], queue=world.due_queue)
-    assert turns.look_again() == 1
+    assert world.turns.look_again() == 1
     assert world.due_queue.receive() is None, "a window may be out"
     world.clock.advance(4)
     message = world.due_queue.receive()

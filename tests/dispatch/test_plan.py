@@ -1,6 +1,5 @@
 """The plan function: what a record of the jobs' stream starts, at once and for each credential in turn."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -8,29 +7,19 @@ import pytest
 from functions.dispatch import plan, services
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
-from shared.contracts import HELD_BACK, PLAN_STREAM_FILTERS, Settings, Waking, load_due
+from shared.contracts import HELD_BACK, PLAN_STREAM_FILTERS, Waking, load_due
 from shared.domain.audit import EVERYONE, SYSTEM, Log
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.domain.lanes.switches import Switch
-from shared.engine.jobs.plan import Planner
-from shared.engine.jobs.turns import LOOKS_S, Turns
-from shared.engine.jobs.wake import Waker
+from shared.engine.jobs.turns import LOOKS_S
 from shared.engine.lane.start import PointerResult
 from tests.adapters.test_dynamo_stores import matches
+from tests.engine.test_giving_way import first_round, next_one
 from tests.fakes.clock import FakeClock
 from tests.fakes.lists import send_list
 from tests.fakes.tables import MotoStores
 from tests.fakes.world import ACCOUNT, World, credential
-
-
-@dataclass
-class Deployed:
-    planner: Planner
-    waker: Waker
-    turns: Turns
-    clock: FakeClock
-    settings: Settings
 
 
 class Context:
@@ -49,9 +38,7 @@ def world(moto_dynamo: Any, monkeypatch: pytest.MonkeyPatch) -> World:
         return MotoStores(moto_dynamo, clock)
 
     made = World(credential("one"), stores=stores)
-    turns = Turns(records=made.records, credentials=lambda: ["one"], queue=made.due_queue)
-    deployed = Deployed(made.planner, made.waker, turns, made.clock, made.settings)
-    monkeypatch.setattr(services, "deployment", lambda: deployed)
+    monkeypatch.setattr(services, "deployment", lambda: made)
     return made
 
 
@@ -158,3 +145,15 @@ def test_an_accounts_pause_has_the_next_campaign_looked_at_and_that_one_starts(
     assert world.planner.plan(honest.id) == world.job(honest.id)
     assert [world.job(x.id).state for x in (hostile, honest)] == [JobState.READY, JobState.ENQUEUED]
     assert world.records.reserved("one")[0] == "honest"
+
+
+@pytest.mark.slow
+@pytest.mark.promise(3)
+def test_a_campaign_that_gave_way_is_looked_at_when_its_next_try_is_due(world: World) -> None:
+    job = first_round(world)
+    next_one(world)
+    world.planner.next("one")
+    twice(record(world, world.job(job.id)))
+    rests = world.job(job.id).rests_until / 1000
+    assert [load_due(m.body) for m in world.due_queue.waiting] == 2 * [job.id]
+    assert [m.due for m in world.due_queue.waiting] == pytest.approx(2 * [rests])

@@ -33,10 +33,9 @@ def test_the_last_fold_closes_the_job(world: World) -> None:
     serve(world)
     assert world.job(job.id).state is JobState.SENDING
     assert world.job(job.id).counts["queued"] == 6
-    states = [world.log() for _ in range(job.chunks)]
-    assert states[-1] == Folded(folded=1, state=JobState.LOGGED, kind="batch")
-    if job.chunks > 1:
-        assert states[0] == Folded(folded=1, state=JobState.SENDING, kind="batch")
+    folds = [world.log() for _ in range(job.chunks)]
+    ends = [(x.folded, x.state, x.kind) for x in folds if x is not None]
+    assert ends == [*[(1, JobState.SENDING, "batch")] * (job.chunks - 1), (1, JobState.LOGGED, "batch")]
     done = world.job(job.id)
     assert (done.state, done.counts["sent"], done.finished_at) == (JobState.LOGGED, 6, world.clock.ms)
 
@@ -66,13 +65,13 @@ def test_a_ledger_that_somebody_works_on_is_not_folded(world: World) -> None:
             job.id, x.chunk, lane=x.lane, owner="me", now=world.clock.ms, until=world.clock.ms + 1
         )
         assert isinstance(got, Ledger)
-        assert world.logger.fold(replace(got, dirty=True)) == Folded(folded=0, state=None)
+        assert world.logger.fold(replace(got, dirty=True)) == Folded(folded=0)
 
 
 def test_a_record_of_a_job_that_has_gone_changes_nothing(world: World) -> None:
     job = world.accept(6)
     stray = replace(world.ledgers.read_all(job.id)[0], job="0" * 26, dirty=True)
-    assert world.logger.fold(stray) == Folded(folded=0, state=None)
+    assert world.logger.fold(stray) == Folded(folded=0)
 
 
 @pytest.mark.parametrize("when", When)
@@ -184,7 +183,7 @@ def test_a_record_older_than_its_ledger_folds_the_ledger_as_it_is_now(world: Wor
         world.ledgers.join(name, x.chunk, [(0, 1, Cell.DELIVERED)], route=world.job(name).route, credential=x.lane)
     for late in (False, True):
         for _, fold in world.logger.batch(old, late=late):
-            assert fold() == Folded(folded=0 if late else len(old), state=JobState.LOGGED, kind="batch")
+            assert fold() == Folded(0 if late else len(old), world.job(name), kind="batch")
     assert {k: v for k, v in world.job(name).counts.items() if v} == world.counts(name)
     assert world.counts(name)["delivered"] == len(old)
     assert not any(x.dirty for x in world.ledgers.read_all(name))

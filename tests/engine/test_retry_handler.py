@@ -1,7 +1,6 @@
 """The log function: one job's fault holds up no other, and a ledger that a large retry queued calls for more."""
 
 import base64
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -35,8 +34,7 @@ def test_it_goes_on_with_a_retry_on_its_way(monkeypatch: pytest.MonkeyPatch) -> 
     for i in range(4):
         world.providers["one"].script(f"r{i}@example.com", [Rejected("down", permanent=False)] * 6)
     world.settle()
-    parts = SimpleNamespace(settings=world.settings, logger=world.logger, retrier=world.retrier, clock=world.clock)
-    monkeypatch.setattr(services, "deployment", lambda: parts)
+    monkeypatch.setattr(services, "deployment", lambda: world)
     world.control.retry(job, ACCOUNT, frozenset({"failed"}))
     assert world.counts(job) == {"queued": 1, "failed": 3}
     records = event(world.ledgers.read_all(job)[0])
@@ -52,8 +50,7 @@ def test_the_fault_of_one_job_is_raised_after_the_others_are_folded(monkeypatch:
     names = [world.accept(1).id for _ in range(3)]
     while world.send("one"):
         pass
-    parts = SimpleNamespace(settings=world.settings, logger=world.logger, retrier=world.retrier, clock=world.clock)
-    monkeypatch.setattr(services, "deployment", lambda: parts)
+    monkeypatch.setattr(services, "deployment", lambda: world)
     world.tap.arm_at("records.fold", error=lambda: Retriable("busy"))
     records = event(*(world.ledgers.read_all(name)[0] for name in names))
     with pytest.raises(Retriable):
@@ -68,8 +65,7 @@ def test_old_records_have_their_ledgers_read_first(monkeypatch: pytest.MonkeyPat
     name = world.accept(1).id
     while world.send("one"):
         pass
-    parts = SimpleNamespace(settings=world.settings, logger=world.logger, retrier=world.retrier, clock=world.clock)
-    monkeypatch.setattr(services, "deployment", lambda: parts)
+    monkeypatch.setattr(services, "deployment", lambda: world)
     records = event(world.ledgers.read_all(name)[0])
     for age, reads in ((1, 0), (60, 1)):
         before = world.tap.calls.count("ledgers.read_these")

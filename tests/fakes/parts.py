@@ -16,6 +16,7 @@ from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
+from shared.engine.jobs.turns import Turns
 from shared.engine.jobs.wake import Waker
 from shared.engine.lane.access import LaneStores, ProviderAccess
 from shared.engine.lane.breaker_cache import BreakerCache
@@ -106,6 +107,13 @@ class Parts:
         self.recovery = self.recovering(self.breaker_cache)
         self.expired = self.expired_of(lambda: [c.id for c in self.settings.credentials], self.recovery)
         self.planner = Planner(lanes=self.lanes, standings=self.standings, **common)
+        self.turns = Turns(
+            ledgers=self.ledgers,
+            records=self.records,
+            credentials=lambda: [c.id for c in self.settings.credentials],
+            queue=self.due_queue,
+            clock=self.clock,
+        )
         self.logger = Logger(lists=self.stores.lists, recovery=self.recovery, announcer=self.announcer, **common)
         self.tracker = Tracker(recovery=self.recovery, pool=FakePool, **common)
         self.retrier = Retrier(recovery=self.recovery, **common)

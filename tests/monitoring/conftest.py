@@ -204,6 +204,7 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         lanes={"acme-one": SimpleNamespace(put_off=lambda _handle, seconds, **_: put_off.append(seconds))},
         logger=world.logger,
         retrier=world.retrier,
+        turns=world.turns,
         planner=world.planner,
         tracker=world.tracker,
         sweeper=world.sweeper,

@@ -15,9 +15,35 @@ WAYS: Final = "tests/attacks/test_an_account_that_keeps_a_credential.py"
 
 RESTS: Final = "tests/engine/test_giving_way.py"
 GIVING_WAY: Final = "shared/engine/jobs/giving_way.py"
+TURNS: Final = "shared/engine/jobs/turns.py"
+LOOKED_AT: Final = "tests/engine/test_turns.py"
 LEAKED: Final = "tests/attacks/test_a_job_that_a_leaked_key_scheduled.py"
 
 SWITCHES: Final = (
+    Mutant(
+        "the next campaign is not looked at when only retries are left of the first",
+        3,
+        TURNS,
+        "        self._queue.send([due(first.job)], delay=seconds)\n        return True",
+        "        return True",
+        f"{LOOKED_AT}::test_the_next_campaign_starts_seconds_after_the_first_has_only_retries_left",
+    ),
+    Mutant(
+        "a release during the first tries has all ledgers of the job read",
+        3,
+        TURNS,
+        "if first is None or not self._may_be_over(job, now):",
+        "if first is None:",
+        f"{LOOKED_AT}::test_nothing_is_read_of_a_campaign_while_its_first_tries_go_on",
+    ),
+    Mutant(
+        "a campaign that gave way waits for the sweeper",
+        3,
+        TURNS,
+        "if 0 < seconds <= LONGEST_S:",
+        "if 0 > seconds:",
+        f"{LOOKED_AT}::test_the_first_returns_when_its_retry_is_due",
+    ),
     Mutant(
         "what no credential can carry is tried round after round",
         3,

@@ -58,10 +58,9 @@ class GiveWay:
         paused = self.is_paused(job)
         soonest: Millis | None = None
         for x in self._from_the_end(job):
-            waits = x.status is LedgerStatus.IDLE
-            if x.status is LedgerStatus.BUSY or (waits and not paused and not _waits_again(x, now)):
+            if x.status is LedgerStatus.BUSY or not (paused or may_wait(x, now)):
                 return None
-            if waits:
+            if x.status is LedgerStatus.IDLE:
                 soonest = x.not_before if soonest is None else min(soonest, x.not_before)
         return soonest
 
@@ -71,7 +70,12 @@ class GiveWay:
             yield from self._ledgers.read_some(job.id, first, end - first)
 
 
-def _waits_again(ledger: Ledger, now: Millis) -> bool:
-    """Tell whether all that is left of a chunk was tried, and waits. A provider that asked to wait is no try."""
+def may_wait(ledger: Ledger, now: Millis) -> bool:
+    """Tell whether a chunk is done, or all that is left of it was tried and waits for another try.
+
+    A provider that asked to wait is no try.
+    """
+    if ledger.status is not LedgerStatus.IDLE:
+        return ledger.status is LedgerStatus.DONE
     tried = all(ledger.cell(i)[1] for i in ledger.having(Cell.QUEUED, Cell.RETRY))
     return tried and ledger.not_before >= now + LEAST_WAIT_MS

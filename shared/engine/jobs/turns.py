@@ -1,36 +1,98 @@
-"""Turns on credentials after a pause of an account: whoever waits behind its campaign is looked at again in seconds.
+"""Turns on credentials: a campaign that waits is looked at again when the one before it may give way.
 
-A campaign gives way once no lease of it is held (`plan`), and a window may be out when its account is paused: so the
-look is put off for a moment. Source: docs/protocol.md, "J1 Turn"; docs/adr/0086.
+Only the planner lets a campaign give way (`giving_way`). This has it look: a moment after an account's pause, when
+leases of its campaign have ended; when all that is left of a campaign waits for other tries; and when the rest of one
+that gave way is due. The sweeper, which comes each minute, sees what this misses.
+
+Source: docs/protocol.md, "J1 Turn" and "J1 Give way"; docs/adr/0207.
 """
 
 from collections.abc import Callable, Iterable
 from typing import Final
 
 from shared.contracts import due
-from shared.ports import Queue, Records
+from shared.domain.jobs.job import Job
+from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.states import ACTIVE
+from shared.domain.times import Millis
+from shared.engine.jobs.giving_way import may_wait
+from shared.ports import Clock, LedgerStore, OpenJob, Queue, Records
 
 LOOKS_S: Final = (3.0, 20.0)
-"""Seconds after which the turns are looked at: most leases have ended by the first look, those of slow providers by the
-second. The sweeper, which comes each minute, sees the rest."""
+"""Seconds after a pause: most leases have ended by the first look, those of slow providers by the second."""
+LEAST_S: Final = 3.0
+"""Seconds between two looks at a credential: other leases of the campaign end meanwhile."""
+READS: Final = 100
+"""Ledgers that looks at a credential read in a second, at the most: each may read all of a campaign."""
+LONGEST_S: Final = 900.0
+"""Seconds that a message waits in a queue, at the most."""
 
 
 class Turns:
-    """Has the planner look at who waits for a credential."""
+    """Has the planner look at what waits for a credential; what it remembers is of this process."""
 
-    def __init__(self, *, records: Records, credentials: Callable[[], Iterable[str]], queue: Queue) -> None:
+    def __init__(
+        self,
+        *,
+        records: Records,
+        ledgers: LedgerStore,
+        credentials: Callable[[], Iterable[str]],
+        queue: Queue,
+        clock: Clock,
+    ) -> None:
         """`queue`: that of what is due."""
         self._records = records
+        self._ledgers = ledgers
         self._credentials = credentials
         self._queue = queue
+        self._clock = clock
+        self._next_look: dict[str, Millis] = {}
 
     def look_again(self) -> int:
         """Have the oldest campaign that waits for each credential looked at in a moment; returns how many there are."""
-        waiting = 0
-        for credential in self._credentials():
-            first = next(iter(self._records.open_on(credential, running=False)), None)
-            if first is not None:
-                waiting += 1
-                for seconds in LOOKS_S:
-                    self._queue.send([due(first.job)], delay=seconds)
-        return waiting
+        found = [x for credential in self._credentials() if (x := self._first(credential)) is not None]
+        for first in found:
+            for seconds in LOOKS_S:
+                self._queue.send([due(first.job)], delay=seconds)
+        return len(found)
+
+    def released(self, job: Job, ledgers: Iterable[Ledger]) -> bool:
+        """Have the campaign that waits behind a job looked at, if that job may now give way; returns whether.
+
+        The look comes a moment later, so that it covers what is released until then, too.
+
+        Args:
+            job: as just read.
+            ledgers: those of its chunks that have changed.
+        """
+        now = self._now()
+        if not job.exclusive or job.state not in ACTIVE or not all(may_wait(x, now) for x in ledgers):
+            return False
+        credential = job.route[0]
+        if now < self._next_look.get(credential, 0):
+            return False
+        first = self._first(credential)
+        if first is None or not self._may_be_over(job, now):
+            return False
+        seconds = min(max(LEAST_S, job.chunks / READS), LONGEST_S)
+        self._next_look[credential] = now + round(1000 * seconds)
+        self._queue.send([due(first.job)], delay=seconds)
+        return True
+
+    def come_back(self, job: str, at: Millis) -> None:
+        """Have a campaign that gave way looked at when its next try is due."""
+        seconds = (at - self._now()) / 1000
+        if 0 < seconds <= LONGEST_S:
+            self._queue.send([due(job)], delay=seconds)
+
+    def _may_be_over(self, job: Job, now: Millis) -> bool:
+        """Tell whether the first tries of a job may be over: its last chunk, which begins last, is read."""
+        return all(may_wait(x, now) for x in self._ledgers.read_some(job.id, job.chunks - 1, 1))
+
+    def _first(self, credential: str) -> OpenJob | None:
+        now = self._now()
+        waiting = (x for x in self._records.open_on(credential, running=False) if x.not_before <= now)
+        return next(waiting, None)
+
+    def _now(self) -> Millis:
+        return int(self._clock.now() * 1000)

@@ -33,9 +33,9 @@ POLL: Final = 0.010
 """Seconds between two looks for room."""
 QUESTION_TIME: Final = 2.0
 """Seconds that an answer to a question may take: a window waits for it, and keeps 5 s for its claim."""
-SILENCE: Final = 3
+SILENCE: Final = 5
 """Questions in a row without an answer that show the provider dead, after a call that failed. By chance alone that
-happens once in 64 times where a quarter of everything fails."""
+happens once in a thousand times where a quarter of everything fails; with three it was once in 64."""
 BETWEEN: Final = 0.5
 """Seconds between two of them."""
 SLOW: Final = 1.0

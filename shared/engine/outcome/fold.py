@@ -31,15 +31,23 @@ class Folded:
 
     Attributes:
         folded: ledgers of which something was added to the job.
-        state: the job's afterwards, None if it has gone.
-        retrying: an owner's retry of the job is on its way, to be carried on.
+        job: as it is afterwards; None if it has gone, or others write it all the time.
         kind: the job's; empty if it has gone.
     """
 
     folded: int
-    state: JobState | None
-    retrying: bool = False
+    job: Job | None = None
     kind: str = ""
+
+    @property
+    def state(self) -> JobState | None:
+        """The job's state afterwards; None if it is not known."""
+        return self.job.state if self.job is not None else None
+
+    @property
+    def retrying(self) -> bool:
+        """Tell whether an owner's retry of the job is on its way, to be carried on."""
+        return self.job is not None and self.job.retry is not None
 
 
 class Logger:
@@ -66,7 +74,7 @@ class Logger:
 
     def fold(self, ledger: Ledger) -> Folded:
         """Fold one ledger as a stream record shows it; see `batch`."""
-        _, fold = next(self.batch([ledger]), (ledger.job, lambda: Folded(folded=0, state=None)))
+        _, fold = next(self.batch([ledger]), (ledger.job, lambda: Folded(folded=0)))
         return fold()
 
     def batch(self, ledgers: Sequence[Ledger], *, late: bool = False) -> Iterator[tuple[str, Callable[[], Folded]]]:
@@ -110,7 +118,7 @@ class Logger:
     def _fold_announced(self, job: Job | None, ledgers: Sequence[Ledger]) -> Folded:
         """Fold ledgers of a job whose changes were announced."""
         if job is None:
-            return Folded(folded=0, state=None)
+            return Folded(folded=0)
         first = ledgers[0]
         if job.chunks > 1:
             self._remember(job)
@@ -119,11 +127,9 @@ class Logger:
             if done is not None and done[1] is not None:
                 self._guard.check(done[1])
                 ended = done[1] if done[1].state is JobState.LOGGED else self._log(done[1])
-                return Folded(folded=1, state=ended.state, kind=job.kind)
+                return Folded(folded=1, job=ended, kind=job.kind)
         folded = self._add(job, ledgers)
-        after = self._close(job.id, hint=True)
-        retrying = after is not None and after.retry is not None
-        return Folded(folded, after.state if after else None, retrying=retrying, kind=job.kind)
+        return Folded(folded, self._close(job.id, hint=True), kind=job.kind)
 
     def add(self, job: Job, ledgers: Sequence[Ledger]) -> int:
         """Add the new figures of a job's ledgers to it, FOLDS in a transaction; return how many had some.

@@ -16,8 +16,7 @@ from tests.engine.test_retry_handler import event
 def served(monkeypatch: pytest.MonkeyPatch) -> MailWorld:
     """Return a world whose ledgers' stream is the log function's."""
     world = MailWorld()
-    parts = SimpleNamespace(settings=world.settings, logger=world.logger, retrier=world.retrier, clock=world.clock)
-    monkeypatch.setattr(services, "deployment", lambda: parts)
+    monkeypatch.setattr(services, "deployment", lambda: world)
     monkeypatch.setattr(services, "mailing", lambda: SimpleNamespace(stream=world.released))
     monkeypatch.setattr(services, "noticing", lambda: pytest.fail("a mail is no notice"))
     world.providers["one"].script("bob@example.org", [Rejected("invalid_recipient", permanent=True)])
