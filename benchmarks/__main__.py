@@ -75,7 +75,6 @@ def insert(page: Path, block: str, mark: str = MARK) -> None:
     """Replace what is between a page's two markers. Raises ValueError if it lacks them.
 
     Args:
-        page: the file.
         block: what is to stand there.
         mark: the marker, before and after it.
     """

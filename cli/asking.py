@@ -19,11 +19,6 @@ NOTHING: Final = "nothing was changed"
 def check_can_ask(around: Surroundings, *, yes: bool, json: bool = False) -> None:
     """Refuse a command that would have to ask and cannot.
 
-    Args:
-        around: whether there is a terminal.
-        yes: whether the answer was given beforehand.
-        json: whether a program reads the output.
-
     Raises:
         Misused: there is no terminal, or a program reads the output.
     """
@@ -50,10 +45,7 @@ def confirm(
     """Ask; end the command with exit code 1 if the answer is no, as interrupted at Ctrl-C.
 
     Args:
-        around: whether there is a terminal.
         question: with the amount, and the stage or address.
-        yes: whether the answer was given beforehand.
-        json: whether a program reads the output.
         otherwise: what to say unless the answer is yes: that nothing was changed, and what goes on.
 
     Raises:

@@ -42,10 +42,7 @@ class ApiClient:
     """A client of one API; a command makes one.
 
     Args:
-        target: address and key.
-        clock: to wait by.
         tell: shows why something takes longer.
-        version: for the User-Agent.
     """
 
     def __init__(self, target: Destination, clock: Clock, tell: Callable[[str], None], version: str) -> None:
@@ -98,10 +95,8 @@ class ApiClient:
         """Put a JSON body.
 
         Args:
-            path: the resource's path.
             body: JSON, as UTF-8.
             key: the Idempotency-Key; a repeat under the same key is harmless.
-            query: parameters.
         """
         path = _asking(path, query)
         return self._call("PUT", path, body, {"Content-Type": "application/json", "Idempotency-Key": key}, again=True)
@@ -114,7 +109,6 @@ class ApiClient:
         """Change a resource; a repeat after a lost answer is harmless.
 
         Args:
-            path: the resource's path.
             body: JSON, as UTF-8.
         """
         return self._call("PATCH", path, body, {"Content-Type": "application/json"}, again=True)
@@ -131,11 +125,8 @@ class ApiClient:
         """Post a body.
 
         Args:
-            path: with leading slash.
             body: the JSON text, or the bytes of another type.
-            key: the Idempotency-Key.
             again: whether a repeat is harmless when it is not known what became of the request; None: if it has a key.
-            media: the body's type.
         """
         headers = {"Content-Type": media, **({"Idempotency-Key": key} if key else {})}
         return self._call("POST", path, body, headers, again=bool(key) if again is None else again)
@@ -332,7 +323,6 @@ def retry_after(answer: urllib3.BaseHTTPResponse, now: float) -> float | None:
     """Return Retry-After in seconds (RFC 9110 10.2.3: seconds or a date); None if it is absent or nonsense.
 
     Args:
-        answer: with its head.
         now: Unix seconds.
     """
     text = answer.headers.get("Retry-After", "").strip()
@@ -350,7 +340,6 @@ def connections(url: str, **options: Any) -> urllib3.PoolManager:
     """Return connections by way of the system's proxy, if it has one for this address; never for this machine.
 
     Args:
-        url: the address.
         **options: of each connection, as urllib3 takes them.
     """
     parts = urlsplit(url)

@@ -265,8 +265,6 @@ class OperatedDeployment:
         """Return a client of an AWS service.
 
         Args:
-            service: its name.
-            region: another than the deployment's.
             patience: seconds that an answer may take, if it is more than the usual.
             attempts: how often a call is made that is throttled, if it is more than the usual.
         """

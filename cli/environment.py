@@ -211,7 +211,6 @@ def check_address(url: str, secret: str, *, name: str = URL) -> None:
     """Refuse what is no API's address, and one to which a secret would travel in plain text.
 
     Args:
-        url: the address.
         secret: what the secret is called.
         name: what the address is called: the setting or the option that has it.
 

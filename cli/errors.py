@@ -28,7 +28,6 @@ class CommandError(Exception):
     """Ends the command. The message is shown as it is: it must hold no secret.
 
     Args:
-        text: the message.
         problem: the code of the API's answer, e.g. `stopping`; empty if the error is not the API's.
     """
 

@@ -73,8 +73,6 @@ def emit_or_say(answer: Mapping[str, object], *, json: bool, text: str) -> None:
 
     Args:
         answer: what `--json` prints.
-        json: whether a program reads the output.
-        text: a sentence for people.
     """
     if json:
         emit(answer)
@@ -117,7 +115,6 @@ def tables(
 
     Args:
         columns: of a table; an item that lacks one has an empty cell.
-        pages: the items.
         json: print the items themselves.
         empty: goes to stderr if there are none.
         row: what a table shows of an item.

@@ -19,7 +19,6 @@ def seconds_of(span: str, option: str) -> int:
     """Return the seconds of a span.
 
     Args:
-        span: as given.
         option: its name, for the message.
 
     Raises:

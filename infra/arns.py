@@ -24,8 +24,6 @@ class Arns:
 
     Args:
         stack: whose partition, account and region resources are in.
-        deployment: its settings.
-        storage: tables and bucket.
     """
 
     def __init__(self, stack: Stack, deployment: DeploymentSettings, storage: Storage) -> None:

@@ -15,12 +15,7 @@ PUBLISHING: Final = ("Set-", "Destination-")
 
 
 def refuse_crowded(stack: Stack, deployment: DeploymentSettings) -> None:
-    """Raise `SettingsError` if a stack, or one nested in it, has more resources than CloudFormation allows.
-
-    Args:
-        stack: the deployment's.
-        deployment: its settings.
-    """
+    """Raise `SettingsError` if a stack, or one nested in it, has more resources than CloudFormation allows."""
     every = stack.node.find_all()
     homes: dict[str, Stack] = {x.node.path: x for x in every if isinstance(x, NestedStack)} | {stack.node.path: stack}
     counts: dict[str, Counter[str]] = {}

@@ -177,7 +177,6 @@ def measured(folder: Path, stack: str) -> Iterator[Found]:
 
     Args:
         folder: an assembly, as `cdk synth` writes it.
-        stack: the stack's name.
     """
     made = [folder / path for path in _made(folder, stack)]
     templates = {x: json.loads(x.read_text("utf-8")) for x in made if x.name.endswith(TEMPLATE)}
@@ -204,7 +203,6 @@ def refuse(folder: Path, stack: str) -> None:
 
     Args:
         folder: an assembly, as `cdk synth` writes it.
-        stack: the stack's name.
     """
     for found in measured(folder, stack):
         if not found.fits:

@@ -53,7 +53,6 @@ class Grants(Arns):
         Args:
             feedback: the construct with the feedback queue, which a test lane writes to.
             lane: the construct of the lane's queues, secret and credential.
-            sender: the lane's function.
         """
         express = contracts.express_queue_name(self._deployment.stage, lane.credential.id)
         sender.allow(*CONSUME, on=[lane.work.queue.queue_arn, self._stack.format_arn(service="sqs", resource=express)])
@@ -208,8 +207,6 @@ class Grants(Arns):
 
         Args:
             lists: the construct with the queue of uploaded lists.
-            serve: the API's function.
-            sweep: the sweeper's function.
             ingest: the function that reads lists.
         """
         queue = lists.work.queue.queue_arn
@@ -232,7 +229,6 @@ class Grants(Arns):
 
         Args:
             schedules: the construct with the schedule group, its role and its queue.
-            serve: the API's function.
             due: the function that starts scheduled jobs.
             dispatch: the construct of the planner, the logger and the sweeper.
         """
@@ -265,7 +261,6 @@ class Grants(Arns):
 
         Args:
             exports: the construct with the queue of exports.
-            serve: the API's function.
             make: the function that writes exports.
         """
         queue = exports.work.queue.queue_arn
@@ -283,8 +278,6 @@ class Grants(Arns):
 
         Args:
             inbox: the construct with the queue of inboxes.
-            serve: the API's function.
-            sweep: the sweeper's function.
             take: the function that takes records.
         """
         queue = inbox.work.queue.queue_arn
@@ -303,7 +296,6 @@ class Grants(Arns):
 
         Args:
             digest: the construct with the queue of hints.
-            serve: the API's function.
             make: the function that makes digests.
         """
         queue = digest.work.queue.queue_arn
@@ -327,7 +319,6 @@ class Grants(Arns):
 
         Args:
             hooks: the construct with queues and functions.
-            serve: the API's function.
             dispatch: the construct of what folds ledgers.
         """
         records, ops = self._storage.records.table_arn, self._storage.ops.table_arn

@@ -30,7 +30,6 @@ class Lengths:
     """Resolves the values of a stack's template, and those of its nested stacks.
 
     Args:
-        stack: the name of the stack.
         templates: of the stack and of its nested stacks.
     """
 

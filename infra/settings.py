@@ -108,9 +108,6 @@ class DeploymentSettings:
 
         AWS does not say whether a rollback of the stack counts as one of the creation for nested stacks. So as long as
         the stack is not protected, in its first deploy, those of nested stacks are deleted with it.
-
-        Args:
-            credential: the lane's.
         """
         return RemovalPolicy.DESTROY if credential in self.stacks and not self.protect else self.named_removal
 

@@ -217,10 +217,7 @@ class PosthasteStack(Stack):
         """Create what posts to accounts' endpoints, on AWS in a nested stack of its own.
 
         Args:
-            deployment: what is deployed.
             code: the common asset, as one of this stack.
-            environment: the functions' variables.
-            storage: the tables.
         """
         home: Construct = self
         if not deployment.local:
@@ -247,9 +244,6 @@ class PosthasteStack(Stack):
         """Create the console; None if the settings have none.
 
         Args:
-            deployment: what is deployed.
-            code: the common asset.
-            environment: the function's variables.
             storage: has the table of people.
             api: whose address the console has.
         """

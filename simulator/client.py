@@ -66,10 +66,7 @@ class ControlClient:
         """Have a phone write a text to a number of a credential; return the provider's id of it.
 
         Args:
-            provider: its name.
-            credential: its id.
             sender: the phone's number, E.164.
-            text: what it writes.
             to: the number that is written to; empty: the provider's usual one.
         """
         body = {"from": sender, "text": text, "to": to}

@@ -152,7 +152,6 @@ class Control:
         """Return the OAuth app of the simulated GitHub or the client of the OpenID provider, or replace it.
 
         Args:
-            method: PUT replaces it.
             name: `github` or `openid`.
             body: the new one.
         """

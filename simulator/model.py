@@ -249,8 +249,6 @@ class Writing(Protocol):
         Args:
             sender: the number of the phone.
             to: the number that is written to; empty: the provider's usual one.
-            text: what is written.
-            fresh: a fresh id.
         """
 
 

@@ -138,13 +138,7 @@ class OpenIdIssuer:
         return page(PAGE.format(provider="OpenID provider", people=people, **shown))
 
     def _chosen(self, issuer: str, query: dict[str, str], form: dict[str, str]) -> Reply:
-        """Send the browser back to the client, with a code or an error.
-
-        Args:
-            issuer: its identifier.
-            query: of the authorization request.
-            form: who to be.
-        """
+        """Send the browser back to the client, with a code or an error."""
         back = {"state": query["state"]} if "state" in query else {}
         if self.client.iss is not None:
             back["iss"] = self.client.iss or issuer
@@ -166,8 +160,6 @@ class OpenIdIssuer:
         """Return tokens for a code.
 
         Args:
-            issuer: its identifier.
-            form: of the token request.
             headers: by lower-case name.
         """
         if not self._knows(form, headers):
@@ -194,13 +186,7 @@ class OpenIdIssuer:
         return (name, secret) == (self.client.client_id, self.client.client_secret)
 
     def _id_token(self, issuer: str, consent: _Consent, access_token: str) -> str:
-        """Return an ID token, wrong as the client's settings ask for.
-
-        Args:
-            issuer: its identifier.
-            consent: of the person.
-            access_token: that goes with it.
-        """
+        """Return an ID token, wrong as the client's settings ask for."""
         now = int(self.now())
         half = hashlib.sha256(access_token.encode()).digest()[:16]
         found = {

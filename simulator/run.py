@@ -42,7 +42,6 @@ async def serve(
         port: of the shared listener; 0: any free one.
         listen: (provider, credential, port) of credentials that get a port of their own.
         ready: called with the address document once all ports listen.
-        stop: set it to end.
     """
     world = World(options)
     world.log.pulse.start()

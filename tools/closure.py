@@ -10,12 +10,7 @@ PACKAGES: Final = ("cli", "shared", "functions", "infra", "simulator", "benchmar
 
 
 def file_of(root: Path, module: str) -> Path | None:
-    """Return a module's file, a package's `__init__.py`; None if the checkout has no such module.
-
-    Args:
-        root: the checkout.
-        module: its dotted name.
-    """
+    """Return a module's file, a package's `__init__.py`; None if the checkout has no such module."""
     place = root.joinpath(*module.split("."))
     found = (place.with_suffix(".py"), place / "__init__.py")
     return next((file for file in found if file.is_file()), None)
@@ -25,8 +20,6 @@ def closure(root: Path, start: str, cut: Iterable[str] = ()) -> dict[str, Path]:
     """Return the modules that a module needs, itself and the packages above them included, with their files.
 
     Args:
-        root: the checkout.
-        start: the module's dotted name.
         cut: modules that are left out, with all that only they need.
     """
     found: dict[str, Path] = {}

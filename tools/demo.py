@@ -47,7 +47,6 @@ def renewed(page: str, text: str) -> str:
 
     Args:
         page: the page, which has both marks.
-        text: the block.
     """
     before, rest = page.split(FIRST)
     _, after = rest.split(LAST)

@@ -32,7 +32,6 @@ def rewritten(text: str, page: str, root: Path) -> tuple[str, set[str]]:
 
     Args:
         text: the page, as it is in the repository.
-        page: its path there.
         root: the repository. A link to anything that is not in it stays, for the strict build to complain about.
     """
     more = set()

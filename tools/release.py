@@ -42,9 +42,6 @@ def released(project: str, changelog: str, version: str, today: date) -> tuple[s
     """Return the texts of pyproject.toml and CHANGELOG.md with a version.
 
     Args:
-        project: the text of pyproject.toml.
-        changelog: the text of CHANGELOG.md.
-        version: MAJOR.MINOR.PATCH.
         today: the day of the release.
 
     Raises:
@@ -68,13 +65,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def tag_fault(project: str, changelog: str, tag: str) -> str:
-    """Return what is wrong with a tag; empty: it names the version of the package and of the newest release.
-
-    Args:
-        project: the text of pyproject.toml.
-        changelog: the text of CHANGELOG.md.
-        tag: as git has it.
-    """
+    """Return what is wrong with a tag; empty: it names the version of the package and of the newest release."""
     for name, version in (("pyproject.toml", project_version(project)), ("CHANGELOG.md", newest_release(changelog))):
         if tag != f"v{version}":
             return f"the tag {tag} is not the version {version} of {name}"

@@ -166,7 +166,6 @@ def delivered(c: Clinic, *payloads: int, failures: int = 0) -> list[Tally]:
     """Have notices delivered; return what each run took, the first one with the intake.
 
     Args:
-        c: their clinic.
         *payloads: how many records each payload has.
         failures: runs that fail before, each of which waits for the next attempt.
     """

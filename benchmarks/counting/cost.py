@@ -183,7 +183,6 @@ def posted(out: Bill, posts: int, size: int, per_receive: int = RECEIVED) -> Non
     """Add what the webhook's end costs: the request, the function, the queue in and out.
 
     Args:
-        out: the bill.
         posts: requests of a provider.
         size: of each in the queue, in bytes.
         per_receive: how many of them a request of the event source gets.

@@ -112,7 +112,6 @@ def beside(messages: int, *, namespace: str = OTHER) -> list[Seconds]:
 
     Args:
         messages: how many.
-        namespace: whose they are.
     """
     world = HookWorld(credential("one", rate=10_000.0))
     for _ in range(HANGING):
@@ -161,12 +160,7 @@ class _Drill:
         self._gatherer().gather(ACCOUNT, [x for x in self._places if not jobs or x[0] in jobs], HookPace.NOW)
 
     def follow(self, namespace: str, jobs: Sequence[str]) -> None:
-        """Hear of one job's change after the other, and make deliveries.
-
-        Args:
-            namespace: whose the jobs are.
-            jobs: of one message each.
-        """
+        """Hear of one job's change after the other, and make deliveries."""
         gatherer = self._gatherer()
         for n, job in enumerate(jobs):
             at = self.began + n * EVERY

@@ -68,7 +68,6 @@ def bill(name: str, *, count: int, kinds: tuple[str, ...] = (DELIVERED,), sns: b
     """Send single messages through the metered engine, with their feedback, and write the bill.
 
     Args:
-        name: of the bill.
         count: messages that functions find together; 1: each is alone.
         kinds: of the events about each message, in their order.
         sns: the events come by SNS.

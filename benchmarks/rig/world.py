@@ -194,8 +194,6 @@ class World:
         Args:
             method: of the request, as its path.
             path: without a query.
-            body: as it is sent.
-            media_type: of the body.
             login: `name:password` of a notifier; empty: the account's key is sent.
         """
         from functions.api import services  # noqa: PLC0415

@@ -65,10 +65,8 @@ def judge(credential: Credential, text: str, url: str, clock: Clock) -> list[Fin
     """Judge a credential's secret: its form, whether its sender could call, whether its webhooks would be believed.
 
     Args:
-        credential: as declared.
         text: the secret's value; empty if it has none.
         url: the API's public address, empty if it is not known.
-        clock: time.
     """
     name = f"secret {credential.id}"
     fields, found = read(credential, text)
@@ -93,8 +91,6 @@ def apart(credential: Credential, text: str, own: str) -> list[Finding]:
     """Judge what verifies a credential's webhooks, which is kept apart from what sends.
 
     Args:
-        credential: as declared.
-        text: the credential's secret.
         own: the secret of its webhooks, empty if there is none.
     """
     if verifying(credential, text) == read(credential, own)[0]:
@@ -197,7 +193,6 @@ def first_accounts(unmarked: Sequence[str], *, whole: bool) -> Finding:
     """Judge the accounts that people made before such accounts were marked: they use every channel.
 
     Args:
-        unmarked: their ids.
         whole: whether all accounts were looked at.
     """
     name = "first accounts"

@@ -92,7 +92,6 @@ def switches(
 
     Args:
         everything: whether it is paused, and why.
-        credentials: as declared.
         known: credential → its switches, and why.
         accounts: those that are paused → why. A suspended one is no finding: that is meant to last.
     """

@@ -111,10 +111,6 @@ def open_page(shown: PreviewedMessage, around: Surroundings) -> Path:
 
     Without a terminal, or without a browser, the file's place is printed on stderr.
 
-    Args:
-        shown: the message.
-        around: whether there is a terminal.
-
     Raises:
         Failed: the file cannot be written.
     """

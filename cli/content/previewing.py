@@ -106,9 +106,7 @@ def _give(ctx: typer.Context, found: Mapping[str, Any], title: str, *, show: boo
     Args:
         ctx: the command's context, with its terminal.
         found: the message, as the API's previews are.
-        title: what it is.
         show: whether the browser is meant.
-        json: whether a program reads the output.
     """
     file = open_page(_shown(found, title), surroundings(ctx)) if show else None
     if json:

@@ -95,8 +95,6 @@ def _changed(api: ApiClient, campaign: str, settings: Said, said: Said) -> Said:
     """Change settings and content, whichever are given; return the campaign.
 
     Args:
-        api: where the campaign is.
-        campaign: its id.
         settings: the body of PATCH /campaigns, empty for none.
         said: the body of PUT /campaigns/{id}/template, empty for none.
     """

@@ -20,13 +20,7 @@ def declared() -> Iterator[tuple[str, NeededCheck]]:
 
 
 def look(provider: str, check: str, patient: Patient) -> Iterable[Finding]:
-    """Make one check.
-
-    Args:
-        provider: whose check it is.
-        check: its name.
-        patient: what is looked at.
-    """
+    """Make one check."""
     mine = [c for c in patient.settings.credentials if c.provider == provider]
     return look_of(provider, check)(_Seen(patient), mine) if mine else ()
 

@@ -44,7 +44,6 @@ class Forwarder:
 
     Args:
         url: its address; empty: nothing is posted, and every delivery counts as taken.
-        clock: measures.
     """
 
     def __init__(self, url: str, clock: Clock) -> None:

@@ -12,7 +12,6 @@ def opened_door(ctx: typer.Context, *, deployment: bool, stage: str, aws: bool) 
     """Return where the endpoints are seen to.
 
     Args:
-        ctx: the command's context, with its clock and terminal.
         deployment: the deployment's own endpoints are meant, not those of an account.
         stage: of the deployment; empty for the default one.
         aws: the AWS account is meant even if a local cloud is up.

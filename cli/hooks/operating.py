@@ -45,8 +45,6 @@ class OperatedHooks:
     """Implements `HookDoor` over a desk.
 
     Args:
-        desk: changes endpoints.
-        clock: the time.
         by: the operator, as the audit log names them.
     """
 
@@ -147,7 +145,6 @@ def operated(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[HookDoor]
     """Yield the deployment's own endpoints. Errors of AWS become one line.
 
     Args:
-        ctx: the command's context, with its clock.
         stage: the stage's name; empty for the default one.
         aws: whether AWS is meant even if a local cloud is up.
     """

@@ -172,9 +172,6 @@ def _revoked(desk: Desk, owner: str, key_id: str, *, repeatable: bool, json: boo
     """Revoke a key; return whether it was there.
 
     Args:
-        desk: the accounts of the deployment.
-        owner: the account's id.
-        key_id: the key's.
         repeatable: a key that is not there is no error: there may be more to stop.
         json: for programs: nothing is said.
     """
@@ -191,10 +188,6 @@ def _stopped(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) -
     """Stop the jobs of a key; return their ids.
 
     Args:
-        desk: the accounts of the deployment.
-        owner: the account's id.
-        key_id: the key's.
-        clock: the time.
         json: for programs: nothing is said.
     """
     names: list[str] = []
@@ -210,10 +203,6 @@ def _show_traces(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: boo
     """Show what a key has done, and what is open of it.
 
     Args:
-        desk: the accounts of the deployment.
-        owner: the account's id.
-        key_id: the key's.
-        clock: the time.
         json: for programs.
     """
     from cli.keys.traces import traces_of  # noqa: PLC0415 - loads botocore
@@ -237,10 +226,6 @@ def _disabled(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) 
     """Disable the endpoints and notifiers that a key has made or changed; return their names.
 
     Args:
-        desk: the accounts of the deployment.
-        owner: the account's id.
-        key_id: the key's.
-        clock: the time.
         json: for programs: nothing is said.
     """
     from cli.keys.traces import disable, traces_of  # noqa: PLC0415 - loads botocore

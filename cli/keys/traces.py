@@ -55,14 +55,7 @@ class Traces:
 
 
 def traces_of(desk: Desk, owner: str, key_id: str, clock: Clock) -> Traces:
-    """Return what a key has done, as far back as entries of the account's audit logs are kept.
-
-    Args:
-        desk: the accounts of the deployment.
-        owner: the account's id.
-        key_id: the key's.
-        clock: the time.
-    """
+    """Return what a key has done, as far back as entries of the account's audit logs are kept."""
     acts = _acts(desk.found.journal(clock), owner, key_id)
     touched, named = _subjects(acts, HOOKS), _subjects(acts, NOTIFIERS)
     hooks = hook_desk(desk.found, clock) if touched else None
@@ -82,13 +75,7 @@ def _enabled(office: Office, names: Iterable[str]) -> Iterator[Notifier]:
 
 
 def disable(desk: Desk, found: Traces, clock: Clock) -> None:
-    """Disable the endpoints and notifiers of a key. Repeat it after an interruption.
-
-    Args:
-        desk: the accounts of the deployment.
-        found: as just read.
-        clock: the time.
-    """
+    """Disable the endpoints and notifiers of a key. Repeat it after an interruption."""
     if found.endpoints:
         hooks = hook_desk(desk.found, clock)
         for endpoint in found.endpoints:
@@ -99,13 +86,7 @@ def disable(desk: Desk, found: Traces, clock: Clock) -> None:
 
 
 def _acts(journal: Journal, owner: str, key_id: str) -> dict[str, dict[str, None]]:
-    """Return by action what a key did it to.
-
-    Args:
-        journal: the audit logs.
-        owner: the account's id.
-        key_id: the key's.
-    """
+    """Return by action what a key did it to."""
     acts: dict[str, dict[str, None]] = {}
     for space in namespaces_of(owner):
         for entry in entries(journal, space, PAGE, actor=key_id):

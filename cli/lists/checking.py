@@ -40,7 +40,6 @@ def check_list(file: Path, expected: Expected) -> None:
 
     Args:
         file: CSV in UTF-8.
-        expected: what it is for.
 
     Raises:
         Misused: its header or its first rows cannot be used.

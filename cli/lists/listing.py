@@ -59,11 +59,6 @@ class Lister:
     def listed(self, campaign: str, file: Path, options: Mapping[str, Any]) -> Mapping[str, Any]:
         """Upload a list and wait until it is read; return what the API found in it.
 
-        Args:
-            campaign: the campaign's id.
-            file: the list.
-            options: of POST /campaigns/{id}/uploads.
-
         Raises:
             Failed: the list cannot be used, or lacks a column.
         """

@@ -27,9 +27,7 @@ def write_csv(file: Path, sheet: str, target: Path, tell: Callable[[str], None],
     """Write a sheet of a workbook as CSV in UTF-8. An empty row becomes a blank line, so that rows keep their numbers.
 
     Args:
-        file: the workbook.
         sheet: its name; empty for the first one.
-        target: the file to write.
         tell: called with the sheet that is read, if there are others, and with how many rows are hidden.
         keep_hidden: whether rows that the workbook's user does not see are written; else each is a blank line.
 

@@ -99,7 +99,6 @@ def as_utf8(file: Path, encoding: str, ask: Ask | None) -> Iterator[Path]:
     """Give a file in UTF-8 with what another has in its encoding; the file itself if it is UTF-8.
 
     Args:
-        file: the list.
         encoding: of the file; empty: it is found out, and asked about unless it is UTF-8.
         ask: returns the answer to a question; None if there is no one to ask.
 

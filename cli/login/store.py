@@ -31,8 +31,6 @@ class Keyring(Protocol):
 
         Args:
             service: the program that stores it.
-            username: which of its secrets.
-            password: the secret.
         """
         ...
 
@@ -115,7 +113,6 @@ class StoredLogins:
 
         Args:
             url: the address, without trailing slash.
-            key: the API key.
             file_only: do not use the keyring.
         """
         known = self._read()

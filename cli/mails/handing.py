@@ -94,9 +94,7 @@ def handed(api: ApiClient, around: Surroundings, plan: MailPlan, *, key: str, js
     """Hand in a mail; return the API's answer, `mail_id` and the number of `destinations`.
 
     Args:
-        api: takes it.
         around: the time, and whether somebody looks at the progress.
-        plan: what is sent.
         key: the Idempotency-Key: a repeat queues nothing more.
         json: show no progress.
     """

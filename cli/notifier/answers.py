@@ -66,7 +66,6 @@ def next_range(links: str, url: str) -> str | None:
     """Return the range that an answer's `Link` to the rest names; empty if there is no rest, None if it is no range.
 
     Args:
-        links: the header.
         url: of the answer; a link elsewhere is none.
     """
     found = _NEXT.search(links)

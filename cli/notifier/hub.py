@@ -78,7 +78,6 @@ class Busy(Unreachable):
     """The hub is not ready, or the link broke: try again.
 
     Args:
-        text: why.
         wait: seconds that the hub asks for; None if it does not.
         reached: whether there was a connection.
     """
@@ -107,8 +106,6 @@ class Hub:
 
     Args:
         login: address, user name and password.
-        clock: for dates in answers.
-        version: for the User-Agent.
     """
 
     def __init__(self, login: HubLogin, clock: Clock, version: str) -> None:

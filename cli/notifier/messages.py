@@ -81,9 +81,7 @@ class Messages:
         """Queue a record for each message that it changes, all or none; return how many that are.
 
         Args:
-            verb: NEW or UPDATE.
             records: checked ones. One that asks for nothing else than the message's last record adds nothing.
-            now_ms: Unix milliseconds.
 
         Raises:
             Failed: a NEW has the id of another message, or of a cancelled one.
@@ -106,10 +104,6 @@ class Messages:
 
     def cancel(self, ids: Iterable[str], now_ms: int) -> tuple[int, list[str]]:
         """Queue cancellations.
-
-        Args:
-            ids: of messages.
-            now_ms: Unix milliseconds.
 
         Returns:
             How many are queued, and the ids that this spool does not know: their messages may be another spool's.

@@ -151,9 +151,6 @@ class Outbox:
 
         Args:
             payload: the one that was sent.
-            code: of the answer.
-            note: its text.
-            now_ms: Unix milliseconds.
 
         Returns:
             Whether a record ended.

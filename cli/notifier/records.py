@@ -88,8 +88,6 @@ def read_records(text: str, name: str, now: float) -> list[Record]:
     """Return the records of a file: a JSON array of objects, or one object a line.
 
     Args:
-        text: the file's.
-        name: the file's, for messages.
         now: Unix seconds.
 
     Raises:

@@ -51,11 +51,7 @@ class Syncing:
     """Syncs a spool. Its user holds the spool's lock.
 
     Args:
-        spool: the open spool.
-        hub: the hub.
-        clock: to wait by.
         tell: shows why something takes longer.
-        rng: spreads pauses.
     """
 
     def __init__(
@@ -180,7 +176,6 @@ def bind(spool: SpoolFile, login: HubLogin, *, rebind: bool) -> None:
     """Tie a spool to its notifier and hub at the first sync.
 
     Args:
-        spool: the open spool.
         login: whom it is synced with now.
         rebind: tie it anew.
 

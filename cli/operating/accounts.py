@@ -50,7 +50,6 @@ def opened(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Desk]:
     """Yield the deployment's accounts. Errors of AWS become one line.
 
     Args:
-        ctx: the command's context, with its clock and terminal.
         stage: the stage's name; empty for the default one.
         aws: whether AWS is meant even if a local cloud is up.
     """
@@ -69,9 +68,7 @@ def opened_at(ctx: typer.Context, stage: str, account: str, *, aws: bool) -> Ite
     """Yield the deployment's accounts, and the id of one of them; NotFound if it is not there.
 
     Args:
-        ctx: the command's context, with its clock and terminal.
         stage: the stage's name; empty for the default one.
-        account: its id or its name.
         aws: whether AWS is meant even if a local cloud is up.
     """
     with opened(ctx, stage, aws=aws) as desk:

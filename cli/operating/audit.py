@@ -103,9 +103,7 @@ def _by_the_api(ctx: typer.Context, action: str, kind: KeyKind) -> Iterator[Row]
     """Yield the entries of the account whose key the environment has.
 
     Args:
-        ctx: the command's context.
         action: only entries of this kind; empty for all.
-        kind: of the keys whose log is meant.
     """
     query = {"limit": str(PAGE), "action": action, **({kind.value: "true"} if kind is not KeyKind.LIVE else {})}
     for page in connect(ctx).pages("/audit", {name: value for name, value in query.items() if value}):
@@ -125,12 +123,9 @@ def _operated(
     """Return entries as operators read them, newest first.
 
     Args:
-        ctx: the command's context, with its clock.
         account: whose log; empty for the deployment's.
-        wanted: which entries.
         stage: the stage's name; empty for the default one.
         aws: whether AWS is meant even if a local cloud is up.
-        kind: of the keys whose log is meant.
         everything: whether the logs of all accounts and of the deployment are meant.
     """
     found = deployment(stage, aws=aws)
@@ -150,9 +145,7 @@ def _owners(accounts: "Accounts", account: str, kind: KeyKind, *, everything: bo
     """Return whose logs are meant.
 
     Args:
-        accounts: all accounts.
         account: an account's id or name; empty for the deployment's own log.
-        kind: of the keys whose log is meant.
         everything: whether all logs are meant.
     """
     if everything:
@@ -167,8 +160,6 @@ def entries(journal: Journal, owner: str, size: int, *, action: str = "", actor:
     """Yield the entries of one log, newest first.
 
     Args:
-        journal: where the logs are.
-        owner: whose log.
         size: entries that are read at a time.
         action: only entries of this kind; empty for all.
         actor: only entries of this actor; empty for all.

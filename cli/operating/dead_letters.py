@@ -121,7 +121,6 @@ def receive(sqs: Any, url: str, *, hold: int, most: int = MAX_ENTRIES) -> list[L
 
     Args:
         sqs: a boto3 client.
-        url: the queue's URL.
         hold: seconds for which the messages are hidden.
         most: the number of messages, at most 10.
     """
@@ -141,7 +140,6 @@ def give_back(sqs: Any, url: str, receipts: Sequence[str]) -> None:
 
     Args:
         sqs: a boto3 client.
-        url: the queue's URL.
         receipts: receipt handles of received messages, any number.
     """
     for start in range(0, len(receipts), MAX_ENTRIES):
@@ -175,9 +173,6 @@ class Reader:
 
     Args:
         job: by its id; None if there is none (any more), as of the others.
-        ledger: by job and chunk.
-        upload: by campaign and upload.
-        export: by its id.
     """
 
     def __init__(

@@ -138,14 +138,7 @@ def _key(address: str) -> str:
 
 
 def _question(eraser: "Eraser", found: OperatedDeployment, accounts: list[str], now: Millis) -> str:
-    """Return the question, with how much is found without reading the table, in at most `LOOKED_AT` accounts.
-
-    Args:
-        eraser: looks, and writes nothing.
-        found: the deployment.
-        accounts: all there are.
-        now: Unix milliseconds.
-    """
+    """Return the question, with how much is found without reading the table, in at most `LOOKED_AT` accounts."""
     known = f"entries of {counted(len(accounts), 'account')} are not counted yet"
     if len(accounts) <= LOOKED_AT:
         eraser.lists(accounts)

@@ -45,7 +45,6 @@ class MemberDesk:
         """Return the member of an account with a login or an id; None if there is none.
 
         Args:
-            account: the account's id.
             who: the login of their last sign-in, or the id of the user.
 
         Raises:
@@ -59,12 +58,7 @@ class MemberDesk:
         return found[0] if found else None
 
     def keys_left(self, user: User, account: str) -> list[str]:
-        """Return commands that revoke what a person made with their own account.
-
-        Args:
-            user: the person.
-            account: the account's id.
-        """
+        """Return commands that revoke what a person made with their own account."""
         keys = first_keys(user, account, self.desk.accounts.list_keys(account)) if account else []
         return [f"posthaste key revoke {account} {key}" for key in keys]
 

@@ -54,7 +54,6 @@ def opened_office(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Offi
     """Yield the notifiers of a deployment. Errors of AWS become one line.
 
     Args:
-        ctx: the command's context, with its clock.
         stage: the stage's name; empty for the default one.
         aws: whether AWS is meant even if a local cloud is up.
     """

@@ -62,11 +62,8 @@ class Redrive:
     """One run over one queue.
 
     Args:
-        sqs: a client.
-        place: the queue.
         deliver: what becomes of a message that can be read.
         about: what a body is about; None if it cannot be read.
-        run: the run's own name.
         discard: delete what nobody can ever work on again, instead of leaving it.
     """
 
@@ -198,7 +195,6 @@ class Again:
     A change of an alarm is in its report itself, and is handed over from there.
 
     Args:
-        found: the deployment.
         kind: `plan`, `log`, `sweep`, `gather_hooks` or `call_hooks`.
     """
 

@@ -229,13 +229,7 @@ def _what(job: Job | None, *, changed: bool) -> str:
 
 
 def of_key(job: Job, owner: str, key_id: str) -> bool:
-    """Tell whether a key of an account made a job, or was the last to resume it.
-
-    Args:
-        job: as read.
-        owner: the account's id.
-        key_id: the key's.
-    """
+    """Tell whether a key of an account made a job, or was the last to resume it."""
     return owner_of(job.account) == owner and job.asked_by == key_id
 
 
@@ -248,7 +242,6 @@ def stop_of_key(work: Work, owner: str, key_id: str, clock: Clock, tell_of: Call
 
     Args:
         work: the stores of the deployment.
-        owner: the account's id.
         key_id: the id of the revoked key.
         clock: measures the time until no process uses a cached key any more.
         tell_of: called with each job that was stopped.

@@ -28,7 +28,6 @@ def meter(title: str, *, terminal: bool, quiet: bool = False) -> Iterator[Meter]
     """Show something's progress for a while; the last picture stays.
 
     Args:
-        title: what it is.
         terminal: whether somebody looks.
         quiet: show nothing.
     """

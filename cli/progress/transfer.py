@@ -89,8 +89,6 @@ def download(url: object, target: Path, clock: Clock, moved: Moved) -> None:
 
     Args:
         url: the download URL, as the API returned it; anything but a string with https (or a loopback http) is refused.
-        target: the file to write.
-        clock: waits between tries.
         moved: called with the bytes read so far and the whole size in bytes, 0 if unknown.
     """
     source = trusted(url)
@@ -127,8 +125,6 @@ def _patient(once: Callable[[], BaseHTTPResponse], what: str, clock: Clock, *, a
     still being stored.
 
     Args:
-        once: makes one try.
-        what: is tried, for errors.
         clock: to wait by before a repeat.
         again: an earlier run may have made a try.
     """

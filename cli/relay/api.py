@@ -86,9 +86,6 @@ class MailApi:
     """A client of the API for mails; threads may share it.
 
     Args:
-        target: address and key.
-        clock: for dates in answers.
-        version: for the User-Agent.
         threads: how many use it at once.
     """
 

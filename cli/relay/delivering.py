@@ -41,10 +41,7 @@ class HeldMail:
     """The relay's mails in a queue.
 
     Args:
-        queue: where they are.
         failed: where those go that the API refuses.
-        api: where they are posted.
-        clock: for schedules.
         tell: takes lines for the relay's operator.
         at_once: posts in the air.
     """

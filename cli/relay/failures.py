@@ -18,7 +18,6 @@ class FailedMails:
 
     Args:
         folder: made with the first mail.
-        disk: another one in tests.
     """
 
     def __init__(self, folder: Path, disk: Disk | None = None) -> None:
@@ -30,8 +29,6 @@ class FailedMails:
         """Store a mail, durably; a repeat stores it anew.
 
         Args:
-            name: of its files.
-            mail: open.
             facts: JSON for people and programs.
 
         Returns:

@@ -72,7 +72,6 @@ def relay_mails(
 
     Args:
         sender: envelope sender, empty for a notification.
-        recipients: whose failures are notified.
         silent: whose failures are not: their mail has a null return path (RFC 3461 5.2.2).
         content: the mail; it stays the caller's to close.
     """

@@ -38,12 +38,7 @@ class Outage:
         return self._pause
 
     def is_at_fault(self, mail: str, answer: MailAnswer) -> bool:
-        """Tell whether an answer is this mail's fault, so that the others need not wait.
-
-        Args:
-            mail: its id.
-            answer: to its post.
-        """
+        """Tell whether an answer is this mail's fault, so that the others need not wait."""
         return answer.is_doubtful and mail in self._suspects
 
     def next_of(self, due: Iterable[QueuedMail]) -> QueuedMail | None:
@@ -57,12 +52,7 @@ class Outage:
         return first
 
     def failed(self, mail: str, answer: MailAnswer) -> None:
-        """Note that the API did not take a mail, one of those that were in the air together.
-
-        Args:
-            mail: its id.
-            answer: to its post.
-        """
+        """Note that the API did not take a mail, one of those that were in the air together."""
         if not self._tries:
             self.failed_again()
         self._pause = min(max(self._pause, answer.wait or 0), LONGEST_WAIT)

@@ -58,9 +58,7 @@ def run(options: RelayOptions, target: Callable[[], Destination], clock: Clock) 
     """Run the relay until SIGTERM or SIGINT.
 
     Args:
-        options: of the relay.
         target: returns the API; asked for when the options are found to be right.
-        clock: to wait by.
     """
     host, port = _address(options.listen)
     access, sender = _access(options), _sender(options.sender)

@@ -69,7 +69,6 @@ async def received(reader: asyncio.StreamReader, most: int, folder: Path | None)
     """Read a content up to the line that is a dot.
 
     Args:
-        reader: at the first line.
         most: bytes that are kept, counted as they come.
         folder: of the file; None: the system's for temporary files.
 

@@ -67,10 +67,6 @@ def posted(post: Callable[[RelayMail], MailAnswer], mail: RelayMail) -> MailAnsw
     """Post a mail. If the API had it before `mail.new_since`, that was another one, so this one gets another key.
 
     The keys are always the same ones, so that a post that is repeated is still one.
-
-    Args:
-        post: makes one post.
-        mail: to post.
     """
     answer = post(mail)
     for _ in range(MOST_BEFORE):

@@ -34,7 +34,6 @@ def with_sender(content: BinaryIO, sender: str, folder: Path | None) -> BinaryIO
 
     Args:
         content: the mail; it is read from its beginning.
-        sender: the address.
         folder: for a large mail's file; None: the system's for temporary files.
     """
     content.seek(0)

@@ -69,7 +69,6 @@ class RelayServer:
 
     Args:
         intake: takes the mails, in threads.
-        access: who may send.
         folder: for large mails while they are received; None: the system's for temporary files.
         room: mails that are received at once.
         sender: in place of senders without a domain of their own; empty: they are refused.
@@ -116,8 +115,6 @@ class RelayServer:
 
         Args:
             sender: envelope sender, empty for a notification.
-            recipients: whose failures are notified.
-            silent: the others.
             content: it is closed at the end.
         """
 

@@ -48,7 +48,6 @@ class FileQueue:
 
     Args:
         folder: on a file system with symbolic links and atomic renames.
-        disk: another one in tests.
 
     Raises:
         Misused: the folder holds something else, or cannot be used.
@@ -279,13 +278,7 @@ class FileQueue:
 
 
 class FileDraft:
-    """A mail that is being written into a `FileQueue`.
-
-    Args:
-        disk: the queue's.
-        content: its file, open.
-        commit: of the queue.
-    """
+    """A mail that is being written into a `FileQueue`."""
 
     def __init__(
         self,

@@ -22,7 +22,6 @@ class MailIntake:
     """Takes mails; threads may share it.
 
     Args:
-        api: where they go.
         held: keeps them while the API is out of reach; None: they are not taken then.
         clock: for what is a repetition.
         tell: takes a line about each mail.

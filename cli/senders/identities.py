@@ -164,11 +164,7 @@ def _forget_unused(around: Surroundings, room: IdentityRoom, wanted: _Wanted, *,
     A domain that was changed since stays, and is named at the end. A repeat continues after a fault.
 
     Args:
-        around: whether there is a terminal.
         room: what was made, and who uses it.
-        wanted: which of them.
-        yes: whether the answer was given beforehand.
-        json: whether a program reads the output.
 
     Raises:
         Failed: some of them stay, or a provider does not answer.
@@ -211,8 +207,6 @@ def _chosen(room: IdentityRoom, text: str, region: str) -> MadeIdentity:
     """Return what a domain and a region name.
 
     Args:
-        room: what was made.
-        text: the domain.
         region: of the provider; empty: the only one.
 
     Raises:

@@ -16,7 +16,6 @@ def fetch(api: ApiClient, around: Surroundings, *, path: str, target: Path, json
     Args:
         api: where it is asked for.
         around: the time, and whether somebody looks.
-        path: of its export.
         target: the file; one of that name is replaced when the new one is complete.
         json: print a document instead of a line, and no progress.
 

@@ -72,12 +72,8 @@ class _Jobs:
         """Ask before messages are sent; the question names how many, and the API.
 
         Args:
-            ctx: the command's context.
-            name: the job's id.
             wording: of the question, with `{amount}` and `{what}`.
             states: of the messages that it is about.
-            yes: whether the answer was given beforehand.
-            json: whether a program reads the output.
         """
         around = surroundings(ctx)
         check_can_ask(around, yes=yes, json=json)
@@ -98,11 +94,8 @@ class _Jobs:
         Not repeated when the answer is lost: the first request may have been heard, and the second would be refused.
 
         Args:
-            ctx: the command's context.
-            name: the job's id.
             rest: `/resume` or `/retry`.
             body: of the request.
-            json: whether a program reads the output.
         """
         api, path = connect(ctx), path_of(self.root, name, rest)
         answer = _once_stopped(lambda: api.post(path, body, again=False), surroundings(ctx).clock)
@@ -203,8 +196,6 @@ def _queued_again(kind: str, name: str, answer: Mapping[str, Any]) -> str:
 
     Args:
         kind: `batch` or `campaign`.
-        name: its id.
-        answer: the API's.
     """
     messages = int(answer.get("messages") or 0)
     if messages:

@@ -16,7 +16,6 @@ def check_time(at: str, now: Seconds) -> None:
 
     Args:
         at: as it was typed; empty for now.
-        now: Unix seconds.
 
     Raises:
         Misused: it is no time with an offset, or it is over, or too late for a list of today.

@@ -144,12 +144,7 @@ class Runner:
             raise Failed(f"{rate:g} messages per second is more than {name} sends\nuse --rate {most:g} or less")
 
     def _withdraw(self, campaign: str, lists: Iterable[str]) -> None:
-        """Delete a campaign whose list cannot be used, so that a failed try leaves nothing behind.
-
-        Args:
-            campaign: its id.
-            lists: those that keep it.
-        """
+        """Delete a campaign whose list cannot be used, so that a failed try leaves nothing behind."""
         try:
             for upload in lists:
                 self._api.delete(path_of("campaigns", campaign, path_of("uploads", upload)))
@@ -163,7 +158,6 @@ class Runner:
         """Send a campaign's list; return the job's id.
 
         Args:
-            campaign: its id.
             rate: messages per second, 0 for the credential's own.
             at: when, RFC 3339; empty for now.
         """
@@ -236,8 +230,6 @@ def show_preview(api: ApiClient, campaign: str, row: int | None = None) -> None:
     """Print what a recipient of a campaign's list would get, or a message with example values if there is no list.
 
     Args:
-        api: the API.
-        campaign: the campaign's id.
         row: the recipient's row in the list, from 1; None: the first.
     """
     found = api.get(path_of("campaigns", campaign, "/preview"), {"row": str(row)} if row else None)
@@ -299,7 +291,6 @@ def _advise(campaign: str, left: int, bad: Iterable[str], *, guarded: bool) -> N
     """Print what to do about messages that were not sent.
 
     Args:
-        campaign: the campaign's id.
         left: messages that can still be sent.
         bad: states of messages that went wrong.
         guarded: whether the bounce guard has stopped the campaign.

@@ -117,13 +117,7 @@ class Screen(Protocol):
 
 
 def watch(read: Callable[[], JobProgress], show: Screen, clock: Clock) -> JobProgress:
-    """Read until the job is LOGGED, showing each change; return the last reading.
-
-    Args:
-        read: fetches the job's progress.
-        show: draws it.
-        clock: waits between two readings.
-    """
+    """Read until the job is LOGGED, showing each change; return the last reading."""
     shown: JobProgress | None = None
     for progress in asked(read, clock):
         if progress != shown:

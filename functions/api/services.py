@@ -184,9 +184,7 @@ def visits(dynamo: Dynamo, table: str, clock: Clock) -> Buckets:
     """Return the allowance of visits of each unsubscription link, by method.
 
     Args:
-        dynamo: a DynamoDB client.
         table: the name of the table that holds the buckets.
-        clock: refills them.
     """
     limits = {"rate": VISIT_RATE, "burst": VISIT_BURST, "block": VISIT_BLOCK, "keep": VISIT_DAYS}
     return Buckets(dynamo, table, clock, key=keys.visits, **limits)

@@ -15,6 +15,7 @@ from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import KeyKind, kind_of
 from shared.domain.recipients.suppressions import AnyReach, Reach, Suppression
 from shared.domain.stats import Day
+from shared.domain.times import Millis
 from shared.engine.jobs.progress import FREE, Headway, JobSurroundings, WaitingFor, progress
 from shared.engine.reports.message_log import LiveCounts
 from shared.web.http import Answer
@@ -49,8 +50,6 @@ class View(BaseModel):
         """Return it as an answer.
 
         Args:
-            status: of HTTP.
-            headers: of the answer.
             zone: of its times; None: UTC.
         """
         return Answer(status, self.model_dump_json(context={"zone": zone}), headers or {})
@@ -221,14 +220,12 @@ class Removed(View):
 
 
 def job_view(
-    job: Job, settings: Settings, now_ms: int, live: LiveCounts | None = None, around: JobSurroundings = FREE
+    job: Job, settings: Settings, now_ms: Millis, live: LiveCounts | None = None, around: JobSurroundings = FREE
 ) -> JobView:
     """Return a job as clients see it.
 
     Args:
-        job: as stored.
         settings: for the rates of its route.
-        now_ms: Unix milliseconds.
         live: counts computed from the ledgers; those folded into the job otherwise.
         around: what keeps it from going on.
     """

@@ -73,7 +73,6 @@ def respond(event: Mapping[str, Any], request_id: str, using: Callable[[], Conso
     Args:
         event: of an HTTP API, payload 2.0.
         request_id: names the request in the log.
-        using: gives the services.
     """
     logs.begin(logger, request_id)
     seen: dict[str, Any] = {"request_id": request_id}

@@ -46,10 +46,6 @@ class SignInLimits:
     def check(self, request: Request, state: str) -> None:
         """Take a try.
 
-        Args:
-            request: that ends a sign-in.
-            state: of the sign-in.
-
         Raises:
             Denial: there were too many.
         """

@@ -49,8 +49,6 @@ def chosen(look: Look, name: str, among: tuple[str, ...]) -> str:
     """Return what a filter is set to; empty: everything.
 
     Args:
-        look: the visit.
-        name: of the filter.
         among: what it may be set to.
     """
     found = look.request.query.get(name, "")
@@ -61,20 +59,13 @@ def typed(look: Look, name: str, most: int = 400) -> str:
     """Return what was typed into a filter, without blanks around it.
 
     Args:
-        look: the visit.
-        name: of the filter.
         most: characters.
     """
     return look.request.query.get(name, "").strip()[:most]
 
 
 def day(look: Look, name: str) -> date | None:
-    """Return the day in a filter, as a browser's field for one gives it; None: none, or none that a list could have.
-
-    Args:
-        look: the visit.
-        name: of the filter.
-    """
+    """Return the day in a filter, as a browser's field for one gives it; None: none, or none that a list could have."""
     try:
         found = date.fromisoformat(typed(look, name))
     except ValueError:
@@ -126,7 +117,6 @@ def paging(look: Look, after: str, **filters: str) -> ListPages:
     """Return the pages around the one that is shown.
 
     Args:
-        look: the visit.
         after: the place to go on from; empty at the end.
         filters: what the list is narrowed to, by name; an empty one is left out.
     """
@@ -139,12 +129,7 @@ def paging(look: Look, after: str, **filters: str) -> ListPages:
 
 
 def cut(look: Look, rows: Sequence[T]) -> tuple[Sequence[T], str]:
-    """Return the page of a short list that is read at once, and the place to go on from, empty at its end.
-
-    Args:
-        look: the visit.
-        rows: the whole list.
-    """
+    """Return the page of a short list that is read at once, and the place to go on from, empty at its end."""
     begin = numbered(look)
     end = begin + PAGE
     return rows[begin:end], str(end) if end < len(rows) else ""
@@ -162,7 +147,6 @@ def number(text: str, digits: int) -> int | None:
     """Return a number as it is written in an address or a form; None: it is none, or too long.
 
     Args:
-        text: as typed.
         digits: the most that it may have.
     """
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None

@@ -40,11 +40,7 @@ HEADERS: Final = {
 
 
 class Pages:
-    """Renders templates.
-
-    Args:
-        assets: style and scripts.
-    """
+    """Renders templates."""
 
     def __init__(self, assets: Assets) -> None:
         self._assets = assets
@@ -61,10 +57,7 @@ class Pages:
         """Return a page.
 
         Args:
-            look: the visit.
-            template: its file.
             context: what it shows, besides what every page has.
-            status: of HTTP.
             headers: in place of those that every page has, or besides them.
         """
         body = _templates().get_template(template).render(**self._common(look), **context)

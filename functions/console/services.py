@@ -143,9 +143,7 @@ def sign_in_limits(dynamo: Dynamo, people: str, clock: Clock, keys: Callable[[],
     """Return the allowances of sign-ins, which draw each try from the table.
 
     Args:
-        dynamo: DynamoDB.
         people: the name of the table `people`.
-        clock: the time.
         keys: returns what hashes networks and sign-ins.
     """
     networks = Buckets(dynamo, people, clock, rate=NETWORK_RATE, burst=NETWORK_BURST, block=1, key=attempts, keep=1)

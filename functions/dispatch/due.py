@@ -8,6 +8,7 @@ from functions.dispatch.services import Answer
 from functions.early import early
 from shared.adapters import logs
 from shared.contracts import LOOK, Waking, load_due
+from shared.domain.times import Seconds
 from shared.engine.jobs.wake import SECONDS
 
 logger = logs.lines()
@@ -52,7 +53,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     return {"batchItemFailures": failures}
 
 
-def _wake(wakings: Iterable[tuple[Mapping[str, Any], Waking]], until: float) -> list[dict[str, str]]:
+def _wake(wakings: Iterable[tuple[Mapping[str, Any], Waking]], until: Seconds) -> list[dict[str, str]]:
     """Go on with wakings until a time, each by one page at least; returns those that failed."""
     failures = []
     for record, way in wakings:

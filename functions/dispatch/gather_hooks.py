@@ -12,6 +12,7 @@ from functions.early import early
 from shared.adapters import logs
 from shared.contracts import HookChanges
 from shared.domain.hooks.kinds import HookPace
+from shared.domain.times import Seconds
 
 logger = logs.lines()
 early(lambda: services.hooking().gatherer, lambda: services.hooking().happenings)
@@ -42,7 +43,7 @@ def _until(context: Any) -> float:
     return services.deployment().clock.now() + left - MARGIN
 
 
-def _gather(records: Sequence[Mapping[str, Any]], until: float) -> list[str]:
+def _gather(records: Sequence[Mapping[str, Any]], until: Seconds) -> list[str]:
     """Serve hints, those of a namespace and pace together; return the ids of the messages that failed.
 
     Endpoints without batches come first: the others' changes have waited for seconds already. Chunks for which there is

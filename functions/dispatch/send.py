@@ -18,6 +18,7 @@ from functions.early import early
 from shared.adapters import logs, metrics
 from shared.contracts import EXPRESS_SUFFIX
 from shared.domain.lanes.backoff import redelivery_delay
+from shared.domain.times import Seconds
 from shared.metrics import Metric, Service
 
 logger = logs.lines()
@@ -84,7 +85,7 @@ class _Pointers:
     """
 
     one: Callable[[Record, Callable[[], None]], dict[str, str]]
-    until: float
+    until: Seconds
     did: dict[str, str] = field(default_factory=dict)
     failed: list[Record] = field(default_factory=list)
     _happened: "SimpleQueue[tuple[Record, bool]]" = field(default_factory=SimpleQueue)

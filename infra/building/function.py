@@ -77,15 +77,10 @@ class Function(Construct):
         """Create function, role and log group.
 
         Args:
-            scope: the parent.
-            construct_id: the id.
-            deployment: what is deployed.
-            code: the common asset.
             handler: the handler's name within the asset.
             service: the name that stands in each log line.
             seconds: time-out.
             memory: MB; CPU comes in proportion, 1,769 MB being one processor.
-            environment: the variables.
             reserved: concurrent executions set aside for it and its upper bound; None: no bound.
         """
         super().__init__(scope, construct_id)
@@ -125,8 +120,6 @@ class Function(Construct):
         """Let the function do these actions on these resources (ARNs).
 
         Args:
-            actions: as IAM names them.
-            on: the resources.
             partitions: of tables, only partitions whose key fits one of these patterns.
             conditions: more of them, operator → key → values.
         """

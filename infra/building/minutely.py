@@ -17,10 +17,6 @@ def every_minute(consumer: Function, dead: DeadLetters) -> None:
     """Run a function every minute.
 
     The next minute is the retry, of a failed delivery as of a failed run. The failure itself is kept.
-
-    Args:
-        consumer: the function.
-        dead: where failures are kept.
     """
     target = LambdaFunction(consumer.function, dead_letter_queue=dead.queue, retry_attempts=0, max_event_age=MINUTE)
     Rule(consumer, "Schedule", schedule=Schedule.rate(MINUTE), targets=[target])

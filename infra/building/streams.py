@@ -38,8 +38,6 @@ def read_stream(
     Args:
         consumer: the function; it answers with the records that failed.
         construct_id: the id of the event source within the function's construct.
-        deployment: what is deployed.
-        table: whose stream.
         patterns: of the records that it gets, at most five.
         dead: where reports of given up batches go.
         window_seconds: how long to wait for a fuller batch.

@@ -55,14 +55,8 @@ class ConsoleConstruct(Construct):
         """Create function, routes and secret.
 
         Args:
-            scope: the parent.
-            construct_id: the id.
-            deployment: what is deployed.
-            settings: of the console.
-            code: the common asset.
             environment: the variables that the API has, too.
             people: the table of users and sessions.
-            api: whose address it has.
         """
         super().__init__(scope, construct_id)
         self.people = people
@@ -109,8 +103,6 @@ class ConsoleConstruct(Construct):
         """Create the function that makes people's first accounts; it knows no more than where those are kept.
 
         Args:
-            deployment: what is deployed.
-            code: the common asset.
             environment: the variables that the API has.
         """
         return Function(

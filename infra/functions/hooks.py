@@ -83,10 +83,7 @@ class HooksConstruct(Construct):
 
         Args:
             scope: the stack, nested on AWS.
-            construct_id: the id.
-            deployment: what is deployed.
             code: the common asset, as one of that stack.
-            environment: the functions' variables.
             records: the table, whose stream has what happens to jobs, lists and recipients.
             ops: the table, whose stream has what happens to breakers.
         """

@@ -9,7 +9,6 @@ def let_join(console: ConsoleConstruct, storage: Storage) -> None:
 
     Args:
         console: the construct with both functions.
-        storage: the tables.
     """
     if console.join is None:
         return

@@ -158,7 +158,6 @@ def run_with(wheres: Sequence[Paths], words: Sequence[str], lanes: Path | None) 
 
     Args:
         wheres: the clouds; those that did not run before end with the command.
-        words: the command.
         lanes: a file with credentials that each cloud has beside those of `cdk.json`.
 
     Returns:

@@ -39,7 +39,6 @@ def up(paths: Paths, lanes: Path | None = None, notice_clock: str = "") -> Cloud
     """Start what does not run, deploy what has changed, and write the `env` file.
 
     Args:
-        paths: the cloud's files.
         lanes: a file with a JSON list of credentials that this cloud has beside those of `cdk.json`.
         notice_clock: the context of that name; a cloud that is up keeps its own.
 

@@ -104,7 +104,6 @@ def prepare(paths: Paths, port: int, context: Sequence[str], mark: str) -> None:
     """Synthesise into the assembly folder and, on a fresh emulator, bootstrap it at the same time.
 
     Args:
-        paths: the cloud's files.
         port: the emulator's.
         context: `key=value` strings for the app.
         mark: fingerprint of sources and context; an assembly that was made from the same is used again.

@@ -123,9 +123,7 @@ def wait_until_answers(paths: Paths, process: Process, probe: str, seconds: floa
     """Wait until a process answers 200 at a URL; LocalCloudError if it ends or stays silent.
 
     Args:
-        paths: the local cloud's folders.
         process: the process that is to answer.
-        probe: the URL.
         seconds: how long to wait.
     """
 
@@ -153,7 +151,6 @@ def direct(
     """Open a URL without any proxy; a body is sent as JSON. Use as a context manager; errors as urllib's.
 
     Args:
-        target: the URL.
         timeout: seconds without an answer before it fails.
         body: sent as JSON; None for no body.
         method: the HTTP method; None for GET, or POST with a body.

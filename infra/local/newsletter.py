@@ -54,10 +54,8 @@ def call(cloud: Cloud, method: str, path: str, body: Any = None, headers: Mappin
 
     Args:
         cloud: the local cloud's address and environment.
-        method: the HTTP method.
         path: the path, with its query.
         body: sent as JSON; None for no body.
-        headers: added to the authorization.
 
     Raises:
         LocalCloudError: an answer that is not 2xx, with the problem's text.
@@ -216,7 +214,6 @@ def faults(sent: SentNewsletter, found: Mapping[str, Any], excused: Collection[s
     """Return what is wrong with a finished batch, in words; empty if every message arrived exactly once.
 
     Args:
-        sent: the batch.
         found: as `evidence` returns it.
         excused: hashes of recipients who need not have been sent their message.
     """

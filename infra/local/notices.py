@@ -74,8 +74,6 @@ class Clinic:
         """Call the API as the notifier, by HTTP Basic, and return the JSON.
 
         Args:
-            method: the HTTP method.
-            path: with its query.
             body: sent as JSON; None for no body.
 
         Raises:
@@ -184,7 +182,6 @@ def record(found: Clinic, n: int, number: int) -> Record:
     """Return a record of a notice for today, by text or by call in turn.
 
     Args:
-        found: the clinic.
         n: the notice's place in the list, from 0.
         number: of the phone, without the country code and the leading 0.
     """

@@ -74,7 +74,6 @@ def carries(pid: int, name: str, value: str) -> bool:
 
     Args:
         pid: the process.
-        name: the variable's name.
         value: the value that it was started with.
     """
     try:
@@ -110,7 +109,6 @@ def start(paths: Paths, name: str, command: Sequence[str], environment: Mapping[
     """Start a process in a session of its own, its output in a log file, and record it.
 
     Args:
-        paths: the cloud's files.
         name: unique among the cloud's processes; a living one of that name is stopped first.
         command: program and arguments, run in the checkout.
         environment: the whole environment; nothing is inherited.

@@ -47,7 +47,6 @@ def relay(port: int, credential: str) -> str:
 
     Args:
         port: the simulator's.
-        credential: its id.
 
     Raises:
         LocalCloudError: the simulator takes no such name.

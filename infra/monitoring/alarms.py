@@ -289,7 +289,6 @@ def hooks(stage: str, work: Sequence[WorkQueue]) -> Iterable[Watch]:
     """Watch what posts to accounts' endpoints.
 
     Args:
-        stage: the stage's name.
         work: the queues of changes and of calls.
     """
     woken = figures.ours(stage, metrics.Service.HOOKS, metrics.Metric.HOOKS_WOKEN, MINUTE)

@@ -34,8 +34,6 @@ class Pair:
 
         Args:
             service: the service that writes the metric.
-            name: the metric.
-            seconds: the period.
             statistic: a CloudWatch statistic, as in `Sum` or `p99`.
         """
         return ours(
@@ -57,7 +55,6 @@ def unknown_share(found: Sequence[Pair], seconds: int, *, least: int = 1) -> Mat
 
     Args:
         found: the channel and provider pairs to add up.
-        seconds: the period.
         least: the number of messages below which the result is 0.
     """
     names = {
@@ -82,7 +79,6 @@ def rate_share(pair: Pair, seconds: int, *, spare: int = 0) -> MathExpression:
 
     Args:
         pair: the channel and provider, with the sum of the rates (messages a second).
-        seconds: the period.
         spare: slots that are not counted.
     """
     slots = pair.metric(metrics.Service.SEND, metrics.Metric.SLOTS, seconds)
@@ -114,12 +110,8 @@ def ours(
     """Return one of Posthaste's own metrics.
 
     Args:
-        stage: the stage's name.
         service: the service that writes the metric.
-        name: the metric.
-        seconds: the period.
         statistic: a CloudWatch statistic, as in `Sum` or `p99`.
-        **dimensions: further dimensions, by name.
     """
     return Metric(
         namespace=metrics.NAMESPACE,
@@ -136,7 +128,6 @@ def together(function: str, found: Sequence[IMetric], seconds: int) -> MathExpre
     Args:
         function: `SUM` or `MAX`.
         found: the metrics, at most 10 for an alarm and 500 for a widget.
-        seconds: the period.
     """
     using = {f"m{i}": metric for i, metric in enumerate(found)}
     listed = f"{function}([{', '.join(f'FILL({name}, 0)' for name in using)}])"
@@ -148,7 +139,6 @@ def of_queue(queue: Queue, name: str, statistic: str) -> Metric:
     """Return one of SQS's metrics of a queue, over five minutes.
 
     Args:
-        queue: the queue.
         name: the metric of SQS, as in `ApproximateAgeOfOldestMessage`.
         statistic: a CloudWatch statistic, as in `Maximum`.
     """
@@ -159,7 +149,6 @@ def of_function(function: Function, name: str, statistic: str) -> Metric:
     """Return one of Lambda's metrics of a function, over five minutes.
 
     Args:
-        function: the Lambda function.
         name: the metric of Lambda, as in `Errors`.
         statistic: a CloudWatch statistic, as in `Sum`.
     """
@@ -170,8 +159,6 @@ def expression_of(expression: str, using: Mapping[str, IMetric], seconds: int) -
     """Return an expression over metrics. `seconds`: its period.
 
     Args:
-        expression: CloudWatch metric math.
         using: the metrics that it names.
-        seconds: the period.
     """
     return MathExpression(expression=expression, using_metrics=using, period=Duration.seconds(seconds), label="")

@@ -31,11 +31,6 @@ class KeySecret(Construct):
         """Create it.
 
         Args:
-            scope: the parent.
-            construct_id: the id.
-            deployment: what is deployed.
-            name: of the secret.
-            description: for operators.
             kms_key_id: the ARN of what encrypts it; None: AWS' own key.
         """
         super().__init__(scope, construct_id)

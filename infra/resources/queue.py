@@ -71,10 +71,6 @@ class WorkQueue(Construct):
         """Create them.
 
         Args:
-            scope: the parent.
-            construct_id: the id.
-            deployment: what is deployed.
-            name: the queue's physical name.
             consumer_seconds: time-out of the function that consumes it.
             removal: what becomes of both with the stack; None: what becomes of all that has a name.
         """
@@ -130,7 +126,6 @@ class ExpressQueue(Construct):
         """Let the lane's function consume the queue, as `WorkQueue.feed` does.
 
         Args:
-            consumer: the lane's function.
             batch: the most messages per invocation.
             concurrency: the most invocations at once, at least 2.
         """

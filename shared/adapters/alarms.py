@@ -37,7 +37,6 @@ class RaisedAlarms:
     Args:
         client: of CloudWatch; None where there is none, so that no alarm is ever raised.
         prefix: that the names of the deployment's alarms and topic have. Alarms of other stages can have it, too.
-        clock: the time.
     """
 
     def __init__(self, client: Any, prefix: str, clock: Clock) -> None:

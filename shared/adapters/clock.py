@@ -25,7 +25,6 @@ class Calendar:
     It is the clock's own. On a local cloud it may be so many times as fast, which shows days of a notice in seconds.
 
     Args:
-        clock: the time.
         since: Unix seconds from which on it is faster.
         speed: how many times.
     """

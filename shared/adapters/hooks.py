@@ -23,9 +23,7 @@ class SqsHookHints:
     """`ports.HookHints` over the queues of a deployment.
 
     Args:
-        client: of SQS.
         lanes: `contracts.ENV_LANE_URL_PREFIX`'s value.
-        clock: handed to the queues.
     """
 
     def __init__(self, client: "SQSClient", lanes: str, clock: Clock) -> None:
@@ -33,26 +31,13 @@ class SqsHookHints:
         self._calls = {apart: SqsQueue(client, calls_queue_url(lanes, apart=apart), clock) for apart in (False, True)}
 
     def gather(self, namespace: str, places: Mapping[str, Sequence[int]], pace: HookPace) -> None:
-        """Have deliveries made of changes of messages. Raises `Retriable`: the hint may not be queued.
-
-        Args:
-            namespace: whose jobs they are.
-            places: job's id → numbers of its changed chunks.
-            pace: for which endpoints.
-        """
+        """Have deliveries made of changes of messages. Raises `Retriable`: the hint may not be queued."""
         changes = HookChanges(namespace, {job: tuple(chunks) for job, chunks in places.items()}, pace.value)
         delay = LATER_S if pace is HookPace.LATER else 0
         self._changes.send([x.dumps() for x in changes.cut()], delay=delay, group=namespace)
 
     def call(self, endpoint: str, namespace: str, *, delay: Seconds = 0, apart: bool = False) -> None:
-        """Have an endpoint's deliveries posted. Raises `Retriable`: the hint may not be queued.
-
-        Args:
-            endpoint: the endpoint's id.
-            namespace: whose it is: the group of the message, so that SQS is fair among accounts.
-            delay: seconds, at most 900.
-            apart: by the workers for endpoints that fail or hang.
-        """
+        """Have an endpoint's deliveries posted. Raises `Retriable`: the hint may not be queued."""
         self._calls[apart].send([HookCall(endpoint).dumps()], delay=delay, group=namespace)
 
     def wake(self, works: Sequence[HookWork]) -> None:

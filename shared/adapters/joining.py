@@ -24,7 +24,6 @@ class JoinFunction:
 
     Args:
         client: of Lambda, made with CONFIG.
-        function: its ARN.
     """
 
     def __init__(self, client: "LambdaClient", function: str) -> None:

@@ -10,6 +10,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
 from shared.contracts import Credential
+from shared.domain.times import Seconds
 from shared.metrics import GAUGES, MILLISECONDS, NAMESPACE, Metric, Service
 
 
@@ -18,7 +19,6 @@ def tell(stage: str, service: Service, figures: Mapping[Metric, float], credenti
 
     Args:
         stage: the deployment's, so that no other stage's alarms read them.
-        service: whose figures.
         figures: each 0 is left out, but for gauges.
         credential: the one they are about; its channel and its provider become dimensions, never its id.
     """
@@ -35,12 +35,11 @@ def tell(stage: str, service: Service, figures: Mapping[Metric, float], credenti
     line.flush_metrics()
 
 
-def age_ms(records: Sequence[Mapping[str, Any]], now: float) -> float:
+def age_ms(records: Sequence[Mapping[str, Any]], now: Seconds) -> float:
     """Return the milliseconds since the oldest record of a stream's batch was written, by the second.
 
     Args:
         records: as Lambda gives them; `ApproximateCreationDateTime` is Unix seconds.
-        now: Unix seconds.
     """
     created = [r["dynamodb"].get("ApproximateCreationDateTime") for r in records]
     return max(((now - float(c)) * 1000 for c in created if c is not None), default=0.0)

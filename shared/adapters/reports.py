@@ -77,10 +77,8 @@ class StreamReports:
     """Reports about the stream of ledgers. Implements `ports.Reports`.
 
     Args:
-        sqs: a client.
         streams: a client of DynamoDB Streams.
         url: of the queue with the reports.
-        clock: the time.
     """
 
     def __init__(self, sqs: Any, streams: Any, url: str, clock: Clock) -> None:

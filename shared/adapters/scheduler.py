@@ -25,7 +25,6 @@ class EventBridgeScheduler:
 
     Args:
         client: of EventBridge Scheduler, made with CONFIG.
-        group: the schedule group.
         queue: ARN of the queue that the messages go to; what cannot be delivered goes to its dead-letter queue.
         role: ARN of the role in which EventBridge Scheduler sends.
     """

@@ -37,7 +37,6 @@ class Secrets:
     """Reads and remembers secrets; safe for threads (two may read the same secret at once).
 
     Args:
-        client: of Secrets Manager.
         stage: the deployment's stage, part of every secret's name.
         clock: by which secrets grow old.
     """

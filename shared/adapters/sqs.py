@@ -64,8 +64,6 @@ class SqsQueue:
     """One queue. Implements `ports.Queue`; safe for threads, as boto3 clients are.
 
     Args:
-        client: of SQS.
-        url: the queue's URL.
         clock: for the short pauses between repeats of what SQS did not take.
     """
 
@@ -76,11 +74,6 @@ class SqsQueue:
 
     def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "") -> None:
         """Send messages, in tens and at most 256 KB a call; a single one by the cheaper call.
-
-        Args:
-            bodies: the messages; none means no call.
-            delay: seconds, rounded up, at most 900.
-            group: fair share among groups (`MessageGroupId` on a standard queue).
 
         Raises:
             Retriable: some messages may not have been queued; sending all of them again is safe.
@@ -193,14 +186,7 @@ class SqsLane:
         self._express = express
 
     def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
-        """Send messages, as `SqsQueue.send` does.
-
-        Args:
-            bodies: the messages, any number.
-            delay: seconds until they are visible, at most 900.
-            group: the group for fair shares; empty for none.
-            express: whether the queue for jobs of a few messages is meant.
-        """
+        """Send messages, as `SqsQueue.send` does."""
         if express:
             try:
                 return self._express.send(bodies, delay=delay, group=group)
@@ -222,7 +208,6 @@ class SqsLane:
         """Have a received message delivered again later.
 
         Args:
-            receipt: the message's receipt handle.
             seconds: how long it is hidden from now on.
             express: whether it came from the queue for jobs of a few messages.
         """
@@ -248,14 +233,7 @@ class Nowhere:
     """The lane of a credential that is declared no more. What is sent there are hints; the sweeper moves the work."""
 
     def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
-        """Drop messages.
-
-        Args:
-            bodies: the messages, any number.
-            delay: seconds until they are visible, at most 900.
-            group: the group for fair shares; empty for none.
-            express: whether the queue for jobs of a few messages is meant.
-        """
+        """Drop messages."""
 
     def receive(self, *, express: bool) -> None:
         """Receive nothing. `express`: ignored."""
@@ -267,7 +245,6 @@ class Nowhere:
         """Do nothing: a message of a missing queue no longer exists.
 
         Args:
-            receipt: ignored.
             seconds: ignored.
             express: ignored.
         """
@@ -281,10 +258,8 @@ class SqsLanes:
     """The lanes: a credential's queue URL is the prefix followed by its id. Implements `ports.Lanes`.
 
     Args:
-        client: of SQS.
         prefix: `contracts.ENV_LANE_URL_PREFIX`'s value.
         declared: the credentials that have lanes.
-        clock: handed to the queues.
     """
 
     def __init__(self, client: "SQSClient", prefix: str, declared: Collection[str], clock: Clock | None = None) -> None:

@@ -50,9 +50,7 @@ def trials(dynamo: Dynamo, table: str, clock: Clock) -> Buckets:
     """Return the accounts' allowance of test messages, counted across all processes.
 
     Args:
-        dynamo: a DynamoDB client.
         table: the name of the table that holds the buckets.
-        clock: refills them.
     """
     return Buckets(dynamo, table, clock, rate=1 / TRIAL_SECONDS, burst=TRIALS, block=1, key=keys.trials)
 
@@ -61,7 +59,6 @@ def build(deployment: Deployment, control: JobControl, links: Links | None = Non
     """Build the services of a deployment.
 
     Args:
-        deployment: whose they are.
         control: what owners do with jobs.
         links: of previews; None: those of the deployment, as they are sent.
     """
@@ -141,9 +138,7 @@ def desk(deployment: Deployment, control: JobControl, accounts: Accounts) -> Cam
     """Build what the console's pages of campaigns work with.
 
     Args:
-        deployment: whose they are.
         control: what owners do with jobs.
-        accounts: whose senders count.
     """
     table, clock, days = deployment.records_table, deployment.clock, deployment.settings.audit_days
     claims = DynamoClaims(deployment.dynamo, table, clock)
@@ -180,9 +175,7 @@ def known_senders(accounts: Accounts, claims: DynamoClaims, account: str) -> Seq
     """Return the domains and addresses that an account may send from: granted, and once proven by itself.
 
     Args:
-        accounts: have what operators granted.
         claims: have what owners have proven.
-        account: whose.
     """
     proven = (claim.domain for claim in claims.list(account) if claim.proven_at)
     return list(dict.fromkeys((*accounts.list_senders(account), *proven)))

@@ -37,7 +37,6 @@ class Core:
 
     Args:
         env: environment with the names of `shared.contracts`.
-        clock: time.
     """
 
     def __init__(self, env: Mapping[str, str] | None = None, clock: Clock | None = None) -> None:

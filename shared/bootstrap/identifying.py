@@ -24,10 +24,6 @@ def desk(settings: Settings, aws: Aws, dynamo: Dynamo, table: str, clock: Clock)
 
     Args:
         settings: with the credentials.
-        aws: makes the clients.
-        dynamo: DynamoDB.
-        table: the name of `records`.
-        clock: the time.
     """
     known: dict[tuple[str, str], DomainIdentities] = {}
     signing = []
@@ -41,13 +37,7 @@ def desk(settings: Settings, aws: Aws, dynamo: Dynamo, table: str, clock: Clock)
 
 
 def _identities(aws: Aws, provider: str, region: str) -> "DomainIdentities":
-    """Return a provider's domains in a region.
-
-    Args:
-        aws: makes the client.
-        provider: its name in the settings.
-        region: of its service.
-    """
+    """Return a provider's domains in a region."""
     from shared.providers import registry  # noqa: PLC0415 - many deployments have none
 
     def later(service: str, where: str) -> Any:

@@ -16,8 +16,6 @@ def question(job: str, chunk: int, after: int = -1) -> str:
     """Return the body of a lane's message that has its provider asked about a chunk's messages of unknown fate.
 
     Args:
-        job: the job's id.
-        chunk: the chunk's number.
         after: the place of the last recipient who was asked about; -1: none was.
     """
     rest = {"after": after} if after >= 0 else {}

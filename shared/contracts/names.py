@@ -170,7 +170,6 @@ def dead_queue_url(lanes: str, name: str) -> str:
     """Return the URL of a queue of dead letters.
 
     Args:
-        lanes: the value of `ENV_LANE_URL_PREFIX`.
         name: of the queue whose they are, without the prefix, e.g. `feedback` or `lane-test`.
     """
     return f"{lanes.removesuffix('lane-')}{name}{DEAD_ENDING}"
@@ -200,11 +199,7 @@ def inbox_queue_name(stage: str) -> str:
 
 
 def inbox_queue_url(lanes: str) -> str:
-    """Return the URL of that queue, which needs no room in a function's environment.
-
-    Args:
-        lanes: the value of `ENV_LANE_URL_PREFIX`.
-    """
+    """Return the URL of that queue, which needs no room in a function's environment."""
     return f"{lanes.removesuffix('lane-')}inbox"
 
 
@@ -214,11 +209,7 @@ def digest_queue_name(stage: str) -> str:
 
 
 def digest_queue_url(lanes: str) -> str:
-    """Return the URL of that queue, which needs no room in a function's environment.
-
-    Args:
-        lanes: the value of `ENV_LANE_URL_PREFIX`.
-    """
+    """Return the URL of that queue, which needs no room in a function's environment."""
     return f"{lanes.removesuffix('lane-')}digest"
 
 
@@ -228,11 +219,7 @@ def hooks_queue_name(stage: str) -> str:
 
 
 def hooks_queue_url(lanes: str) -> str:
-    """Return the URL of that queue, which needs no room in a function's environment.
-
-    Args:
-        lanes: the value of `ENV_LANE_URL_PREFIX`.
-    """
+    """Return the URL of that queue, which needs no room in a function's environment."""
     return f"{lanes.removesuffix('lane-')}hooks"
 
 
@@ -240,7 +227,6 @@ def calls_queue_name(stage: str, *, apart: bool = False) -> str:
     """Return the name of the queue of endpoints to post to; its dead-letter queue is this name + `-dlq`.
 
     Args:
-        stage: the deployment's.
         apart: whether that of endpoints that fail or hang is meant.
     """
     return f"{prefix(stage)}-calls{'-slow' if apart else ''}"
@@ -250,7 +236,6 @@ def calls_queue_url(lanes: str, *, apart: bool = False) -> str:
     """Return the URL of that queue, which needs no room in a function's environment.
 
     Args:
-        lanes: the value of `ENV_LANE_URL_PREFIX`.
         apart: whether that of endpoints that fail or hang is meant.
     """
     return f"{lanes.removesuffix('lane-')}calls{'-slow' if apart else ''}"
@@ -290,7 +275,6 @@ def topic_name(stage: str, name: str) -> str:
     """Return the name of an SNS topic to which a service of AWS publishes its events.
 
     Args:
-        stage: the deployment's.
         name: `ProviderNeeds.topic_name`.
     """
     return f"{prefix(stage)}-{name}"

@@ -182,17 +182,15 @@ def has_address(text: str) -> bool:
 
 
 def audited(
-    account: str, at: int, name: str, act: str, actor: str, data: Mapping[str, str | int] | None = None
+    account: str, at: Millis, name: str, act: str, actor: str, data: Mapping[str, str | int] | None = None
 ) -> Event:
     """Return an entry of the audit log only. Raises ValueError if the data holds an address or phone number.
 
     Args:
         account: the account's id, or EVERYONE.
-        at: Unix milliseconds.
         name: the id of what changed.
         act: what happened, as in `job.stopped`.
         actor: the API key's id, what `operator` returns, or SYSTEM.
-        data: further fields, by name.
     """
     if any(map(has_address, map(str, (data or {}).values()))):
         raise ValueError("an event names no address")
@@ -205,10 +203,7 @@ def accepted(account: str, at: Millis, name: str, act: Act, actor: str) -> Event
     All processes write it to the same place in the log. `data` has the time of the first request that its writer saw.
 
     Args:
-        account: the account's id, or the namespace of its test or team keys.
         at: any moment of the hour, Unix milliseconds.
-        name: of the key or notifier.
-        act: what is accepted.
         actor: who asks, as in `audited`.
     """
     first = datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds")

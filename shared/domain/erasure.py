@@ -107,7 +107,6 @@ def uncopied(content: Content, keys: Iterable[str]) -> Content:
     """Return a content without copies to some addresses, and a digest's lines without these addresses.
 
     Args:
-        content: a job's.
         keys: the addresses as they are written in it, in lower case.
     """
     gone = set(keys)

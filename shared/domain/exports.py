@@ -148,10 +148,5 @@ def rows(lines: Iterable[Sequence[str | int]]) -> bytes:
 
 
 def header(columns: Sequence[str], *, later: bool = True) -> bytes:
-    """Return the first row, behind the mark by which spreadsheets know UTF-8.
-
-    Args:
-        columns: the lists' own, unguarded.
-        later: with LATER.
-    """
+    """Return the first row, behind the mark by which spreadsheets know UTF-8."""
     return b"\xef\xbb\xbf" + rows([[*COLUMNS, *(guard(PREFIX + c) for c in columns), *LATER[: len(LATER) * later]]])

@@ -72,7 +72,6 @@ class Identity:
         """Return the name by which a part of the settings means them; empty: it does not.
 
         Args:
-            named: whom the settings name.
             owns_login: whether their login is theirs; a login that another person used first counts for nothing.
         """
         own = (f"{ID_PREFIX}{self.subject}", *((self.login.lower(),) if owns_login else ()))
@@ -217,8 +216,6 @@ def first_keys(user: User, account: str, keys: Iterable[ApiKey]) -> list[str]:
 
     Args:
         user: the person, by any login since.
-        account: the account's id.
-        keys: of the account.
     """
     named = (key for key in keys if key.name.startswith(FIRST_KEY))
     return [key.id for key in named] if user.own == account else []

@@ -53,7 +53,6 @@ def text_id(credential: str, said_by_provider: str, sender: str, text: str) -> s
         credential: whose number it was written to.
         said_by_provider: the provider's id of the text; empty if it gives none.
         sender: the number that wrote it.
-        text: what it wrote.
     """
     parts = (credential, said_by_provider) if said_by_provider else (credential, "", sender, text)
     return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:32]

@@ -31,6 +31,5 @@ def may_begin(wanted: datetime, now: Seconds) -> bool:
 
     Args:
         wanted: the time, with its offset.
-        now: Unix seconds.
     """
     return now - PAST <= wanted.timestamp() <= now + FUTURE

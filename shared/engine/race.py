@@ -33,7 +33,6 @@ class ThreadRace(ThreadPoolExecutor):
 
         Args:
             fn: what is called.
-            args: what it gets.
             kwargs: what it gets by name.
         """
         call: Future[T] = super().submit(fn, *args, **kwargs)

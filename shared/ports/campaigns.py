@@ -42,9 +42,7 @@ class Campaigns(Lists, Protocol):
         """Store a new campaign, with its idempotency record and an event, in one transaction.
 
         Args:
-            campaign: the new campaign.
             key: the request's idempotency record; None without a key.
-            event: kept in the same transaction.
         """
         ...
 
@@ -53,13 +51,7 @@ class Campaigns(Lists, Protocol):
         ...
 
     def save(self, old: Campaign, new: Campaign, *, event: Event | None = None) -> bool:
-        """Write a campaign if it is unchanged since it was read. False: it has changed, and nothing is written.
-
-        Args:
-            old: the campaign as read.
-            new: the campaign to store.
-            event: kept in the same transaction.
-        """
+        """Write a campaign if it is unchanged since it was read. False: it has changed, and nothing is written."""
         ...
 
     def delete(self, campaign: Campaign, *, event: Event | None = None) -> bool:
@@ -75,7 +67,6 @@ class Campaigns(Lists, Protocol):
         One that was just made may be missing for a moment.
 
         Args:
-            account: the account's id.
             test: whether those of test keys are meant.
             after: the place that an earlier page returned; empty for the start.
             limit: the most campaigns to return.
@@ -96,13 +87,8 @@ class Campaigns(Lists, Protocol):
         """Turn a list into a job, in one transaction: campaign, upload (SENT), job, the day's stats, event and key.
 
         Args:
-            old: the campaign as read.
             new: the campaign with its new job.
-            upload: the list, as read.
-            job: the job to store.
-            content: the job's content.
             key: the request's idempotency record; None without a key.
-            event: kept in the same transaction.
 
         Returns:
             None if the campaign or the upload has moved on.
@@ -119,9 +105,7 @@ class Templates(Protocol):
         """Store the first version of a new template, with its idempotency record and an event, in one transaction.
 
         Args:
-            template: the template's first version.
             key: the request's idempotency record; None without a key.
-            event: kept in the same transaction.
         """
         ...
 
@@ -132,9 +116,7 @@ class Templates(Protocol):
 
         Args:
             old: the latest version, as read.
-            new: the next version.
             key: the request's idempotency record; None without a key.
-            event: kept in the same transaction.
         """
         ...
 
@@ -148,7 +130,6 @@ class Templates(Protocol):
         One that was just made may be missing for a moment.
 
         Args:
-            namespace: the account, or its test keys' namespace.
             after: the place that an earlier page returned; empty for the start.
             limit: the most templates to return.
         """
@@ -158,7 +139,6 @@ class Templates(Protocol):
         """Return versions of a template, the latest first, without their messages.
 
         Args:
-            template: the template's id.
             before: only versions below this one; 0 for all.
             limit: the most versions to return.
         """
@@ -191,7 +171,6 @@ class Uploads(Protocol):
         """Return the newest uploads of a file, at most twenty; one that was just made may be missing for a moment.
 
         Args:
-            namespace: the account, or its test keys' namespace.
             sha256: the file's, as the uploads say.
         """
         ...
@@ -206,28 +185,13 @@ class Uploads(Protocol):
         """Have a file read, with campaign and upload in one transaction. False: one of them has changed.
 
         From here to `end` the upload is among `unread`.
-
-        Args:
-            old: the campaign as read.
-            new: the campaign to store.
-            upload: the upload as read.
-            queued: the upload to store.
-            event: kept in the same transaction.
         """
         ...
 
     def end(
         self, upload: Upload, ended: Upload, campaign: Campaign, freed: Campaign, *, event: Event | None = None
     ) -> bool:
-        """Record that a file is read or cannot be used, with campaign and upload in one transaction.
-
-        Args:
-            upload: the upload as held.
-            ended: the upload to store.
-            campaign: the campaign as read.
-            freed: the campaign to store.
-            event: kept in the same transaction.
-        """
+        """Record that a file is read or cannot be used, with campaign and upload in one transaction."""
         ...
 
     def unread(self) -> Iterator[tuple[str, str]]:
@@ -243,8 +207,6 @@ class Uploads(Protocol):
 
         Args:
             upload: the upload as held; its version is that of the lease.
-            chunks: one step's chunks.
-            ledgers: the ledgers of these chunks.
         """
         ...
 
@@ -252,7 +214,6 @@ class Uploads(Protocol):
         """Store the problems of one step. Problems that a later lease has stored under the number stay.
 
         Args:
-            upload: the upload as held.
             number: the number that the problems are stored under, from 0.
             problems: the rows that were left out, in the order of the file.
         """
@@ -264,7 +225,6 @@ class Uploads(Protocol):
         Those of a step that is not counted yet are left out.
 
         Args:
-            upload: the upload.
             after: how many problems to pass over.
             limit: the most problems to return.
         """
@@ -290,7 +250,6 @@ class Files(Protocol):
         """Return a URL for uploading a file, and the headers that the upload must carry besides Content-Length.
 
         Args:
-            name: the file's name in the bucket.
             content_type: the media type; it is one of the headers.
             seconds: how long the URL is valid.
             size: bytes that the file has to have; then one file is taken. 0: any number, and files replace one another.
@@ -301,7 +260,6 @@ class Files(Protocol):
         """Return a URL for downloading a file.
 
         Args:
-            name: the file's name in the bucket.
             filename: the name under which a browser saves it.
             seconds: how long the URL is valid.
         """
@@ -315,7 +273,6 @@ class Files(Protocol):
         """Walk a file's bytes from an offset on, in blocks of up to 1 MB.
 
         Args:
-            name: the file's name in the bucket.
             etag: the ETag of the version to read.
             start: the offset of the first byte.
 

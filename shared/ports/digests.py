@@ -52,22 +52,11 @@ class Windows(Protocol):
         ...
 
     def urgent_contents(self, namespace: str, key: str, events: Collection[str], since: Millis) -> Mapping[str, bytes]:
-        """Return the contents of urgent events that came after a moment, by their ids; empty: unknown.
-
-        Args:
-            namespace: of the account's live or test keys.
-            key: the batch key.
-            events: ids.
-            since: Unix milliseconds.
-        """
+        """Return the contents of urgent events that came after a moment, by their ids; empty: unknown."""
         ...
 
     def join(self, window_id: str, join: Join) -> tuple[bool, DigestWindow | None]:
         """Add a part to a window by one conditional write, as `window.admits` and `window.joined` define it.
-
-        Args:
-            window_id: the window.
-            join: the write.
 
         Returns:
             True, None: the part has been added. False: it has not, and the window as it is stored, consistent; a part
@@ -81,8 +70,6 @@ class Windows(Protocol):
         """Close a window if it is open and past its end, and return it as it is then stored; None: there is none.
 
         Args:
-            window_id: the window.
-            now: Unix milliseconds.
             early: also before its end.
             event: kept in the same transaction, only if this call closes it.
         """
@@ -92,8 +79,6 @@ class Windows(Protocol):
         """Cancel a window if it is open, and return it as it is then stored; None: there is none.
 
         Args:
-            window_id: the window.
-            now: Unix milliseconds.
             event: kept in the same transaction, only if this call cancels it.
         """
         ...
@@ -114,19 +99,13 @@ class WindowKeeping(Protocol):
         """Return the windows of the same key with numbers in a range, in order; consistent.
 
         Args:
-            window: one of the key.
             first: the lowest number.
             last: the highest number.
         """
         ...
 
     def change(self, old: DigestWindow, new: DigestWindow) -> bool:
-        """Write a window if it is as read. False: it is not.
-
-        Args:
-            old: as read.
-            new: the next version.
-        """
+        """Write a window if it is as read. False: it is not."""
         ...
 
     def ids(self, window_ids: Collection[str]) -> Mapping[str, bytes]:
@@ -138,7 +117,6 @@ class WindowKeeping(Protocol):
 
         Args:
             window_id: the window; its events are final.
-            data: the ids.
             ttl: Unix seconds from which on they may be deleted.
         """
         ...
@@ -159,7 +137,6 @@ class WindowPages(Protocol):
         """Return windows of a namespace, and the place to go on from, empty at the end; eventually consistent.
 
         Args:
-            namespace: of an account's live or test keys.
             after: what the page before returned, or empty.
             limit: at least 1.
         """
@@ -169,8 +146,6 @@ class WindowPages(Protocol):
         """Return windows of a batch key, and the place to go on from, empty at the end; consistent.
 
         Args:
-            namespace: of an account's live or test keys.
-            key: the batch key.
             after: what the page before returned, or empty.
             limit: at least 1.
         """
@@ -189,7 +164,6 @@ class DigestPolicies(Protocol):
             old: as read, also one that is deleted; None for a new one.
             new: the policy to store. One that is deleted applies to no key.
             key: the client's idempotency record, if it gave one.
-            event: kept in the same transaction.
 
         Returns:
             None: `old` is no longer what is stored, and nothing is written.
@@ -204,8 +178,6 @@ class DigestPolicies(Protocol):
         """Return a version of a policy, also one that was replaced or deleted since.
 
         Args:
-            namespace: whose.
-            prefix: the policy's.
             version: from 1.
         """
         ...
@@ -218,7 +190,6 @@ class DigestPolicies(Protocol):
         """Return policies of a namespace by prefix, and the place to go on from, empty at the end.
 
         Args:
-            namespace: of an account's live or test keys.
             after: what the page before returned, or empty.
             limit: at least 1.
         """
@@ -234,7 +205,6 @@ class DigestJobs(Protocol):
         Args:
             made: the job, under a new id; None if all events were repeats, so that there is none.
             content: what its messages are made of; None without a job.
-            old: the window as read.
             new: the window as it is then.
 
         Returns:
@@ -250,7 +220,6 @@ class DigestHints(Protocol):
         """Have a window looked at, about at a moment. A hint that is lost costs a minute.
 
         Args:
-            window_id: the window.
             at: Unix milliseconds; past: at once.
         """
         ...

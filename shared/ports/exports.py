@@ -32,8 +32,6 @@ class Multipart(Protocol):
         """Put a part, in place of one that may exist. Return its ETag.
 
         Args:
-            name: the file's name in the bucket.
-            upload: the id of the multipart upload.
             number: the part, from 1.
             data: the part's bytes.
         """
@@ -43,8 +41,6 @@ class Multipart(Protocol):
         """Make the file of its parts. Repeating it is safe.
 
         Args:
-            name: the file's name in the bucket.
-            upload: the id of the multipart upload.
             etags: the parts' ETags, in their order.
 
         Raises:

@@ -16,9 +16,6 @@ class FinishedMessages(Protocol):
     def open(self, finished: Finished) -> AbstractContextManager[Stream]:
         """Return a message's bytes, for a `with`: they are at hand until it is left.
 
-        Args:
-            finished: which message.
-
         Raises:
             FileChanged: the bytes are gone, or others are in their place.
             Retriable: they cannot be read now.

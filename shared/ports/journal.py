@@ -20,8 +20,6 @@ class Journal(Protocol):
         """Walk an account's events from a moment on, oldest first, consistently.
 
         Args:
-            account: the account's id.
-            log: the log to read.
             at: the earliest moment, Unix milliseconds.
         """
         ...
@@ -32,7 +30,6 @@ class Journal(Protocol):
         """Return entries of an account's audit log, newest first, and the place to go on from, empty at the end.
 
         Args:
-            account: whose, or EVERYONE.
             kind: of which kind alone, empty for all; a page may then be short and still have a place to go on from.
             actor: of whom alone, as `kind`.
             after: what the page before returned, or empty.
@@ -50,9 +47,6 @@ class Acceptances(Protocol):
         A request that is not stored after all leaves an entry that says too much; none is accepted without one.
 
         Args:
-            account: the account's id, or the namespace of its test or team keys.
-            act: what is accepted.
-            name: of the key or notifier.
             actor: who asks, for the entry.
 
         Raises:

@@ -41,7 +41,6 @@ class SignIn(Protocol):
 
         Args:
             code: with which the provider sent the browser back.
-            verifier: as it was given to `address`.
             issuer: as which the provider named itself then (RFC 9207); empty: it did not.
 
         Raises:
@@ -76,7 +75,6 @@ class People(Protocol):
         """Return the user that somebody is, made at the first sign-in; memberships that wait for them become theirs.
 
         Args:
-            identity: who they are.
             let_in: the name in the settings by which they may sign in, as `Identity.granted_by` returns it.
             operator: the name that makes them an operator; empty: none does.
         """
@@ -102,11 +100,8 @@ class People(Protocol):
         """Invite the next person who signs in by a login, for 30 days; a membership that there is stays as it is.
 
         Args:
-            provider: its name in the settings.
             login: in any case of letters.
-            account: the account's id.
             role: what they may do in it.
-            by: the actor, for the audit log.
         """
         ...
 
@@ -118,21 +113,12 @@ class People(Protocol):
         """Take an invitation back; False if there is none.
 
         Args:
-            provider: its name in the settings.
             login: in any case of letters.
-            account: the account's id.
-            by: the actor, for the audit log.
         """
         ...
 
     def remove(self, user: str, account: str, *, by: str) -> bool:
-        """Take a membership away; False if there is none.
-
-        Args:
-            user: the user's id.
-            account: the account's id.
-            by: the actor, for the audit log.
-        """
+        """Take a membership away; False if there is none."""
         ...
 
     def settle(self, user: User, account: str) -> bool:
@@ -145,12 +131,6 @@ class People(Protocol):
 
     def change(self, user: str, account: str, role: Role, *, by: str) -> bool:
         """Change what a member may do; the next page that they ask for knows.
-
-        Args:
-            user: the user's id.
-            account: the account's id.
-            role: the new one.
-            by: the actor, for the audit log.
 
         Returns:
             False if they are no member.

@@ -27,7 +27,6 @@ class OpenPlaces(Protocol):
 
         Args:
             namespace: of the account's live, team or test keys.
-            kind: what the file is.
             name: of the place, unique.
             until: when it ends, Unix milliseconds.
             filled: returns which places of some names have their file; asked only where there are MAX_PLACES.

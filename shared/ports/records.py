@@ -135,12 +135,7 @@ class Records(SuppressionRecords, Protocol):
         """Store chunks, ledgers and content, then job and idempotency record in one transaction.
 
         Args:
-            job: the new job.
-            chunks: its chunks.
-            ledgers: the ledgers of these chunks.
-            content: what every message has in common.
             key: the request's idempotency record; None without a key.
-            event: kept in the same transaction.
         """
         ...
 
@@ -156,8 +151,6 @@ class Records(SuppressionRecords, Protocol):
         """Return the job, and whether its account or everything is paused, in one consistent read.
 
         Args:
-            job: the job's id.
-            account: the job's account.
             test: whether suppressions of the account's test keys count.
             lane: the credential whose breaker is read with it; empty for none.
         """
@@ -167,8 +160,6 @@ class Records(SuppressionRecords, Protocol):
         """Return what a lease needs, in one consistent read. None: the job or the chunk no longer exists.
 
         Args:
-            job: the job's id.
-            number: the chunk.
             content: whether the content is read; False if the caller has it.
             lane: the credential whose breaker is read with it; empty for none.
         """
@@ -195,14 +186,7 @@ class Records(SuppressionRecords, Protocol):
         ...
 
     def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:
-        """Return a window detail, read consistently.
-
-        Args:
-            job: the job's id.
-            chunk: the chunk's number.
-            epoch: the lease's epoch.
-            seq: the window's number within the lease.
-        """
+        """Return a window detail, read consistently."""
         ...
 
     def put_feedback(self, detail: FeedbackDetail) -> None:
@@ -226,14 +210,11 @@ class Records(SuppressionRecords, Protocol):
         """Make one transition of the table, if the job's state allows it.
 
         Args:
-            job: as read.
-            change: the transition.
             now: Unix milliseconds, recorded where the transition has a time; PLAN needs `due_at` to have come. For
                 GIVE_WAY it is the time of the job's next try, before which it is not planned.
                 LOG goes by the `unknown` of `job.counts`: a job with some is asked about.
             reason: of a stop; one by the bounce guard needs that its owner has not overridden it.
             strict: only if the job's version is still that of `job`.
-            event: kept in the same transaction.
 
         RESUME needs the retry on its way to be that of `job`, and ends it; it notes the event's actor on the job. Of a
         job that reserves its credential, PLAN takes the reservation in the same transaction, unless another campaign
@@ -252,9 +233,7 @@ class Records(SuppressionRecords, Protocol):
         open jobs, as running.
 
         Args:
-            job: as read.
             request: the retry; None withdraws it.
-            event: kept in the same transaction.
         """
         ...
 
@@ -265,7 +244,6 @@ class Records(SuppressionRecords, Protocol):
         LOGGED at once.
 
         Args:
-            ledger: as read.
             job: as read; it ends only if its version is still that one.
             finish: Unix milliseconds to end the job at, in the same transaction; for a job of one chunk whose ledger is
                 DONE.
@@ -288,11 +266,6 @@ class Records(SuppressionRecords, Protocol):
     def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
         """Write a ledger whose cells its owner sends again, if its job is LOGGED, in one transaction (J4).
 
-        Args:
-            old: the ledger as read.
-            new: the ledger to store.
-            job: as read.
-
         Returns:
             False if the ledger has moved on, the job runs, or its retry on its way is not that of `job`.
         """
@@ -307,7 +280,6 @@ class Records(SuppressionRecords, Protocol):
 
         Args:
             old: the ledger as read, by its version.
-            new: what to write.
             job: as read, by its version.
 
         Returns:
@@ -351,7 +323,6 @@ class Records(SuppressionRecords, Protocol):
         A job in another state, or due at another time, stays as it is: it has been reopened since.
 
         Args:
-            job: the job's id.
             at: the time it was found due at, Unix milliseconds.
             later: the new time, Unix milliseconds; None for never.
         """
@@ -369,8 +340,6 @@ class Records(SuppressionRecords, Protocol):
         """Keep a chunk and its ledger longer. Nothing happens if they no longer exist.
 
         Args:
-            job: the job's id.
-            number: the chunk.
             until: Unix seconds.
         """
         ...

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from shared.domain.times import Millis
+
 if TYPE_CHECKING:
     from shared.domain.jobs.job import Job
 
@@ -31,26 +33,21 @@ class Scheduler(Protocol):
 class Agenda(Protocol):
     """An account's jobs by the time that they wait for. A place in it says nothing: the job itself tells."""
 
-    def note(self, account: str, job: str, at: int, *, test: bool = False) -> None:
+    def note(self, account: str, job: str, at: Millis, *, test: bool = False) -> None:
         """Record that a job waits for a time. Repeating it is safe. The entry expires after that time.
 
         Args:
-            account: the account's id.
-            job: the job's id.
-            at: the time, Unix milliseconds.
             test: whether a test key made the job; it is then listed among those of test keys as well.
         """
         ...
 
     def page(
-        self, account: str, *, tests_only: bool = False, since: int, after: str, limit: int
+        self, account: str, *, tests_only: bool = False, since: Millis, after: str, limit: int
     ) -> tuple[list[Job], str]:
         """Return the account's jobs with a time later than `since` (Unix ms), soonest first.
 
         Args:
-            account: whose.
             tests_only: those of test keys alone.
-            since: Unix milliseconds.
             after: what the page before returned, or empty.
             limit: at least 1.
 

@@ -73,7 +73,6 @@ class Lane(Protocol):
             bodies: the messages, any number.
             delay: seconds until they are visible, at most 900.
             group: the group for fair shares; empty for none.
-            express: whether the queue for jobs of a few messages is meant.
         """
         ...
 
@@ -124,7 +123,7 @@ class Pacer(Protocol):
         pace: Pace,
         *,
         lead: float,
-        until: float = inf,
+        until: Seconds = inf,
         job: str = "",
         hint: LeaseHint | None = None,
         ended: RefusalTally = NO_CALLS,
@@ -132,9 +131,7 @@ class Pacer(Protocol):
         """Reserve k slots and return them; waits while the credential is reserved further ahead than `pace` allows.
 
         Args:
-            credential: whose slots.
             k: how many; more than `pace.window` only for one message that takes them all.
-            pace: the rate in force.
             lead: seconds that the caller needs before it can use the first slot.
             until: Unix seconds after which the first slot is of no use: none is reserved, `first` says when one can be.
             job: whose they are; it counts if the pace is that of a job with a lower rate of its own.
@@ -154,8 +151,6 @@ class Pacer(Protocol):
         """Store what a refusal left of the rate, once for all calls under way: a newer value stays, and is returned.
 
         Args:
-            credential: the credential's id.
-            lowered: the lowered rate.
             past: what was known when the refused call had its slots.
         """
         ...
@@ -232,7 +227,6 @@ class LedgerStore(Protocol):
         """Return some of the job's ledgers by number, read consistently.
 
         Args:
-            job: the job's id.
             first: the number of the first chunk.
             count: the most ledgers to return.
         """
@@ -252,11 +246,7 @@ class LedgerStore(Protocol):
         """Lease a chunk (L1).
 
         Args:
-            job: the job's id.
-            chunk: the chunk's number.
-            lane: the credential whose lane asks.
             owner: unique to this lease.
-            now: Unix milliseconds.
             until: Unix milliseconds at which the lease runs out.
         """
         ...
@@ -275,8 +265,6 @@ class LedgerStore(Protocol):
         """Merge the last window's results and claim the next recipients (L2). None: the lease is lost.
 
         Args:
-            held: the ledger as held.
-            results: the outcomes of the last window.
             k: the most recipients to claim.
             route: the job's credentials, in their order.
             suppressed: indices of recipients that are skipped if they wait.
@@ -286,35 +274,20 @@ class LedgerStore(Protocol):
         ...
 
     def send_done(self, held: Ledger, results: Sequence[Entry], passing: Passing) -> Ledger | None:
-        """End a lease whose results settle all that is left (L4).
-
-        Args:
-            held: the ledger as held.
-            results: the outcomes of the last window.
-            passing: what decides on the next pass.
-        """
+        """End a lease whose results settle all that is left (L4)."""
         ...
 
     def send_cancel(
         self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: Passing
     ) -> Ledger | None:
-        """End a lease with work left: time, stop, pause or throttling (L4).
-
-        Args:
-            held: the ledger as held.
-            results: the outcomes of the last window.
-            requeued: indices of claimed recipients that no call was begun for.
-            passing: what decides on the next pass.
-        """
+        """End a lease with work left: time, stop, pause or throttling (L4)."""
         ...
 
     def take_over(self, expired: Ledger, proof: Mapping[int, Entry], passing: Passing) -> Ledger | None:
         """End a lease that ran out (L5). None: another worker was faster.
 
         Args:
-            expired: the ledger as read.
             proof: the recorded outcomes of the lease's last window, by index.
-            passing: what decides on the next pass.
         """
         ...
 
@@ -331,11 +304,7 @@ class LedgerStore(Protocol):
         """Join feedback (F); return the ledger as it is afterwards, None if there is none.
 
         Args:
-            job: the job's id.
-            chunk: the chunk's number.
-            words: events as (index, attempt, state).
             route: the job's credentials, in their order.
-            credential: the credential whose provider sent the events.
             known: the ledger as read after the events came in, so that it is not read again; None reads it.
         """
         ...
@@ -344,40 +313,22 @@ class LedgerStore(Protocol):
         """Give up doubtful attempts that were proven absent and may not be made again, or are cancelled (Resolve, N.4).
 
         Args:
-            job: the job's id.
-            chunk: the chunk's number.
-            attempts: the attempts as (index, attempt).
             state: DROPPED, or UNKNOWN_CLOSED of those that are cancelled.
         """
         ...
 
     def drop(self, job: str, chunk: int, indices: Iterable[int], state: Cell = ...) -> Ledger | None:
-        """Take recipients that still wait out of the job. Returns the ledger afterwards, None if there is none.
-
-        Args:
-            job: the job's id.
-            chunk: the chunk's number.
-            indices: places of recipients within the chunk.
-            state: SKIPPED, WITHDRAWN or EXPIRED.
-        """
+        """Take recipients that still wait out of the job. Returns the ledger afterwards, None if there is none."""
         ...
 
     def close(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
-        """Close recipients that are SENT or UNKNOWN. Only a late delivery or bounce still changes them.
-
-        Args:
-            job: the job's id.
-            chunk: the chunk's number.
-            indices: places of recipients within the chunk.
-        """
+        """Close recipients that are SENT or UNKNOWN. Only a late delivery or bounce still changes them."""
         ...
 
     def tell(self, job: str, chunk: int, states: Mapping[int, Cell], known: Ledger | None = None) -> Ledger | None:
         """Note the states that the recipients' owner was informed of.
 
         Args:
-            job: the job's id.
-            chunk: the chunk's number.
             states: by place of the recipient within the chunk.
             known: the ledger as just read, so that it is not read again; None reads it.
         """
@@ -387,8 +338,6 @@ class LedgerStore(Protocol):
         """Move an idle chunk to another time or lane; return it as it is afterwards.
 
         Args:
-            job: the job's id.
-            chunk: the chunk's number.
             not_before: Unix milliseconds before which no lease starts.
             lane: the credential whose lane takes it.
             at: the time from which alone it is moved, Unix milliseconds; None: from any.

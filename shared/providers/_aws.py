@@ -27,7 +27,6 @@ def endpoint(needs: Needs, service: str, region: str) -> str:
     Args:
         needs: what the provider is built from; its base URL goes before AWS's own address.
         service: first part of the host's name.
-        region: of the API.
     """
     domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
     return (needs.base_url or f"https://{service}.{region}.{domain}").rstrip("/")

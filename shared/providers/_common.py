@@ -22,6 +22,7 @@ from shared.domain.jobs.outcomes import (
     cannot_carry,
 )
 from shared.domain.recipients.local_parts import IN_TEXT, bare, needs_quotes, within
+from shared.domain.times import Seconds
 from shared.ports import AnswerLost, BadSignature, Http, NoTime, NotSent, Response, Steps, Target, WireRequest
 
 REF_ARG: Final = "posthaste_ref"
@@ -106,7 +107,6 @@ def spread(
     """Return one outcome per target, in order.
 
     Args:
-        targets: all targets.
         called: those that were in the call.
         outcomes: one per target of the call.
         other: the outcome of the targets that were left out.
@@ -121,7 +121,6 @@ def copies(content: Content, to: str) -> Iterator[tuple[str, list[Mailbox]]]:
     """Return `to`, `cc` and `bcc` with further mailboxes, if there are any; each address stands once among all.
 
     Args:
-        content: of one recipient.
         to: the recipient's address, which is not among them.
     """
     seen = {to.lower()}
@@ -176,12 +175,11 @@ SMTPUTF8: Final = cannot_carry("smtputf8_not_supported")
 """Of addresses beyond ASCII for a provider that takes none: another one may."""
 
 
-def check_age(at: float, now: float, *, most: float, ahead: float = MAX_AHEAD) -> None:
+def check_age(at: float, now: Seconds, *, most: float, ahead: float = MAX_AHEAD) -> None:
     """Check the time of a post.
 
     Args:
         at: Unix seconds of the post.
-        now: Unix seconds.
         most: how many seconds old it may be.
         ahead: how many seconds ahead of `now` it may be.
 
@@ -199,11 +197,6 @@ def own_words(text: str, content: Content, targets: Sequence[Target]) -> str:
 
     Providers quote what a client wrote, and a client may write what a provider says. A subject without quotes is
     removed only where the text speaks of a subject: otherwise the words are the provider's own.
-
-    Args:
-        text: the provider's text.
-        content: the message.
-        targets: the call's targets.
     """
     copies = (*content.beside, *content.cc, *content.bcc)
     boxes = [content.sender, *copies, *([content.reply_to] if content.reply_to else [])]
@@ -230,14 +223,11 @@ divides the call until who is to blame is alone in one; that call's refusal is a
 
 
 def exchange(
-    http: Http, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: float
+    http: Http, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: Seconds
 ) -> Response | Outcome:
     """Make one request. Return an outcome if there is no answer.
 
     Args:
-        http: the transport.
-        method: the HTTP method.
-        url: the absolute URL.
         headers: headers, added to the standard ones.
         body: whole, in parts or as a stream.
         deadline: Unix seconds by which the exchange must have ended.
@@ -245,12 +235,12 @@ def exchange(
     return perform(http, ask(method, url, headers=headers, body=body, deadline=deadline))
 
 
-def ask(method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: float) -> Steps[Response | Outcome]:
+def ask(
+    method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: Seconds
+) -> Steps[Response | Outcome]:
     """Yield the one request of a call. Return an outcome if there is no answer.
 
     Args:
-        method: the HTTP method.
-        url: the absolute URL.
         headers: headers, added to the standard ones.
         body: whole, in parts or as a stream.
         deadline: Unix seconds by which the exchange must have ended.
@@ -310,12 +300,11 @@ def doubt(outcome: Outcome) -> Unknown:
     return Unknown(outcome.code if isinstance(outcome, Rejected) else "no_time")
 
 
-def wait(after: str, now: float, *, otherwise: float = 0.0) -> float:
+def wait(after: str, now: Seconds, *, otherwise: float = 0.0) -> float:
     """Return the seconds to wait, within bounds.
 
     Args:
         after: the header Retry-After, a number or a date; empty if there is none.
-        now: Unix seconds.
         otherwise: seconds if there is no header.
     """
     seconds = otherwise
@@ -376,9 +365,7 @@ def worded(outcome: Outcome, said: Callable[[], object], address: str) -> Outcom
     """Return a refusal with the provider's words, for people; any other outcome as it is.
 
     Args:
-        outcome: of one recipient.
         said: reads the words of a refusal; empty or no text: it has none.
-        address: the recipient's.
     """
     if isinstance(outcome, Rejected) and isinstance(words := said(), str) and words:
         return replace(outcome, detail=refusal_words(words, address))

@@ -41,7 +41,6 @@ def unlisted(vendor: str, status: int, answer: Mapping[str, Any]) -> Outcome:
     """Judge an answer outside a provider's own table: a refusal by its vendor's own words, or what `fault` makes of it.
 
     Args:
-        vendor: the provider's name.
         status: of the answer.
         answer: its JSON object; empty if it has none.
     """

@@ -4,18 +4,17 @@ from collections.abc import Mapping
 from typing import Final
 
 from shared.domain.jobs.outcomes import Outcome, Rejected, Unknown
+from shared.domain.times import Seconds
 from shared.ports import Http, Response
 from shared.providers._common import exchange
 
 _BROKEN: Final = 500
 
 
-def get(http: Http, url: str, headers: Mapping[str, str], *, deadline: float) -> str:
+def get(http: Http, url: str, headers: Mapping[str, str], *, deadline: Seconds) -> str:
     """Ask by GET. Return why the service is not there; empty if it answers.
 
     Args:
-        http: the transport.
-        url: of the question.
         headers: with the authorization.
         deadline: Unix seconds by which the answer must have come.
     """

@@ -10,6 +10,7 @@ import time
 from typing import Final
 from urllib.parse import quote, urlsplit
 
+from shared.domain.times import Seconds
 from shared.providers.registry import AwsKeys
 
 EMPTY_HASH: Final = hashlib.sha256(b"").hexdigest()
@@ -25,9 +26,7 @@ class Signer:
         url: whole, without a query.
         region: of the service, e.g. `eu-central-1`.
         service: its signing name, e.g. `ses`.
-        content_type: of every body.
         target: the header `X-Amz-Target`, which names the operation in some protocols; empty: none.
-        method: of every request.
     """
 
     def __init__(
@@ -44,11 +43,10 @@ class Signer:
         self._head = f"{method}\n{quote(parts.path or '/', safe='/~')}\n\ncontent-type:{content_type}\nhost:{host}\n"
         self._kept: tuple[tuple[str, str], bytes] = (("", ""), b"")
 
-    def headers(self, keys: AwsKeys, body_hash: str, now: float) -> dict[str, str]:
+    def headers(self, keys: AwsKeys, body_hash: str, now: Seconds) -> dict[str, str]:
         """Return the headers of one request, beside Host.
 
         Args:
-            keys: whose signature it is.
             body_hash: SHA-256 of the whole body in hexadecimal.
             now: Unix seconds; AWS refuses a signature that is 5 minutes off.
         """

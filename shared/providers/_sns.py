@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from shared.domain.times import Seconds
 from shared.ports import AnswerLost, BadEvents, BadSignature, Clock, Http, NotSent, Reading, Response, Retriable
 from shared.providers._common import MAX_ID, check_age, keys, own_answer
 
@@ -54,14 +55,8 @@ class SnsWebhooks:
         """Take the transport; see `ports.Fetching`."""
         self._fetcher = http, clock
 
-    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:  # noqa: ARG002 - of the port
+    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: Seconds) -> None:  # noqa: ARG002 - of the port
         """Check topic, age and RSA signature (version 1: SHA-1, version 2: SHA-256) of a post.
-
-        Args:
-            headers: the request's headers, lower-case, with `POSTED_TO` and `POSTED_AT`.
-            body: the bytes as posted.
-            secret: the fields of the credential's secret.
-            now: the present, Unix seconds.
 
         Raises:
             BadSignature: `no_topic`, `unsigned`, `foreign_topic`, `too_old`, `too_new`, `foreign_certificate`,
@@ -114,7 +109,7 @@ class SnsWebhooks:
         if self._fetch(url).status != _OK:
             raise BadEvents("confirmation_refused")
 
-    def _key(self, message: Mapping[str, Any], topic: str, pinned: str, now: float) -> "RSAPublicKey":
+    def _key(self, message: Mapping[str, Any], topic: str, pinned: str, now: Seconds) -> "RSAPublicKey":
         """Return the key of the signature; its certificate is fetched from the topic's own region alone."""
         if pinned:
             return self._kept(pinned, pinned.encode, now)
@@ -124,7 +119,7 @@ class SnsWebhooks:
             raise BadSignature("foreign_certificate")
         return self._kept(url, lambda: self._fetch(url).body, now)
 
-    def _kept(self, name: str, pem: Callable[[], bytes], now: float) -> "RSAPublicKey":
+    def _kept(self, name: str, pem: Callable[[], bytes], now: Seconds) -> "RSAPublicKey":
         known = self._keys.get(name)
         if known is None:
             known = _parse(pem(), now)
@@ -185,7 +180,7 @@ def _is_sns(url: str, region: str = "") -> bool:
     return parts.scheme == "https" and port in (None, 443) and host is not None and region in ("", host[1])
 
 
-def _parse(pem: bytes, now: float) -> "RSAPublicKey":
+def _parse(pem: bytes, now: Seconds) -> "RSAPublicKey":
     # 30 ms of imports that only a signed post has to pay
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey  # noqa: PLC0415
     from cryptography.x509 import load_pem_x509_certificate  # noqa: PLC0415

@@ -49,7 +49,6 @@ class Examined(Protocol):
 
         Args:
             service: as boto3 names it.
-            region: another than the stack's.
             attempts: how often a call is made that is throttled, if it is more than the usual.
         """
 
@@ -83,7 +82,6 @@ def look_of(provider: str, check: str) -> Look:
     """Return the function of a check.
 
     Args:
-        provider: its name in the settings.
         check: the name, as its `needs` declare it.
     """
     looks: Mapping[str, Look] = import_module(f"{package_of(provider)}.checks").LOOKS

@@ -129,9 +129,6 @@ def verifying(name: str, secret: Mapping[str, str]) -> dict[str, str]:
 def from_topic(body: str) -> tuple[str, list[Word]]:
     """Read a message that SNS put into the feedback queue, by the first provider with a topic that knows its event.
 
-    Args:
-        body: the message's text.
-
     Returns:
         The credential and its words; an empty credential if the event is none of ours.
 

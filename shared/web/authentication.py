@@ -35,7 +35,6 @@ class Callers(Protocol):
         """Take a token from an account's allowance, and from that of one of its keys or notifiers.
 
         Args:
-            account: whose.
             taker: the key or notifier that asks.
             test: it is a test key, or a notifier of test keys.
         """
@@ -61,10 +60,7 @@ def authenticate(request: Request, route: AnyRoute, accounts: Callers, logins: N
     """Return the caller, having taken a token from its request allowance.
 
     Args:
-        request: as it came.
         route: says which schemes it takes, and which scope a key needs.
-        accounts: API keys, and allowances.
-        logins: notifiers.
 
     Raises:
         Problem: unauthorized, rate_limited, missing_scope, account_suspended.
@@ -102,9 +98,6 @@ def _notifier(credentials: str, route: AnyRoute, accounts: Callers, logins: Noti
 
     Args:
         credentials: its name and password, `user-id:password` in base64 (RFC 7617 2).
-        route: what it asks for.
-        accounts: allowances.
-        logins: notifiers.
     """
     try:
         name, _, password = base64.b64decode(credentials, validate=True).decode().partition(":")

@@ -13,8 +13,6 @@ def tagged(call: Call[Any, Any, Any], answer: Answer, content: str) -> Answer:
     """Return an answer with its tag, or 304 if the client has the same one.
 
     Args:
-        call: the call.
-        answer: in full.
         content: the text that decides whether two answers are the same. A sealed cursor is different each time.
     """
     tag = _tag(content)

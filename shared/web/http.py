@@ -165,7 +165,6 @@ def write(answer: Answer, request_id: str, *, gzip: bool = False) -> dict[str, A
 
     Args:
         answer: what a route gave back.
-        request_id: names the request.
         gzip: whether the client reads gzip. Only an answer that has a compressed body is sent so.
     """
     headers = {

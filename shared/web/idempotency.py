@@ -38,8 +38,6 @@ def record_of(call: Call[Any, Any, Any], answer: str, life_ms: int = KEY_LIFE_MS
     """Return the record of a request that sends nothing, None if it has no key.
 
     Args:
-        call: the request.
-        answer: what a repeat gets.
         life_ms: for how long the key counts, in milliseconds.
     """
     key = idempotency_key(call)

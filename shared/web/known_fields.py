@@ -32,7 +32,6 @@ def did_you_mean(model: type[BaseModel], place: Sequence[int | str]) -> str:
     """Return a question that names a known field like an unknown one, with a space before it; empty if none is.
 
     Args:
-        model: of the whole request.
         place: of the unknown field in it, as pydantic names it.
     """
     known = _fields_at(model, place[:-1])

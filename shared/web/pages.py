@@ -52,15 +52,7 @@ def masked(address: str) -> str:
 def page(
     title: str, *paragraphs: str, form: str = "", status: int = 200, more: Mapping[str, str] | None = None
 ) -> Answer:
-    """Return a page.
-
-    Args:
-        title: its heading, plain text.
-        paragraphs: HTML.
-        form: HTML that follows them.
-        status: of HTTP.
-        more: headers.
-    """
+    """Return a page."""
     body = "\n".join([*(f"<p>{p}</p>" for p in paragraphs), form]).strip()
     return Answer(status, _PAGE.format(title=escape(title), body=body), {**HEADERS, **(more or {})}, HTML)
 

@@ -161,14 +161,7 @@ class Route(Generic[Q, B]):
         return parameters(self.path)
 
     def answer(self, request: Request, services: object, caller: Caller, path: Mapping[str, str]) -> Answer:
-        """Validate and call the handler.
-
-        Args:
-            request: as it came.
-            services: the function's own.
-            caller: who asks, and may.
-            path: the path's parameters.
-        """
+        """Validate and call the handler."""
         query = _query(self.query, request)
         return self.handler(Call(request, services, caller.key, path, query, self._body(request), caller.notifier))
 

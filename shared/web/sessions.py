@@ -69,7 +69,6 @@ class Sessions:
 
         Args:
             back: the page that was asked for.
-            now: Unix milliseconds.
         """
         made = SignInStep(secrets.token_urlsafe(32), secrets.token_urlsafe(48), back)
         text = _SEPARATOR.join((str(now // 1000 + SIGN_IN_SECONDS), made.state, made.verifier, back))
@@ -89,21 +88,12 @@ class Sessions:
         return self._cookie(SIGNING_IN, "", 0)
 
     def token(self, name: str) -> str:
-        """Return what a form of a session holds: another text on each page, so that no compressed page betrays it.
-
-        Args:
-            name: the session's id.
-        """
+        """Return what a form of a session holds: another text on each page, so that no compressed page betrays it."""
         nonce = secrets.token_urlsafe(12)
         return f"{nonce}.{_form_token(self._keys().current, nonce, name)}"
 
     def holds(self, name: str, given: str) -> bool:
-        """Tell whether the token that came with a form is that of a session.
-
-        Args:
-            name: the session's id.
-            given: the form's token.
-        """
+        """Tell whether the token that came with a form is that of a session."""
         nonce, _, token = given.partition(".")
         keys = self._keys()
         own = (_form_token(key, nonce, name) for key in (keys.current, *keys.previous))
@@ -123,7 +113,5 @@ def _form_token(key: str, nonce: str, name: str) -> str:
 
     Args:
         key: what it is signed by.
-        nonce: the form's own.
-        name: the session's id.
     """
     return hmac.digest(key.encode(), f"{_FORM}\0{nonce}\0{name}".encode("utf-8", "replace"), "sha256").hex()

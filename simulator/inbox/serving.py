@@ -50,7 +50,6 @@ class InboxViews:
     """Serves the inbox.
 
     Args:
-        log: holds the newest messages.
         writes: returns whether recipients of a provider can write to it.
     """
 

@@ -78,7 +78,6 @@ class Relay:
     Args:
         name: of the relay, as a credential's id.
         log: where its transactions are noted.
-        clock: time.
         seed: of the ids of messages.
     """
 

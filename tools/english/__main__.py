@@ -19,7 +19,6 @@ def main(arguments: list[str], *, root: Path = ROOT, file: Path = ALLOWED) -> in
     Args:
         arguments: As on the command line.
         root: The checkout whose pages are checked.
-        file: The allowed counts.
     """
     asked = _parser().parse_args(arguments)
     found = {page: check(root, page) for page in pages(root)}

@@ -58,7 +58,6 @@ def path_of(keyword: str, text: str | None, known: Mapping[str, re.Pattern[str]]
     """Read an argument.
 
     Args:
-        keyword: FROM or TO.
         text: after the command; None: nothing was.
         known: the parameters that the command may have.
     """

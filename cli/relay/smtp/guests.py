@@ -59,12 +59,7 @@ class ConnectedSessions:
         self._known: dict[Connected, str] = {}
 
     def enter(self, guest: Connected, network: str) -> bool:
-        """Take a new session; False if there is no room for it. A stranger may have to leave.
-
-        Args:
-            guest: the session.
-            network: its client's.
-        """
+        """Take a new session; False if there is no room for it. A stranger may have to leave."""
         if not self._asks:
             return self._add(self._known, guest, network)
         if self._of(network) >= MOST_OF_NETWORK:

@@ -69,13 +69,7 @@ class SessionRoom:
 
 
 class RelaySession(SMTP):
-    """A session; the names of its methods are aiosmtpd's.
-
-    Args:
-        room: shared by all sessions.
-        network: the client's.
-        more: of aiosmtpd.
-    """
+    """A session; the names of its methods are aiosmtpd's."""
 
     line_length_limit = LONGEST_COMMAND
 
@@ -267,7 +261,6 @@ class SessionHooks:
         """Offer AUTH only where there is a login.
 
         Args:
-            session: notes the client's name.
             hostname: the client's name, as it gives it.
             responses: the lines that aiosmtpd would answer.
         """

@@ -40,7 +40,6 @@ def asked(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> SendRequ
     """Return the send request that a batch makes.
 
     Args:
-        call: the request, already validated.
         key: the request's Idempotency-Key; empty if there is none.
         fingerprint: the hash of the request's body, compared when the key is repeated.
     """

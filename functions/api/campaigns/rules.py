@@ -33,7 +33,6 @@ def owned_template(call: Call[Any, Any], name: str, version: int | None = None) 
     """Return a stored template. Raises the problem `not_found` unless it belongs to the caller's kind of key.
 
     Args:
-        call: the request.
         name: the template's id, as the client gave it.
         version: the version, from 1; None for the latest.
     """
@@ -79,8 +78,6 @@ def message_of(call: Call[Any, Any], channel: str, given: Saying, prefix: str = 
     """Return what a template says; Problem if it is not accepted, or cannot be shown again.
 
     Args:
-        call: whose senders count.
-        channel: its name.
         given: as the client wrote it.
         prefix: of the fields' names in errors, e.g. `template.`.
     """
@@ -96,8 +93,6 @@ def variants_of(call: Call[Any, Any], channel: str, given: NoticeSaying) -> Vari
     """Return what a stored template says by other channels; Problem if it is not accepted.
 
     Args:
-        call: the request.
-        channel: the template's own channel.
         given: the request's fields with texts for other channels.
     """
     voice = given.voice
@@ -126,7 +121,6 @@ def chosen(call: Call[Any, Any], channel: str, given: _Chosen) -> StoredTemplate
     Raises the problem `not_found`, or `invalid` if the template is of another channel.
 
     Args:
-        call: the request.
         channel: the channel of the campaign, as in `email`.
         given: the part of the body with `template_id` and `template_version`.
     """

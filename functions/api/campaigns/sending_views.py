@@ -8,6 +8,7 @@ from pydantic import Field
 from functions.api.jobs.log_views import LogLineView
 from functions.api.views import Counts, JobView, Restarted, Tally, Time, View, moment
 from shared.domain.campaigns.campaign import Campaign
+from shared.domain.times import Millis
 
 
 class SentList(View):
@@ -76,14 +77,12 @@ class MessagePage(View):
     next_cursor: str | None
 
 
-def stats_view(campaign: Campaign, state: str, jobs: Sequence[JobView], now_ms: int) -> CampaignStats:
+def stats_view(campaign: Campaign, state: str, jobs: Sequence[JobView], now_ms: Millis) -> CampaignStats:
     """Return the sums over a campaign's jobs; every amount adds up to the total, as those of each job do.
 
     Args:
-        campaign: the campaign.
         state: the campaign's state as clients see it.
         jobs: its jobs as clients see them.
-        now_ms: the present, Unix milliseconds.
     """
     late = [job.unacknowledged for job in jobs]
     return CampaignStats(

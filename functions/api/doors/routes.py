@@ -27,7 +27,6 @@ def post(door: Door, call: Call[Nothing, Any]) -> Answer:
     """Accept a request as one job, or refuse it; nothing is stored unless it is accepted.
 
     Args:
-        door: that it came through.
         call: the request, valid in the vendor's terms.
     """
     posting = _read(door, call)

@@ -10,6 +10,7 @@ from functions.api.views import Time, View, at, moment
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint, EndpointState, HookFormat
 from shared.domain.namespaces import TEST
+from shared.domain.times import Millis
 
 if TYPE_CHECKING:
     from shared.domain.hooks.work import HookWork, ReplayOrder
@@ -123,27 +124,15 @@ def hook_view(x: Endpoint, now_ms: int) -> HookView:
     return HookView(**_fields(x, now_ms))
 
 
-def details_view(x: Endpoint, work: "HookWork", now_ms: int) -> HookDetails:
-    """Return an endpoint and how it does.
-
-    Args:
-        x: the endpoint.
-        work: its queue's state.
-        now_ms: Unix milliseconds.
-    """
+def details_view(x: Endpoint, work: "HookWork", now_ms: Millis) -> HookDetails:
+    """Return an endpoint and how it does."""
     paused = at(work.open_until) if work.open_until > now_ms else None
     replay = replay_view(work.replay) if work.replay is not None else None
     return HookDetails(**_fields(x, now_ms), failing_since=at(work.failing_since), paused_until=paused, replay=replay)
 
 
-def secret_view(x: Endpoint, secret: str, now_ms: int) -> HookSecret:
-    """Return an endpoint with the text of its new secret.
-
-    Args:
-        x: the endpoint.
-        secret: the secret.
-        now_ms: Unix milliseconds.
-    """
+def secret_view(x: Endpoint, secret: str, now_ms: Millis) -> HookSecret:
+    """Return an endpoint with the text of its new secret."""
     return HookSecret(**_fields(x, now_ms), secret=secret)
 
 

@@ -44,7 +44,6 @@ def answer(call: Call[Nothing, Nothing], kind: str, name: str, jobs: Sequence[Jo
     """Return the export of jobs: a link to it, or how far it is.
 
     Args:
-        call: of their owner.
         kind: what the file is named after: batch, job or campaign.
         name: id of the campaign or job.
         jobs: in the order of the rows; those whose recipients are no longer kept are left out.
@@ -88,8 +87,6 @@ def route(path: str, name: str, tag: str, handler: Handler, *problems: str) -> A
     Args:
         path: the resource's path, as in `/batches/{id}`.
         name: the end of the operation's id, as in `Batch`.
-        tag: the section of the API's description.
-        handler: answers the request.
         *problems: codes of problems that only this operation has.
     """
     return Route(

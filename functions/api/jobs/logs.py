@@ -70,7 +70,6 @@ def _routes(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRoute,
     Args:
         path: the resource's path, as in `/batches/{id}`.
         name: the middle of each operation's id, as in `Batch`.
-        tag: the section of the API's description.
         kind: the job's kind that the path is for; None for any.
     """
     return (

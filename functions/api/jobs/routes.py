@@ -40,13 +40,7 @@ def visible(call: Call[Any, Any], job: Job) -> bool:
 
 
 def seen(call: Call[Any, Any], job: Job, *, paused: bool) -> JobView:
-    """Return a job as it stands: live counts, what it waits for, and when it will be done.
-
-    Args:
-        call: whose services are asked.
-        job: as read.
-        paused: whether its account or everything is paused.
-    """
+    """Return a job as it stands: live counts, what it waits for, and when it will be done."""
     return progress_view(job, call.services.progress.read(job, paused=paused))
 
 
@@ -132,7 +126,6 @@ def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRou
     Args:
         path: the resource's path, as in `/batches/{id}`.
         name: the end of each operation's id, as in `Batch`.
-        tag: the section of the API's description.
         kind: the job's kind that the path is for; None for any.
     """
     of_notices = () if kind else ("not_for_notices",)

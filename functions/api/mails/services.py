@@ -31,7 +31,6 @@ def build(deployment: Deployment, senders: Senders, unwanted: SuppressionList) -
 
     Args:
         deployment: whose tables, bucket and lanes they use.
-        senders: which addresses an account may send from.
         unwanted: who is not to be sent to.
     """
     mailing = Mailing(deployment)

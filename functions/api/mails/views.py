@@ -87,8 +87,6 @@ def mail_view(x: StoredMail, destinations: Sequence[MailDestination], cursor: st
     """Return a mail with some of its destinations.
 
     Args:
-        x: the mail.
-        destinations: a page of them.
         cursor: of the next page; None at the end.
     """
     return MailView(**_fields(x), destinations=[destination_view(d) for d in destinations], next_cursor=cursor)

@@ -57,9 +57,7 @@ def login_view(x: Notifier, contact: Contact, password: str) -> NotifierLogin:
     """Return a notifier with the text of its new password.
 
     Args:
-        x: the notifier.
         contact: when it called last.
-        password: the new password.
     """
     return NotifierLogin(**_fields(x, contact), password=password)
 

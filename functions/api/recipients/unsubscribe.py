@@ -30,9 +30,7 @@ def visit_name(account_id: str, digest: str, method: str) -> str:
     """Return the name of a link's bucket for one method.
 
     Args:
-        account_id: the account's id.
         digest: the sha256 of the link's token, hex.
-        method: the HTTP method.
     """
     return f"{account_id}#{digest[:32]}#{method}"
 

@@ -44,14 +44,7 @@ def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Operatio
 def sample_call(
     method: str, path: str, operation: Operation, schemas: Mapping[str, Mapping[str, Any]]
 ) -> SampleCall | None:
-    """Return the call that an operation's samples make; None: they would make none.
-
-    Args:
-        method: of HTTP.
-        path: the template.
-        operation: of the document.
-        schemas: the document's, by name.
-    """
+    """Return the call that an operation's samples make; None: they would make none."""
     name = operation["operationId"]
     if name in given.NOT_CALLED:
         return None

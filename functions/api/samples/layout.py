@@ -61,8 +61,6 @@ def laid_out(value: Any, literals: Literals, depth: int = 0) -> str:
     """Return a value as a literal.
 
     Args:
-        value: of JSON.
-        literals: of the language.
         depth: levels by which its further lines are indented.
     """
     line = "".join(_inline(value, literals))

@@ -122,7 +122,6 @@ def example(schema: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]],
 
     Args:
         schema: of JSON Schema, as the document has it.
-        schemas: the document's, by name.
         name: of the field whose schema it is; empty: none.
         depth: levels above it.
     """

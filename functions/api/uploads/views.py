@@ -11,6 +11,7 @@ from shared.domain.campaigns.campaign import Campaign, Upload, UploadState
 from shared.domain.jobs.outcomes import ERASED
 from shared.domain.lists.gaps import Gap
 from shared.domain.lists.uploads import BadRow, ListCounts
+from shared.domain.times import Millis
 
 
 class EarlierList(View):
@@ -108,14 +109,12 @@ def earlier_list(x: Upload | None) -> EarlierList | None:
 
 
 def upload_view(
-    x: Upload, campaign: Campaign, now_ms: int, errors: Sequence[BadRow] = (), next_cursor: str | None = None
+    x: Upload, campaign: Campaign, now_ms: Millis, errors: Sequence[BadRow] = (), next_cursor: str | None = None
 ) -> UploadView:
     """Return an uploaded list as clients see it.
 
     Args:
-        x: the list.
         campaign: the campaign it belongs to.
-        now_ms: the present, Unix milliseconds.
         errors: the rows with problems that this page shows, in the order of the file.
         next_cursor: the cursor of the next page of problems; None at the end.
     """

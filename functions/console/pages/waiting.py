@@ -30,9 +30,7 @@ def waiting(look: Look, slots: Iterable[str], wanted: Callable[[Job], bool]) -> 
     """Count the messages of open jobs that are not sent yet. The index of open jobs is a moment old.
 
     Args:
-        look: the visit.
         slots: partitions of the index of open jobs.
-        wanted: whether a job counts.
     """
     services = look.services
     asked = list(slots)

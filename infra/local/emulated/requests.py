@@ -22,7 +22,6 @@ def recorded(app: App, file: Path) -> App:
     """Return an ASGI application that answers as another one, and adds each new request to a file.
 
     Args:
-        app: answers.
         file: gets a line `METHOD /path` of each request to the HTTP API that was not refused.
     """
     seen = set(file.read_text("utf-8").splitlines()) if file.exists() else set[str]()

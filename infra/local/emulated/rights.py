@@ -31,8 +31,6 @@ def leading_keys(request: Mapping[str, Any], table: str, action: str, hash_of: H
     """Return the partitions of one table that a request of DynamoDB touches by one action; none: it names none.
 
     Args:
-        request: the body.
-        table: its name.
         action: as IAM has it; a transaction has several.
         hash_of: knows the keys of tables.
     """

@@ -30,13 +30,7 @@ MAX_NOTED: Final = 10_000
 
 
 def puts(db: Dynamo, table: str, event: Event) -> list[Item]:
-    """Return the actions that store an event. Repeating them is safe.
-
-    Args:
-        db: the DynamoDB client.
-        table: the name of `records`.
-        event: the event.
-    """
+    """Return the actions that store an event. Repeating them is safe."""
     audits = db.homes.audits(table)
     kept = {Log.AUDIT: (audits, db.audit_days), Log.EVENTS: ((table,), EVENT_DAYS)}
     places = [(log.value, name, kept[log][1]) for log in event.logs for name in kept[log][0]]
@@ -77,13 +71,7 @@ class DynamoJournal:
         self._db.call("transact_write_items", TransactItems=puts(self._db, self._table, event))
 
     def since(self, account: str, log: Log, at: int) -> Iterator[Event]:
-        """Walk an account's events from a moment on, oldest first.
-
-        Args:
-            account: the account's id.
-            log: the log to read.
-            at: the earliest moment, Unix milliseconds.
-        """
+        """Walk an account's events from a moment on, oldest first."""
         first = keys.event(account, log.value, at, "", "")
         query = {
             "KeyConditionExpression": "pk = :pk AND sk >= :first",
@@ -100,15 +88,7 @@ class DynamoJournal:
     def page(
         self, account: str, *, kind: str = "", actor: str = "", after: str = "", limit: int
     ) -> tuple[list[Event], str]:
-        """Return entries of an account's audit log, newest first, and the place of the next page.
-
-        Args:
-            account: the account's id, or EVERYONE.
-            kind: only entries of this kind; empty for all.
-            actor: only entries of this actor; empty for all.
-            after: the place that an earlier page returned; empty for the start.
-            limit: the most entries to return.
-        """
+        """Return entries of an account's audit log, newest first, and the place of the next page."""
         query: dict[str, Any] = {
             "KeyConditionExpression": "pk = :pk",
             "ExpressionAttributeValues": {":pk": keys.event(account, Log.AUDIT.value, 0, "", "")["pk"]},
@@ -179,11 +159,6 @@ class DynamoAcceptances:
     """`ports.Acceptances`: an entry is put if there is none, and a process remembers the hours that it has seen noted.
 
     So a function that stays warm makes one call more for each hour, key and kind of request. Safe for threads.
-
-    Args:
-        dynamo: a DynamoDB client.
-        table: the name of `records`.
-        clock: the time.
     """
 
     def __init__(self, dynamo: Dynamo, table: str, clock: Clock) -> None:
@@ -193,14 +168,7 @@ class DynamoAcceptances:
         self._noted: dict[tuple[str, Act, str], int] = {}  # → hours since 1970
 
     def note(self, account: str, act: Act, name: str, actor: str) -> None:
-        """Note a request before it is accepted, unless this hour has the entry already.
-
-        Args:
-            account: the account's id, or the namespace of its test or team keys.
-            act: what is accepted.
-            name: of the key or notifier.
-            actor: who asks, for the entry.
-        """
+        """Note a request before it is accepted, unless this hour has the entry already."""
         now, place = int(self._clock.now() * 1000), (account, act, name)
         if self._noted.get(place) == now // HOUR_MS:
             return

@@ -67,7 +67,6 @@ class Dynamo:
     """A thin caller around the low-level client; thread-safe.
 
     Args:
-        client: of botocore.
         sleep: waits some seconds.
         audit_days: for how long an entry of the audit log is kept, which any transaction may carry.
         homes: where such entries and identities are kept.
@@ -106,7 +105,6 @@ class Dynamo:
         """Return one item, None if it does not exist.
 
         Args:
-            table: the table's name.
             key: the primary key, as DynamoDB's attribute values.
             consistent: whether the read is strongly consistent.
         """
@@ -126,8 +124,6 @@ class Dynamo:
         """Walk the items of a partition, consistently unless `kwargs` say otherwise.
 
         Args:
-            table: the table's name.
-            pk: the partition key.
             sk_prefix: only items whose sort key starts with this; empty for all.
             **kwargs: further parameters of DynamoDB's Query.
         """
@@ -144,7 +140,6 @@ class Dynamo:
         """Return the items that exist, in no order.
 
         Args:
-            table: the table's name.
             keys: primary keys, any number, each once.
             consistent: whether the reads are strongly consistent.
         """

@@ -29,8 +29,6 @@ def number(item: Mapping[str, Any], name: str, default: int = 0) -> int:
     """Read an integer attribute.
 
     Args:
-        item: a DynamoDB item.
-        name: the attribute.
         default: returned if the item has no such attribute.
     """
     return int(item[name]["N"]) if name in item else default
@@ -40,8 +38,6 @@ def text(item: Mapping[str, Any], name: str, default: str = "") -> str:
     """Read a string attribute.
 
     Args:
-        item: a DynamoDB item.
-        name: the attribute.
         default: returned if the item has no such attribute.
     """
     value: str = item[name]["S"] if name in item else default
@@ -124,13 +120,7 @@ def ledger(item: Mapping[str, Any]) -> Ledger:
 
 
 def ledger_update(table: str, old: Ledger, new: Ledger) -> Item:
-    """Return the update of a ledger, on the condition that its version is unchanged.
-
-    Args:
-        table: the name of `ops`.
-        old: as read.
-        new: as it is to be stored.
-    """
+    """Return the update of a ledger, on the condition that its version is unchanged."""
     before, after = ledger_fields(old), ledger_fields(new)
     changes = {k: v for k, v in after.items() if before.get(k) != v}
     expression, names, values = update(changes, [k for k in before if k not in after])

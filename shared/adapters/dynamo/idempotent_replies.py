@@ -12,8 +12,6 @@ class IdempotentReplies:
 
     Args:
         client: a low-level boto3 DynamoDB client.
-        table: the name of the table `records`.
-        clock: the time.
     """
 
     def __init__(self, client: Any, table: str, clock: Clock) -> None:
@@ -25,8 +23,6 @@ class IdempotentReplies:
         """Return the answer of an earlier request with this key. None: there was none, or it has expired.
 
         Args:
-            account: the account's id.
-            key: the Idempotency-Key.
             fingerprint: the hash of the request, compared with that of the earlier one.
         """
         asked = Idempotency(account, key, fingerprint, answer="", expires=0)

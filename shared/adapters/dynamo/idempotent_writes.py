@@ -11,6 +11,7 @@ from typing import Any, Final
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
+from shared.domain.times import Millis
 from shared.ports import Idempotency, Mismatch, Replay, Stored
 
 LONG: Final = 2048
@@ -21,8 +22,6 @@ def earlier(db: Dynamo, table: str, key: Idempotency | None, now: int) -> Replay
     """Return the answer of an earlier request with this key. None: there is no key, or was no request.
 
     Args:
-        db: the DynamoDB client.
-        table: the name of `records`.
         key: the idempotency record; its answer and its expiry are ignored. None without a key.
         now: Unix milliseconds; an earlier request that has expired by then does not count.
     """
@@ -30,17 +29,13 @@ def earlier(db: Dynamo, table: str, key: Idempotency | None, now: int) -> Replay
 
 
 def store(
-    db: Dynamo, table: str, actions: Sequence[Item], key: Idempotency | None, *, owner: str, now: int
+    db: Dynamo, table: str, actions: Sequence[Item], key: Idempotency | None, *, owner: str, now: Millis
 ) -> Stored | Replay | Mismatch:
     """Write in one transaction, with the record of the key.
 
     Args:
-        db: DynamoDB.
-        table: the name of the table `records`.
-        actions: what is written.
         key: the client's, if it gave one.
         owner: a random id of what is made, by which a write whose answer was lost is recognised.
-        now: Unix milliseconds.
 
     Raises:
         Cancelled: a condition of `actions` does not hold; its codes and items are in their order.
@@ -61,19 +56,15 @@ def store(
 
 
 def create(
-    db: Dynamo, table: str, actions: Sequence[Item], key: Idempotency | None, *, owner: str, now: int
+    db: Dynamo, table: str, actions: Sequence[Item], key: Idempotency | None, *, owner: str, now: Millis
 ) -> Stored | Replay | Mismatch:
     """Write as `store` does what begins with the put of a new item.
 
     An item that exists is this process's own, whose answer was lost: its id is random.
 
     Args:
-        db: the DynamoDB client.
-        table: the name of `records`.
         actions: actions of one transaction; the first is the put.
         key: the idempotency record; None without a key.
-        owner: the new item's id.
-        now: Unix milliseconds.
     """
     try:
         return store(db, table, actions, key, owner=owner, now=now)

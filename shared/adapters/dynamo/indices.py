@@ -57,8 +57,6 @@ def jobs_pk(account_id: str, kind: str, *, test: bool) -> str:
     """Partition of the index `mine` with an account's jobs of a kind.
 
     Args:
-        account_id: the account's id.
-        kind: the jobs' kind.
         test: whether jobs of test keys are meant; they are apart, but for those that team keys rehearse.
     """
     return mine_pk(account_id, f"test{kind}" if test and not is_team(account_id) else kind)

@@ -77,6 +77,7 @@ from typing import Final
 from shared.contracts import POST_PREFIX
 from shared.domain.namespaces import owner
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
+from shared.domain.times import Millis
 
 Key = dict[str, dict[str, str]]
 """A primary key in DynamoDB's own form: {"pk": {"S": …}, "sk": {"S": …}}."""
@@ -139,14 +140,7 @@ def details_pk(job_id: str, number: int) -> str:
 
 
 def window(job_id: str, number: int, epoch: int, seq: int) -> Key:
-    """A window detail.
-
-    Args:
-        job_id: the job's id.
-        number: the chunk.
-        epoch: the lease's epoch.
-        seq: the window's number within the lease.
-    """
+    """A window detail."""
     return key(details_pk(job_id, number), f"{WINDOW_PREFIX}{epoch:05d}#{seq:05d}")
 
 
@@ -154,8 +148,6 @@ def feedback(job_id: str, number: int, digest: str) -> Key:
     """A feedback detail.
 
     Args:
-        job_id: the job's id.
-        number: the chunk.
         digest: the hash of the provider's event, hex.
     """
     return key(details_pk(job_id, number), f"{FEEDBACK_PREFIX}{digest}")
@@ -236,9 +228,7 @@ def stats(account_id: str, day: str, channel: str, shard: int) -> Key:
     """One shard of a day's stats.
 
     Args:
-        account_id: the account's id.
         day: the UTC day on which the messages were accepted, as in `2026-11-20`.
-        channel: the channel.
         shard: the shard, from 0.
     """
     return key(stats_pk(account_id), f"{day}#{channel}#{shard:02d}")
@@ -248,9 +238,7 @@ def suppression(namespace: str, digest: str, reach: AnyReach = Reach.ALL) -> Key
     """A suppressed address, or one that unsubscribed.
 
     Args:
-        namespace: the account, or its test keys' namespace.
         digest: the sha256 of the normalised address, hex.
-        reach: the list.
     """
     return key(f"{account_pk(namespace)}#{LISTS[reach.kind]}", _entry(digest, reach))
 
@@ -262,14 +250,11 @@ def _entry(digest: str, reach: AnyReach) -> str:
     return f"{digest}#{hashlib.sha256(reach.policy.encode()).hexdigest()[:32]}"
 
 
-def suppression_log(namespace: str, at_ms: int, digest: str, reach: AnyReach = Reach.ALL) -> Key:
+def suppression_log(namespace: str, at_ms: Millis, digest: str, reach: AnyReach = Reach.ALL) -> Key:
     """A suppression by its time.
 
     Args:
-        namespace: the account, or its test keys' namespace.
-        at_ms: Unix milliseconds.
         digest: the sha256 of the normalised address, hex.
-        reach: the list.
     """
     return key(f"{account_pk(namespace)}#{LISTS[reach.kind]}LOG", f"{at_ms:015d}#{_entry(digest, reach)}")
 
@@ -283,9 +268,7 @@ def due(account_id: str, at_ms: int, job_id: str, *, test: bool = False) -> Key:
     """A job on its account's agenda, by its scheduled time.
 
     Args:
-        account_id: the account's id.
         at_ms: the scheduled time, Unix milliseconds.
-        job_id: the job's id.
         test: whether the agenda of the account's test keys is meant.
     """
     return key(f"A#{account_id}#DUE#TEST" if test else f"A#{account_id}#DUE", aged(at_ms, job_id))
@@ -301,15 +284,12 @@ def export(export_id: str) -> Key:
     return key(f"X#{export_id}", "EXPORT")
 
 
-def event(namespace: str, log: str, at_ms: int, event_id: str, kind: str) -> Key:
+def event(namespace: str, log: str, at_ms: Millis, event_id: str, kind: str) -> Key:
     """An event by its time. Two events of one moment do not replace each other.
 
     Args:
         namespace: the account, its test keys' namespace, or EVERYONE.
-        log: the log's name.
-        at_ms: Unix milliseconds.
         event_id: the id of what it happened to.
-        kind: the event's kind.
     """
     return key(f"{account_pk(namespace)}#{log.upper()}", f"{aged(at_ms, event_id)}#{kind}")
 
@@ -368,8 +348,6 @@ def problems(campaign_id: str, upload_id: str, number: int) -> Key:
     """The rows that one step of an upload left out.
 
     Args:
-        campaign_id: the campaign's id.
-        upload_id: the upload's id.
         number: the number that the problems are stored under, from 0.
     """
     return key(campaign_pk(campaign_id), f"{problems_prefix(upload_id)}{number:05d}")

@@ -22,8 +22,6 @@ class Listing:
 
     Args:
         client: a low-level boto3 DynamoDB client.
-        table: the name of the table `records`.
-        clock: the time.
     """
 
     def __init__(self, client: Any, table: str, clock: Clock) -> None:
@@ -37,8 +35,6 @@ class Listing:
         """Return up to `limit` of the account's jobs, newest first, and the place to go on from, empty at the end.
 
         Args:
-            account: whose.
-            kinds: of which kinds.
             tests_only: those of test keys alone, else all.
             after: what the page before returned (`created_at#job`), or empty.
             limit: at least 1.
@@ -54,12 +50,6 @@ class Listing:
 
         The index is eventually consistent: a job just accepted may be missing for a moment. One query per kind and
         namespace, all at once, then one read per 100 jobs.
-
-        Args:
-            spaces: names of namespaces.
-            kinds: of which kinds.
-            after: what the page before returned (`created_at#job`), or empty.
-            limit: at least 1.
         """
         pks = [indices.jobs_pk(x.removesuffix(TEST), k, test=x.endswith(TEST)) for k in kinds for x in spaces]
         found_by = self._pool.map(lambda pk: newest(self._db, self._table, pk, after, limit + 1), pks)
@@ -79,9 +69,6 @@ def newest(db: Dynamo, table: str, pk: str, after: str, limit: int) -> list[str]
     """Return places in a partition of the index `mine`, newest first; eventually consistent.
 
     Args:
-        db: DynamoDB.
-        table: the name of the table `records`.
-        pk: the partition.
         after: the place that the page before ended with, or empty.
         limit: at least 1.
     """
@@ -113,8 +100,6 @@ def entries(
     """Return a page of an account's things: some attributes of their items, newest first, and where to go on.
 
     Args:
-        db: DynamoDB.
-        table: the name of the table `records`.
         pk: partition of the index `mine`.
         place: the primary key of an id.
         fields: names of the attributes that are read besides the primary key, those that a list shows.

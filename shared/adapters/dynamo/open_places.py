@@ -20,9 +20,7 @@ class DynamoOpenPlaces:
     """`ports.OpenPlaces` over the table `records`.
 
     Args:
-        dynamo: DynamoDB.
         records: the name of the table.
-        clock: the time.
     """
 
     def __init__(self, dynamo: Dynamo, *, records: str, clock: Clock) -> None:
@@ -33,15 +31,7 @@ class DynamoOpenPlaces:
     def take(
         self, namespace: str, kind: PlaceKind, name: str, until: int, filled: Callable[[Sequence[str]], Collection[str]]
     ) -> bool:
-        """Note a place that is given; False: the namespace has MAX_PLACES.
-
-        Args:
-            namespace: of the account's live, team or test keys.
-            kind: what the file is.
-            name: of the place, unique.
-            until: when it ends, Unix milliseconds.
-            filled: returns which places of some names have their file; asked only where there are MAX_PLACES.
-        """
+        """Note a place that is given; False: the namespace has MAX_PLACES."""
         key = keys.key(keys.account_pk(namespace), f"PLACES#{kind}")
         for _ in range(TRIES):
             item = self._db.get(self._table, key)

@@ -15,12 +15,7 @@ READ: Final = 40
 
 
 class Places:
-    """Reads identities from their table, and from `records` what has not been moved yet. Safe for threads.
-
-    Args:
-        dynamo: knows the homes.
-        records: the name of the table `records`.
-    """
+    """Reads identities from their table, and from `records` what has not been moved yet. Safe for threads."""
 
     def __init__(self, dynamo: Dynamo, records: str) -> None:
         self._db = dynamo
@@ -60,7 +55,6 @@ class Places:
         One call for up to READ of both; one more if something is in the old place only.
 
         Args:
-            wanted: keys of identities.
             beside: keys of items in `records`.
             consistent: whether the reads are strongly consistent.
         """

@@ -6,6 +6,7 @@ from typing import Final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
+from shared.domain.times import Seconds
 from shared.ports import HookUnreachable
 
 HEAD_BYTES: Final = 16 * 1024
@@ -92,12 +93,11 @@ class BriefAnswer:
             self.keep = self._parser.should_keep_alive()
 
 
-def retry_after(value: str, now: float) -> int:
+def retry_after(value: str, now: Seconds) -> int:
     """Return the milliseconds that a `Retry-After` header asks for; 0 if it asks for none that can be read.
 
     Args:
         value: of the header: seconds, or a date.
-        now: Unix seconds.
     """
     if _SECONDS.fullmatch(value):
         return int(value) * 1000

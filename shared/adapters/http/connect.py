@@ -4,16 +4,17 @@ import socket
 import ssl
 from collections.abc import Callable
 
+from shared.domain.times import Seconds
+
 
 def dial(
-    host: str, port: int, until: float, now: Callable[[], float], secure: Callable[[socket.socket], socket.socket]
+    host: str, port: int, until: Seconds, now: Callable[[], float], secure: Callable[[socket.socket], socket.socket]
 ) -> socket.socket:
     """Connect to the first of a host's addresses that answers.
 
     DNS look-ups are the system resolver's and cannot be cut short; the time is checked again after them.
 
     Args:
-        host: name or address.
         port: of the server.
         until: Unix seconds by which name, TCP and TLS must be done.
         now: the clock of `until`.
@@ -57,7 +58,7 @@ def connect_code(error: OSError | UnicodeError) -> str:
     return "unreachable"
 
 
-def time_left(until: float, now: Callable[[], float]) -> float:
+def time_left(until: Seconds, now: Callable[[], float]) -> float:
     """Return the seconds until a moment, more than zero; TimeoutError if it has passed."""
     left = until - now()
     if left <= 0:

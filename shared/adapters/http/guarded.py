@@ -24,6 +24,7 @@ from shared.adapters.http.brief import BriefAnswer, retry_after
 from shared.adapters.http.connect import connect_code, dial, time_left
 from shared.adapters.http.transport import IDLE_SECONDS, RECV, Connection, head_of
 from shared.domain.hooks.addresses import HookPlace, UrlRefused, may_call_all, parse_url
+from shared.domain.times import Seconds
 from shared.ports import Clock, HookAnswer, HookClient, HookUnreachable
 
 CONNECT_SECONDS: Final = 5.0
@@ -45,7 +46,6 @@ def resolve(host: str, port: int) -> Sequence[str]:
     """Return all addresses of a name, each once, in the resolver's order.
 
     Args:
-        host: DNS name.
         port: of the server.
 
     Raises:
@@ -83,18 +83,8 @@ class GuardedClient(HookClient):
         self._given = context
         self._idle = _Idle()
 
-    def post(self, url: str, *, headers: Mapping[str, str], body: bytes, until: float) -> HookAnswer:
-        """Post once and return the answer, whatever its status.
-
-        Args:
-            url: of the endpoint.
-            headers: beside Host, Content-Length and Accept-Encoding, which are set here.
-            body: the bytes.
-            until: Unix seconds by which everything ends.
-
-        Raises:
-            HookUnreachable: no answer; its code is the reason.
-        """
+    def post(self, url: str, *, headers: Mapping[str, str], body: bytes, until: Seconds) -> HookAnswer:
+        """Post once and return the answer, whatever its status."""
         try:
             place = parse_url(url, local=self._local)
         except UrlRefused:
@@ -111,7 +101,7 @@ class GuardedClient(HookClient):
         """Close all idle connections; the client can be used afterwards."""
         self._idle.close()
 
-    def _post(self, place: HookPlace, request: bytes, began: float, until: float) -> HookAnswer:
+    def _post(self, place: HookPlace, request: bytes, began: float, until: Seconds) -> HookAnswer:
         held = self._idle.take(place, began)
         if held is not None:
             try:
@@ -123,7 +113,7 @@ class GuardedClient(HookClient):
         except _Unanswered:
             raise HookUnreachable("connection_closed") from None
 
-    def _open(self, place: HookPlace, until: float) -> "_Checked":
+    def _open(self, place: HookPlace, until: Seconds) -> "_Checked":
         """Connect to the first of the name's checked addresses that answers."""
         addresses = self._addresses(place, until)
         checked_at = self._now()
@@ -148,7 +138,7 @@ class GuardedClient(HookClient):
                 return _Checked(Connection(sock, tls=place.tls), checked_at)
         raise HookUnreachable(connect_code(failure))
 
-    def _addresses(self, place: HookPlace, until: float) -> Sequence[str]:
+    def _addresses(self, place: HookPlace, until: Seconds) -> Sequence[str]:
         """Resolve the name in a thread of its own: the system's resolver cannot be cut short."""
         found: SimpleQueue[Sequence[str] | None] = SimpleQueue()
 
@@ -172,12 +162,11 @@ class GuardedClient(HookClient):
         return self._given or ssl.create_default_context()
 
     def _exchange(
-        self, place: HookPlace, checked: "_Checked", request: bytes, began: float, until: float
+        self, place: HookPlace, checked: "_Checked", request: bytes, began: float, until: Seconds
     ) -> HookAnswer:
         """Write the request and read as much of the answer as is kept.
 
         Args:
-            place: where the connection leads.
             checked: the connection, which is kept or closed in any case.
             request: head and body.
             began: Unix seconds of the delivery's beginning.
@@ -208,7 +197,7 @@ class GuardedClient(HookClient):
             else:
                 connection.close()
 
-    def _write(self, sock: socket.socket, request: bytes, until: float) -> None:
+    def _write(self, sock: socket.socket, request: bytes, until: Seconds) -> None:
         """Write all; a server may answer and close before it has read everything, so a broken pipe is no failure."""
         rest = memoryview(request)
         while rest:
@@ -220,7 +209,7 @@ class GuardedClient(HookClient):
             except OSError:
                 return
 
-    def _read_head(self, sock: socket.socket, reader: BriefAnswer, until: float) -> float:
+    def _read_head(self, sock: socket.socket, reader: BriefAnswer, until: Seconds) -> float:
         """Read until the status is known; return when that was."""
         while not reader.headed:
             try:
@@ -237,7 +226,7 @@ class GuardedClient(HookClient):
             reader.feed(data)
         return self._now()
 
-    def _read_body(self, sock: socket.socket, reader: BriefAnswer, until: float) -> None:
+    def _read_body(self, sock: socket.socket, reader: BriefAnswer, until: Seconds) -> None:
         """Read what is kept of the body. Whatever goes wrong now, the status counts."""
         while not reader.enough:
             try:
@@ -272,7 +261,7 @@ class _Idle:
         self._held: OrderedDict[int, tuple[tuple[str, int, bool], _Checked]] = OrderedDict()
         self._count = 0
 
-    def take(self, place: HookPlace, now: float) -> _Checked | None:
+    def take(self, place: HookPlace, now: Seconds) -> _Checked | None:
         """Take out a connection to a place that may still be used; None if there is none."""
         key = (place.host, place.port, place.tls)
         while (checked := self._pop(key)) is not None:

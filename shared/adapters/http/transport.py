@@ -29,6 +29,7 @@ from urllib.parse import urlsplit
 from shared.adapters.http.answer import WireAnswer
 from shared.adapters.http.connect import connect_code, dial, time_left
 from shared.domain.content.streams import Body, size_of, whole
+from shared.domain.times import Seconds
 from shared.ports import AnswerLost, Clock, Http, NoTime, NotSent, Response
 
 CONNECT_TIMEOUT: Final = 3.0
@@ -132,15 +133,8 @@ class HttpClient(Http):
         self._lock = threading.Lock()
         self._idle: dict[Origin, deque[Connection]] = {}
 
-    def request(self, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: float) -> Response:
+    def request(self, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: Seconds) -> Response:
         """Make one request and return the answer, whatever its status.
-
-        Args:
-            method: GET, POST, …
-            url: absolute, http or https; a repeated one costs nothing to read.
-            headers: beside Host, Content-Length and Accept-Encoding, which are set here.
-            body: bytes, or parts that are sent one after another without being joined, or as they are read.
-            deadline: Unix seconds; checked just before connecting and before writing, and everything ends by then.
 
         Raises:
             NoTime: the deadline had passed before the first byte.
@@ -190,7 +184,7 @@ class HttpClient(Http):
         else:
             connection.close()
 
-    def _connect(self, origin: Origin, deadline: float) -> Connection:
+    def _connect(self, origin: Origin, deadline: Seconds) -> Connection:
         """Open a connection; every failure is NotSent, and NoTime if it was the deadline that cut it short."""
         now = self.now()
         if now >= deadline:
@@ -204,7 +198,7 @@ class HttpClient(Http):
             raise NotSent(connect_code(error)) from None
         return Connection(sock, tls=origin.tls)
 
-    def _dial(self, origin: Origin, until: float) -> socket.socket:
+    def _dial(self, origin: Origin, until: Seconds) -> socket.socket:
         def secure(sock: socket.socket) -> socket.socket:
             return self._tls().wrap_socket(sock, server_hostname=origin.host) if origin.tls else sock
 
@@ -227,7 +221,7 @@ class HttpClient(Http):
         method: str,
         head: bytes,
         body: Body,
-        deadline: float,
+        deadline: Seconds,
     ) -> Response:
         """Write the request and read its answer; the connection is kept or closed, whatever happens."""
         reusable = False
@@ -247,7 +241,7 @@ class HttpClient(Http):
                 connection.idle_since = self.now()
                 self.keep(origin, connection)
 
-    def _write(self, connection: Connection, head: bytes, body: Body, until: float) -> bool:
+    def _write(self, connection: Connection, head: bytes, body: Body, until: Seconds) -> bool:
         """Write everything; False if the server stopped listening half way (its answer may be there to read).
 
         Raises:
@@ -277,7 +271,7 @@ class HttpClient(Http):
                 rest = rest[count:]
         return True
 
-    def _read(self, connection: Connection, method: str, until: float) -> WireAnswer:
+    def _read(self, connection: Connection, method: str, until: Seconds) -> WireAnswer:
         answer = WireAnswer(method)
         sock = connection.sock
         while True:
@@ -296,10 +290,8 @@ def head_of(method: str, target: str, host: str, headers: Mapping[str, str], len
     """Return a request's first line and headers. Raises ValueError if one of them is more than a line.
 
     Args:
-        method: the HTTP method.
         target: the path, with its query.
         host: the host, with a port that is not the default.
-        headers: further headers.
         length: the body's length in bytes.
     """
     lines = [f"{method} {target} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: identity\r\nContent-Length: {length}"]

@@ -18,6 +18,7 @@ from typing import Final, Self
 from shared.adapters.http.answer import WireAnswer
 from shared.adapters.http.transport import IDLE_SECONDS, JOIN, RECV, Connection, HttpClient, Origin, head_of, parse
 from shared.domain.content.streams import size_of, whole
+from shared.domain.times import Seconds
 from shared.ports import AnswerLost, NoTime, Response, WireRequest
 
 FRESH: Final = 0.001
@@ -40,7 +41,7 @@ class _Exchange:
 
     __slots__ = ("_done", "_failure", "_reader", "rest", "until", "whole")
 
-    def __init__(self, method: str, data: bytes, until: float, done: Callable[[Response | AnswerLost], None]) -> None:
+    def __init__(self, method: str, data: bytes, until: Seconds, done: Callable[[Response | AnswerLost], None]) -> None:
         self._done = done
         self._reader = WireAnswer(method)
         self._failure: AnswerLost | None = None
@@ -131,7 +132,7 @@ class HttpWire:
             self._selector.modify(connection.sock, _BOTH, connection)
         return True
 
-    def rest(self, until: float) -> None:
+    def rest(self, until: Seconds) -> None:
         """Wait for a moment, Unix seconds, and read what comes meanwhile."""
         if self._now() - self._looked > FRESH:
             self._look(0)
@@ -216,7 +217,7 @@ class HttpWire:
             self._drop(connection)
         exchange.tell()
 
-    def _expire(self, now: float) -> None:
+    def _expire(self, now: Seconds) -> None:
         for connection, (origin, exchange) in list(self._open.items()):
             if exchange.until <= now:
                 exchange.expire()

@@ -26,7 +26,6 @@ class Archived:
         client: of S3.
         bucket: the deployment's, which may keep versions.
         names: the person, as addresses and numbers are written, in any case.
-        dry: look, and write nothing.
 
     Attributes:
         rows: how many were blanked; `files`: in how many.

@@ -40,7 +40,6 @@ class S3Files(S3Blobs):
 
     Args:
         client: makes a client with `CONFIG`.
-        bucket: its name.
         clock: for the pauses between tries.
     """
 
@@ -53,13 +52,6 @@ class S3Files(S3Blobs):
 
         S3 takes one file: it answers a second PUT with 412, and one during the first with 409 (Amazon S3 User Guide,
         "Conditional writes"), and a PUT of another size than the known one, or without a signed header, with 403.
-
-        Args:
-            name: the file's name in the bucket.
-            content_type: the media type; it is one of the headers.
-            seconds: how long the URL is valid.
-            size: bytes of the file, signed as its Content-Length, which every client sends by itself. 0: any number up
-                to what S3 takes in one PUT, 5 GB.
         """
         once = {"IfNoneMatch": "*", **({"ContentLength": size} if size else {})}
         url = self._s3().generate_presigned_url(
@@ -71,13 +63,7 @@ class S3Files(S3Blobs):
         return url, {"Content-Type": content_type, "If-None-Match": "*"}
 
     def link(self, name: str, *, filename: str, seconds: int) -> str:
-        """Return a URL for downloading a file, with the name for browsers as of RFC 6266.
-
-        Args:
-            name: the file's name in the bucket.
-            filename: the name under which a browser saves it.
-            seconds: how long the URL is valid.
-        """
+        """Return a URL for downloading a file, with the name for browsers as of RFC 6266."""
         plain = re.sub(r"[^ !#-\[\]-~]", "_", filename)
         disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
         return self._s3().generate_presigned_url(
@@ -98,13 +84,7 @@ class S3Files(S3Blobs):
         return FileFacts(answer["ContentLength"], answer["ETag"].strip('"'))
 
     def read(self, name: str, *, etag: str, start: int) -> Iterator[bytes]:
-        """Walk a file's bytes from an offset on. A stream that breaks is opened again at the same place.
-
-        Args:
-            name: the file's name in the bucket.
-            etag: the ETag of the version to read.
-            start: the offset of the first byte.
-        """
+        """Walk a file's bytes from an offset on. A stream that breaks is opened again at the same place."""
         at = start
         failed = 0
         while True:

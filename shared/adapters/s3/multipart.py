@@ -20,7 +20,6 @@ class S3Multipart:
 
     Args:
         client: makes a client with `files.CONFIG`.
-        bucket: its name.
     """
 
     def __init__(self, client: "Callable[[], S3Client]", bucket: str) -> None:
@@ -36,14 +35,7 @@ class S3Multipart:
             ]
 
     def put(self, name: str, upload: str, number: int, data: bytes) -> str:
-        """Put a part and return its ETag, quotes included.
-
-        Args:
-            name: the file's name in the bucket.
-            upload: the id of the multipart upload.
-            number: the part, from 1.
-            data: the part's bytes.
-        """
+        """Put a part and return its ETag, quotes included."""
         with faults():
             try:
                 return self._s3().upload_part(
@@ -55,13 +47,7 @@ class S3Multipart:
                 raise
 
     def complete(self, name: str, upload: str, etags: Sequence[str]) -> None:
-        """Make the file of its parts. If the upload is missing and the file exists, an earlier call succeeded.
-
-        Args:
-            name: the file's name in the bucket.
-            upload: the id of the multipart upload.
-            etags: the parts' ETags, in their order.
-        """
+        """Make the file of its parts. If the upload is missing and the file exists, an earlier call succeeded."""
         parts = [{"PartNumber": n, "ETag": etag} for n, etag in enumerate(etags, 1)]
         with faults():
             try:

@@ -42,7 +42,6 @@ class SpooledMessages(FinishedMessages):
     """`ports.FinishedMessages` of a bucket. Safe for threads; two that want the same message read it once.
 
     Args:
-        files: of the bucket.
         kept: the most bytes on disk of messages that no call needs.
     """
 
@@ -55,15 +54,7 @@ class SpooledMessages(FinishedMessages):
 
     @contextmanager
     def open(self, finished: Finished) -> Iterator[Stream]:
-        """Return a message's bytes, for a `with`.
-
-        Args:
-            finished: which message.
-
-        Raises:
-            FileChanged: the bytes are gone, or others are in their place.
-            Retriable: they cannot be read now.
-        """
+        """Return a message's bytes, for a `with`."""
         key = (finished.name, finished.etag)
         with self._lock:
             reading = self._reading.setdefault(key, threading.Lock())

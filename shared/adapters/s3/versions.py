@@ -12,7 +12,6 @@ def names(client: Any, bucket: str, prefix: str, wanted: Callable[[str], bool]) 
 
     Args:
         client: a boto3 client of S3.
-        bucket: the bucket's name.
         prefix: what the names start with.
         wanted: whether a name is included.
     """
@@ -24,7 +23,6 @@ def erase(client: Any, bucket: str, prefix: str, wanted: Callable[[str], bool]) 
 
     Args:
         client: a boto3 client of S3.
-        bucket: the bucket's name.
         prefix: what the names start with.
         wanted: whether a name is included.
 
@@ -44,8 +42,6 @@ def prune(client: Any, bucket: str, name: str) -> None:
 
     Args:
         client: a boto3 client of S3.
-        bucket: the bucket's name.
-        name: the file's name.
 
     Raises:
         RuntimeError: S3 did not delete some of them.

@@ -35,10 +35,7 @@ class GitHubSignIn:
     """`ports.SignIn` by GitHub.
 
     Args:
-        settings: of the console.
         secret: returns the app's secret.
-        http: the transport.
-        clock: of deadlines.
     """
 
     def __init__(self, settings: ConsoleSettings, secret: Callable[[], str], http: Http, clock: Clock) -> None:
@@ -56,13 +53,7 @@ class GitHubSignIn:
         return str(address)
 
     def identity(self, code: str, verifier: str, issuer: str = "") -> Identity:  # noqa: ARG002 - GitHub is no issuer
-        """Return who signed in; see the port.
-
-        Args:
-            code: with which the browser came back.
-            verifier: as it was given to `address`.
-            issuer: ignored: GitHub is no issuer.
-        """
+        """Return who signed in; see the port."""
         token = self._token(code, verifier)
         user = self._wire.read(f"{self._api}/user", token=token, headers=HEADERS)
         login, subject = _text(user, "login"), user.get("id") if isinstance(user, dict) else None

@@ -61,8 +61,6 @@ class TrustedIssuer:
 
     Args:
         address: its identifier, letter by letter as in its tokens.
-        wire: makes requests.
-        clock: of what is kept.
     """
 
     def __init__(self, address: str, wire: WireSession, clock: Clock) -> None:
@@ -131,12 +129,7 @@ class TrustedIssuer:
 
 
 def _requestable(address: str, schemes: Sequence[str]) -> bool:
-    """Tell whether an address names a host and a path, neither a user nor a place in a page.
-
-    Args:
-        address: of an endpoint.
-        schemes: that it may have.
-    """
+    """Tell whether an address names a host and a path, neither a user nor a place in a page."""
     try:
         parse(address)
     except ValueError:

@@ -34,9 +34,7 @@ class OpenIdSignIn:
     """`ports.SignIn` by an OpenID provider.
 
     Args:
-        settings: of the console.
         secret: returns the client's secret.
-        http: the transport.
         clock: of deadlines, and of what is kept.
         back: the address that a browser comes back to, as it is registered with the provider.
     """
@@ -63,13 +61,7 @@ class OpenIdSignIn:
         return str(address)
 
     def identity(self, code: str, verifier: str, issuer: str = "") -> Identity:
-        """Return who signed in; see the port.
-
-        Args:
-            code: with which the browser came back.
-            verifier: as it was given to `address`.
-            issuer: as which the provider named itself then; empty: it did not.
-        """
+        """Return who signed in; see the port."""
         found = self._issuer.metadata()
         if (issuer or found.names_itself) and issuer != self._issuer.address:
             raise NotSignedIn("issuer_differs")

@@ -52,8 +52,6 @@ class WireSession:
     """Makes requests of one sign-in.
 
     Args:
-        http: the transport.
-        clock: of the deadline.
         seconds: for one request.
     """
 
@@ -66,8 +64,6 @@ class WireSession:
         """Post a form.
 
         Args:
-            url: where to.
-            data: the fields.
             headers: more than those of the transport.
             auth: Authlib's, which adds the client's secret.
 
@@ -81,7 +77,6 @@ class WireSession:
         """Return the JSON of a resource.
 
         Args:
-            url: of the resource.
             headers: more than those of the transport.
             token: the bearer's; empty: the resource is public.
 

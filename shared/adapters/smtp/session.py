@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from shared.adapters.http.connect import time_left
+from shared.domain.times import Seconds
 
 MAX_REPLY: Final = 64 * 1024
 """Bytes of a reply; RFC 5321 4.5.3.1.5 has lines of 512, and a few of them."""
@@ -65,12 +66,12 @@ class Session:
         pending = isinstance(self._sock, ssl.SSLSocket) and self._sock.pending() > 0
         return not (self._buffer or pending or self._poll.poll(0))
 
-    def command(self, line: str, until: float) -> tuple[int, list[str]]:
+    def command(self, line: str, until: Seconds) -> tuple[int, list[str]]:
         """Write one command and read its reply."""
         self.write(encode(line), until)
         return self.reply(until)
 
-    def write(self, data: bytes, until: float) -> None:
+    def write(self, data: bytes, until: Seconds) -> None:
         """Write everything, or raise Lost: some of it may have been written then."""
         rest = memoryview(data)
         while rest:
@@ -82,7 +83,7 @@ class Session:
             except OSError:
                 raise Lost("connection_reset") from None
 
-    def reply(self, until: float) -> tuple[int, list[str]]:
+    def reply(self, until: Seconds) -> tuple[int, list[str]]:
         """Read one reply: its code and its lines without it; raises Lost."""
         lines: list[str] = []
         size = 0
@@ -96,13 +97,12 @@ class Session:
             if found[2] != "-":
                 return int(found[1]), lines
 
-    def secure(self, context: ssl.SSLContext, host: str, until: float) -> None:
+    def secure(self, context: ssl.SSLContext, host: str, until: Seconds) -> None:
         """Encrypt the connection. Raises Lost.
 
         Bytes that the server sent in plain text after its consent may be an attacker's: the connection is refused.
 
         Args:
-            context: the TLS settings.
             host: the name that the server's certificate must have.
             until: Unix seconds by which the handshake must have ended.
         """
@@ -129,7 +129,7 @@ class Session:
         self._poll = select.poll()
         self._poll.register(self._sock, select.POLLIN | select.POLLERR | select.POLLHUP)
 
-    def _line(self, until: float) -> str:
+    def _line(self, until: Seconds) -> str:
         while (end := self._buffer.find(b"\n")) < 0:
             if len(self._buffer) > MAX_REPLY:
                 raise Lost("malformed_reply")

@@ -28,6 +28,7 @@ from shared.adapters.http.connect import connect_code, dial
 from shared.adapters.smtp.session import Lost, Session, encode
 from shared.domain.content.smtp import Mail, Relay, Reply, SmtpStep, Tls, is_path
 from shared.domain.content.streams import size_of, whole
+from shared.domain.times import Seconds
 from shared.ports import AnswerLost, Clock, Interrupted, NoTime, NotSent, Smtp, Unfit
 
 CONNECT_TIMEOUT: Final = 3.0
@@ -74,13 +75,8 @@ class SmtpClient(Smtp):
         self._lock = threading.Lock()
         self._idle: dict[Relay, deque[Session]] = {}
 
-    def submit(self, relay: Relay, mail: Mail, *, deadline: float) -> Reply:
+    def submit(self, relay: Relay, mail: Mail, *, deadline: Seconds) -> Reply:
         """Make one transaction and return the reply that decided it.
-
-        Args:
-            relay: the server.
-            mail: envelope and message.
-            deadline: Unix seconds; checked just before connecting and before MAIL, and everything ends by then.
 
         Raises:
             NoTime, NotSent, Interrupted, Unfit, AnswerLost: see the module's docstring.
@@ -98,13 +94,8 @@ class SmtpClient(Smtp):
         opened = self._open(relay, deadline)
         return opened if isinstance(opened, Reply) else self._transact(relay, opened, mail, deadline)
 
-    def greet(self, relay: Relay, *, deadline: float) -> Reply | None:
-        """Make a connection that is ready for a transaction, and keep it. See `ports.Smtp`.
-
-        Args:
-            relay: the server.
-            deadline: Unix seconds by which everything ends.
-        """
+    def greet(self, relay: Relay, *, deadline: Seconds) -> Reply | None:
+        """Make a connection that is ready for a transaction, and keep it. See `ports.Smtp`."""
         opened = self._open(relay, deadline)
         if isinstance(opened, Reply):
             return opened
@@ -146,7 +137,7 @@ class SmtpClient(Smtp):
         for old in over:
             old.close(politely=True)
 
-    def _open(self, relay: Relay, deadline: float) -> Session | Reply:
+    def _open(self, relay: Relay, deadline: Seconds) -> Session | Reply:
         """Connect and introduce ourselves; the server's refusal, if it refuses. Every failure is NotSent."""
         now = self._now()
         if now >= deadline:
@@ -165,7 +156,7 @@ class SmtpClient(Smtp):
             raise NotSent(connect_code(error)) from None
         return self._introduced(relay, sock, deadline)
 
-    def _introduced(self, relay: Relay, sock: socket.socket, until: float) -> Session | Reply:
+    def _introduced(self, relay: Relay, sock: socket.socket, until: Seconds) -> Session | Reply:
         session = Session(sock, self._now)
         ready = False
         try:
@@ -180,7 +171,7 @@ class SmtpClient(Smtp):
                 session.close()
         return refused or session
 
-    def _introduce(self, session: Session, relay: Relay, until: float) -> Reply | None:
+    def _introduce(self, session: Session, relay: Relay, until: Seconds) -> Reply | None:
         """Go through greeting, EHLO, STARTTLS and AUTH; the reply that ended it, None if the server is ready."""
         code, lines = session.reply(until)
         refused = _refusal(SmtpStep.GREETING, code, lines) or _ehlo(session, until)
@@ -206,7 +197,7 @@ class SmtpClient(Smtp):
 
     # Transactions
 
-    def _transact(self, relay: Relay, session: Session, mail: Mail, deadline: float) -> Reply:
+    def _transact(self, relay: Relay, session: Session, mail: Mail, deadline: Seconds) -> Reply:
         """Make the transaction; the connection is kept or closed, whatever happens."""
         keep = True  # as yet nothing is written
         try:
@@ -232,7 +223,7 @@ class SmtpClient(Smtp):
                 session.close()
         return reply
 
-    def _message(self, session: Session, mail: Mail, until: float) -> Reply:
+    def _message(self, session: Session, mail: Mail, until: Seconds) -> Reply:
         """Write the message, its end apart: before that is written no server takes a message (RFC 5321 4.1.1.4)."""
         code, lines = session.command("DATA", until)
         if code >= _FAILURE:
@@ -266,7 +257,7 @@ def _refusal(step: SmtpStep, code: int, lines: list[str], recipient: int = 0) ->
     return Reply(step, code, " ".join(lines), recipient) if code >= _FAILURE else None
 
 
-def _ehlo(session: Session, until: float) -> Reply | None:
+def _ehlo(session: Session, until: Seconds) -> Reply | None:
     code, lines = session.command(f"EHLO {session.own_name}", until)
     session.extensions = {}
     for line in lines[1:]:
@@ -275,7 +266,7 @@ def _ehlo(session: Session, until: float) -> Reply | None:
     return _refusal(SmtpStep.EHLO, code, lines)
 
 
-def _login(session: Session, relay: Relay, until: float) -> Reply | None:
+def _login(session: Session, relay: Relay, until: Seconds) -> Reply | None:
     """Do AUTH (RFC 4954) by PLAIN (RFC 4616) or LOGIN; the refusal, if there is one."""
     if not (session.is_tls or session.is_loopback):
         raise NotSent("auth_needs_tls")
@@ -326,7 +317,7 @@ def _commands(session: Session, mail: Mail, size: int) -> list[Command]:
     return commands
 
 
-def _envelope(session: Session, commands: list[Command], until: float) -> Reply | None:
+def _envelope(session: Session, commands: list[Command], until: Seconds) -> Reply | None:
     """Tell the envelope, in one go if the server allows it; the first refusal, None if there is none.
 
     Raises:
@@ -353,13 +344,13 @@ def _writes(session: Session, commands: list[Command]) -> tuple[bool, list[bytes
     return False, lines
 
 
-def _exchange(session: Session, data: bytes, _line: str, until: float) -> tuple[int, list[str]]:
+def _exchange(session: Session, data: bytes, _line: str, until: Seconds) -> tuple[int, list[str]]:
     if data:
         session.write(data, until)
     return session.reply(until)
 
 
-def _first_exchange(session: Session, data: bytes, line: str, until: float) -> tuple[int, list[str]]:
+def _first_exchange(session: Session, data: bytes, line: str, until: Seconds) -> tuple[int, list[str]]:
     """Exchange the first command on a connection that was used before; _Stale if it is lost or about to be closed."""
     try:
         code, texts = _exchange(session, data, line, until)

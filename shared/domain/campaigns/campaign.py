@@ -63,7 +63,6 @@ class Message:
         """Return the variables that no column fills, in the order of their appearance.
 
         Args:
-            channel: the campaign's channel.
             columns: the list's columns, as its header names them.
             unsubscribe: whether the campaign offers to unsubscribe, so that the link needs no column.
         """
@@ -142,9 +141,6 @@ class Campaign:
 
     def gaps(self, upload: "Upload") -> tuple[Gap, ...] | None:
         """Return the values of its message that rows of a list lack.
-
-        Args:
-            upload: its list.
 
         Returns:
             None: the list is not ready, or an earlier version has read it, which did not count them.

@@ -95,7 +95,6 @@ def personalised(content: Content, own: Personal) -> Content:
 
     Args:
         content: the job's, rendered if it has placeholders.
-        own: the recipient's parts.
 
     Raises:
         TooLong: nothing was filled in.
@@ -136,7 +135,6 @@ def uncopied_values(values: Mapping[str, str], names: Collection[str]) -> dict[s
     """Return a recipient's values without copies to some addresses.
 
     Args:
-        values: of a recipient.
         names: the addresses as they are written, in lower case.
     """
     if PERSONAL not in values:

@@ -32,7 +32,6 @@ def nothing_to_see(html: str, text: str) -> bool:
 
     Args:
         html: its HTML body; empty if it has none.
-        text: its text.
     """
     return not (seen_in(html) if html else seen(text))
 

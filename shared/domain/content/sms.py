@@ -108,9 +108,6 @@ def written(text: str) -> str:
 
     What looks the same costs the same: `e` with a separate accent would force UCS-2, and `é` does not. Joiners stay:
     emoji and Persian are written with them. In a text of letters that the marks can move, all marks stay.
-
-    Args:
-        text: rendered.
     """
     if text.isascii() or _GSM_7.fullmatch(text):
         return text

@@ -248,7 +248,6 @@ def changes(old: Iterable[Template], new: Iterable[Template], columns: Iterable[
 
     Args:
         old: templates before; empty if there were none.
-        new: templates after.
         columns: the list's header names, as in the file: trimmed and compared without case.
     """
     before, after = variables(old), variables(new)

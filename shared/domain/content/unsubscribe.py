@@ -52,10 +52,8 @@ def undoable(wanted: Unsubscription, *, reason: str, job: str, at: int, now: Mil
 
     Args:
         wanted: what the link says; the entry is of its account and address.
-        reason: of the entry.
         job: whose link made the entry, or empty.
         at: Unix milliseconds of the entry.
-        now: Unix milliseconds.
     """
     return reason in (ONE_CLICK, PAGE) and job == wanted.job and now - at <= UNDO_MS
 

@@ -58,7 +58,6 @@ def digest_content(policy: DigestPolicy, key: str, events: Sequence[DigestEvent]
 
     Args:
         policy: as of the window's opening.
-        key: the batch key.
         events: in the order of the digest.
         unsubscribe: what the tokens of links are appended to; used if the policy offers an unsubscription.
     """
@@ -119,7 +118,6 @@ class Groups:
         """Return the message of a group, ready to be sent but for headers of one recipient.
 
         Args:
-            group: its number.
             link: the recipient's own link to unsubscribe; empty: none.
         """
         digest, numbers = self._digest, self._digest.groups[group]
@@ -167,7 +165,7 @@ def compose_group(content: Content, group: int, link: str = "") -> Content:
 
     Args:
         content: of a digest, with its groups.
-        group: the group's number.
+        group: which of them, from 0.
         link: the recipient's own link to unsubscribe; empty: none.
     """
     return Groups(content).of(group, link)

@@ -44,12 +44,7 @@ def sample_events(policy: DigestPolicy, now: Millis) -> tuple[DigestEvent, ...]:
 
 
 def preview(policy: DigestPolicy, now: Millis) -> Content:
-    """Return the message that a policy makes of the sample events.
-
-    Args:
-        policy: as stored.
-        now: Unix milliseconds.
-    """
+    """Return the message that a policy makes of the sample events."""
     events: Sequence[DigestEvent] = sample_events(policy, now)
     content = digest_content(policy, sample_key(policy), events, LINK)
     if content.digest is None:

@@ -33,7 +33,6 @@ def summary(types: Sequence[str], key: str) -> str:
     """Return how many events of which types there are, and where: `12 tasks failed in production, 3 succeeded`.
 
     Args:
-        types: of the events.
         key: their batch key; its last part, behind a slash, is the place.
     """
     phrases, rest = _phrases(types)

@@ -156,8 +156,6 @@ def window_id(owner: str, key: str, number: int) -> str:
     """Return the id of a numbered window.
 
     Args:
-        owner: the namespace.
-        key: the batch key.
         number: from 1.
     """
     return f"{place(owner, key)}-{number}"
@@ -167,9 +165,6 @@ def urgent_id(owner: str, key: str, now: Millis, part: str) -> str:
     """Return the id of an urgent event's window.
 
     Args:
-        owner: the namespace.
-        key: the batch key.
-        now: Unix milliseconds.
         part: the random id of its part.
     """
     return f"{place(owner, key)}-u{now:015d}{hashlib.sha256(part.encode()).hexdigest()[:16]}"
@@ -197,11 +192,8 @@ def opened(
 
     Args:
         owner: the account, and whether a test key is used.
-        key: the batch key.
         number: one more than that of the last window, which has closed.
-        policy: the key's policy.
         part: holds at most `policy.max_events` events.
-        now: Unix milliseconds.
     """
     account, test = owner
     end = now + policy.window * 1000
@@ -229,10 +221,6 @@ def urgent(owner: tuple[str, bool], key: str, policy: DigestPolicy, part: EventP
 
     Args:
         owner: the account, and whether a test key is used.
-        key: the batch key.
-        policy: the key's policy.
-        part: holds the event.
-        now: Unix milliseconds.
     """
     window = opened(owner, key, 0, policy, part, now)
     name = urgent_id(window.namespace, key, now, part.id)
@@ -246,8 +234,6 @@ def joining(window: DigestWindow, part: EventPart, policy: DigestPolicy, now: Mi
 
     Args:
         window: as read, or as remembered: its counts may have grown since, and its end may have moved.
-        part: within the window's room.
-        policy: the window's.
         now: before the window's end; Unix milliseconds.
     """
     latest = window.opened_at + policy.max_age * 1000
@@ -304,7 +290,6 @@ def room(window: DigestWindow, part: EventPart, policy: DigestPolicy) -> int:
     Args:
         window: as read; open.
         part: what is to be added.
-        policy: the window's.
     """
     if len(window.parts) >= MAX_PARTS or window.size + part.size > MAX_BYTES:
         return 0
@@ -315,8 +300,6 @@ def closed(window: DigestWindow, now: Millis, *, early: bool = False) -> DigestW
     """Return an open window closed.
 
     Args:
-        window: it is open.
-        now: Unix milliseconds.
         early: before its end, so the scheduled function has to look at it earlier.
     """
     due = now if early else window.due_at
@@ -334,8 +317,6 @@ def processed(
     """Return a closed window whose digest is made.
 
     Args:
-        window: it is closed.
-        now: Unix milliseconds.
         job: id of its job; empty: all of its events were repeats.
         groups: renderings of the digest.
         duplicates: events left out as repeats.
@@ -357,7 +338,6 @@ def postponed(window: DigestWindow, due_at: Millis, fault: str = "") -> DigestWi
     """Return a window that is looked at later.
 
     Args:
-        window: as read.
         due_at: when, Unix milliseconds; 0: never.
         fault: code of why its digest could not be made; empty: it was not tried.
     """

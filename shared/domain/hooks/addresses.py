@@ -91,7 +91,6 @@ def parse_url(url: str, *, local: bool) -> HookPlace:
     """Return where a hook's URL leads.
 
     Args:
-        url: what the account gave.
         local: whether this is the local cloud, which may also call its own machine by http.
 
     Raises:
@@ -128,7 +127,6 @@ def check_url(url: str, *, local: bool) -> str:
     """Return why a hook may not have this URL, as a sentence; empty if it may.
 
     Args:
-        url: what the account gave.
         local: whether this is the local cloud.
     """
     try:

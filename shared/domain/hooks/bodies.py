@@ -59,9 +59,7 @@ def single(kind: str, at: Millis, data: Mapping[str, Any]) -> bytes:
     """Return the body of one event.
 
     Args:
-        kind: the event's kind.
         at: its time, Unix milliseconds.
-        data: what it says.
     """
     return packed(_envelope(kind, at, data))
 
@@ -96,11 +94,8 @@ def message_data(
     """Return what an event of a message says. Only what never changes of the job is in it.
 
     Args:
-        job: the message's job.
-        chunk: the chunk's number.
         index: the recipient's place in the chunk.
         byte: the message's cell, as its ledger had it.
-        address: the recipient's address.
         error: the code that explains the state; empty for none.
         own: what its owner has sent along with it.
     """
@@ -125,10 +120,8 @@ def mail_data(job: Job, chunk: int, byte: int, address: str, error: str = "") ->
     """Return what the failure of a mail's destination says.
 
     Args:
-        job: the mail's job.
         chunk: the destination's number, which is that of its chunk.
         byte: the destination's cell, as its ledger had it.
-        address: the destination.
         error: the code that explains the state; empty for none.
     """
     return {

@@ -174,8 +174,6 @@ def next_due(delivery: HookDelivery, now: Millis, draw: float, retry_after: Mill
     """Return when a delivery whose attempt has just failed is tried next; None: it has failed for good.
 
     Args:
-        delivery: with that attempt counted.
-        now: Unix milliseconds.
         draw: a random number, 0 to 1, for the spread.
         retry_after: milliseconds that the endpoint asked for; 0 for none.
     """
@@ -196,13 +194,7 @@ def attempted(delivery: HookDelivery, attempt: HookAttempt) -> HookDelivery:
 
 
 def ended(delivery: HookDelivery, state: DeliveryState, now: Millis) -> HookDelivery:
-    """Return a delivery that is not tried again.
-
-    Args:
-        delivery: as it was.
-        state: DELIVERED or FAILED.
-        now: Unix milliseconds.
-    """
+    """Return a delivery that is not tried again."""
     return replace(delivery, state=state, due=now)
 
 

@@ -133,7 +133,6 @@ class Endpoint:
         """Tell whether changes are handed on to it at a pace.
 
         Args:
-            now: Unix milliseconds.
             later: the pace of batches, or at once.
         """
         return self.batch == later or now < self.batch_at + BOTH_PACES_MS
@@ -151,7 +150,6 @@ def enabled_from(now: Millis, every: Iterable[Endpoint]) -> Millis:
     """Return from when on no process misses an event of an endpoint that proves itself now, Unix milliseconds.
 
     Args:
-        now: Unix milliseconds.
         every: the endpoints of its namespace, as read after it was created; they were listed all the time since.
     """
     listed = min((x.created_at for x in every), default=now)
@@ -180,13 +178,7 @@ def rotated(endpoint: Endpoint, now: Millis) -> Endpoint:
 
 
 def disabled(endpoint: Endpoint, reason: DisabledReason, now: Millis) -> Endpoint:
-    """Return an endpoint to which nothing is posted.
-
-    Args:
-        endpoint: as stored.
-        reason: why.
-        now: Unix milliseconds.
-    """
+    """Return an endpoint to which nothing is posted."""
     return replace(endpoint, disabled_at=now, reason=reason.value, version=endpoint.version + 1)
 
 

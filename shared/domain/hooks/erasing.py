@@ -14,10 +14,6 @@ def forgotten(delivery: HookDelivery, names: Collection[str]) -> tuple[HookDeliv
 
     Changes of messages name their recipients by their chunks, which are erased themselves. A delivery without any event
     left fails when it is due.
-
-    Args:
-        delivery: as stored.
-        names: the person's address or number, in the spellings to look for.
     """
     data, found = _data(delivery, names)
     attempts = tuple(replace(x, answer="") if mentions(x.answer, names) else x for x in delivery.attempts)

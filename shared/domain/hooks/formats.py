@@ -57,19 +57,13 @@ def chat_body(form: HookFormat, kind: str, events: Sequence[HookData]) -> bytes:
 
     Args:
         form: the chat; not STANDARD.
-        kind: of all events.
         events: the data of each, one or more.
     """
     return packed(_FORMS[form](list(_lines(kind, events))))
 
 
 def sentence(kind: str, data: HookData) -> str:
-    """Return what an event says as one line.
-
-    Args:
-        kind: the event's kind.
-        data: what it says.
-    """
+    """Return what an event says as one line."""
     values = {name: _value(value) for name, value in data.items()}
     template = _SENTENCES.get(kind)
     if template is None:

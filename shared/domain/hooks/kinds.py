@@ -84,11 +84,8 @@ def message_event_id(job: str, chunk: int, index: int, attempt: int, kind: HookK
     """Return the id of a message's event.
 
     Args:
-        job: the job's id.
-        chunk: the chunk's number.
         index: the recipient's place in the chunk.
         attempt: the attempt that the event is about; 0: none was made.
-        kind: the event's kind.
     """
     return f"{_ID}{job}-{chunk}-{index}-{attempt}-{kind.value.replace('.', '-')}"
 
@@ -102,7 +99,6 @@ def batch_id(endpoint: str, at: Millis, events: Iterable[str]) -> str:
     """Return the id of a batch. One that is made again has another: its body has another time.
 
     Args:
-        endpoint: whom it is for.
         at: when it was made, Unix milliseconds.
         events: their ids, in order.
     """

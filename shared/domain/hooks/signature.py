@@ -18,8 +18,6 @@ def secret_of(master: str, endpoint: str, version: int) -> str:
     """Return an endpoint's secret: `whsec_` and 32 bytes as base64.
 
     Args:
-        master: the deployment's master secret.
-        endpoint: the endpoint's id.
         version: of the secret, from 1.
     """
     return _PREFIX + base64.b64encode(_digest(master.encode(), f"hook:{endpoint}:{version}".encode())).decode()
@@ -29,7 +27,6 @@ def post_headers(delivery: str, at: int, body: bytes, secrets: Sequence[str]) ->
     """Return all headers of a delivery.
 
     Args:
-        delivery: the delivery's id.
         at: Unix seconds of the attempt.
         body: what is posted.
         secrets: as `secret_of` returns them; each signs.
@@ -42,7 +39,6 @@ def signed_headers(delivery: str, at: int, body: bytes, secrets: Sequence[str]) 
     """Return the headers that let a receiver check a delivery.
 
     Args:
-        delivery: the delivery's id.
         at: Unix seconds of the attempt.
         body: what is posted.
         secrets: as `secret_of` returns them; each signs.

@@ -101,7 +101,6 @@ def is_older(job: Job, told: ToldCells | None, since: Millis) -> bool:
     """Tell whether changes from before there was an endpoint may be among those that were not handed on.
 
     Args:
-        job: the chunk's.
         told: what was handed on, if anything was.
         since: when the oldest endpoint was made, Unix milliseconds.
     """
@@ -114,12 +113,6 @@ def happened_since(
     """Return the changes that details date after a moment; what no detail dates is left out.
 
     Providers date their words to the second, so words of the second before count, too.
-
-    Args:
-        changes: of one chunk.
-        since: Unix milliseconds.
-        windows: the chunk's window details.
-        words: its feedback details.
     """
     recent = {(e.index, e.attempt) for w in windows if w.at >= since for e in w.entries}
     recent |= {(e.index, e.attempt) for f in words for e in f.entries if (e.at + 1) * 1000 > since}
@@ -127,12 +120,7 @@ def happened_since(
 
 
 def with_complaints(changes: Iterable[CellChange], words: Iterable[FeedbackDetail]) -> list[CellChange]:
-    """Return changes with the complaints among the bounces named: a cell has one state for both.
-
-    Args:
-        changes: of one chunk.
-        words: the chunk's feedback details.
-    """
+    """Return changes with the complaints among the bounces named: a cell has one state for both."""
     said: dict[tuple[int, int], set[str]] = {}
     for f in words:
         for e in f.entries:

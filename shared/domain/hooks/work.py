@@ -99,7 +99,6 @@ class HookWork:
         """Return how many deliveries may be posted at once: none, one that probes, or several.
 
         Args:
-            now: Unix milliseconds.
             taken: how many the endpoint has taken from this worker, one after another.
         """
         if self.open_until > now:
@@ -132,8 +131,6 @@ def failed(work: HookWork, now: Millis, ms: Millis, retry_after: Millis = 0) -> 
     """Return the work after an attempt that failed.
 
     Args:
-        work: as it was.
-        now: Unix milliseconds.
         ms: how long the attempt took.
         retry_after: milliseconds that the endpoint asked for; 0 for none.
     """

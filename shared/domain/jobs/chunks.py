@@ -115,7 +115,6 @@ def table(columns: Sequence[str], at: int, rows: list[list[str]]) -> bytes:
     """Return the JSON of recipients that have the same values, whose names it holds once; see `pack_table`.
 
     Args:
-        columns: names of the cells.
         at: index of the cell that is the address; the others are values.
         rows: each recipient's cells; beyond the columns, as far as the last that is not empty, the key if that is
             another than the address, the display name, and the code if it is to be skipped.

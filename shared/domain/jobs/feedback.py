@@ -72,9 +72,6 @@ def join(cell: Cell, cell_attempt: int, state: Cell, attempt: int) -> Cell:
     DELIVERED counts for an earlier one, because the recipient has the message then.
 
     Args:
-        cell: the cell's state.
-        cell_attempt: the attempt that the cell is at.
-        state: what the event reports.
         attempt: the attempt that the event is about.
     """
     if cell in NEVER_SENT:

@@ -208,8 +208,6 @@ def first_credential(job_id: str, chunk: int, route: Sequence[str]) -> str:
     """Return the credential that a chunk starts with: round robin over the route, from a place that differs by job.
 
     Args:
-        job_id: the job's id.
-        chunk: the chunk's number.
         route: the job's credentials, in their order.
     """
     return route[(zlib.crc32(job_id.encode()) + chunk) % len(route)]
@@ -232,7 +230,6 @@ def add_figures(
         counts: the job's counts, by name.
         by: each credential's numbers, as `BY_KEYS` orders them.
         route: the job's credentials, in their order.
-        delta: changes, as `ledger.figures` orders them.
     """
     n = len(COUNT_KEYS)
     new_counts = {k: counts[k] + d for k, d in zip(COUNT_KEYS, delta[:n], strict=True)}

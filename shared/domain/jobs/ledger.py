@@ -109,11 +109,8 @@ def create(
     """Return the ledger of a new chunk. Its first histogram counts as folded already.
 
     Args:
-        job: the job's id.
-        chunk: the chunk's number.
         skipped: places of recipients that are never sent to.
         size: the chunk's recipients.
-        lane: the credential that starts.
         route: the job's credentials, in their order.
         limit: the most attempts for a recipient.
         ttl: Unix seconds when DynamoDB deletes it.
@@ -169,10 +166,7 @@ def acquire(ledger: Ledger, *, lane: str, owner: str, now: Millis, until: Millis
     """Lease the chunk if it is idle, on this lane and due. None otherwise.
 
     Args:
-        ledger: as read.
-        lane: the credential whose lane asks.
         owner: unique to this lease.
-        now: Unix milliseconds.
         until: Unix milliseconds at which the lease runs out.
     """
     if ledger.status is not LedgerStatus.IDLE or ledger.lane != lane or ledger.not_before > now:
@@ -205,8 +199,6 @@ def claim(
     up their attempts. The lease runs out at `until` from now on, 0: as before.
 
     Args:
-        ledger: as held.
-        results: the outcomes of the last window.
         k: the most recipients to claim.
         route: the job's credentials, in their order.
         at_lane: the credential that holds the lease.
@@ -291,11 +283,9 @@ def merge(
     """Write a window's results into the cells; the version stays.
 
     Args:
-        ledger: as it is now.
         results: one entry per attempt that has a fate; claimed cells without one were throttled or never begun.
         holder: whether the writer still holds the lease. If not, "not sent" counts as given up: another worker may
             have decided about the recipient already.
-        route: the job's route.
         at_lane: the credential that was used.
         requeued: indices that the holder claimed, that were surely not sent and whose attempt is used again.
     """
@@ -340,10 +330,7 @@ def join_words(
     A DONE ledger stays DONE, also with RETRY cells: `passes.reopen` starts their pass.
 
     Args:
-        ledger: as read.
-        words: events as (index, attempt, state).
         route: the job's credentials, in their order.
-        credential: the credential whose provider sent the events.
     """
     cells = bytearray(ledger.cells)
     accepted = delivered = failed = 0
@@ -367,8 +354,6 @@ def disprove(ledger: Ledger, attempts: Iterable[tuple[int, int]], state: Cell) -
     """Give a state to UNKNOWN cells that are still at these attempts. None if no cell changes.
 
     Args:
-        ledger: as read.
-        attempts: the attempts as (index, attempt).
         state: RETRY or DROPPED of attempts that were proven absent, UNKNOWN_CLOSED of those that are cancelled.
     """
     cells = bytearray(ledger.cells)

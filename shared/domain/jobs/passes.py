@@ -78,8 +78,6 @@ def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDet
 
     Args:
         ledger: the chunk's, read before its details.
-        windows: its window details.
-        words: its feedback details.
     """
     windows = list(windows)
     named, barred = _named(windows), _barred(windows)
@@ -166,7 +164,6 @@ def take_over(ledger: Ledger, proof: Mapping[int, Entry], passing: Passing) -> L
     """End an expired lease: each claimed cell becomes what the window's detail says of that attempt, else UNKNOWN.
 
     Args:
-        ledger: as it is now.
         proof: by recipient, the entry of the expired lease's last window detail.
         passing: as for `release`.
     """

@@ -97,7 +97,6 @@ class LedgerQueue(ABC):
         """Return up to `count` ledgers of a job from number `first` on.
 
         Args:
-            job: the job's id.
             first: the number of the first chunk.
             count: the most ledgers to return.
         """
@@ -123,11 +122,7 @@ class LedgerQueue(ABC):
         """Lease a chunk (L1). None: it is not this lane's, is done, is held by a live lease, or has gone.
 
         Args:
-            job: the job's id.
-            chunk: the chunk's number.
-            lane: the credential whose lane asks.
             owner: unique to this lease.
-            now: Unix milliseconds.
             until: Unix milliseconds at which the lease runs out.
         """
         won, found = self._lease(job, chunk, lane, owner, now, until)
@@ -157,8 +152,6 @@ class LedgerQueue(ABC):
         After a lost lease the results are merged like late feedback.
 
         Args:
-            held: the ledger as held.
-            results: the outcomes of the last window.
             k: the most recipients to claim.
             route: the job's credentials, in their order.
             suppressed: indices of recipients that are skipped if they wait.
@@ -192,14 +185,7 @@ class LedgerQueue(ABC):
     def release(
         self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: Passing
     ) -> Ledger | None:
-        """End the lease with the last results (L4): to DONE, or to IDLE for the next pass, time or worker.
-
-        Args:
-            held: the ledger as held.
-            results: the outcomes of the last window.
-            requeued: indices of claimed recipients that no call was begun for.
-            passing: what decides on the next pass.
-        """
+        """End the lease with the last results (L4): to DONE, or to IDLE for the next pass, time or worker."""
         current = held
         while True:
             if not current.held_by(held.owner, held.epoch):
@@ -225,35 +211,20 @@ class LedgerQueue(ABC):
             current = found
 
     def send_done(self, held: Ledger, results: Sequence[Entry], passing: Passing) -> Ledger | None:
-        """End a lease whose window settles all that is left (L4).
-
-        Args:
-            held: the ledger as held.
-            results: the outcomes of the last window.
-            passing: what decides on the next pass.
-        """
+        """End a lease whose window settles all that is left (L4)."""
         return self.release(held, results, (), passing)
 
     def send_cancel(
         self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: Passing
     ) -> Ledger | None:
-        """End a lease with work left: time, stop, pause, or a provider that asks to wait (L4).
-
-        Args:
-            held: the ledger as held.
-            results: the outcomes of the last window.
-            requeued: indices of claimed recipients that no call was begun for.
-            passing: what decides on the next pass.
-        """
+        """End a lease with work left: time, stop, pause, or a provider that asks to wait (L4)."""
         return self.release(held, results, requeued, passing)
 
     def take_over(self, expired: Ledger, proof: Mapping[int, Entry], passing: Passing) -> Ledger | None:
         """End a lease that ran out (L5). None: it has ended or changed meanwhile.
 
         Args:
-            expired: the ledger as read.
             proof: the recorded outcomes of the lease's last window, by index.
-            passing: what decides on the next pass.
         """
         current: Ledger | None = expired
         while current is not None and current.epoch == expired.epoch and current.seq == expired.seq:
@@ -279,11 +250,7 @@ class LedgerQueue(ABC):
         """Join feedback (F); return the ledger as it is afterwards, None if there is none.
 
         Args:
-            job: the job's id.
-            chunk: the chunk's number.
-            words: events as (index, attempt, state).
             route: the job's credentials, in their order.
-            credential: the credential whose provider sent the events.
             known: the ledger as read after the events came in, so that it is not read again; None reads it.
         """
 
@@ -298,34 +265,18 @@ class LedgerQueue(ABC):
         """Give up doubtful attempts that were proven absent and may not be made again, or are cancelled (Resolve, N.4).
 
         Args:
-            job: the job's id.
-            chunk: the chunk's number.
-            attempts: the attempts as (index, attempt).
             state: UNKNOWN_CLOSED of those that are cancelled.
         """
         wanted = tuple(attempts)
         return self._change(job, chunk, lambda x: rules.disprove(x, wanted, state))
 
     def drop(self, job: str, chunk: int, indices: Iterable[int], state: Cell = Cell.SKIPPED) -> Ledger | None:
-        """Take recipients that still wait out of the job (N.2, N.3).
-
-        Args:
-            job: the job's id.
-            chunk: the chunk's number.
-            indices: places of recipients within the chunk.
-            state: one of NEVER_SENT.
-        """
+        """Take recipients that still wait out of the job (N.2, N.3)."""
         wanted = tuple(indices)
         return self._change(job, chunk, lambda x: runs.drop(x, wanted, state))
 
     def close(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
-        """Give up waiting for a receipt, or for proof (N.4).
-
-        Args:
-            job: the job's id.
-            chunk: the chunk's number.
-            indices: places of recipients within the chunk.
-        """
+        """Give up waiting for a receipt, or for proof (N.4)."""
         wanted = tuple(indices)
         return self._change(job, chunk, lambda x: runs.close(x, wanted))
 
@@ -333,8 +284,6 @@ class LedgerQueue(ABC):
         """Note the states that the recipients' owner was informed of (N.5).
 
         Args:
-            job: the job's id.
-            chunk: the chunk's number.
             states: by place of the recipient within the chunk.
             known: the ledger as just read, so that it is not read again; None reads it.
         """
@@ -346,8 +295,6 @@ class LedgerQueue(ABC):
         """Move an idle chunk to another time or lane; return it as it is afterwards.
 
         Args:
-            job: the job's id.
-            chunk: the chunk's number.
             not_before: Unix milliseconds before which no lease starts.
             lane: the credential whose lane takes it.
             at: the time from which it is moved, Unix milliseconds; at another it stays. None: from any.

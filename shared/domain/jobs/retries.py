@@ -19,7 +19,6 @@ def reopen(ledger: Ledger, states: Iterable[Cell], max_attempts: int) -> Ledger 
     """Put cells of the given states back to QUEUED for the owner's retry; None if there are none or it is BUSY.
 
     Args:
-        ledger: as read.
         states: the states to send again.
         max_attempts: further attempts that a recipient may have.
     """

@@ -19,13 +19,7 @@ _WORDS: Final = _LAST | {int(Cell.UNKNOWN)}
 
 
 def drop(ledger: Ledger, indices: Iterable[int], state: Cell = Cell.SKIPPED) -> Ledger | None:
-    """Take recipients that still wait out of the job; None if none of them waits.
-
-    Args:
-        ledger: as it is now.
-        indices: of recipients.
-        state: one of NEVER_SENT.
-    """
+    """Take recipients that still wait out of the job; None if none of them waits."""
     cells = bytearray(ledger.cells)
     for i in indices:
         if cells[i] & 15 in (Cell.QUEUED, Cell.RETRY):
@@ -52,7 +46,6 @@ def cancellable_at(ledger: Ledger, index: int, windows: Iterable[Detail]) -> Mil
     """Return from when on a doubtful message may be closed because it is cancelled: no call of it can begin then (N.4).
 
     Args:
-        ledger: as read.
         index: the recipient, UNKNOWN.
         windows: the chunk's details, read after the ledger.
 

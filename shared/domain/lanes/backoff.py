@@ -33,7 +33,6 @@ def round_delay(round_number: int, rng: random.Random, *, soon: bool = False) ->
 
     Args:
         round_number: the first has number 0 and never waits.
-        rng: for the jitter.
         soon: what failed has a good chance at once.
     """
     if round_number <= 0:

@@ -104,10 +104,8 @@ def opened(
     Calls that all fail right after the breaker closed are like probes that fail: the delay doubles.
 
     Args:
-        breaker: as it is now.
         reason: code of the last failure.
         failures: how many there were.
-        now: Unix milliseconds.
         jitter: -1 to 1.
         alive: a call has succeeded since the breaker was closed, besides the probes.
     """
@@ -120,13 +118,7 @@ def opened(
 
 
 def probing(breaker: Breaker, *, owner: str, now: Millis) -> Breaker | None:
-    """Hand the probes to a lease. None: it is not the time, or nothing is to be probed.
-
-    Args:
-        breaker: as read.
-        owner: the lease.
-        now: Unix milliseconds.
-    """
+    """Hand the probes to a lease. None: it is not the time, or nothing is to be probed."""
     if breaker.closed or breaker.probe_at > now:
         return None
     return replace(
@@ -145,10 +137,7 @@ def handed_on(breaker: Breaker, *, owner: str, successes: int, now: Millis) -> B
     A chunk of one recipient can give one probe only, and a slow credential one in minutes.
 
     Args:
-        breaker: as read.
-        owner: the lease that holds the probes.
         successes: probes that have succeeded so far.
-        now: Unix milliseconds.
     """
     if not breaker.probed_by(owner):
         return None
@@ -159,10 +148,6 @@ def reopened(breaker: Breaker, *, owner: str, reason: str, now: Millis, jitter: 
     """Open the breaker again after a probe failed, for twice as long. None: the probes are not the owner's.
 
     Args:
-        breaker: as read.
-        owner: the lease that holds the probes.
-        reason: why the probe failed.
-        now: Unix milliseconds.
         jitter: -1 to 1.
     """
     if not breaker.probed_by(owner):
@@ -176,10 +161,7 @@ def unanswered(breaker: Breaker, *, owner: str, reason: str, now: Millis, jitter
     """Open the breaker again since the provider did not answer a question. None: the probes are not the owner's.
 
     Args:
-        breaker: as read.
-        owner: the lease that holds the probes.
         reason: why there was no answer.
-        now: Unix milliseconds.
         jitter: -1 to 1.
     """
     if not breaker.probed_by(owner):
@@ -188,13 +170,7 @@ def unanswered(breaker: Breaker, *, owner: str, reason: str, now: Millis, jitter
 
 
 def closed(breaker: Breaker, *, owner: str, now: Millis) -> Breaker | None:
-    """Close the breaker after its probes succeeded. None: the probes are not the owner's.
-
-    Args:
-        breaker: as read.
-        owner: the lease that holds the probes.
-        now: Unix milliseconds.
-    """
+    """Close the breaker after its probes succeeded. None: the probes are not the owner's."""
     if not breaker.probed_by(owner):
         return None
     return replace(

@@ -152,7 +152,6 @@ class Pace:
         """Return what is left of the rate after the provider refused a call at this pace; None: all of it.
 
         Args:
-            now: the present, Unix seconds.
             wait: seconds that the provider asked to wait.
             tally: the calls of this pace of late, this one among them.
         """

@@ -36,7 +36,6 @@ def as_utf8(blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
     """Yield a file in UTF-8, block by block.
 
     Args:
-        blocks: the file.
         encoding: one of `TRANSCODED`. UTF-16 without a mark is little-endian.
 
     Raises:

@@ -35,7 +35,6 @@ def with_rows(known: Sequence[Gap], columns: Iterable[str], rows: Sequence[tuple
     """Return gaps with those of more rows.
 
     Args:
-        known: of the rows before.
         columns: names of the cells; one without a name is no value of the file.
         rows: number in the spreadsheet and cells of each, in the order of the file.
     """
@@ -50,7 +49,6 @@ def with_landlines(known: Sequence[Gap], rows: Sequence[int]) -> Sequence[Gap]:
     """Return gaps with those of more rows whose number takes no texts.
 
     Args:
-        known: of the rows before.
         rows: number in the spreadsheet of each, in the order of the file.
     """
     found = {gap.column: gap for gap in known}

@@ -122,7 +122,6 @@ def doubts(missing: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
 
     Args:
         missing: variables for which a list has no column.
-        columns: the list's.
     """
     alike = {variable: [name for name in columns if placeholder_name(name) == variable] for variable in missing}
     return tuple(
@@ -133,12 +132,7 @@ def doubts(missing: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def why_absent(variable: str, columns: Sequence[str]) -> str:
-    """Return a sentence about a variable for which a list has no column.
-
-    Args:
-        variable: its name.
-        columns: the list's.
-    """
+    """Return a sentence about a variable for which a list has no column."""
     return next(iter(doubts((variable,), columns)), f"The list has no column “{variable}”.")
 
 
@@ -193,7 +187,6 @@ def recipient_at(names: Sequence[str], wanted: RecipientColumn) -> int | FileFau
 
     Args:
         names: the columns, as `column_name` or `placeholder_names` returns them; both have it at the same index.
-        wanted: which column it is.
     """
     exact = column_name(wanted.name) if wanted.name else RECIPIENT
     for name in (exact, placeholder_name(exact)):

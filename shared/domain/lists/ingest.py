@@ -98,7 +98,6 @@ class Ingest:
         """Begin a list, or go on where a checkpoint was saved.
 
         Args:
-            options: how it is read.
             checkpoint: the last one saved; the next byte fed is then the one at `checkpoint.position.offset`.
             marks: the steps' marks in order, from the first step on, in pieces of any number of them; those of a step
                 whose checkpoint was not saved do no harm.

@@ -93,8 +93,6 @@ def recipient(address: str, key: str, metadata: Mapping[str, Any], not_after: Mi
     """Return the recipient of a destination's chunk.
 
     Args:
-        address: as it is sent.
-        key: for equality.
         metadata: JSON of the mail's owner.
         not_after: when the mail expires, Unix milliseconds.
     """
@@ -114,9 +112,6 @@ def destination(
     """Return a destination as its ledger and its chunk show it.
 
     Args:
-        ledger: of its chunk.
-        one: the chunk's recipient.
-        provider: of its last attempt.
         error: why it did not arrive.
         error_detail: the provider's own words to it.
     """

@@ -77,7 +77,6 @@ def status_of(cell: Cell, code: str, words: str) -> str:
     """Return the status of a destination: the one that was answered, or else the nearest that is true.
 
     Args:
-        cell: the destination's end.
         code: what refused it, a status or in snake_case; empty if nothing did.
         words: of who refused it; empty if it gave none.
     """
@@ -112,7 +111,6 @@ def diagnostic(code: str, words: str) -> str:
 
     Args:
         code: what refused the destination, a status or in snake_case.
-        words: of who refused it.
     """
     if _REPLY.match(words):
         return "smtp; " + words.removeprefix("smtp;").strip()

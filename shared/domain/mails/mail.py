@@ -96,13 +96,9 @@ def opened(
     """Return a new mail.
 
     Args:
-        mail: its id.
-        account: whose it is.
         test: made by a test key.
         mail_from: the envelope's sender, empty for a notification.
         addresses: of its destinations, in their order.
-        by: the actor.
-        now: Unix milliseconds.
         until: when it expires, Unix milliseconds; 0: as late as it may.
     """
     expires = min(until or now + LIFE_MS, now + LIFE_MS)
@@ -120,8 +116,6 @@ def committed(mail: StoredMail, *, job: str, content: str, size: int) -> StoredM
     """Return an open mail as committed.
 
     Args:
-        mail: as read.
-        job: that carries its destinations.
         content: name of its bytes in the bucket.
         size: bytes of the content.
     """

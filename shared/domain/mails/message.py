@@ -170,7 +170,6 @@ def _facts(found: list[HeaderField], size: int, boxes: tuple[Mailbox, ...], clai
     Args:
         found: the fields of its header.
         size: in bytes.
-        boxes: of its From field.
         claims: all that it names as its senders.
     """
     subject = next((text_of(field) for field in found if field.name == "subject"), "")

@@ -79,8 +79,6 @@ def notification(mail: ReportedMail, failures: Sequence[FailedDestination], *, n
     Args:
         mail: what was not delivered.
         failures: to whom it was not, at least one.
-        name: the notification's own id.
-        now: Unix milliseconds.
     """
     host = mail.sender.rpartition("@")[2]
     boundary = f"=_{name}"
@@ -138,7 +136,6 @@ def _folded(text: str, blank: str) -> list[str]:
     """Return a text as folded lines. Characters that cannot be printed become blanks.
 
     Args:
-        text: of one line.
         blank: before each line but the first.
     """
     plain = "".join(c if c.isprintable() else " " for c in text)

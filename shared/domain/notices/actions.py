@@ -8,6 +8,7 @@ from shared.domain.notices.notice import Kept, Notice, NoticeChange, NoticeData,
 from shared.domain.notices.records import NoticeAction, RejectedRecord
 from shared.domain.notices.times import Hours, first_attempt, resumed
 from shared.domain.notices.updates import UpdateEntry
+from shared.domain.times import Millis
 
 ERASED_MESSAGE: Final = "The person's data were erased."
 
@@ -23,16 +24,13 @@ class NoticeOwner:
 
 
 def take(
-    stored: Notice | None, asked: NoticeAction | RejectedRecord, owner: NoticeOwner, hours: Hours, now: int
+    stored: Notice | None, asked: NoticeAction | RejectedRecord, owner: NoticeOwner, hours: Hours, now: Millis
 ) -> NoticeChange | None:
     """Return what a record changes; None: nothing.
 
     Args:
         stored: the notice as read, None if there is none.
-        asked: the record, checked.
-        owner: whose record it is.
         hours: the notifier's reasonable hours.
-        now: Unix milliseconds.
     """
     notice = None if stored is None or stored.gone(now) else stored
     if isinstance(asked, RejectedRecord):
@@ -51,25 +49,17 @@ def take(
     return draft.changed() if draft.notice != notice else None
 
 
-def rejected(stored: Notice | None, asked: RejectedRecord, owner: NoticeOwner, now: int) -> NoticeChange:
+def rejected(stored: Notice | None, asked: RejectedRecord, owner: NoticeOwner, now: Millis) -> NoticeChange:
     """Return the entry of a rejected record, with the stored notice's status, or PERM_FAIL if none is stored.
 
     Args:
         stored: the notice as read, None if there is none.
-        asked: the rejection.
-        owner: whose record it is.
-        now: Unix milliseconds.
     """
     return _reject(None if stored is None or stored.gone(now) else stored, asked, owner, now)
 
 
-def erased(notice: Notice, now: int) -> NoticeChange:
-    """Return a notice without its person's data; one that has not ended is cancelled.
-
-    Args:
-        notice: as read.
-        now: Unix milliseconds.
-    """
+def erased(notice: Notice, now: Millis) -> NoticeChange:
+    """Return a notice without its person's data; one that has not ended is cancelled."""
     draft = NoticeDraft(notice, now)
     draft.set(data=replace(notice.data, first_name="", phone=""), kept=None, tries=0)
     if notice.phase is not Phase.ENDED:
@@ -82,7 +72,6 @@ def carry(draft: NoticeDraft, kept: Kept, hours: Hours, *, in_doubt: bool = Fals
 
     Args:
         draft: of the notice that it is about.
-        kept: the action.
         hours: the notifier's reasonable hours.
         in_doubt: a message of the present data may have gone out.
     """
@@ -107,13 +96,12 @@ def carry(draft: NoticeDraft, kept: Kept, hours: Hours, *, in_doubt: bool = Fals
         draft.tell()
 
 
-def _first(hours: Hours, data: NoticeData, now: int, *, tried: bool = False) -> int:
+def _first(hours: Hours, data: NoticeData, now: Millis, *, tried: bool = False) -> int:
     """Return when there is something to do first: an attempt, or the expiry if none is possible before.
 
     Args:
         hours: the notifier's reasonable hours.
         data: what is to be delivered.
-        now: Unix milliseconds.
         tried: it was tried before with other data, so the hours are those of a further attempt.
     """
     expires = data.expires_at(hours)

@@ -224,7 +224,6 @@ class NoticeDraft:
 
         Args:
             sent: the record's action as it was sent.
-            code: why it is rejected.
             message: a sentence; by default the code's own.
         """
         self._add(sent, code.value, message or SAYS[code])
@@ -242,7 +241,6 @@ class NoticeDraft:
         """End the notice, with an entry; what was kept is dropped.
 
         Args:
-            status: the final one.
             error: a code of `Failure`, or empty.
             message: a sentence; by default the error's own.
         """

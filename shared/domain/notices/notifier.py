@@ -171,8 +171,6 @@ def with_password(notifier: Notifier, password: str, now_ms: int, until: int) ->
     """Return a notifier with a second password, the next version.
 
     Args:
-        notifier: as stored.
-        password: the new one.
         now_ms: Unix milliseconds; passwords that have ended are dropped.
         until: Unix milliseconds at which the present password ends, unless it ends before. Of two valid passwords the
             older one is dropped.

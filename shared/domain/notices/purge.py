@@ -4,7 +4,7 @@ from typing import Final
 
 from shared.domain.notices.notice import DAY_S, KEPT_DAYS, Notice, Phase
 from shared.domain.notices.updates import LOG_DAYS, Marks, Span, UpdateEntry
-from shared.domain.times import DAY_MS
+from shared.domain.times import DAY_MS, Millis
 
 COLLECTED_DAYS: Final = 7
 """Days for which a collected notice is kept after its last update or its expiry, whichever is later. Until then a late
@@ -16,7 +16,6 @@ def shortened(notice: Notice, collected: UpdateEntry) -> int | None:
     """Return until when a notice is kept (Unix seconds) once an entry of it is collected; None: as long as before.
 
     Args:
-        notice: as read.
         collected: the entry. If the notice has changed since, the entry is not its last word.
     """
     if notice.phase is not Phase.ENDED or notice.version != collected.version:
@@ -25,13 +24,12 @@ def shortened(notice: Notice, collected: UpdateEntry) -> int | None:
     return until if until < notice.ttl else None
 
 
-def to_walk(marks: Marks, created_at: int, now: int) -> Span:
+def to_walk(marks: Marks, created_at: int, now: Millis) -> Span:
     """Return the stamps that a walk has not seen: collected, or of notices that go uncollected; perhaps none.
 
     Args:
         marks: how far the notifier's log is collected and walked.
         created_at: when the notifier was made, Unix milliseconds; it has no older entry.
-        now: Unix milliseconds.
     """
     start = max(marks.purged, created_at, now - LOG_DAYS * DAY_MS)
     return Span(start, max(start, marks.collected, now - KEPT_DAYS * DAY_MS))

@@ -146,7 +146,6 @@ def unfit(body: object, *, limit: int) -> str:
     """Return what is wrong with a payload as a whole, a sentence; empty if nothing is.
 
     Args:
-        body: the parsed JSON.
         limit: the most records.
     """
     if not isinstance(body, list):

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from shared.domain.notices.zones import change_of_offset, moments, same_offset
+from shared.domain.times import Millis
 
 MINUTE_MS: Final = 60_000
 HOUR_MS: Final = 60 * MINUTE_MS
@@ -76,7 +77,6 @@ def read_date(text: str, today: date) -> date | None:
     """Read `YYYY-MM-DD` or `YYYYMMDD`; a time that follows after `T` or a space is ignored.
 
     Args:
-        text: as it was sent.
         today: the date from which at most two years are allowed.
 
     Returns:
@@ -130,7 +130,6 @@ def moment(timezone: str, day: date, minute: int = 0) -> int:
 
     Args:
         timezone: the zone's name.
-        day: the local date.
         minute: minutes since its midnight, 0 to 1440.
     """
     return _moments(_zone(timezone), day, minute)[0]
@@ -194,15 +193,12 @@ def end_of(timezone: str, window: DayWindow, at: int) -> int:
     return end
 
 
-def first_attempt(hours: Hours, preferred: DayWindow, now: int, expires: int, delivery: date) -> int | None:
+def first_attempt(hours: Hours, preferred: DayWindow, now: int, expires: Millis, delivery: date) -> int | None:
     """Return when to try first: in preferred hours, or in reasonable ones if no preferred hour comes before the expiry.
 
     Args:
         hours: the reasonable hours.
-        preferred: within them.
         now: the earliest moment.
-        expires: the moment from which on nothing is sent.
-        delivery: the earliest local date.
 
     Returns:
         None: no reasonable hour comes before the expiry.
@@ -210,14 +206,12 @@ def first_attempt(hours: Hours, preferred: DayWindow, now: int, expires: int, de
     return _before(hours, preferred, now, expires, delivery)
 
 
-def _before(hours: Hours, window: DayWindow, earliest: int, expires: int, day: date | None) -> int | None:
+def _before(hours: Hours, window: DayWindow, earliest: int, expires: Millis, day: date | None) -> int | None:
     """Return the first moment of a window before the expiry, else that of the reasonable hours; None: neither comes.
 
     Args:
         hours: the reasonable hours.
-        window: within them.
         earliest: a moment.
-        expires: the moment from which on nothing is sent.
         day: the earliest local date; None: any.
     """
     found = (first_in(hours.timezone, x, earliest, day) for x in (window, hours.window))
@@ -234,7 +228,6 @@ def permitted(hours: Hours, preferred: DayWindow, left: int) -> DayWindow:
 
     Args:
         hours: the reasonable hours.
-        preferred: within them.
         left: milliseconds until the expiry.
     """
     share = min(max(NARROW_MS - left, 0), NARROW_MS - WIDEST_MS)
@@ -244,14 +237,12 @@ def permitted(hours: Hours, preferred: DayWindow, left: int) -> DayWindow:
     return DayWindow(start, end)
 
 
-def next_attempt(hours: Hours, preferred: DayWindow, failed_at: int, expires: int) -> int | None:
+def next_attempt(hours: Hours, preferred: DayWindow, failed_at: int, expires: Millis) -> int | None:
     """Return when to try again after a temporary failure; None if no moment is left before the expiry.
 
     Args:
         hours: the reasonable hours.
-        preferred: within them.
         failed_at: the moment of the failure.
-        expires: the moment from which on nothing is sent.
     """
     left = expires - failed_at
     earliest = -(-(failed_at + wait(left)) // ROUND_MS) * ROUND_MS
@@ -262,20 +253,18 @@ def next_attempt(hours: Hours, preferred: DayWindow, failed_at: int, expires: in
     return at if at < expires else None
 
 
-def resumed(hours: Hours, preferred: DayWindow, now: int, expires: int, day: date | None = None) -> int | None:
+def resumed(hours: Hours, preferred: DayWindow, now: int, expires: Millis, day: date | None = None) -> int | None:
     """Return when to try again after a run that ended without a failure, or an update; None if no moment is left.
 
     Args:
         hours: the reasonable hours.
-        preferred: within them.
         now: the earliest moment.
-        expires: the moment from which on nothing is sent.
         day: the earliest local date; None: any.
     """
     return _before(hours, permitted(hours, preferred, expires - now), now, expires, day)
 
 
-def run_end(hours: Hours, now: int, expires: int) -> int:
+def run_end(hours: Hours, now: int, expires: Millis) -> int:
     """Return from when on a run's messages are not sent: the end of the present reasonable hours, or the expiry.
 
     Outside of the reasonable hours it is `now`: nothing of such a run is sent.
@@ -283,7 +272,6 @@ def run_end(hours: Hours, now: int, expires: int) -> int:
     Args:
         hours: the reasonable hours.
         now: when the run begins.
-        expires: the moment from which on nothing is sent.
     """
     if not contains(hours.timezone, hours.window, now):
         return min(now, expires)

@@ -108,7 +108,6 @@ def read_range(text: str, zone: ZoneInfo, now_ms: int) -> Span | BadRange:
     Args:
         text: `FROM-TO`, both `YYYYMMDD` or both `YYYYMMDDHHMMSS` in the notifier's zone, or, as a link to the rest of
             an answer has it, both `YYYYMMDDHHMMSSmmmZ` in UTC.
-        zone: the notifier's.
         now_ms: the clock.
     """
     form = _FORM.fullmatch(text)
@@ -197,7 +196,6 @@ def cut(stamps: Sequence[int], sizes: Sequence[int], limit: int = MAX_BYTES) -> 
     """Return how many entries an answer holds: up to a whole second, or a stamp if one second alone is too much.
 
     Args:
-        stamps: of the entries, ascending.
         sizes: bytes of each.
         limit: bytes of the answer.
     """

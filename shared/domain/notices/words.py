@@ -20,6 +20,7 @@ from shared.domain.notices.notice import (
     with_run,
 )
 from shared.domain.notices.times import Hours, first_in, next_attempt, resumed
+from shared.domain.times import Millis
 
 TRY_AGAIN_MS: Final = 60_000
 """After which a kept action is tried again, if no word comes before."""
@@ -46,17 +47,14 @@ _OTHER: Final = {DeliveryMethod.SMS: "sent as a text message", DeliveryMethod.IV
 
 
 def word(
-    notice: Notice, job: str, index: int, cell: Cell, hours: Hours, now: int, pressed: str = ""
+    notice: Notice, job: str, index: int, cell: Cell, hours: Hours, now: Millis, pressed: str = ""
 ) -> NoticeChange | None:
     """Return what the state of a run's message changes; None: nothing.
 
     Args:
-        notice: as read.
-        job: the run's job.
         index: of its recipient, from 0.
         cell: the state of its message.
         hours: the notifier's reasonable hours.
-        now: Unix milliseconds.
         pressed: what the recipient chose in the call; empty: nothing.
     """
     if cell not in _WORDS:
@@ -130,13 +128,12 @@ def _said(notice: Notice) -> str:
     return _OTHER[run.method] if run is not None and run.method is not notice.data.method else ""
 
 
-def tried(notice: Notice, limit: int, now: int, cell: Cell | None = None, until: int = 0) -> NoticeChange | None:
+def tried(notice: Notice, limit: int, now: Millis, cell: Cell | None = None, until: int = 0) -> NoticeChange | None:
     """Return what a failed try to carry a kept action out changes; None if there is none.
 
     Args:
         notice: ACTIVE, its run's message can no longer be withdrawn.
         limit: the try after which the action is rejected.
-        now: Unix milliseconds.
         cell: the state of its run's message; None: unknown.
         until: Unix milliseconds before which no try counts; 0: this one does.
     """
@@ -159,8 +156,6 @@ def begun(notice: Notice, job: str, index: int, method: DeliveryMethod) -> Notic
     """Return a notice that waits as ACTIVE in a run.
 
     Args:
-        notice: as read.
-        job: the run's job.
         index: of its recipient, from 0.
         method: the channel that the run uses.
     """
@@ -175,28 +170,20 @@ def expired(notice: Notice, now: int) -> NoticeChange:
     return failed(notice, Failure.EXPIRED, now)
 
 
-def failed(notice: Notice, failure: Failure, now: int) -> NoticeChange:
-    """Return a notice that waits as ended by a failure without a run.
-
-    Args:
-        notice: as read.
-        failure: why.
-        now: Unix milliseconds.
-    """
+def failed(notice: Notice, failure: Failure, now: Millis) -> NoticeChange:
+    """Return a notice that waits as ended by a failure without a run."""
     draft = NoticeDraft(notice, now)
     draft.end(NoticeStatus.PERM_FAIL, failure)
     return draft.changed()
 
 
-def postponed(notice: Notice, hours: Hours, now: int) -> NoticeChange | None:
+def postponed(notice: Notice, hours: Hours, now: Millis) -> NoticeChange | None:
     """Return a notice that may not be sent now as waiting for its next hours; None if it may be sent.
 
     It is due outside of the reasonable hours, or before its date, since its notifier has another time zone now.
 
     Args:
-        notice: as read.
         hours: the notifier's reasonable hours.
-        now: Unix milliseconds.
     """
     data = notice.data
     if first_in(hours.timezone, hours.window, now, data.delivery) == now:

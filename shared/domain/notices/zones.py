@@ -45,7 +45,6 @@ def same_offset(zone: ZoneInfo, one: int, other: int) -> bool:
     """Tell whether a zone has the same offset at two moments.
 
     Args:
-        zone: of the notifier.
         one: a moment.
         other: another one.
     """

@@ -221,10 +221,7 @@ def _quoted(display: str, content: str, domain: str, text: str) -> Address | Inv
     """Read an address by what is in the quotes of its local part.
 
     Args:
-        display: the decoded name.
         content: the local part without quotes and escapes.
-        domain: as written.
-        text: the whole recipient.
     """
     if not local_parts.needs_quotes(content):
         spec = f"{content}@{domain}"
@@ -240,10 +237,8 @@ def _within(display: str, local: str, domain: str, text: str) -> Address | Inval
     """Return an address whose parts are valid, if they are not too long.
 
     Args:
-        display: the decoded name.
         local: stays as written; the key alone is in lower case.
         domain: in ASCII and in lower case.
-        text: the whole recipient.
     """
     local = unicodedata.normalize("NFC", local)
     if len(local.encode()) > MAX_LOCAL:

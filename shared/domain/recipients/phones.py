@@ -80,8 +80,6 @@ class PhoneReader:
         region's own country code is then the mobile number; what may be one of another country is reported.
 
         Args:
-            text: as it was written.
-            number: as libphonenumber reads it.
             kind: its type (`PhoneNumberType`).
         """
         library = self._library

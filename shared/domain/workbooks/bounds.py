@@ -52,7 +52,6 @@ class WorkbookError(Exception):
     """A workbook cannot be used.
 
     Args:
-        code: stable.
         reason: completes a sentence that begins with the workbook: `is too large`.
     """
 

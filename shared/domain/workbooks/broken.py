@@ -43,12 +43,7 @@ def error_text(shown: str) -> str:
 
 
 def why_broken(name: str, cell: str) -> str:
-    """Return a sentence about a cell of `ERRORS`.
-
-    Args:
-        name: of its column.
-        cell: its text.
-    """
+    """Return a sentence about a cell of `ERRORS`."""
     if cell == NOT_STORED:
         advice = "Open the workbook in a spreadsheet program and save it."
         return f"The formula in the column `{name}` has no stored value. {advice}"

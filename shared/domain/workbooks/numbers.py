@@ -58,7 +58,6 @@ def number_text(text: str, shown: Shown = Shown.NUMBER, *, from_1904: bool = Fal
 
     Args:
         text: as the workbook has it.
-        shown: by the cell's format.
         from_1904: whether the workbook counts days from 1904.
     """
     if shown is Shown.NUMBER and _PLAIN.fullmatch(text):

@@ -41,7 +41,6 @@ class OdsSheets:
     """A spreadsheet that is read once.
 
     Args:
-        archive: the spreadsheet.
         wanted: the sheet to read; empty for the first one that a user sees, or the first if all are hidden.
     """
 

@@ -32,11 +32,6 @@ class Elements(Protocol):
 def parsed(archive: ZipFile, part: str, elements: Elements) -> Iterator[None]:
     """Give a part's elements to what takes them; yield after each block.
 
-    Args:
-        archive: the workbook.
-        part: the part's name.
-        elements: takes the elements.
-
     Raises:
         WorkbookError: the part is missing, or damaged, or declares a document type.
     """
@@ -68,11 +63,6 @@ def parsed(archive: ZipFile, part: str, elements: Elements) -> Iterator[None]:
 
 def read(archive: ZipFile, part: str, elements: Elements) -> None:
     """Give all of a part to what takes its elements.
-
-    Args:
-        archive: the workbook.
-        part: the part's name.
-        elements: takes the elements.
 
     Raises:
         WorkbookError: as `parsed`.

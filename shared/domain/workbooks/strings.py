@@ -142,7 +142,6 @@ def shared_strings(archive: ZipFile, part: str) -> SharedStrings:
     """Return the texts of a workbook.
 
     Args:
-        archive: the workbook.
         part: the part with the texts; empty if it has none.
 
     Raises:

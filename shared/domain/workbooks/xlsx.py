@@ -136,9 +136,7 @@ def xlsx_rows(archive: ZipFile, book: Book, sheet: str) -> Iterator[Rows]:
     """Yield the rows of each block of a sheet, also the empty ones between others.
 
     Args:
-        archive: the workbook.
         book: what it says of itself.
-        sheet: the sheet's name.
 
     Raises:
         WorkbookError: it is damaged, or too large.

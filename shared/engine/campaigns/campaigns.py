@@ -105,9 +105,7 @@ class CampaignControl:
         """Store a new campaign.
 
         Args:
-            campaign: the new campaign.
             key: the request's idempotency record; None without a key.
-            by: the actor, for the audit log.
         """
         data: dict[str, str | int] = {"channel": campaign.channel}
         event = audited(campaign.namespace, campaign.created_at, campaign.id, Act.CAMPAIGN_CREATED, by, data)
@@ -120,8 +118,6 @@ class CampaignControl:
         read without a look at who has unsubscribed is not sent with an offer to unsubscribe.
 
         Args:
-            campaign: as read.
-            by: the actor, for the audit log.
             **changes: new values by the names of the fields.
 
         Raises:
@@ -316,9 +312,7 @@ class CampaignControl:
         Nothing is done while a job is being stopped: a resume after a stop applies to all jobs.
 
         Args:
-            campaign: as read.
             include: the states to send again.
-            by: the actor, for the audit log.
         """
         there = (self._records.job(name) for name in campaign.jobs)
         jobs = [self._control.at_rest(job) for job in there if job is not None]
@@ -349,7 +343,6 @@ def state_of(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> str:
     job, LOGGED if the job's items have gone.
 
     Args:
-        campaign: as read.
         jobs: at least its newest job, if it is still there.
         fits: whether its unsent list has every column that its message names.
     """

@@ -46,8 +46,6 @@ class Previews:
         Its unsubscription link is one of a test: the owner who follows it unsubscribes nobody.
 
         Args:
-            campaign: as read.
-            content: what it says.
             row: which recipient, from 1 in list order; None: the first, or one with example values if there is no list.
 
         Returns:
@@ -66,8 +64,6 @@ class Previews:
         """Return a recipient's message, with the unsubscribe link of a test. KeyError: the credential was removed.
 
         Args:
-            campaign: as read.
-            content: the campaign's content.
             recipient: the recipient, with their values.
         """
         now = int(self._clock.now() * 1000)

@@ -50,8 +50,6 @@ class Trials:
         """Return the request of one message, or why it may not be sent or cannot be made.
 
         Args:
-            campaign: as read.
-            content: what it says.
             order: to whom, with which values.
         """
         _passed(self._intake.sendable(campaign))

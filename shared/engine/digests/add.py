@@ -113,11 +113,8 @@ class DigestAdder:
     """Takes requests of events. Safe for threads.
 
     Args:
-        windows: where they go.
         keeping: reads windows that came before.
-        policies: of the accounts.
         hints: wakes the function that makes digests.
-        clock: the time.
         pool: runs calls side by side; as `pool.ThreadPool` makes them.
     """
 
@@ -151,7 +148,6 @@ class DigestAdder:
         """Add the events of a request, or none of them.
 
         Args:
-            account: whose.
             posted: in the order of the request.
             test: they were posted with a test key.
             begin: called when nothing is left to refuse, before the first write. What it raises is raised.

@@ -15,13 +15,7 @@ OVER: Final = (WindowState.PROCESSED, WindowState.CANCELLED)
 
 
 class WindowCleaner:
-    """Removes windows.
-
-    Args:
-        windows: reads windows.
-        keeping: walks and removes them.
-        clock: the time.
-    """
+    """Removes windows."""
 
     def __init__(self, windows: Windows, keeping: WindowKeeping, clock: Clock) -> None:
         self._windows = windows
@@ -52,10 +46,6 @@ class WindowCleaner:
 
         The last window of a key is needed for its number. Others are needed for the ids of their events, by each later
         window that looks back at them and is not made yet.
-
-        Args:
-            window: processed or cancelled.
-            now: Unix milliseconds.
         """
         if window.urgent:
             return 0

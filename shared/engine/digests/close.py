@@ -37,12 +37,9 @@ class WindowCloser:
     """Closes windows and has them made. Two at once do the same work twice, and no harm.
 
     Args:
-        windows: closes windows.
         keeping: walks them, and keeps what could not be made.
         policies: for how long that is kept.
         hints: for windows that were extended.
-        maker: makes jobs.
-        clock: the time.
         late: called with each window that should have been made minutes ago, before it is tried again.
     """
 
@@ -106,9 +103,6 @@ class WindowCloser:
         """Close a window and have it made, if its hint has not done so. What fails is tried again later.
 
         The try is written down first. So a window that kills its function, each time, keeps no other waiting.
-
-        Args:
-            window_id: the window.
         """
         window = self._windows.get(window_id)
         now = self._now()

@@ -11,9 +11,7 @@ class WindowDesk:
     """Closes and cancels windows for their owners. Its methods return a `Declined` where they refuse.
 
     Args:
-        windows: where they are.
         hints: have a closed window made into a digest at once.
-        clock: the time.
     """
 
     def __init__(self, *, windows: Windows, hints: DigestHints, clock: Clock) -> None:
@@ -23,23 +21,12 @@ class WindowDesk:
 
     @as_value
     def read(self, namespace: str, window_id: str) -> DigestWindow:
-        """Return a window of an account's live or test keys.
-
-        Args:
-            namespace: whose.
-            window_id: as the client gave it.
-        """
+        """Return a window of an account's live or test keys."""
         return self._owned(self._windows.get(window_id), namespace)
 
     @as_value
     def close(self, namespace: str, window_id: str, *, by: str = SYSTEM) -> DigestWindow:
-        """Close a window now. One that is closed or processed stays as it is.
-
-        Args:
-            namespace: whose.
-            window_id: as the client gave it.
-            by: the actor, for the audit log.
-        """
+        """Close a window now. One that is closed or processed stays as it is."""
         self._owned(self._windows.get(window_id), namespace)
         now = self._now()
         event = audited(namespace, now, window_id, Act.WINDOW_CLOSED, by)
@@ -52,13 +39,7 @@ class WindowDesk:
 
     @as_value
     def cancel(self, namespace: str, window_id: str, *, by: str = SYSTEM) -> DigestWindow:
-        """Cancel an open window: none of its events is sent. Repeating it changes nothing.
-
-        Args:
-            namespace: whose.
-            window_id: as the client gave it.
-            by: the actor, for the audit log.
-        """
+        """Cancel an open window: none of its events is sent. Repeating it changes nothing."""
         self._owned(self._windows.get(window_id), namespace)
         now = self._now()
         event = audited(namespace, now, window_id, Act.WINDOW_CANCELLED, by)

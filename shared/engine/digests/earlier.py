@@ -35,7 +35,6 @@ class EarlierEvents:
     Args:
         windows: reads the last window of a key, and parts.
         keeping: reads earlier windows and the ids that they kept.
-        clock: the time.
     """
 
     def __init__(self, windows: Windows, keeping: WindowKeeping, clock: Clock) -> None:
@@ -51,8 +50,6 @@ class EarlierEvents:
         One read if no other function has added to the key since; two or three more if one has.
 
         Args:
-            namespace: of the account's live or test keys.
-            key: the batch key.
             events: those whose client gave them an id, in their order.
         """
         known = self._read(namespace, key)
@@ -69,8 +66,6 @@ class EarlierEvents:
         """Return the same of urgent events, which are compared with each other; one read.
 
         Args:
-            namespace: of the account's live or test keys.
-            key: the batch key.
             events: those whose client gave them an id, in their order.
         """
         since = self._now() - LOOK_BACK_MS
@@ -90,13 +85,7 @@ class EarlierEvents:
         return out
 
     def joined(self, window: DigestWindow, part: str, events: Sequence[DigestEvent]) -> None:
-        """Remember a part that this process has added, so that it does not read it.
-
-        Args:
-            window: that has it.
-            part: its id.
-            events: in it.
-        """
+        """Remember a part that this process has added, so that it does not read it."""
         known = self._of(window.id.partition("-")[0], window.number)
         known.parts.add(part)
         self._note(known, [name_of(x) for x in events])

@@ -16,7 +16,6 @@ class QueuedHints:
 
     Args:
         queue: of the function that makes digests.
-        clock: the time.
     """
 
     def __init__(self, queue: Queue, clock: Clock) -> None:
@@ -29,7 +28,6 @@ class QueuedHints:
         A fault is logged, no more: the walk of every minute finds the window.
 
         Args:
-            window_id: the window.
             at: Unix milliseconds; past: at once.
         """
         delay = min(max(0.0, at / 1000 - self._clock.now()), MAX_QUEUE_DELAY)

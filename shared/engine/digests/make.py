@@ -61,10 +61,6 @@ class DigestMaker:
 
     Args:
         stores: what is read and written.
-        acceptor: prepares jobs.
-        lanes: where pointers go.
-        settings: credentials and routes.
-        clock: the time.
         unsubscribe: what the tokens of links are appended to; empty: no links are offered.
     """
 
@@ -153,13 +149,7 @@ class DigestMaker:
     # The job
 
     def _content(self, window: DigestWindow, policy: DigestPolicy, found: GroupedEvents) -> Content:
-        """Return what the messages of a window are made of.
-
-        Args:
-            window: it has closed.
-            policy: as of its opening.
-            found: its events.
-        """
+        """Return what the messages of a window are made of."""
         content = digest_content(policy, window.key, found.events, self._unsubscribe)
         if content.digest is None:
             raise TypeError("the content of a digest has lines")
@@ -171,8 +161,6 @@ class DigestMaker:
         """Return the job of a window.
 
         Args:
-            window: it has closed.
-            policy: as of its opening.
             content: what its messages are made of.
             recipients: those of a group next to each other.
         """

@@ -57,14 +57,7 @@ class PolicyDraft:
 
 
 class PolicyDesk:
-    """Checks and changes digest policies. Its methods return a `Declined` where they refuse.
-
-    Args:
-        policies: where they are.
-        senders: which addresses an account may send from.
-        settings: the deployment's credentials and routes.
-        clock: the time.
-    """
+    """Checks and changes digest policies. Its methods return a `Declined` where they refuse."""
 
     def __init__(self, *, policies: DigestPolicies, senders: Senders, settings: Settings, clock: Clock) -> None:
         self._policies = policies
@@ -79,8 +72,6 @@ class PolicyDesk:
         """Store a policy as a whole, as its first or next version.
 
         Args:
-            draft: the policy as requested.
-            by: the actor, for the audit log.
             record: returns the client's idempotency record of the policy that is stored.
 
         Returns:
@@ -103,13 +94,7 @@ class PolicyDesk:
 
     @as_value
     def delete(self, namespace_: str, prefix: str, *, by: str) -> DigestPolicy:
-        """Delete a policy. Open windows keep the version that they were opened with.
-
-        Args:
-            namespace_: whose.
-            prefix: the policy's.
-            by: the actor, for the audit log.
-        """
+        """Delete a policy. Open windows keep the version that they were opened with."""
         for _ in range(TRIES):
             old = self._policies.get(namespace_, prefix)
             if old is None or old.deleted:

@@ -84,7 +84,6 @@ class Repeats:
         """Return the events that are no repeats, in their order, and keep the names of all for later windows.
 
         Args:
-            window: it has closed.
             events: all of its events, in the order of their arrival.
             ttl: Unix seconds from which on the names may be deleted.
         """

@@ -21,11 +21,6 @@ class HookAdder:
 
     Attributes:
         apart: endpoints that failed or were slow when deliveries were last added; it may be out of date.
-
-    Args:
-        queue: where they wait.
-        hints: has them posted.
-        clock: the time.
     """
 
     def __init__(self, *, queue: HookQueue, hints: HookHints, clock: Clock) -> None:

@@ -53,12 +53,7 @@ class CallHooks:
     """Delivers to endpoints.
 
     Args:
-        endpoints: where they are.
-        queue: their deliveries.
-        works: their leases.
         hints: has an endpoint looked at again.
-        poster: posts.
-        clock: the time.
         draw: returns a random number, 0 to 1.
         pool: makes the threads of a worker, which begin with its first posts side by side.
     """
@@ -108,7 +103,6 @@ class CallHooks:
         """Deliver what is due to an endpoint, unless another worker does.
 
         Args:
-            endpoint: the endpoint's id.
             apart: whether this worker is one of those for endpoints that fail or hang.
             stop_at: Unix seconds after which nothing is posted any more.
 
@@ -174,8 +168,6 @@ class CallHooks:
         """Post what is due; return what waits, up to the soonest of it at least. None: look again first.
 
         Args:
-            turn: the lease.
-            endpoint: as read.
             backlog: with the first page.
         """
         turn.moves += self._begin(turn, endpoint, backlog)
@@ -195,13 +187,7 @@ class CallHooks:
             turn.pool.submit(self._queue.settle, moves)
 
     def _begin(self, turn: Turn, endpoint: Endpoint, backlog: Backlog) -> Moves:
-        """Begin as many posts as may be under way, and read on; return what becomes of what waited for too long.
-
-        Args:
-            turn: the lease.
-            endpoint: as read.
-            backlog: moves on.
-        """
+        """Begin as many posts as may be under way, and read on; return what becomes of what waited for too long."""
         now = self._now()
         room = turn.room(now)
         if room > 0 and backlog.is_due(now) and (turn.is_over(self._clock.now()) or turn.is_short(now)):
@@ -221,13 +207,7 @@ class CallHooks:
         return moves
 
     def _read_on(self, turn: Turn, endpoint: Endpoint, backlog: Backlog) -> None:
-        """Read another page in time, unless the endpoint has changed.
-
-        Args:
-            turn: the lease.
-            endpoint: as read.
-            backlog: is continued, or stopped.
-        """
+        """Read another page in time, unless the endpoint has changed."""
         now = self._now()
         enough = len(backlog.left) >= turn.work.at_once(now, turn.taken) or (
             backlog.left and backlog.left[-1].due > now
@@ -244,8 +224,6 @@ class CallHooks:
         """Wait for something to end, and return what is to be stored of posts.
 
         Args:
-            turn: the lease.
-            endpoint: as read.
             backlog: is stopped if the endpoint has changed, or a store fails.
         """
         ended = [x.result() for x in turn.pool.ended()]
@@ -334,7 +312,6 @@ class CallHooks:
         """End the lease; return whether to look again first, since something was added.
 
         Args:
-            turn: the lease.
             wake: when the next delivery is due; 0: nothing waits.
         """
         if wake:
@@ -358,10 +335,7 @@ def _reason(turn: Turn, endpoint: Endpoint, results: Sequence[HookResult], now: 
     """Return why an endpoint is to be disabled; None: it is not.
 
     Args:
-        turn: the lease.
         endpoint: as it was called.
-        results: of posts.
-        now: Unix milliseconds.
     """
     if any(x.gone for x in results):
         return DisabledReason.GONE

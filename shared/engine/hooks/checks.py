@@ -13,7 +13,6 @@ def known_kinds(namespace: str, events: Sequence[str]) -> tuple[str, ...]:
     """Return the kinds that are named, each once. Raises Decline if one of them is none.
 
     Args:
-        namespace: whose endpoint it is.
         events: as its owner named them.
     """
     known = DEPLOYMENT_KINDS if namespace == DEPLOYMENT else ACCOUNT_KINDS
@@ -43,7 +42,6 @@ def host_of(endpoint: Endpoint, *, local: bool) -> dict[str, str]:
     """Return whom events are posted to, for the audit log; the rest of a URL may be a secret.
 
     Args:
-        endpoint: the endpoint.
         local: whether addresses of the machine itself are allowed.
     """
     return {"host": masked(parse_url(endpoint.url, local=local).host)} if endpoint.url else {}

@@ -56,12 +56,7 @@ class HookDesk:
     """Changes endpoints. Methods with `as_value` return a `Declined` where they refuse.
 
     Args:
-        endpoints: where they are.
-        queue: their deliveries.
-        works: their leases.
-        hints: has deliveries posted.
         secrets: what their secrets are derived from.
-        clock: the time.
         local: on the local cloud, where a receiver may be on this machine.
     """
 
@@ -96,7 +91,6 @@ class HookDesk:
         Args:
             namespace: whose it is: of an account's live or test keys, or DEPLOYMENT.
             draft: its settings; URL and events are needed.
-            by: the actor.
         """
         return new_hook(self._shown(self._created(namespace, draft, by, no_record)))
 
@@ -105,9 +99,7 @@ class HookDesk:
         """Create an endpoint for somebody who may not see secrets: `rotate` gives one. Else as `create`.
 
         Args:
-            namespace: whose it is.
             draft: its settings; URL and events are needed.
-            by: the actor.
         """
         made = self._created(namespace, draft, by, no_record)
         if not isinstance(made, Endpoint):
@@ -119,9 +111,6 @@ class HookDesk:
         """Create an endpoint, unless an earlier request with the same key did, and post a `test` event to it.
 
         Args:
-            namespace: whose it is.
-            draft: its settings.
-            by: the actor.
             record: makes the record of the request's idempotency key.
         """
         return self._shown(self._created(namespace, draft, by, record))
@@ -138,13 +127,7 @@ class HookDesk:
 
     @as_value
     def listen(self, namespace: str, draft: HookDraft, *, by: str) -> MadeHook:
-        """Create an endpoint whose events are fetched.
-
-        Args:
-            namespace: whose it is.
-            draft: its events.
-            by: the actor.
-        """
+        """Create an endpoint whose events are fetched."""
         return new_hook(self._shown(self._made(namespace, replace(draft, url=None), by, no_record)))
 
     def find(self, namespace: str, name: str) -> Endpoint | None:
@@ -168,13 +151,7 @@ class HookDesk:
 
     @as_value
     def change(self, endpoint: Endpoint, draft: HookDraft, *, by: str) -> Endpoint:
-        """Change settings. Those that the draft leaves out stay. A new URL, or being enabled, needs a new proof.
-
-        Args:
-            endpoint: as read.
-            draft: the new settings.
-            by: the actor.
-        """
+        """Change settings. Those that the draft leaves out stay. A new URL, or being enabled, needs a new proof."""
         if endpoint.listening and draft.url is not None:
             raise invalid("url", "The events of this endpoint are fetched. Create another endpoint.")
         act = {True: Act.HOOK_DISABLED, False: Act.HOOK_ENABLED, None: Act.HOOK_CHANGED}[draft.disabled]
@@ -187,22 +164,12 @@ class HookDesk:
 
     @as_value
     def rotate(self, endpoint: Endpoint, *, by: str) -> MadeHook:
-        """Give an endpoint a new secret. The present one signs, too, for a day; one before that no longer does.
-
-        Args:
-            endpoint: as read.
-            by: the actor.
-        """
+        """Give an endpoint a new secret. The present one signs, too, for a day; one before that no longer does."""
         changed = self._change(endpoint, lambda old: rotated(old, self._now()), Act.HOOK_ROTATED, by)
         return MadeHook(changed, self._secret(changed))
 
     def delete(self, endpoint: Endpoint, *, by: str) -> None:
-        """Delete an endpoint with what waits for it.
-
-        Args:
-            endpoint: as read.
-            by: the actor.
-        """
+        """Delete an endpoint with what waits for it."""
         event = audited(log_of(endpoint.namespace), self._now(), endpoint.id, Act.HOOK_DELETED, by)
         self._endpoints.delete(endpoint, event=event)
 
@@ -223,7 +190,6 @@ class HookDesk:
         """Return a page of deliveries and where to go on, empty at the end: those that wait, then those that ended.
 
         Args:
-            endpoint: whose.
             state: only those; None for all.
             after: what the page before returned, or empty.
             limit: at least 1.
@@ -246,13 +212,7 @@ class HookDesk:
 
     @as_value
     def retry(self, endpoint: Endpoint, delivery: HookDelivery, *, by: str = SYSTEM) -> HookDelivery:
-        """Have a delivery tried now, under the same id.
-
-        Args:
-            endpoint: whose.
-            delivery: as read.
-            by: the actor, for the audit log.
-        """
+        """Have a delivery tried now, under the same id."""
         check_enabled(endpoint)
         new = again(delivery, self._now())
         if delivery.state is DeliveryState.PENDING:
@@ -274,7 +234,6 @@ class HookDesk:
             since: of when the oldest was created, Unix milliseconds.
             until: of when the newest was.
             state: only those that ended so; None for all.
-            by: the actor, for the audit log.
         """
         check_enabled(endpoint)
         if endpoint.listening:

@@ -77,11 +77,6 @@ class Gatherer:
     """Hands changes of messages on to endpoints.
 
     Args:
-        records: jobs and details.
-        ledgers: the states of messages.
-        told: what was handed on.
-        outbox: stores deliveries.
-        clock: the time.
         pool: makes the threads in which stores are called side by side.
     """
 
@@ -109,7 +104,6 @@ class Gatherer:
         Args:
             namespace: whose jobs they are; others' are left out.
             places: the chunks, as (job, number).
-            pace: for which endpoints.
             until: Unix seconds after which no further chunks are begun.
 
         Raises:
@@ -151,7 +145,6 @@ class Gatherer:
         Args:
             endpoints: those that do not take batches.
             jobs: by id, those of the chunks.
-            places: the chunks.
 
         Raises:
             Retriable: others hand on these chunks' changes all the time.
@@ -194,8 +187,6 @@ class Gatherer:
 
         Args:
             was: what was handed on, as read.
-            ledger: as read after that.
-            now: Unix milliseconds.
         """
         if _is_at_work(was, now):
             return None
@@ -214,9 +205,6 @@ class Gatherer:
         """Store deliveries of changes; return how many events and deliveries these were.
 
         Args:
-            endpoints: of one pace.
-            jobs: by id, those of the ledgers.
-            changed: the ledgers.
             told: what was handed on of them, and since when the rest is.
         """
         events = self._events(endpoints, jobs, changed, told)

@@ -19,8 +19,6 @@ class Happenings:
     """Stores deliveries of what has happened.
 
     Args:
-        listeners: which namespaces have endpoints.
-        outbox: stores deliveries.
         told: which events were handed on.
         hints: for messages that have changed without a mark.
         owner: returns the namespace of a notifier; empty if there is no such notifier.

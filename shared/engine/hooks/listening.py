@@ -28,11 +28,7 @@ class ListenerDesk:
     """Hands out the deliveries of listeners.
 
     Args:
-        endpoints: where they are.
-        queue: their deliveries.
         secrets: what their secrets are derived from.
-        body: makes the bodies.
-        clock: the time.
     """
 
     def __init__(
@@ -50,7 +46,6 @@ class ListenerDesk:
         A delivery about messages that are gone fails instead.
 
         Args:
-            endpoint: the listener.
             limit: at least 1.
         """
         now = self._now()

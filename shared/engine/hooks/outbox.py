@@ -45,9 +45,7 @@ class HookOutbox:
     """Makes deliveries and stores them.
 
     Args:
-        endpoints: where they go.
         adder: stores deliveries, and has them posted.
-        clock: the time.
     """
 
     def __init__(self, *, endpoints: Endpoints, adder: HookAdder, clock: Clock) -> None:

@@ -57,10 +57,7 @@ class HookPoster:
     """Signs and posts.
 
     Args:
-        client: posts to strangers.
         secrets: what endpoints' secrets are derived from.
-        body: makes the bodies.
-        clock: the time.
     """
 
     def __init__(
@@ -88,14 +85,7 @@ class HookPoster:
         return partial(self._once, endpoint, [secret_of(master, endpoint.id, x) for x in endpoint.secrets(now)])
 
     def _once(self, endpoint: Endpoint, secrets: Sequence[str], delivery: HookDelivery, seconds: Seconds) -> HookResult:
-        """Post one delivery.
-
-        Args:
-            endpoint: where to.
-            secrets: that sign.
-            delivery: which.
-            seconds: that it may take.
-        """
+        """Post one delivery."""
         try:
             return self._posted(endpoint, secrets, delivery, seconds)
         except Exception as fault:  # noqa: BLE001 - raised by the worker, once the results of the other posts are stored

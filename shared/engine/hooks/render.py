@@ -27,7 +27,6 @@ class HookBodies:
     """Makes bodies; safe for threads.
 
     Args:
-        records: jobs and chunks.
         clock: by which what is remembered grows old.
     """
 
@@ -82,10 +81,7 @@ def _of_cells(kind: HookKind, cells: Cells, job: Job, chunk: Chunk) -> Iterator[
     """Yield the events of one chunk's messages.
 
     Args:
-        kind: of all of them.
         cells: which messages, and in what state they were.
-        job: their job.
-        chunk: their recipients.
     """
     for index, byte in cells.cells:
         name = message_event_id(job.id, chunk.number, index, byte >> 4, kind)

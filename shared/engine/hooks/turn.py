@@ -141,8 +141,6 @@ class Turn:
         """Return a delivery after a post, and note what that says about the endpoint.
 
         Args:
-            result: of the post.
-            now: Unix milliseconds.
             draw: a random number, 0 to 1, for the spread of the next try.
         """
         old, attempt = result.delivery, result.attempt

@@ -89,11 +89,7 @@ class Acceptor:
         """Make an acceptor.
 
         Args:
-            records: where jobs are.
-            lanes: where pointers go.
             breaker_cache: credentials that may be used.
-            settings: of the deployment.
-            clock: the time.
             schedules: None leaves jobs that begin later to the sweeper, and their account's agenda empty.
             acceptances: notes whose batches are accepted; None: nothing is accepted by keys here.
         """
@@ -251,9 +247,6 @@ def send_pointers(lanes: Lanes, job: Job, ledgers: Sequence[Ledger], *, delay: S
     Accounts share a lane's queue fairly, however many jobs each of them has there.
 
     Args:
-        lanes: the queues by credential.
-        job: the job.
-        ledgers: its ledgers.
         delay: seconds until the pointers are visible, at most 900.
     """
     by_lane: dict[str, list[str]] = {}

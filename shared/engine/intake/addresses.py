@@ -73,7 +73,6 @@ def check_sender(senders: Senders, account: str, sender: Address, field: str) ->
 
     Args:
         senders: which addresses it may send from.
-        account: the account's id, or the namespace of its team or test keys.
         sender: the address. Its name is not checked here.
         field: its path in the request.
     """
@@ -91,7 +90,6 @@ def misleading(senders: Senders, account: str, sender: Address) -> str:
 
     Args:
         senders: which addresses the account may send from.
-        account: the account's id, or the namespace of its team or test keys.
         sender: an address from which the account may send, with its name.
     """
     if turns(sender.display):

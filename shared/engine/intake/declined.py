@@ -79,7 +79,6 @@ def none_left(field: str, kind: str, left: Sequence[tuple[str, str]]) -> Decline
     """Return the refusal of a request of which no recipient is left. It names the first of them, with the reasons.
 
     Args:
-        field: that has the recipients.
         kind: what they are called there.
         left: each as it was given, and why it is left out: a code, or a sentence without its period.
     """

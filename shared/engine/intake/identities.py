@@ -46,7 +46,6 @@ class IdentityDesk:
     Args:
         signing: the credentials whose providers sign for domains; none in many deployments.
         made: which domains this deployment made known; asked for when it is first needed.
-        clock: the time.
     """
 
     def __init__(self, signing: Sequence[Signing], made: Callable[[], MadeIdentities], clock: Clock) -> None:
@@ -68,7 +67,6 @@ class IdentityDesk:
         """Make a domain known to a provider that does not know it.
 
         Args:
-            place: the provider.
             account: the one that has proven the domain.
             domain: lower-case ASCII.
         """

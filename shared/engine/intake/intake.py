@@ -65,10 +65,7 @@ class Intake:
     """Decides what is accepted.
 
     Args:
-        settings: the deployment's credentials and routes.
-        senders: which addresses an account may send from.
         unwanted: who is not to be sent to.
-        clock: the time.
         address: the API's public one, without a slash at its end, for links to unsubscribe.
         bounds: provider, as in the settings → how many people it takes in one message.
     """
@@ -122,8 +119,6 @@ class Intake:
         """Return what the engine accepts of a request in another service's terms; writes nothing.
 
         Args:
-            asked: the request.
-            by: who posts.
             template: the stored template that it names; None if it names none.
         """
         not_before = posted.begin(asked, self._clock.now())
@@ -181,8 +176,6 @@ class Intake:
         """Return the credential of a campaign.
 
         Args:
-            account: the account's id.
-            channel: the campaign's channel.
             wanted: the credential as requested; None for the default.
             test: whether a test key asks.
         """
@@ -194,7 +187,6 @@ class Intake:
 
         Args:
             account: the namespace whose senders count.
-            channel: its name.
             draft: as the client wrote it.
             prefix: of the fields' names in faults, e.g. `template.`.
         """
@@ -215,7 +207,6 @@ class Intake:
         """Check that an account may send from an address. Raises Decline.
 
         Args:
-            account: the account's id.
             text: the sender as requested, with or without a name.
             field: the field's path in the request.
         """
@@ -266,8 +257,6 @@ class Intake:
         """Return who is not to be sent to, by normalised key, and the code of each; the weightiest of several.
 
         Args:
-            namespace: whose suppressions count.
-            channel: of the messages.
             keys: normalised addresses or numbers.
             offered: whether the messages offer an unsubscription.
         """

@@ -37,8 +37,6 @@ def sender_in(draft: Draft, channel: str, prefix: str) -> Address | None:
     """Return the sender of an e-mail's draft, None if it has none. Raises Decline for an invalid address.
 
     Args:
-        draft: the message as requested.
-        channel: the channel.
         prefix: what comes before the field's name in its path, as in `template.`.
     """
     if not channel_of(channel).names_sender or draft.sender is None:
@@ -50,8 +48,6 @@ def message_of(draft: Draft, channel: str, sender: Address | None, prefix: str) 
     """Return a draft as a message. Raises Decline if its template is invalid or too large.
 
     Args:
-        draft: the message as requested.
-        channel: the channel.
         sender: the sender of an e-mail; None for other channels.
         prefix: what comes before the field's name in its path, as in `template.`.
     """
@@ -80,9 +76,7 @@ def check_body(field: str, html: str, text: str, *, files: bool) -> None:
     """Raise Decline if bodies without placeholders show nothing.
 
     Args:
-        field: where they were given.
         html: the HTML body; empty if there is none.
-        text: the text.
         files: attachments go with them, which are seen where the body is blank.
     """
     if not files and nothing_to_see(html, text):
@@ -100,8 +94,6 @@ def check_subject(draft: Draft, channel: str, prefix: str) -> None:
     """Raise Decline if an e-mail has no subject.
 
     Args:
-        draft: the message as requested.
-        channel: the channel.
         prefix: what comes before the field's name in its path, as in `template.`.
     """
     by = channel_of(channel)
@@ -114,7 +106,6 @@ def check_variants(own: str, variants: Variants) -> None:
 
     Args:
         own: the template's channel, whose text is its body.
-        variants: texts by other channels.
     """
     for by, part, text in variants.parts:
         field = f"{by.name}.{part}"

@@ -20,7 +20,6 @@ def numbers_of(texts: Sequence[str], by: Channel, region: str) -> tuple[tuple[Re
 
     Args:
         texts: numbers as the client wrote them.
-        by: the channel.
         region: country whose numbers need no country code; empty: all need one.
     """
     read = by.reader(region)

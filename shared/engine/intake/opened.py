@@ -24,9 +24,7 @@ def is_open(of: Opened, account: str, channel: str, *, test: bool) -> bool:
     """Return whether an account may send by a channel.
 
     Args:
-        of: what says so.
         account: the account's id, or its team space.
-        channel: its name.
         test: made with a test key, which reaches no provider.
     """
     return test or channel_of(channel).names_sender or of.opened(account, channel)
@@ -36,9 +34,7 @@ def check_open(of: Opened, account: str, channel: str, *, test: bool) -> None:
     """Check that an account may send by a channel, as `is_open` says.
 
     Args:
-        of: what says so.
         account: the account's id, or its team space.
-        channel: its name.
         test: made with a test key, which reaches no provider.
 
     Raises:

@@ -89,7 +89,6 @@ def begin(asked: Posting, now: Seconds) -> Millis:
 
     Args:
         asked: the request; a time that is over means now.
-        now: Unix seconds.
     """
     if asked.send_at <= now:
         return 0
@@ -104,8 +103,6 @@ def request_of(
     """Return the job that a request asks for, at once and by no route yet.
 
     Args:
-        asked: the request.
-        by: who posts.
         messages: of the request, with their addresses read.
         codes: of the addresses that are not to be sent to, by normalised address.
         template: the stored template that the request names; None if it names none.

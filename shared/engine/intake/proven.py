@@ -31,7 +31,6 @@ class Proofs:
     Args:
         claims: the domains that accounts claim; no other is looked up.
         dns: makes what looks up, when it is first needed.
-        clock: the time.
     """
 
     def __init__(self, *, claims: Claims, dns: Callable[[], Dns], clock: Clock) -> None:
@@ -80,8 +79,6 @@ class ProvenSenders:
 
     Args:
         granted: what operators have granted, and which accounts they suspended.
-        proofs: of domains.
-        clock: the time.
     """
 
     def __init__(self, *, granted: Senders, proofs: Proofs, clock: Clock) -> None:
@@ -102,7 +99,6 @@ class ProvenSenders:
         """Return whether an account may send now, and from an address.
 
         Args:
-            account: the account's id, or the namespace of its team or test keys.
             address_key: the normalised address.
 
         Raises:
@@ -129,7 +125,6 @@ class ProvenStandings:
 
     Args:
         granted: keys, and what operators have granted.
-        proofs: of domains.
     """
 
     def __init__(self, *, granted: Standings, proofs: Proofs) -> None:
@@ -144,7 +139,6 @@ class ProvenStandings:
         """Return whether a key and a sender are still there.
 
         Args:
-            account: the account's id, or the namespace of its team or test keys.
             key: id of an API key, empty for none.
             sender: an address, empty for none.
 

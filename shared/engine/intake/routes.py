@@ -16,7 +16,6 @@ def begin_at(wanted: datetime | None, now: Seconds) -> int:
 
     Args:
         wanted: as asked for; None: now.
-        now: Unix seconds.
     """
     if wanted is None:
         return 0
@@ -40,8 +39,6 @@ def route_of(asked: SendRequest, channel: str, settings: Settings) -> tuple[str,
 
     Args:
         asked: its account decides what is open to it.
-        channel: of the message.
-        settings: the deployment's credentials and routes.
     """
     return credentials_for(asked.account, asked.route, channel, settings, test=asked.test)
 
@@ -55,8 +52,6 @@ def credentials_for(
         account: decides what is open to it.
         wanted: ids of credentials; None: the deployment's route of that name.
         channel: of the message, or the name of its route.
-        settings: the deployment's credentials and routes.
-        test: made with a test key.
     """
     declared = {c.id: c for c in settings.credentials if c.open_to(account)}
     if wanted is None:
@@ -104,7 +99,6 @@ class Carriers:
         """Return the credentials of a route that can carry a message; `Decline` if none can.
 
         Args:
-            route: ids of credentials.
             people: all who get the message.
             shown: how many of them are in `To`.
             field: of the request, for the refusal.
@@ -121,8 +115,6 @@ def mail_route(account: str, settings: Settings, *, test: bool) -> tuple[str, ..
 
     Args:
         account: decides what is open to it.
-        settings: the deployment's credentials and routes.
-        test: made with a test key.
 
     Raises:
         Decline: no_route, if the account may use none of them.
@@ -136,7 +128,6 @@ def ordered(asked: SendRequest, channel: str, settings: Settings) -> bool:
 
     Args:
         asked: the request; it decides if it says so, or names a route.
-        channel: the channel.
         settings: the deployment's settings, with the default by channel.
     """
     default = "" if asked.route is not None else settings.routing.get(channel, "")
@@ -163,11 +154,7 @@ def credential_of(account: str, channel: str, wanted: str | None, settings: Sett
     A test key's campaign takes the built-in one, but names only what a live one may.
 
     Args:
-        account: whose campaign it is.
-        channel: of the campaign.
         wanted: as asked for; None: the default.
-        settings: the deployment's credentials and routes.
-        test: made with a test key.
     """
     usable = {c.id: c for c in settings.credentials if c.open_to(account)}
     if wanted is not None:

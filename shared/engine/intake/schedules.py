@@ -84,7 +84,6 @@ class Schedules:
         A page is full or the last one, unless thousands of stopped jobs lie between.
 
         Args:
-            account: the account's id.
             tests_only: whether only jobs of test keys are listed.
             after: the place that an earlier page returned; empty for the start.
             limit: the most jobs to return.
@@ -109,11 +108,6 @@ class Schedules:
 
     def withdraw(self, job_id: str, account: str, *, by: str = SYSTEM) -> tuple[Job | None, bool]:
         """Stop a job that still waits for its time.
-
-        Args:
-            job_id: the job's id.
-            account: the account that must own it.
-            by: the actor, for the audit log.
 
         Returns:
             The job as it is stored, None if the account has no such job; and whether it was stopped before its time,

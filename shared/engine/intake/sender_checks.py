@@ -15,7 +15,6 @@ def sender_checks(dns: Dns, domain: str, *, each: Each = map) -> list[DnsCheck]:
     """Return the checks of a domain. A look-up that is not answered is a check that says so.
 
     Args:
-        dns: looks up.
         domain: lower-case ASCII.
         each: makes the checks, in turn or side by side.
     """

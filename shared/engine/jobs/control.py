@@ -82,12 +82,6 @@ class JobControl:
 
         At most the windows already claimed still go out. A pending retry is withdrawn. The audit log has an entry in
         the same transaction.
-
-        Args:
-            job_id: the job's id.
-            account: the account that must own it.
-            reason: why.
-            by: the actor, for the audit log.
         """
         job = self._mine(job_id, account)
         if job is not None and job.owned:
@@ -98,13 +92,7 @@ class JobControl:
         return stopped
 
     def resume(self, job_id: str, account: str, *, by: str = SYSTEM) -> Resumed | NotNow | None:
-        """Send the messages that were never claimed. None: the account has no such job.
-
-        Args:
-            job_id: the job's id.
-            account: the account that must own it.
-            by: the actor, for the audit log.
-        """
+        """Send the messages that were never claimed. None: the account has no such job."""
         return self.retry(job_id, account, UNSENT, by=by)
 
     def _not_now(self, job: Job) -> NotNow | None:
@@ -121,10 +109,7 @@ class JobControl:
         """Send again what may be sent again, keeping the job's age. None: the account has no such job.
 
         Args:
-            job_id: the job.
-            account: who asks.
             include: some of INCLUDES. "unknown" may send a message twice; its log then says `may_duplicate`.
-            by: the actor.
         """
         job = self._mine(job_id, account)
         if job is None:

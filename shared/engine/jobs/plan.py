@@ -75,7 +75,6 @@ class Planner:
         If a campaign holds the credential, only its jobs start, unless it gives way.
 
         Args:
-            credential: which.
             named: a job of the credential, as just read, that the index may not show yet.
 
         Returns:

@@ -71,11 +71,8 @@ def progress(
     """Return how far a job is.
 
     Args:
-        job: as stored.
         settings: for the rates of its route.
-        now: Unix milliseconds.
         live: counts computed from the ledgers; those folded into the job otherwise.
-        around: what keeps it.
     """
     found = live or _folded(job, now)
     rate = _rate(job, settings, around.present)
@@ -102,12 +99,7 @@ class ProgressReader:
         self._clock = clock
 
     def read(self, job: Job, *, paused: bool) -> Headway:
-        """Return how far a job is by its ledgers; a large one costs no more than a small one.
-
-        Args:
-            job: as read.
-            paused: whether its account or everything is paused.
-        """
+        """Return how far a job is by its ledgers; a large one costs no more than a small one."""
         return self.read_all([job], paused=paused)[job.id]
 
     def read_all(
@@ -120,7 +112,6 @@ class ProgressReader:
         """Return the same of several jobs of one account, by id: their credentials are read once.
 
         Args:
-            jobs: as read.
             paused: whether their account or everything is paused.
             each: calls a function for every job, side by side or in turn, and returns the results in order.
         """
@@ -149,11 +140,7 @@ def _of_route(
     """Return what keeps a job that is under way.
 
     Args:
-        job: as read.
-        live: its counts.
         found: the states of its route.
-        now: Unix milliseconds.
-        paused: whether its account or everything is paused.
     """
     present = {c: x.switches for c, x in found.items()}
     waits = live.lanes if live.exact else job.route

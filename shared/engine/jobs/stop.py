@@ -28,9 +28,6 @@ class Stopper:
         """Stop a job, or withdraw the retry that is on its way; the entry of the audit log is in the same transaction.
 
         Args:
-            job: as read.
-            reason: of the stop.
-            by: the actor.
             data: more for the audit entry.
 
         Returns:
@@ -57,10 +54,7 @@ class OpenWork:
     """The open jobs of a whole deployment, for operators.
 
     Args:
-        records: the jobs.
         slots: every partition of the index `open` that has jobs.
-        stopper: stops them.
-        pool: stops side by side.
     """
 
     def __init__(
@@ -87,7 +81,6 @@ class OpenWork:
 
         Args:
             wanted: whether a job is to be stopped.
-            by: the actor, for the audit log.
             data: further fields of the audit entries.
         """
         for page in self.pages(lambda job: can_stop(job) and wanted(job)):

@@ -15,6 +15,7 @@ from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.switches import Switch
 from shared.domain.namespaces import owner
+from shared.domain.times import Seconds
 from shared.engine.jobs.ledgers import only_ledgers
 from shared.engine.jobs.plan import Planner
 from shared.engine.pool import Pool
@@ -43,14 +44,8 @@ class Waker:
     Waking twice, or what no switch held back, only duplicates pointers.
 
     Args:
-        records: the jobs.
-        ledgers: their chunks.
-        lanes: where pointers go.
-        planner: starts what is READY.
-        clock: the time.
         slots: returns the partitions of the index `open` in which jobs wait for a credential; all for an empty name.
         queue: brings each part of the way.
-        pool: sends side by side.
     """
 
     def __init__(
@@ -79,7 +74,7 @@ class Waker:
         way = Waking(credential=switch.credential, account=switch.account, at=self._now())
         self._queue.send([way.dumps()])
 
-    def go_on(self, way: Waking, *, until: float) -> int:
+    def go_on(self, way: Waking, *, until: Seconds) -> int:
         """Send a pointer for each chunk that is due and was held back, page by page until a time (Unix seconds).
 
         The rest of the way is another message, also after a fault, unless the first page has it: so a fault repeats its

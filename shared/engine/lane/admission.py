@@ -58,9 +58,7 @@ class Admission:
     """One credential's gate in one process; safe for threads.
 
     Args:
-        credential: whose.
         breaker_cache: what this process knows of breakers.
-        clock: time.
         renew: asked when the account is refused, before the breaker opens: True if calls are made with another key now.
         provider: returns the service under its present key; asked only if it is `ports.Pingable`.
     """

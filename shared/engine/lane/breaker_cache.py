@@ -54,7 +54,6 @@ class BreakerCache:
         """Return the milliseconds until the first credential of a route is likely to be usable, 0 if one is.
 
         Args:
-            route: the credentials.
             part: if a credential is not usable, at least this part of the time for which it has been left alone.
         """
         now = self._now()
@@ -91,8 +90,6 @@ class BreakerCache:
         """Open a closed breaker; return what is stored then.
 
         Args:
-            credential: the credential's id.
-            reason: why calls fail.
             failures: failed calls in a row.
             alive: whether a call has succeeded since the breaker was closed.
 
@@ -114,8 +111,6 @@ class BreakerCache:
         """Let the next lease continue the probes; return what is stored then.
 
         Args:
-            credential: the credential's id.
-            owner: the lease that holds the probes.
             successes: probes that have succeeded so far.
         """
         return self._move(credential, lambda x: rules.handed_on(x, owner=owner, successes=successes, now=self._now()))
@@ -124,8 +119,6 @@ class BreakerCache:
         """Open a breaker again since the provider did not answer its prober's question; returns what is stored then.
 
         Args:
-            credential: the credential's id.
-            owner: the lease that holds the probes.
             reason: why there was no answer.
         """
         return self._move(
@@ -138,13 +131,7 @@ class BreakerCache:
         return self._move(credential, lambda x: rules.closed(x, owner=owner, now=self._now()))
 
     def reopen(self, credential: str, owner: str, reason: str) -> Breaker:
-        """Open a breaker again after a probe failed; return what is stored then.
-
-        Args:
-            credential: the credential's id.
-            owner: the lease that holds the probes.
-            reason: why the probe failed.
-        """
+        """Open a breaker again after a probe failed; return what is stored then."""
         return self._move(
             credential,
             lambda x: rules.reopened(x, owner=owner, reason=reason, now=self._now(), jitter=self._jitter()),

@@ -28,7 +28,6 @@ class Calls:
 
     Args:
         provider: is called.
-        clock: judges slots.
         timeout: seconds that a call may take.
         pool: makes a lease's pool of so many threads.
         wire: makes a lease's wire; None: every call has a thread.
@@ -76,7 +75,7 @@ class LeaseCalls:
         self._pool = pool
         self._wire = wire
 
-    def rest(self, until: float) -> None:
+    def rest(self, until: Seconds) -> None:
         """Wait for a moment, Unix seconds; calls go on meanwhile."""
         if self._wire is not None:
             self._wire.rest(until)
@@ -89,8 +88,6 @@ class LeaseCalls:
         """Begin a call.
 
         Args:
-            content: what to send.
-            targets: to whom.
             latest: Unix seconds after which the slot is missed and the call not begun; its result is None then.
             deadline: Unix seconds by which it must have ended.
             ended: told as soon as it has.

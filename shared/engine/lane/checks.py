@@ -13,14 +13,7 @@ from shared.ports import Clock, DnsUnanswered
 
 
 class ClaimCheck:
-    """Decides whether a lease of one lane may claim; safe for threads.
-
-    Args:
-        stores: of the lane.
-        admission: before its provider.
-        lane: its credential.
-        clock: time.
-    """
+    """Decides whether a lease of one lane may claim; safe for threads."""
 
     def __init__(self, stores: LaneStores, admission: Admission, lane: str, clock: Clock) -> None:
         self._records = stores.records

@@ -72,8 +72,6 @@ class Composition:
     """A job's content, ready for its recipients; safe for threads.
 
     Args:
-        job: whose content it is.
-        content: as it is stored.
         links: signs recipients' links; needed if the content offers an unsubscription.
 
     Attributes:
@@ -284,10 +282,6 @@ def _fault(channel: Channel, subject: str, html: str, text: str, *, shows: bool)
     """Return the code of what keeps a rendered message from being sent; empty if nothing does.
 
     Args:
-        channel: that it goes by.
-        subject: its subject.
-        html: its HTML body.
-        text: its text.
         shows: something of it is surely seen, so that this need not be looked for.
     """
     if channel.needs_subject and not seen(subject):

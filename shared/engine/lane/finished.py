@@ -25,7 +25,6 @@ def message_of(messages: FinishedMessages | None, content: Content) -> Iterator[
 
     Args:
         messages: where the bytes are; None: nothing serves them here.
-        content: what is sent.
 
     Returns:
         Why nothing can be sent, if the bytes are out of reach. None for a content that is made into messages.
@@ -60,7 +59,6 @@ def send(
 
     Args:
         provider: is called.
-        content: what to send.
         message: what `message_of` returned for the content.
         targets: the recipients; only the first if the message is finished.
         deadline: Unix seconds by which the answer must have come.

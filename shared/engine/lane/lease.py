@@ -47,13 +47,7 @@ A_TURN: Final = 5
 
 
 def target(ledger: Ledger, chunk: Chunk, index: int) -> Target:
-    """Return a recipient's present attempt, as it is named to a provider. The same attempt always has the same ref.
-
-    Args:
-        ledger: the chunk's ledger.
-        chunk: the chunk.
-        index: the recipient's place within the chunk.
-    """
+    """Return a recipient's present attempt, as it is named to a provider. The same attempt always has the same ref."""
     return Target(
         ref=str(Ref(ledger.job, ledger.chunk, index, ledger.cells[index] >> 4)),
         recipient=chunk.recipients[index],
@@ -174,7 +168,6 @@ class Lease:
         """Return the calls that a claimed window takes; who cannot be sent anything is settled at once, without one.
 
         Args:
-            claimed: indices of recipients.
             rate: the pace of the calls.
             most: returns how many recipients the provider takes in one call with a content.
 
@@ -195,7 +188,6 @@ class Lease:
         """Return calls for recipients of different messages: those of one message that are side by side go together.
 
         Args:
-            claimed: indices of recipients.
             per_call: the most recipients of a call by its pace.
             most: returns how many the provider takes in one call with a content.
         """
@@ -215,8 +207,6 @@ class Lease:
         """Yield the calls for recipients of one message; settle them if it cannot be made.
 
         Args:
-            indices: the recipients.
-            made: their message.
             per_call: the most recipients of a call by its pace.
             most: returns how many the provider takes in one call with a content.
         """
@@ -240,7 +230,6 @@ class Lease:
 
         Args:
             latest: when an address was last suppressed, and unsubscribed (Unix ms), as of Control.
-            now: Unix seconds.
         """
         stale = self.looked_for != latest and now - self.looked_at >= LOOK_AGAIN
         return self.left_out is None or stale
@@ -249,7 +238,6 @@ class Lease:
         """Take in who is not to be sent to.
 
         Args:
-            left_out: as seen.
             latest: as `looks` had it.
             now: as `looks` had it.
         """
@@ -283,8 +271,6 @@ class Lease:
         """Record the outcome of a claimed recipient's attempt (L3).
 
         Args:
-            index: the recipient's place within the chunk.
-            outcome: the provider's answer.
             now: Unix seconds of the answer.
         """
         attempt = self.ledger.cells[index] >> 4
@@ -315,7 +301,6 @@ class Lease:
         A call settles a recipient or is divided, so that n recipients take less than 2n calls.
 
         Args:
-            parcel: the call.
             outcomes: one per recipient of the call, in order.
             now: Unix seconds of the answer.
         """

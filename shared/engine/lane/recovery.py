@@ -68,7 +68,6 @@ class Recovery:
         """Return what a release needs to know now.
 
         Args:
-            route: the job's.
             throttled_until: the provider asked to wait until then, Unix milliseconds.
             leave: the lane's breaker is open.
             throttled: the lane's provider took nothing and asked to wait.
@@ -96,7 +95,6 @@ class Recovery:
 
         Args:
             n: number of the round.
-            route: the job's.
             leave: the lane is left because of its breaker.
             soon: as for `passing`.
             mailed: as for `passing`.
@@ -119,8 +117,6 @@ class Recovery:
         messages of which the log names no attempt. The claimant's own, however late, replaces it.
 
         Args:
-            job: the ledger's.
-            expired: as read.
             soon: whether what failed is tried again soon, as of `passing`.
         """
         if not expired.ran_out(int(self._clock.now() * 1000)):

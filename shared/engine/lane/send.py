@@ -120,8 +120,6 @@ class Sender:
         """Serve one pointer to the end of its chunk, or of the time.
 
         Args:
-            job_id: the job.
-            number: the chunk.
             owner: unique to this lease.
             deadline: Unix seconds when the process is frozen or killed.
             spare: called once nothing but slow answers is waited for, so that another lease may begin beside this one.

@@ -15,6 +15,7 @@ from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, Pace, Slots
 from shared.domain.lanes.refusals import NO_CALLS, RARE, RefusalTally
 from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Switches
+from shared.domain.times import Seconds
 from shared.ports import Clock, Pacer, Retriable
 
 LEAD: Final = 0.040
@@ -140,16 +141,14 @@ class SlotClient:
             return self._told + self._telling + self._ended
 
     def reserve(
-        self, wanted: int, rate: Pace, *, ahead: float, until: float, job: str, hint: LeaseHint | None = None
+        self, wanted: int, rate: Pace, *, ahead: float, until: Seconds, job: str, hint: LeaseHint | None = None
     ) -> Slots:
         """Reserve slots, the first no sooner than `ahead` seconds after the reservation's answer arrives.
 
         Args:
             wanted: how many slots.
-            rate: the pace.
             ahead: seconds that the caller needs before it can use the first slot.
             until: Unix seconds after which the first slot would be of no use.
-            job: the job's id.
             hint: the lease that the slots are for.
 
         Returns:
@@ -165,7 +164,7 @@ class SlotClient:
             self._lead.learn(self._clock.now() - asked)
         return slots
 
-    def _tell(self, wanted: int, rate: Pace, *, lead: float, until: float, job: str, hint: LeaseHint | None) -> Slots:
+    def _tell(self, wanted: int, rate: Pace, *, lead: float, until: Seconds, job: str, hint: LeaseHint | None) -> Slots:
         """Reserve slots; the same write counts the calls that have ended. If it fails, the next one counts them."""
         with self._lock:
             ended = self._ended if self._is_known(rate) else NO_CALLS

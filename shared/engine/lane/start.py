@@ -61,8 +61,6 @@ class Starter:
         """Start a lease on a chunk (L1).
 
         Args:
-            job: the job.
-            number: the chunk.
             owner: unique to this lease.
             deadline: Unix seconds when the process is frozen or killed.
 

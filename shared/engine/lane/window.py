@@ -28,10 +28,7 @@ class WindowCalls:
 
     Args:
         lease: it learns what became of each recipient.
-        lease_calls: makes the calls.
-        admission: before the provider.
         slot_client: for more slots, where some were missed.
-        clock: time.
         call_timeout: seconds that one may take.
     """
 
@@ -70,8 +67,6 @@ class WindowCalls:
 
         Args:
             parcels: the calls of a window that was claimed.
-            slots: reserved for it.
-            rate: how fast.
             deadline: Unix seconds by which all calls of the window must have ended.
 
         Raises:

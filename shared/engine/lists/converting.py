@@ -45,7 +45,6 @@ class Converter:
         """Make CSV of an upload's file; None if it is no workbook.
 
         Args:
-            upload: as held.
             owner: of the invocation: each makes a file of its own, so that a late one replaces nothing.
             stop: Unix seconds; what takes longer is too large.
 
@@ -71,7 +70,6 @@ class Converter:
         """Make CSV in UTF-8 of an upload's file in its encoding.
 
         Args:
-            upload: as held.
             owner: as `convert` takes it.
             stop: as `convert` takes it.
 

@@ -106,8 +106,6 @@ class Ingestion:
         Concurrency: one lease at a time; a second invocation returns at once.
 
         Args:
-            campaign: id.
-            upload: id.
             owner: of this invocation, unique.
             deadline: when the invocation ends.
 

@@ -42,10 +42,7 @@ def job_of(campaign: Campaign, upload: Upload, settings: Settings, now: Millis, 
     """Return the job that a list becomes.
 
     Args:
-        campaign: whose.
-        upload: the list, READY.
         settings: for its credential; KeyError if it is no longer declared.
-        now: Unix milliseconds.
         order: how it is sent; a `not_before` of the past is 0.
     """
     checkpoint, skipped = upload.checkpoint, sum((upload.skipped or {}).values())
@@ -69,10 +66,7 @@ def stand_in(campaign: Campaign, settings: Settings, job_id: str, now: Millis) -
     """Return a job of one message as a campaign would have it.
 
     Args:
-        campaign: whose.
         settings: for its credential; KeyError if it is no longer declared.
-        job_id: the job's.
-        now: Unix milliseconds.
     """
     route = (campaign.credential,)
     return Job(

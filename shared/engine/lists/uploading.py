@@ -90,7 +90,6 @@ class Uploading:
         An account has few places at once: one that ended, or whose file is said to be there, does not count.
 
         Args:
-            campaign: as read.
             rules: how the list is to be read.
             content_type: of the file; it is one of the place's headers. What the file is shows in its first bytes.
             size: bytes of the file, if they are known: then no other size is taken.
@@ -116,7 +115,6 @@ class Uploading:
         """Return the newest list of the same file that a campaign of the same keys has sent; None if there is none.
 
         Args:
-            campaign: as read.
             sha256: the file's, hex; empty: nothing is found.
         """
         found = self._uploads.same(campaign.namespace, sha256) if sha256 else []
@@ -128,10 +126,8 @@ class Uploading:
         """Have a file read that was put into its place. Repeating it changes nothing and says where the list stands.
 
         Args:
-            campaign: as read.
             upload_id: what `start` named.
             etag: of the file as its client knows it, or empty: then whatever is there is read.
-            by: the actor, for the audit log.
 
         Returns:
             The upload; why it cannot be read; or None if the campaign has no such upload.
@@ -177,9 +173,7 @@ class Uploading:
         could not be used.
 
         Args:
-            campaign: as read.
             upload_id: what `start` named.
-            by: the actor, for the audit log.
 
         Returns:
             The upload; ALREADY_SENT; or None if the campaign has no such upload.
@@ -224,12 +218,10 @@ class Uploading:
         """Take a small list that came in a request.
 
         Args:
-            campaign: as read.
             data: the list as CSV, see `as_csv`, or a workbook.
             rules: how the list is to be read.
             claim: called with the new upload's id; returns the id of the upload to read, another one if an earlier
                 request was the same.
-            by: the actor, for the audit log.
         """
         refusal = _closed(campaign) if data else Refusal.EMPTY_FILE
         if refusal is not None:

@@ -118,15 +118,10 @@ class MailDesk:
     """Takes mails.
 
     Args:
-        mails: where they are.
         files: the mails' bytes.
         places: those for contents that are open.
-        queuer: queues them.
-        senders: which addresses an account may send from.
         unwanted: who is not to be sent to.
-        settings: the deployment's credentials and routes.
         rules: what providers say of finished messages.
-        clock: the time.
     """
 
     def __init__(
@@ -159,7 +154,6 @@ class MailDesk:
         """Store an envelope, and give a place for the content. Nothing is queued.
 
         Args:
-            asked: the envelope.
             answer: makes the request's idempotency record of the place; None without a key.
 
         Returns:
@@ -181,7 +175,6 @@ class MailDesk:
         """Check the content of a mail, and queue all its destinations; what is committed already stays as it is.
 
         Args:
-            mail: as read.
             etag: of the content that the client has uploaded; empty: of what is there.
             normalise: make every line end CRLF.
 
@@ -219,8 +212,6 @@ class MailDesk:
         """Take a mail with its content, and queue all its destinations.
 
         Args:
-            asked: the envelope.
-            data: the content.
             answer: makes the request's idempotency record of the mail; None without a key.
 
         Returns:

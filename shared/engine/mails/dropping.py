@@ -20,8 +20,6 @@ class WaitingMails:
     """Drops the destinations of mails that wait; a mail's job cannot be stopped.
 
     Args:
-        ledgers: the destinations.
-        journal: the audit logs.
         pool: makes calls side by side.
         clock: the time of the entries.
     """
@@ -37,11 +35,6 @@ class WaitingMails:
 
         Reads all of them, then writes their entries of the audit log, then drops: three rounds, however many mails
         and destinations there are. A process that dies before the last one has dropped nothing that no entry names.
-
-        Args:
-            jobs: of mails.
-            by: the actor.
-            data: of the entries.
         """
         read = zip(jobs, self._each(self._waiting, jobs), strict=True)
         found = [(job, chunks) for job, chunks in read if chunks]

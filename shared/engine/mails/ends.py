@@ -53,7 +53,6 @@ class MailEnds:
         """Note the ends of destinations of one mail, and notify its sender of those that failed; return how many.
 
         Args:
-            name: the mail's job.
             some: ledgers of it, which may be old.
 
         Raises:
@@ -74,7 +73,6 @@ class MailEnds:
         """Remove the content of a mail whose destinations all have their end; False if one has not.
 
         Args:
-            job: the mail's.
             told: those whose end is not noted count as if they had none; else their ends are noted.
         """
         some = self.ledgers.read_all(job.id)
@@ -175,14 +173,7 @@ class MailJobs:
 
 
 def is_overdue(mail: StoredMail, job: Job, some: Iterable[Ledger], now: Millis) -> bool:
-    """Tell whether a mail should have been cleaned hours before.
-
-    Args:
-        mail: as read.
-        job: the mail's, LOGGED.
-        some: its ledgers.
-        now: Unix milliseconds.
-    """
+    """Tell whether a mail should have been cleaned hours before."""
     if mail.state is not MailState.COMMITTED:
         return False
     every = list(some)

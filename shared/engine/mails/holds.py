@@ -33,7 +33,6 @@ class MailStream:
         """Note the ends of destinations, and delay the domains that have just refused three in a row.
 
         Args:
-            name: the mail's job.
             some: ledgers of it, as the stream shows them.
             logged: the job is LOGGED, so that the content may go.
         """
@@ -64,7 +63,6 @@ class DomainHolds:
         """Delay the destinations of the domains that have just refused three in a row; return how many.
 
         Args:
-            job: the mail's.
             some: ledgers of it that were just released.
         """
         failed = [x.chunk for x in some if failed_for_now(x)]

@@ -54,7 +54,6 @@ class MailMoves:
         """Return destinations of a mail, in their order; none before it is committed, or when its job has gone.
 
         Args:
-            mail: as read.
             first: number of the first one, from 0.
             count: the most to return.
             each: reads the attempts of those that were tried, in turn or side by side.
@@ -71,9 +70,7 @@ class MailMoves:
         """Take a destination out that waits; one that is dropped already stays so.
 
         Args:
-            mail: COMMITTED, as read.
             key: the destination's normalised address.
-            by: the actor, for the audit log.
 
         Returns:
             The destination as it is then. None: the mail has no such destination.
@@ -94,10 +91,8 @@ class MailMoves:
         """Have a destination that waits sent at another time.
 
         Args:
-            mail: COMMITTED, as read.
             key: the destination's normalised address.
             at: Unix milliseconds, before the mail expires.
-            by: the actor, for the audit log.
 
         Returns:
             The destination as it is then. None: the mail has no such destination.

@@ -44,15 +44,9 @@ class LedgerMailQueue:
     """`ports.MailQueue` of one account, over its mails and the engine's ledgers.
 
     Args:
-        account: whose mails are queued.
         route: the credential that sends them.
-        records: their jobs.
-        ledgers: their destinations.
-        files: their contents.
-        queuer: makes their jobs.
         ends: notes what has an end, and removes contents.
         open_jobs: names of the jobs that are open now.
-        clock: the time.
     """
 
     def __init__(

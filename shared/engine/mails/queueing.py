@@ -48,10 +48,6 @@ class MailQueuer:
     """Queues mails.
 
     Args:
-        mails: where they are.
-        acceptor: makes their jobs.
-        lanes: where pointers go.
-        clock: the time.
         acceptances: notes whose mails are accepted; None: nothing is accepted by keys here.
     """
 
@@ -74,7 +70,6 @@ class MailQueuer:
         """Queue a mail to all its destinations, or to none.
 
         Args:
-            asked: what is queued.
             key: the request's idempotency record; None without a key.
 
         Returns:

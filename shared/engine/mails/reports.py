@@ -54,7 +54,6 @@ class MailReporter:
         """Notify the sender of destinations that failed, and note them as cleaned up.
 
         Args:
-            job: the mail's.
             failed: numbers of destinations that have an end which is not noted.
 
         Raises:

@@ -14,12 +14,7 @@ from shared.ports import Clock, UpdateLog
 
 
 class NotifierDays:
-    """Counts the updates of notifiers.
-
-    Args:
-        log: where they are.
-        clock: the time.
-    """
+    """Counts the updates of notifiers."""
 
     def __init__(self, *, log: UpdateLog, clock: Clock) -> None:
         self._log = log
@@ -31,7 +26,6 @@ class NotifierDays:
         Days before the notifier was made are empty and cost nothing, stored days one read together.
 
         Args:
-            notifier: whose updates.
             days: in UTC, within the last `updates.LOG_DAYS` days.
         """
         spans = [span_of(day) for day in days]

@@ -75,16 +75,7 @@ class DueNotices:
     """Begins runs of the notices whose time has come.
 
     Args:
-        notices: where notices are.
-        starts: begins runs.
-        notifiers: whose they are.
-        texts: what templates say.
-        records: suppressions.
-        acceptor: makes jobs.
-        lanes: where pointers go.
-        settings: credentials and routes.
         words: tells what became of runs, before a kept action is tried.
-        clock: the time.
     """
 
     def __init__(

@@ -63,10 +63,7 @@ class NotifierDesk:
     """Changes notifiers. Each method returns a `Declined` where it refuses.
 
     Args:
-        store: where notifiers are.
         senders: by which channels accounts may send. A notice goes by each of them.
-        settings: the deployment's credentials.
-        clock: the time.
     """
 
     def __init__(self, *, store: Notifiers, senders: Opened, settings: Settings, clock: Clock) -> None:
@@ -80,11 +77,8 @@ class NotifierDesk:
         """Create a notifier.
 
         Args:
-            name: its user name.
-            account: whose it is.
             draft: its settings; a time zone is needed.
             test: it is made with a test key.
-            by: the actor.
         """
         if not is_name(name):
             raise invalid("name", "A name has 1 to 63 lower-case letters, digits and hyphens, none at its ends.")
@@ -115,36 +109,18 @@ class NotifierDesk:
 
     @as_value
     def change(self, found: Notifier, draft: NotifierDraft, *, by: str) -> Notifier:
-        """Change settings. Those that the draft leaves out stay.
-
-        Args:
-            found: as read.
-            draft: the new settings.
-            by: the actor, for the audit log.
-        """
+        """Change settings. Those that the draft leaves out stay."""
         return self._change(found, lambda old: self._with(old, draft), Act.NOTIFIER_CHANGED, by)
 
     @as_value
     def switch(self, found: Notifier, *, disabled: bool, by: str) -> Notifier:
-        """Disable or enable a notifier; its stored notices are still delivered.
-
-        Args:
-            found: as read.
-            disabled: whether it is to be disabled.
-            by: the actor, for the audit log.
-        """
+        """Disable or enable a notifier; its stored notices are still delivered."""
         act = Act.NOTIFIER_DISABLED if disabled else Act.NOTIFIER_ENABLED
         return self._change(found, lambda old: replace(old, disabled=disabled), act, by)
 
     @as_value
     def delete(self, found: Notifier, waiting: WaitingNotices, *, by: str) -> Notifier:
-        """Delete a notifier for which nothing waits. Its name stays taken, and its updates expire.
-
-        Args:
-            found: as read.
-            waiting: the notices that wait.
-            by: the actor.
-        """
+        """Delete a notifier for which nothing waits. Its name stays taken, and its updates expire."""
         if waiting.any(found.name):
             raise Decline("notices_waiting")
         return self._change(found, lambda old: replace(old, deleted=True, passwords=()), Act.NOTIFIER_DELETED, by)
@@ -154,9 +130,7 @@ class NotifierDesk:
         """Give a notifier a second password; the present one ends at `until` (Unix ms).
 
         Args:
-            found: as read.
             until: when the present password ends, Unix milliseconds.
-            by: the actor, for the audit log.
         """
         password = new_password()
 

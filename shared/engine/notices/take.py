@@ -20,6 +20,7 @@ from shared.domain.notices.notice import Notice, NoticeChange
 from shared.domain.notices.notifier import CHANNELS, Notifier
 from shared.domain.notices.records import RecordReader, RejectedRecord, as_sent
 from shared.domain.notices.times import Hours
+from shared.domain.times import Seconds
 from shared.ports import Acceptances, Clock, Inboxes, InboxStep, Notices, Queue, Retriable, Templates
 
 READ: Final = 100
@@ -37,9 +38,6 @@ class NoticeDesk:
     """Takes payloads of notifiers.
 
     Args:
-        inboxes: what was uploaded.
-        queue: of hints about inboxes.
-        clock: the time.
         acceptances: notes whose notices are accepted.
     """
 
@@ -53,7 +51,6 @@ class NoticeDesk:
         """Store a payload, and return its number.
 
         Args:
-            by: whose it is.
             records: checked as a whole by `records.unfit`.
         """
         notifier = by.name
@@ -92,11 +89,7 @@ class NoticeTaker:
     """Takes records out of inboxes. Two at once do the same work twice, and no harm.
 
     Args:
-        inboxes: what was uploaded.
-        notices: where notices are.
         templates: which of them there are.
-        queue: of hints about inboxes.
-        clock: the time.
         at_once: does what is due about notices, by their UUIDs. The walk of each minute does what it leaves.
     """
 
@@ -117,12 +110,8 @@ class NoticeTaker:
         self._clock = clock
         self._at_once = at_once
 
-    def take(self, notifier: Notifier, deadline: float) -> int:
+    def take(self, notifier: Notifier, deadline: Seconds) -> int:
         """Take the records of an inbox, and return how many; what is left at the deadline is pointed to again.
-
-        Args:
-            notifier: whose inbox it is.
-            deadline: Unix seconds.
 
         Raises:
             Retriable: the stores fail; nothing is lost.
@@ -154,7 +143,7 @@ class NoticeTaker:
             if notice is not None and notice.due is not None and notice.due <= now:
                 yield notice.uuid
 
-    def _serve(self, due: Sequence[str], deadline: float) -> None:
+    def _serve(self, due: Sequence[str], deadline: Seconds) -> None:
         """Do what is due at once, as far as the time allows."""
         for first in range(0, len(due), AT_ONCE):
             if self._clock.now() >= deadline:

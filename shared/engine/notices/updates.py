@@ -32,8 +32,6 @@ class UpdateReader:
     """Reads the updates of notifiers.
 
     Args:
-        log: where they are.
-        clock: the time.
         limit: bytes of one answer.
     """
 
@@ -46,7 +44,6 @@ class UpdateReader:
         """Return the updates of a range as a notifier writes it, up to what has settled.
 
         Args:
-            notifier: whose.
             text: `FROM-TO`, see `read_range`.
         """
         now = int(self._clock.now() * 1000)

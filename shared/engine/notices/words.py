@@ -45,11 +45,7 @@ class NoticeWords:
     """Tells notices what became of their runs.
 
     Args:
-        notices: where notices are.
-        notifiers: whose they are.
         records: which recipient of a run is which notice.
-        ledgers: the runs' cells.
-        clock: the time.
     """
 
     def __init__(

@@ -33,7 +33,6 @@ class Announcing(Protocol):
         """Have webhooks hear of changes that are not folded yet.
 
         Args:
-            jobs: by id, those of the ledgers.
             ledgers: as they are about to be folded.
 
         Returns:
@@ -70,7 +69,6 @@ class Announcer:
         """Have webhooks hear of changes that are not folded yet; return the jobs for which that failed.
 
         Args:
-            jobs: by id, those of the ledgers.
             ledgers: as they are about to be folded.
         """
         places: dict[str, dict[str, dict[int, None]]] = {}

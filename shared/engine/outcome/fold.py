@@ -175,7 +175,6 @@ class Logger:
         """Move a job towards LOGGED as far as its ledgers allow (J3) and return its state; None if it has gone.
 
         Args:
-            job_id: the job.
             hint: look at the ledgers only if the folded counts say that it may be finished.
         """
         job = self._close(job_id, hint=hint)

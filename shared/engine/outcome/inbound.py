@@ -13,6 +13,7 @@ from shared.domain.jobs.outcomes import STOPPED
 from shared.domain.namespaces import accounts_of
 from shared.domain.recipients.suppressions import BY_CHANNEL
 from shared.domain.texts import MAX_TEXT, ReceivedText, text_id
+from shared.domain.times import Millis
 from shared.ports import Records, Texts
 
 ANY: Final = "*"
@@ -25,17 +26,13 @@ def from_number(word: Word) -> bool:
     return word.ref.startswith("+") and word.word in _KINDS
 
 
-def receive(records: Records, texts: Texts, credential: Credential, words: Sequence[Word], now: int) -> int:
+def receive(records: Records, texts: Texts, credential: Credential, words: Sequence[Word], now: Millis) -> int:
     """Heed what numbers wish, store what they wrote, and return how many numbers were heeded.
 
     A credential of all accounts changes and stores nothing: it is not known whose message the number answers.
 
     Args:
-        records: where suppressions are.
-        texts: where texts are kept.
-        credential: that the numbers wrote to.
         words: of which `from_number` is true.
-        now: Unix milliseconds.
     """
     if ANY in credential.accounts:
         return 0
@@ -45,17 +42,14 @@ def receive(records: Records, texts: Texts, credential: Credential, words: Seque
     return heeded
 
 
-def heed(records: Records, credential: Credential, words: Sequence[Word], now: int) -> int:
+def heed(records: Records, credential: Credential, words: Sequence[Word], now: Millis) -> int:
     """Change the lists of the credential's accounts and of their team keys; returns how many numbers were heeded.
 
     A credential of all accounts changes none. The provider refuses the next message to the number, which suppresses it
     for the account that sends that message.
 
     Args:
-        records: where suppressions are.
-        credential: that the numbers wrote to.
         words: of which `from_number` is true; the latest wish of a number counts.
-        now: Unix milliseconds.
     """
     reach = BY_CHANNEL.get(credential.channel)
     if reach is None or ANY in credential.accounts:
@@ -74,7 +68,6 @@ def received(credential: Credential, words: Sequence[Word]) -> Iterator[Received
     """Yield the texts of the credential's accounts.
 
     Args:
-        credential: that the numbers wrote to.
         words: of which `from_number` is true.
     """
     for word in words:

@@ -109,8 +109,6 @@ class Resolution:
         breaker is open, is not asked until the next look.
 
         Args:
-            job_id: the job's id.
-            number: the chunk.
             deadline: Unix seconds by which it ends.
             after: the place of the last recipient who was asked about; -1: none was.
 
@@ -166,10 +164,6 @@ class Resolution:
         """Ask about recipients side by side, each at its slot.
 
         Args:
-            provider: is asked.
-            doubts: the chunk.
-            group: places of recipients.
-            slots: one for each.
             deadline: Unix seconds by which all ends.
 
         Returns:
@@ -209,8 +203,6 @@ class Resolution:
         """Ask about one recipient; None if there is nothing to ask, or it may not be asked.
 
         Args:
-            provider: is asked.
-            doubts: the chunk.
             index: the place of the recipient.
             deadline: Unix seconds by which all ends.
         """
@@ -246,7 +238,6 @@ class Resolution:
         The job's own rate is for its messages. Questions have one of theirs, as a job with a lower rate has.
 
         Args:
-            group: whom to ask about.
             last: Unix seconds after which it is too late for a question.
 
         Returns:
@@ -270,9 +261,7 @@ def _word(doubts: _Doubts, index: int, finding: Finding) -> Word | None:
     """Return a finding as a word about an attempt; None if it is no answer.
 
     Args:
-        doubts: the chunk.
         index: the place of the recipient.
-        finding: the provider's answer.
     """
     ledger = doubts.ledger
     ref, at = str(Ref(ledger.job, ledger.chunk, index, ledger.cells[index] >> 4)), int(doubts.made[index])

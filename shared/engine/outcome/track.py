@@ -291,8 +291,6 @@ class Tracker:
         """Write words after which messages are tried again, together with the job; False if others wrote meanwhile.
 
         Args:
-            job: as read.
-            ledger: as read.
             joined: the ledger with the words.
             disproved: attempts that never arrived and that are not made again.
         """

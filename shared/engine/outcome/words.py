@@ -40,7 +40,6 @@ def may_retry(job: Job, ledger: Ledger, said: Said) -> bool:
     """Tell whether a message may be tried again after a word about its last attempt: by policy, or as it was absent.
 
     Args:
-        job: the message's job.
         ledger: the ledger of its chunk.
         said: reference, kind and time of the word.
     """
@@ -63,7 +62,6 @@ def is_overdue(job: Job, ref: Ref, word: Word, begun: Mapping[tuple[int, int], i
     """Tell whether a message has been deferred for as long as its job allows.
 
     Args:
-        job: the message's job.
         ref: the attempt that was deferred.
         word: the provider's word that it is deferred.
         begun: (recipient, attempt) → Unix seconds, as `begun_at` returns it.
@@ -101,11 +99,8 @@ def joined_with(
     """Return a ledger with words joined, and with the attempts of `again` waiting for the next one.
 
     Args:
-        ledger: as read.
-        states: what the words say.
         again: attempts that are followed by another; if there are none, the ledger stays as it is.
         absent: attempts that were proved absent.
-        route: the job's.
         credential: that the words came by.
     """
     if not again:

@@ -88,8 +88,6 @@ def attempts_of(
 
     Args:
         windows: of a chunk, in the order of time.
-        words: what providers said later.
-        wanted: indices of recipients.
     """
     out: dict[int, dict[int, Attempt]] = {}
     for w in windows:
@@ -148,7 +146,6 @@ def error_of(job: Job, ledger: Ledger, index: int, attempts: Sequence[Attempt], 
         job: for its policy and route.
         ledger: for the state and the limit of attempts.
         index: the recipient.
-        attempts: those known.
         skip: why it was skipped before a claim, or empty.
     """
     state, number = ledger.cell(index)
@@ -199,7 +196,6 @@ def detail_of(attempts: Sequence[Attempt], address: str) -> str:
 
     Args:
         attempts: of one message, in their order.
-        address: the recipient's.
     """
     return last_refusal(attempts)[1].replace(RECIPIENT, f"<{address}>")
 

@@ -55,7 +55,6 @@ class ExportDesk:
 
         Args:
             export: id of the campaign or job.
-            account: its owner.
             jobs: in the order of the rows, at least one.
 
         Raises:
@@ -83,10 +82,7 @@ def begin(export: str, account: str, jobs: Sequence[Job], now: Millis, version: 
     """Return an export that is to be made.
 
     Args:
-        export: the export's id.
-        account: the account's id.
         jobs: the jobs to export, as read.
-        now: Unix milliseconds.
         version: the version of the export's item.
         file: the file's name; empty for one of the run's own.
     """
@@ -247,9 +243,7 @@ class _Run:
         """Return the row of a message.
 
         Args:
-            job: id.
             recipient: with the list's own values.
-            line: of the log.
         """
         own = [guard(recipient.values.get(c, "")) for c in self.held.columns]
         return [*_cells(job, line), *own, *(_later(line) if self.held.later else ())]

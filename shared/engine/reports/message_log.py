@@ -175,8 +175,6 @@ class MessageLog:
         """Return lines in the order of the list, and the place of the next page.
 
         Args:
-            job: the job.
-            wanted: which messages.
             start: the place to begin at, as (chunk, index).
             limit: the most lines to return.
         """
@@ -203,13 +201,7 @@ class MessageLog:
         return out, None
 
     def line(self, job: Job, chunk_number: int, index: int) -> LogLine | None:
-        """Return one message's line. None: there is no such message.
-
-        Args:
-            job: the job.
-            chunk_number: the chunk.
-            index: the recipient's place within the chunk.
-        """
+        """Return one message's line. None: there is no such message."""
         ledger = self._ledgers.read(job.id, chunk_number)
         chunk = self._records.chunk(job.id, chunk_number) if ledger is not None else None
         if ledger is None or chunk is None or index >= len(chunk.recipients):
@@ -220,9 +212,7 @@ class MessageLog:
         """Return the line of a chunk's only message.
 
         Args:
-            job: the job.
             chunk: of one recipient, as read.
-            ledger: the chunk's, as read.
         """
         (line,) = self._some(job, chunk, ledger, [0])
         return line

@@ -32,8 +32,6 @@ class JobPages(Protocol):
         """Return some jobs, and the place to go on from; empty at the end.
 
         Args:
-            spaces: names of namespaces.
-            kinds: of which kinds.
             after: what the page before returned, or empty.
             limit: at least 1.
         """
@@ -62,7 +60,6 @@ class MessageSearch:
     """Finds messages by their recipient.
 
     Args:
-        jobs: of accounts.
         logs: what became of their messages.
         each: reads small jobs, in turn or side by side.
     """
@@ -79,7 +76,6 @@ class MessageSearch:
 
         Args:
             spaces: names of the namespaces whose jobs are searched.
-            kinds: of which kinds.
             recipient: a normalised key.
             place: where the page before ended.
             limit: of messages.
@@ -107,7 +103,6 @@ class MessageSearch:
         """Yield the number of each job with what is found in it, in order.
 
         Args:
-            jobs: of a page.
             recipient: a normalised key.
             place: where the search goes on in them.
             limit: of lines of one job.
@@ -124,7 +119,6 @@ class MessageSearch:
         """Return lines of one job.
 
         Args:
-            job: it.
             recipient: a normalised key.
             start: where to begin in it.
             limit: of lines.

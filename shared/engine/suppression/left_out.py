@@ -21,9 +21,7 @@ class LeavingOut:
     """Looks at who is not to be sent to by now. One instance a sender; safe for threads.
 
     Args:
-        records: suppressions.
         standings: returns the keys and senders of accounts.
-        clock: time.
     """
 
     def __init__(self, records: Records, standings: Callable[[], Standings], clock: Clock) -> None:
@@ -37,9 +35,6 @@ class LeavingOut:
         """Return who of a chunk's waiting recipients, and of those with copies, are not to be sent to by now.
 
         Args:
-            job: as just read.
-            chunk: its chunk.
-            ledger: of the chunk.
             content: what is sent, if it is known.
             latest: when an address was last suppressed, and unsubscribed (Unix ms), as of Control.
 

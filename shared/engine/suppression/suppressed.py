@@ -77,9 +77,6 @@ class Suppressed:
         """Return which of a chunk's waiting recipients, and of those with copies, are not to be sent to by now.
 
         Args:
-            job: as accepted.
-            chunk: its chunk.
-            waiting: indices of recipients.
             latest: when an address was last suppressed, and unsubscribed (Unix ms), as of Control.
             reaches: what the job's messages have to heed.
             content: what they say, and who gets copies; all of those of a team key's messages must be guests.
@@ -99,9 +96,6 @@ class Suppressed:
         """Do the same for a job of a team key: all waiting recipients are looked up each time, with their copies.
 
         Args:
-            job: as accepted.
-            chunk: its chunk.
-            waiting: indices of recipients.
             reaches: what the job's messages have to heed.
             content: what they say, and who gets copies.
         """
@@ -150,8 +144,6 @@ def _codes(chunk: Chunk, waiting: Sequence[int], found: Mapping[str, Barrier]) -
     """Return who of some recipients was erased, or is found by their key, with the code of each.
 
     Args:
-        chunk: their chunk.
-        waiting: their indices.
         found: by normalised address.
     """
     gone = {i: ERASED for i in waiting if chunk.recipients[i].skip == ERASED}
@@ -171,8 +163,6 @@ def _keys(chunk: Chunk, waiting: Sequence[int], copies: Mapping[int, Mapping[str
     """Return the normalised addresses of some recipients, and of those who get copies of their messages.
 
     Args:
-        chunk: their chunk.
-        waiting: their indices.
         copies: index → address in lower case → normalised address.
     """
     return {chunk.recipients[i].key for i in waiting}.union(*(others.values() for others in copies.values()))

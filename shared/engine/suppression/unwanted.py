@@ -20,8 +20,6 @@ class Unwanted:
     """`uploads.Skips` of an account's live or test keys.
 
     Args:
-        records: where suppressions are.
-        namespace: whose suppressions count.
         reaches: what the list's messages have to heed.
     """
 

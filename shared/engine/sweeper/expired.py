@@ -37,17 +37,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class ExpiredLeases:
-    """Takes over leases that ran out.
-
-    Args:
-        records: jobs.
-        ledgers: leases.
-        recovery: ends them.
-        hints: at leases.
-        credentials: whose.
-        clock: time.
-        lanes: take pointers.
-    """
+    """Takes over leases that ran out."""
 
     def __init__(
         self,
@@ -141,7 +131,6 @@ class ExpiredLeases:
 
         Args:
             job_id: of which leases were taken over.
-            lane: the worker's.
             taken: their chunks, which have new pointers.
         """
         job, now = self._records.job(job_id), int(self._clock.now() * 1000)
@@ -160,8 +149,6 @@ class ExpiredLeases:
         """Forget the hint of a lease that has ended, if the credential has many of them or it ended long ago.
 
         Args:
-            credential: that has the hint.
-            hint: of the lease.
             since: when it was seen that the lease has ended, in Unix seconds.
             crowded: whether the credential has many hints.
         """
@@ -174,8 +161,6 @@ class ExpiredLeases:
         """Take a lease over if it ran out; notes if it has ended.
 
         Args:
-            credential: the lane.
-            hint: at the lease.
             soon: whether what failed in it is tried again soon.
         """
         now = self._clock.now()

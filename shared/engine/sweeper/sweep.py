@@ -55,7 +55,6 @@ class Sweeper:
     Args:
         walks: what is walked, in this order.
         bookmarks: where their progress is kept.
-        clock: the time.
         pool: makes looks side by side.
     """
 

@@ -107,7 +107,6 @@ def simple(name: str, share: float, found: Callable[[], Iterable[tuple[str, Call
     """Return a walk that starts anew in each run. Things that are done no longer appear in it.
 
     Args:
-        name: the walk's name.
         share: the share of a run's time, 0 to 1.
         found: yields each thing's name and the action for it.
     """
@@ -118,7 +117,6 @@ def timed(name: str, share: float, found: Callable[[Seconds], Iterable[tuple[str
     """Return a walk as `simple` does, of things that take long: each ends by itself when the walk's time is over.
 
     Args:
-        name: the walk's name.
         share: the share of a run's time, 0 to 1.
         found: yields each thing's name and the action for it, given the walk's deadline in Unix seconds.
     """

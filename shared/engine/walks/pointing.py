@@ -56,8 +56,6 @@ class Pointing:
         A paused ledger needs no pointer. After a resume, its pointer may be missing.
 
         Args:
-            job: the ledger's job.
-            x: the ledger.
             since: the last look at it, Unix milliseconds.
         """
         if x.not_before > self._now:
@@ -83,7 +81,6 @@ class Pointing:
         `longest`.
 
         Args:
-            job: as read.
             ledgers: some of its ledgers, all of them IDLE.
             leased_at: when the last lease of any chunk of the job ended, Unix milliseconds; `now` if one is held.
         """

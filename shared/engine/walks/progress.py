@@ -56,7 +56,6 @@ class Progress:
         """Put a thing first in the next run.
 
         Args:
-            name: its place.
             chunk: the chunk to go on from.
             since: its last look, Unix milliseconds.
         """

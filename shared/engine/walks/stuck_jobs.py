@@ -25,9 +25,7 @@ class StuckJobs:
     """The open jobs of one round of the sweeper; safe for threads.
 
     Args:
-        records: the jobs.
         holds: tells whether somebody has paused a job: its account, the lane that it waits for, or everything.
-        now: Unix milliseconds.
     """
 
     def __init__(self, records: Records, holds: Callable[[str, str], Hold], now: Millis) -> None:
@@ -61,7 +59,6 @@ class StuckJobs:
         """Take in a running job, after `note` has seen all of its ledgers.
 
         Args:
-            job: the job.
             last: when something last happened to a ledger, Unix milliseconds, as `note` returned it.
             waits: the lanes that the ledgers wait for, as `note` returned them.
         """

@@ -84,8 +84,6 @@ class MadeIdentities(Protocol):
         """Tell whether this deployment made a domain known to a provider.
 
         Args:
-            provider: its name in the settings.
-            region: of its service.
             domain: lower-case ASCII.
         """
         ...

@@ -26,10 +26,6 @@ class Senders(Protocol):
         """Return whether an account may send by a channel whose messages name no sender.
 
         Accounts that people made for themselves may not until an operator opens the channel.
-
-        Args:
-            account: the account's id, or the namespace of its team or test keys.
-            channel: its name.
         """
         ...
 
@@ -41,7 +37,6 @@ class SuppressionList(Protocol):
         """Return the addresses that have an entry.
 
         Args:
-            namespace: the account, or its test keys' namespace.
             address_keys: normalised addresses.
             reach: the list to look in.
         """

@@ -15,7 +15,6 @@ class Standings(Protocol):
         """Return whether a key and a sender are still there, consistent: one call, a few if the key was rotated.
 
         Args:
-            account: whose.
             key: id of an API key, empty for none.
             sender: an address, empty for none.
         """

@@ -38,10 +38,8 @@ class SuppressionRecords(Protocol):
         The channel is stored and not used yet: a number that no text reaches may still answer calls.
 
         Args:
-            namespace: the account, or its test keys' namespace.
             key: the normalised address.
             reason: why, as in `hard_bounce`.
-            now: Unix milliseconds.
             reach: the list to add it to.
             job: the job whose message was the cause; empty for none.
             channel: the channel of that message; empty for none.
@@ -52,7 +50,6 @@ class SuppressionRecords(Protocol):
         """Remove an address from a list. False: it was not there, or for another reason.
 
         Args:
-            namespace: the account, or its test keys' namespace.
             key: the normalised address.
             reach: the list to remove it from.
             reason: the only reason for which it is removed; empty for any.
@@ -67,9 +64,7 @@ class SuppressionRecords(Protocol):
         In the space of team keys these are also all addresses that are no guests of their account.
 
         Args:
-            namespace: the account, or the namespace of its team or test keys.
             addresses: normalised addresses.
-            reaches: the lists to look in.
         """
         ...
 
@@ -77,9 +72,7 @@ class SuppressionRecords(Protocol):
         """Return what was suppressed from a moment on, oldest first, as far as one page goes, read consistently.
 
         Args:
-            namespace: the account, or its test keys' namespace.
             since: the earliest moment, Unix milliseconds.
-            reach: the list to read.
         """
         ...
 
@@ -95,7 +88,6 @@ class Texts(Protocol):
         """Return texts to an account, newest first, and the place to go on from, empty at the end.
 
         Args:
-            account: whose.
             after: what the page before returned, or empty.
             limit: at least 1.
             now: Unix milliseconds; texts whose time is over are left out, so a page may be short.

@@ -45,8 +45,6 @@ class Endpoints(Protocol):
         """Write an endpoint if it is as read. False: it has changed since.
 
         Args:
-            old: as read.
-            new: the next version.
             event: what is written to the audit log with it; None for none.
         """
         ...
@@ -76,7 +74,6 @@ class HookQueue(Protocol):
         A repeat with the same `due` stores them once.
 
         Args:
-            endpoint: the endpoint's id.
             deliveries: PENDING, any number; with none, the endpoint is only looked at again.
             wake: when to look at the endpoint at the latest, Unix milliseconds.
         """
@@ -86,7 +83,6 @@ class HookQueue(Protocol):
         """Return the deliveries that wait, those due soonest first, consistent, and where to go on, empty at the end.
 
         Args:
-            endpoint: the endpoint's id.
             after: what the page before returned, or empty.
             limit: at least 1.
         """
@@ -107,7 +103,6 @@ class HookQueue(Protocol):
         A page may be shorter than the limit, even empty, although there are more.
 
         Args:
-            endpoint: the endpoint's id.
             state: only those in this state; None for all.
             since: of when the oldest was created, Unix milliseconds.
             until: of when the newest was; None: now.
@@ -147,9 +142,6 @@ class Works(Protocol):
         """Take an endpoint's lease if it is free, and return its work; None: another has it, or there is no work.
 
         Args:
-            endpoint: the endpoint's id.
-            owner: a random name.
-            now: Unix milliseconds.
             until: when the lease ends.
         """
         ...
@@ -159,7 +151,6 @@ class Works(Protocol):
 
         Args:
             old: as the owner knows it; an order to replay that it does not know of stays.
-            new: as it is to be.
 
         Returns:
             None: the lease was lost.
@@ -185,8 +176,6 @@ class Works(Protocol):
         """Have deliveries replayed, unless an earlier order is not finished: False.
 
         Args:
-            endpoint: the endpoint's id.
-            replay: which.
             wake: when to look at the endpoint at the latest, Unix milliseconds.
         """
         ...
@@ -203,7 +192,6 @@ class HookHints(Protocol):
         """Have deliveries made of changes of messages.
 
         Args:
-            namespace: whose jobs they are.
             places: job's id → numbers of its changed chunks.
             pace: for endpoints without batches, at once; or for those with batches, after `LATER_S` and no sooner.
 
@@ -216,7 +204,6 @@ class HookHints(Protocol):
         """Have an endpoint's deliveries posted.
 
         Args:
-            endpoint: the endpoint's id.
             namespace: whose it is; each has its share of the workers.
             delay: seconds, at most 900.
             apart: by the workers for endpoints that fail or hang.

@@ -53,7 +53,6 @@ class ToldChanges(Protocol):
 
         Args:
             name: the id of the event.
-            data: what it says, JSON.
             ttl: Unix seconds when that may be forgotten.
 
         Returns:

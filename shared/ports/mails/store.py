@@ -52,7 +52,6 @@ class Mails(Protocol):
         One that was just made may be missing for a moment.
 
         Args:
-            namespace: of an account's live or test keys.
             after: what the page before returned, or empty.
             limit: at least 1.
         """
@@ -82,7 +81,6 @@ class MailFiles(Files, Protocol):
         """Copy a file under another name, if it is still the one that was asked for; return what the copy is.
 
         Args:
-            name: of the file.
             etag: of the version to copy.
             to: the name of the copy.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from shared.domain.times import Millis
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
@@ -80,13 +82,11 @@ class InboxStep(StrEnum):
 class Inboxes(Protocol):
     """Payloads of notifiers, and how far they are taken."""
 
-    def add(self, notifier: str, body: bytes, now: int) -> int:
+    def add(self, notifier: str, body: bytes, now: Millis) -> int:
         """Store a payload under the next number, which is returned.
 
         Args:
-            notifier: its name.
             body: as `inbox.pack` returns it.
-            now: Unix milliseconds.
         """
         ...
 
@@ -108,7 +108,6 @@ class Inboxes(Protocol):
         """Write changes of different notices, their entries and the checkpoint in one transaction.
 
         Args:
-            old: as read.
             new: how far it is then.
             changes: each with its notice as read; together within `inbox.MAX_ITEMS`.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from shared.domain.times import Millis
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
@@ -33,9 +34,7 @@ class Notifiers(Protocol):
         """Write a notifier if it is unchanged since it was read, with an entry of the audit log.
 
         Args:
-            old: as read.
             new: the next version; one that is deleted is no longer listed.
-            event: kept in the same transaction.
 
         Returns:
             False: it has changed, and nothing is written.
@@ -46,7 +45,6 @@ class Notifiers(Protocol):
         """Return notifiers of a namespace, newest first, and the place to go on from, empty at the end.
 
         Args:
-            namespace: of an account's live or test keys.
             after: what the page before returned, or empty.
             limit: at least 1.
         """
@@ -60,12 +58,10 @@ class Notifiers(Protocol):
         """Return when notifiers were last there, by name; those that never were have no entry."""
         ...
 
-    def note(self, name: str, now_ms: int, *, status: bool) -> None:
+    def note(self, name: str, now_ms: Millis, *, status: bool) -> None:
         """Note that a notifier calls; two calls within a minute may be noted once.
 
         Args:
-            name: the notifier's.
-            now_ms: Unix milliseconds.
             status: it asks for updates, or for the status of a notice.
         """
         ...
@@ -97,11 +93,9 @@ class UpdateLog(Protocol):
         """Raise the mark `purged`, and say when the log is to be walked again, in one transaction with an event.
 
         Args:
-            notifier: its name.
             until: Unix milliseconds: notices that ended up to here are taken care of. If the mark is higher, nothing
                 changes.
             again: Unix milliseconds of the next walk; None: there is none.
-            event: for the audit log.
         """
         ...
 
@@ -128,9 +122,7 @@ class Programs(Protocol):
 
         Args:
             old: as read; None for a new one.
-            new: the program to store.
             key: the client's idempotency record, if it gave one.
-            event: kept in the same transaction.
 
         Returns:
             None: `old` is no longer what is stored, and nothing is written.
@@ -167,7 +159,6 @@ class WaitingNotices(Protocol):
         A page may be short, or empty, and still have a next one.
 
         Args:
-            notifier: whose.
             after: what the page before returned, or empty.
             limit: at least 1.
         """

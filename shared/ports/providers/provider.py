@@ -50,7 +50,6 @@ class Provider(Protocol):
         """Call the provider exactly once, never again, and return one outcome per target, in order.
 
         Args:
-            content: what to send.
             targets: at most `per_call`; none sees another.
             deadline: Unix seconds by which the answer must have come; too late to connect gives NotStarted.
 
@@ -85,7 +84,6 @@ class Resolver(Protocol):
         Never raises for what a provider answers, and never makes a provider take a message a second time.
 
         Args:
-            content: what was sent.
             target: the recipient; `ref` is that of the attempt.
             at: Unix seconds when the attempt was made.
             deadline: Unix seconds by which the answer must have come.
@@ -125,7 +123,6 @@ class FinishedSender(Protocol):
         Args:
             content: with `finished`, the envelope's sender in it.
             message: the bytes of the message, in lines that end in CRLF.
-            target: the recipient.
             deadline: Unix seconds by which the answer must have come; too late to connect gives NotStarted.
         """
         ...
@@ -143,7 +140,6 @@ class Stepwise(Protocol):
         """Call as `Provider.send` does. Nothing happens before the request is asked for.
 
         Args:
-            content: what to send.
             targets: the recipients of the call.
             deadline: Unix seconds by which the call must have ended.
         """
@@ -196,8 +192,6 @@ class WebhookReader(Protocol):
         Args:
             headers: the request's headers, as the class describes them.
             body: the bytes as posted.
-            secret: the fields of the credential's secret.
-            now: the present, Unix seconds.
         """
         ...
 

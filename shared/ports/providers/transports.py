@@ -42,9 +42,6 @@ class Http(Protocol):
         """Make one request and return the answer, whatever its status. Raises NotSent or AnswerLost.
 
         Args:
-            method: the HTTP method.
-            url: the absolute URL.
-            headers: the request's headers.
             body: whole, in parts, so that hundreds of requests in flight share one copy of a long part, or as a stream.
             deadline: Unix seconds; checked just before connecting, and the whole exchange ends by then.
         """
@@ -109,7 +106,7 @@ class Wire(Protocol):
         """
         ...
 
-    def rest(self, until: float) -> None:
+    def rest(self, until: Seconds) -> None:
         """Wait for a moment, Unix seconds."""
         ...
 

@@ -46,7 +46,6 @@ def tier(answer: Mapping[str, Any], region: str) -> Finding:
     """Judge an account by `describe_account_attributes`.
 
     Args:
-        answer: of AWS.
         region: as in `eu-central-1`.
     """
     name = f"aws-sms {region}"
@@ -61,8 +60,6 @@ def refusal(credential: str, operation: str, code: str, reason: str) -> Finding 
     """Judge why AWS refused a trial; None if that says nothing about the credential.
 
     Args:
-        credential: its id.
-        operation: that was tried.
         code: the name of AWS's error.
         reason: its `Reason`; empty: it has none.
     """

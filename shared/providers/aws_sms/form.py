@@ -97,7 +97,6 @@ class RequestForm:
 
         Args:
             content: whose text is sent or said.
-            target: the recipient.
             now: Unix seconds, for what is left of the message's time.
         """
         to, text = target.recipient.address, content.text.encode("utf-8", "replace").decode()

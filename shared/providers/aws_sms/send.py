@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.times import Seconds
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._aws import endpoint, keys_of, region_of
 from shared.providers._common import MAX_ID, ErrorRule, ask, clean, exchange, fault, own_answer, perform, wait, worded
@@ -98,9 +99,7 @@ class AwsSms:
     Implements `ports.Provider` and `Pingable`.
 
     Args:
-        http: the transport.
         url: of the API, without a path.
-        form: of its requests.
         region: that requests are signed for; unknown: every message is refused, and nothing is sent.
         keys: whose signature it is; None: the same.
         clock: for signatures, and for what is left of a message's time.
@@ -130,25 +129,14 @@ class AwsSms:
         self._signer = Signer(self._url, region=region, service=SERVICE, content_type=CONTENT_TYPE, target=target)
         self._asker = Signer(self._url, region=region, service=SERVICE, content_type=CONTENT_TYPE, target=QUESTION)
 
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
-        """Call the provider once, see `steps`. Result: see `ports.Provider`.
-
-        Args:
-            content: what to send.
-            targets: one recipient.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
+        """Call the provider once, see `steps`. Result: see `ports.Provider`."""
         return perform(self._http, self.steps(content, targets, deadline=deadline))
 
-    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> Steps[list[Outcome]]:
         """Send one SMS, or make one call, of the content's text; the rest of the content is not sent.
 
         Result: see `ports.Provider`.
-
-        Args:
-            content: what to send.
-            targets: one recipient.
-            deadline: Unix seconds by which the answer must have come.
         """
         (target,) = targets
         keys = self._keys()
@@ -164,7 +152,7 @@ class AwsSms:
             return [response]
         return [worded(self._outcome(response), lambda: _words(response), target.recipient.address)]
 
-    def ping(self, *, deadline: float) -> str:
+    def ping(self, *, deadline: Seconds) -> str:
         """Ask for the account's attributes. See `ports.Pingable`.
 
         Args:

@@ -17,6 +17,7 @@ from shared.contracts import Word
 from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
+from shared.domain.times import Seconds
 from shared.ports import BadEvents, BadSignature, Reading, Seal
 from shared.providers._common import (
     MAX_AT,
@@ -68,16 +69,10 @@ LEFT: Final = "suppress-unsubscribe"
 class MailgunWebhooks:
     """Reads Mailgun's posts. Implements `ports.WebhookReader`; safe for threads."""
 
-    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:  # noqa: ARG002 - of the port
+    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: Seconds) -> None:  # noqa: ARG002 - of the port
         """Check HMAC-SHA256 over timestamp + token with any of the secret's keys, in constant time.
 
         An event of a subaccount carries a `parent-signature` too, by the key of the account above; either will do.
-
-        Args:
-            headers: the request's headers, lower-case, with `POSTED_TO` and `POSTED_AT`.
-            body: the bytes as posted.
-            secret: the fields of the credential's secret.
-            now: the present, Unix seconds.
 
         Raises:
             BadSignature: `no_key`, `unsigned`, `too_old`, `too_new` or `wrong_signature`.

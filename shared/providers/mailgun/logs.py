@@ -15,6 +15,7 @@ from email.utils import formatdate
 from typing import Any, Final
 
 from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
+from shared.domain.times import Seconds
 from shared.ports import Http, Response
 from shared.providers._common import REF_ARG, clean, doubt, exchange, fault
 from shared.providers.mailgun.events import MAX_MESSAGE_ID
@@ -36,17 +37,14 @@ def search(
     spellings: Iterable[str],
     ref: str,
     span: tuple[float, float],
-    deadline: float,
+    deadline: Seconds,
 ) -> Finding:
     """Search the logs of a recipient for an attempt.
 
     Args:
-        http: the transport.
         base_url: of the API, without a path.
         headers: with the authorization.
-        domain: that sent it.
         spellings: of the recipient's address; each is asked for by itself.
-        ref: of the attempt.
         span: the first and the last moment that are searched, in Unix seconds.
         deadline: Unix seconds by which the last answer must have come.
 

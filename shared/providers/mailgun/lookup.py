@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 
 from shared.domain.ids import Ref
 from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
+from shared.domain.times import Seconds
 from shared.ports import Http, Response, Target
 from shared.providers._common import REF_ARG, clean, doubt, exchange, fault
 from shared.providers.mailgun.events import MAX_MESSAGE_ID
@@ -50,19 +51,15 @@ def look_up(
     target: Target,
     *,
     at: float,
-    now: float,
-    deadline: float,
+    now: Seconds,
+    deadline: Seconds,
 ) -> Finding:
     """Search the logs and then the events about a recipient for an attempt's ref.
 
     Args:
-        http: the transport.
         base_url: of the API, without a path.
-        domain: that sent it.
         headers: with the authorization; they go nowhere else than to `base_url`.
-        target: the attempt.
         at: Unix seconds when it was made, at the latest.
-        now: Unix seconds.
         deadline: Unix seconds by which the last answer must have come.
 
     Returns:
@@ -100,7 +97,7 @@ def look_up(
     return Unknown("too_early") if isinstance(found, Absent) and now - at < SETTLED else found
 
 
-def _events(http: Http, url: str, query: str, headers: Mapping[str, str], ref: str, deadline: float) -> Finding:
+def _events(http: Http, url: str, query: str, headers: Mapping[str, str], ref: str, deadline: Seconds) -> Finding:
     """Search the events for an attempt, page by page until an empty one; Absent if they have none by then."""
     page = f"{url}?{query}"
     for _ in range(MAX_PAGES):

@@ -22,6 +22,7 @@ from shared.domain.content.content import Attachment, Content
 from shared.domain.content.streams import Stream
 from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown, cannot_carry
 from shared.domain.recipients.local_parts import is_quoted
+from shared.domain.times import Seconds
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     BATCH_REFUSED,
@@ -127,10 +128,8 @@ class Mailgun:
     Implements `ports.Provider`, `FinishedSender`, `Resolver` and `Pingable`.
 
     Args:
-        http: the transport.
         base_url: empty for Mailgun's own in the US.
         secret: with `api_key` and `domain`; without them every message is refused, and nothing is sent.
-        clock: for "try again after".
     """
 
     name = "mailgun"
@@ -152,27 +151,16 @@ class Mailgun:
         self._authorization = "Basic " + base64.b64encode(f"api:{key}".encode("utf-8", "replace")).decode()
         self._common = PerContent(_common)
 
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
-        """Call the provider once, see `steps`. Result: see `ports.Provider`.
-
-        Args:
-            content: what to send.
-            targets: the recipients of the call; none sees another.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
+        """Call the provider once, see `steps`. Result: see `ports.Provider`."""
         return perform(self._http, self.steps(content, targets, deadline=deadline))
 
-    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> Steps[list[Outcome]]:
         """Call `POST /v3/{domain}/messages` once; several targets have `recipient-variables`, so none sees another.
 
         A target whose address stands before it in the call is left out and goes in another; so do all of a call that is
         refused as a whole: one bad address does that, and Mailgun does not say which it is. Arguments and result: see
         `ports.Provider`. cc and bcc go only with one target.
-
-        Args:
-            content: what to send.
-            targets: the recipients of the call; none sees another.
-            deadline: Unix seconds by which the answer must have come.
         """
         if self._missing:
             return [self._missing] * len(targets)
@@ -183,15 +171,8 @@ class Mailgun:
         outcomes = (yield from self._call(content, called, deadline)) if called else []
         return spread(targets, plain, spread(plain, called, outcomes, REPEATED), QUOTED_APART)
 
-    def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: float) -> Outcome:
-        """Call `POST /v3/{domain}/messages.mime` once with a finished message; see `ports.FinishedSender`.
-
-        Args:
-            content: with the sender of the message's header.
-            message: its bytes.
-            target: the recipient.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: Seconds) -> Outcome:
+        """Call `POST /v3/{domain}/messages.mime` once with a finished message; see `ports.FinishedSender`."""
         from shared.providers.mailgun.finished import mime  # noqa: PLC0415 - most senders never meet one
 
         if self._missing:
@@ -209,26 +190,19 @@ class Mailgun:
         (outcome,) = self._outcomes(response, content, [target])
         return outcome
 
-    def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:  # noqa: ARG002 - of the port
-        """Look for the attempt at Mailgun, see `mailgun_lookup`; it only reads. See `ports.Resolver`.
-
-        Args:
-            content: what was sent.
-            target: the recipient; `ref` is that of the attempt.
-            at: Unix seconds when the attempt was made.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def resolve(self, content: Content, target: Target, *, at: Seconds, deadline: Seconds) -> Finding:  # noqa: ARG002 - of the port
+        """Look for the attempt at Mailgun, see `mailgun_lookup`; it only reads. See `ports.Resolver`."""
         if self._missing:
             return Unknown(self._missing.code)
         headers, now = {"Authorization": self._authorization}, self._clock.now()
         return look_up(self._http, self._base, self._domain, headers, target, at=at, now=now, deadline=deadline)
 
-    def ping(self, *, deadline: float) -> str:
+    def ping(self, *, deadline: Seconds) -> str:
         """Ask for the domain (`GET /v4/domains/{domain}`), which a key of the domain may not. See `ports.Pingable`."""
         headers = {"Authorization": self._authorization}
         return get(self._http, f"{self._base}/v4/domains/{self._domain}", headers, deadline=deadline)
 
-    def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
+    def _call(self, content: Content, targets: Sequence[Target], deadline: Seconds) -> Steps[list[Outcome]]:
         n = len(targets)
         common = self._common(content)
         if common.invalid:
@@ -255,14 +229,7 @@ class Mailgun:
     def _judged(
         self, response: Response, answer: Mapping[str, Any], content: Content, targets: Sequence[Target]
     ) -> list[Outcome]:
-        """Judge an answer.
-
-        Args:
-            response: Mailgun's.
-            answer: its JSON object.
-            content: of the message.
-            targets: of the call.
-        """
+        """Judge an answer."""
         n = len(targets)
         status = response.status
         if status == _ACCEPTED:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from shared.contracts import Word
 from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
+from shared.domain.times import Seconds
 from shared.ports import POSTED_AT, BadEvents, BadSignature, Reading
 from shared.providers._common import (
     MAX_ID,
@@ -56,14 +57,8 @@ TIMES: Final = ("DeliveredAt", "BouncedAt", "ChangedAt")
 class PostmarkWebhooks:
     """Reads Postmark's posts. Implements `ports.WebhookReader`; safe for threads."""
 
-    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:  # noqa: ARG002 - of the port
+    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: Seconds) -> None:  # noqa: ARG002 - of the port
         """Compare user name and password with any of the secret's, in constant time.
-
-        Args:
-            headers: the request's headers, lower-case, with `POSTED_TO` and `POSTED_AT`.
-            body: the bytes as posted.
-            secret: the fields of the credential's secret.
-            now: the present, Unix seconds.
 
         Raises:
             BadSignature: `no_key`, `unsigned` or `wrong_password`.
@@ -84,10 +79,6 @@ class PostmarkWebhooks:
 
     def words(self, headers: Mapping[str, str], body: bytes) -> Reading:
         """Return the word of a post, if it is ours. An event without a time of its own gets that of the post.
-
-        Args:
-            headers: as for `verify`.
-            body: the bytes as posted.
 
         Raises:
             BadEvents: the body is not a JSON object with a text `RecordType`.

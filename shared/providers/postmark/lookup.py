@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
+from shared.domain.times import Seconds
 from shared.ports import Http, Response, Target
 from shared.providers._common import MAX_ID, REF_ARG, clean, doubt, exchange, fault, own_answer
 
@@ -21,15 +22,12 @@ _FOUND: Final = 200
 
 
 def look_up(
-    http: Http, url: str, headers: Mapping[str, str], target: Target, *, age: float, deadline: float
+    http: Http, url: str, headers: Mapping[str, str], target: Target, *, age: float, deadline: Seconds
 ) -> Finding:
     """Search the messages for an attempt's ref.
 
     Args:
-        http: the transport.
-        url: of the list.
         headers: with the authorization.
-        target: the attempt.
         age: seconds since it was made, at the least.
         deadline: Unix seconds by which the answer must have come.
 

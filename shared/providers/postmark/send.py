@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
+from shared.domain.times import Seconds
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     BATCH_REFUSED,
@@ -98,7 +99,6 @@ class Postmark:
     Implements `ports.Provider`, `Sized`, `Resolver` and `Pingable`.
 
     Args:
-        http: the transport.
         base_url: empty for Postmark's own.
         secret: with `api_key`; without it every message is refused, and nothing is sent.
         clock: for `Retry-After` as a date.
@@ -122,31 +122,15 @@ class Postmark:
         self._common = PerContent(lambda content: _common(content, stream))
 
     def per_call_of(self, content: Content) -> int:
-        """Return how many messages with this content fit into one call.
-
-        Args:
-            content: what to send.
-        """
+        """Return how many messages with this content fit into one call."""
         return max(1, min(PER_CALL, MAX_CALL // (len(self._common(content)) + JOIN // PER_CALL)))
 
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
-        """Call the provider once, see `steps`. Result: see `ports.Provider`.
-
-        Args:
-            content: what to send.
-            targets: the recipients of the call; none sees another.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
+        """Call the provider once, see `steps`. Result: see `ports.Provider`."""
         return perform(self._http, self.steps(content, targets, deadline=deadline))
 
-    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
-        """Call `POST /email/batch` once, with one message per target. Result: see `ports.Provider`.
-
-        Args:
-            content: what to send.
-            targets: the recipients of the call; none sees another.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> Steps[list[Outcome]]:
+        """Call `POST /email/batch` once, with one message per target. Result: see `ports.Provider`."""
         if not self._headers:
             return [Rejected("no_api_key", permanent=False, provider_down=True)] * len(targets)
         refusal = unfit_content(content)
@@ -155,25 +139,18 @@ class Postmark:
         outcomes = iter((yield from self._call(content, plain, deadline)) if plain else ())
         return [unfitting or next(outcomes) for unfitting in refusals]
 
-    def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:  # noqa: ARG002 - of the port
-        """Look for the attempt among the messages of the server; it only reads. See `ports.Resolver`.
-
-        Args:
-            content: what was sent.
-            target: the recipient; `ref` is that of the attempt.
-            at: Unix seconds when the attempt was made.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def resolve(self, content: Content, target: Target, *, at: Seconds, deadline: Seconds) -> Finding:  # noqa: ARG002 - of the port
+        """Look for the attempt among the messages of the server; it only reads. See `ports.Resolver`."""
         if not self._headers:
             return Unknown("no_api_key")
         now = self._clock.now()
         return look_up(self._http, self._messages, self._headers, target, age=now - at, deadline=deadline)
 
-    def ping(self, *, deadline: float) -> str:
+    def ping(self, *, deadline: Seconds) -> str:
         """Ask for the server's own settings (`GET /server`). See `ports.Pingable`."""
         return get(self._http, self._server, self._headers, deadline=deadline)
 
-    def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
+    def _call(self, content: Content, targets: Sequence[Target], deadline: Seconds) -> Steps[list[Outcome]]:
         body = _batch(content, targets, self._common(content))
         response = yield from ask("POST", self._url, headers=self._headers, body=body, deadline=deadline)
         if not isinstance(response, Response):

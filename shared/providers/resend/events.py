@@ -16,6 +16,7 @@ from typing import Any, Final
 from shared.contracts import Word
 from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
+from shared.domain.times import Seconds
 from shared.ports import BadEvents, BadSignature, Reading
 from shared.providers._common import (
     MAX_ID,
@@ -61,14 +62,8 @@ DETAILS: Final = ("bounce", "suppressed", "failed")
 class ResendWebhooks:
     """Reads Resend's posts. Implements `ports.WebhookReader`; safe for threads."""
 
-    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:
+    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: Seconds) -> None:
         """Check HMAC-SHA256 over `id.timestamp.body` with any of the secret's keys, in constant time.
-
-        Args:
-            headers: the request's headers, lower-case, with `POSTED_TO` and `POSTED_AT`.
-            body: the bytes as posted.
-            secret: the fields of the credential's secret.
-            now: the present, Unix seconds.
 
         Raises:
             BadSignature: `no_key`, `unsigned`, `too_old`, `too_new` or `wrong_signature`.

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
+from shared.domain.times import Seconds
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     MAX_ID,
@@ -108,7 +109,6 @@ class Resend:
     """Mail through one Resend account. Implements `ports.Provider`, `Resolver` and `Pingable`; safe for threads.
 
     Args:
-        http: the transport.
         base_url: empty for Resend's own.
         secret: with `api_key`; without it every message is refused, and nothing is sent.
         clock: for `Retry-After` as a date.
@@ -130,24 +130,12 @@ class Resend:
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"} if usable else {}
         self._common = PerContent(_common)
 
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
-        """Call the provider once, see `steps`. Result: see `ports.Provider`.
-
-        Args:
-            content: what to send.
-            targets: the recipients of the call; none sees another.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
+        """Call the provider once, see `steps`. Result: see `ports.Provider`."""
         return perform(self._http, self.steps(content, targets, deadline=deadline))
 
-    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
-        """Call `POST /emails` once, under the attempt's own key. Arguments and result: see `ports.Provider`.
-
-        Args:
-            content: what to send.
-            targets: the recipients of the call; none sees another.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> Steps[list[Outcome]]:
+        """Call `POST /emails` once, under the attempt's own key. Arguments and result: see `ports.Provider`."""
         (target,) = targets
         if not self._headers:
             return [Rejected("no_api_key", permanent=False, provider_down=True)]
@@ -161,24 +149,18 @@ class Resend:
         outcome = self._outcome(response, content, target)
         return [worded(outcome, lambda: _error(response.body).message, target.recipient.address)]
 
-    def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:
+    def resolve(self, content: Content, target: Target, *, at: Seconds, deadline: Seconds) -> Finding:
         """Make the very same call again: Resend answers as it did, or takes the message now, once either way.
 
         No answer proves absence: a refusal is about this call, and the first may still have been taken. See
         `ports.Resolver`.
-
-        Args:
-            content: what was sent.
-            target: the recipient; `ref` is that of the attempt.
-            at: Unix seconds when the attempt was made.
-            deadline: Unix seconds by which the answer must have come.
         """
         if self._clock.now() - at > RESOLVES_WITHIN:
             return Unknown("too_late")
         (outcome,) = self.send(content, [target], deadline=deadline)
         return outcome if isinstance(outcome, Accepted) else doubt(outcome)
 
-    def ping(self, *, deadline: float) -> str:
+    def ping(self, *, deadline: Seconds) -> str:
         """Ask for the domains (`GET /domains`), which a key for sending only may not. See `ports.Pingable`."""
         return get(self._http, self._domains, self._headers, deadline=deadline)
 

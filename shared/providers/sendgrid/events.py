@@ -16,6 +16,7 @@ from shared.contracts import Word
 from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
+from shared.domain.times import Seconds
 from shared.ports import BadEvents, BadSignature, Reading
 from shared.providers._common import (
     MAX_AT,
@@ -70,14 +71,8 @@ class SendGridWebhooks:
     def __init__(self) -> None:
         self._keys: dict[str, EllipticCurvePublicKey | None] = {}
 
-    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:
+    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: Seconds) -> None:
         """Check ECDSA P-256/SHA-256 over timestamp + raw body with any of the secret's keys.
-
-        Args:
-            headers: the request's headers, lower-case, with `POSTED_TO` and `POSTED_AT`.
-            body: the bytes as posted.
-            secret: the fields of the credential's secret.
-            now: the present, Unix seconds.
 
         Raises:
             BadSignature: `no_key`, `unsigned`, `too_old`, `too_new` or `wrong_signature`.

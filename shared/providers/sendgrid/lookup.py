@@ -14,6 +14,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
+from shared.domain.times import Seconds
 from shared.ports import Http, Response, Target
 from shared.providers._common import MAX_ID, REF_ARG, clean, doubt, exchange, fault
 
@@ -34,17 +35,13 @@ _FOUND: Final = 200
 
 
 def look_up(
-    http: Http, url: str, headers: Mapping[str, str], target: Target, *, at: float, now: float, deadline: float
+    http: Http, url: str, headers: Mapping[str, str], target: Target, *, at: float, now: Seconds, deadline: Seconds
 ) -> Finding:
     """Search the recipient's messages around a time for an attempt's ref.
 
     Args:
-        http: the transport.
-        url: of the logs.
         headers: with the authorization.
-        target: the attempt.
         at: Unix seconds when it was made, at the latest.
-        now: Unix seconds.
         deadline: Unix seconds by which the last answer must have come.
 
     Returns:
@@ -80,7 +77,7 @@ def look_up(
 
 
 def _ask(
-    http: Http, method: str, url: str, headers: Mapping[str, str], body: bytes, deadline: float
+    http: Http, method: str, url: str, headers: Mapping[str, str], body: bytes, deadline: Seconds
 ) -> Mapping[str, Any] | Unknown:
     """Return the object that an answer is, or why there is none."""
     response = exchange(http, method, url, headers=headers, body=body, deadline=deadline)

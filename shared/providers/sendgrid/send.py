@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
+from shared.domain.times import Seconds
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import (
     BATCH_REFUSED,
@@ -76,7 +77,6 @@ class SendGrid:
     """Mail through one SendGrid account. Implements `ports.Provider`, `Resolver` and `Pingable`; safe for threads.
 
     Args:
-        http: the transport.
         base_url: empty for SendGrid's own.
         secret: with `api_key`; without it every message is refused, and nothing is sent.
         clock: for `X-RateLimit-Reset`.
@@ -99,28 +99,17 @@ class SendGrid:
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"} if key and usable else {}
         self._common = PerContent(_common)
 
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
-        """Call the provider once, see `steps`. Result: see `ports.Provider`.
-
-        Args:
-            content: what to send.
-            targets: the recipients of the call; none sees another.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
+        """Call the provider once, see `steps`. Result: see `ports.Provider`."""
         return perform(self._http, self.steps(content, targets, deadline=deadline))
 
-    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> Steps[list[Outcome]]:
         """Call `POST /v3/mail/send` once; one personalization per target, so that none sees another.
 
         A target whose address stands before it in the call is left out (SendGrid would refuse the whole call) and
         goes in another. Addresses beyond ASCII are for another provider: SendGrid refuses them, or takes and drops them
         (github.com/sendgrid/sendgrid-csharp/issues/656). Arguments and result: see `ports.Provider`. cc and bcc go only
         with one target.
-
-        Args:
-            content: what to send.
-            targets: the recipients of the call; none sees another.
-            deadline: Unix seconds by which the answer must have come.
         """
         if not self._headers:
             return [Rejected("no_api_key", permanent=False, provider_down=True)] * len(targets)
@@ -131,25 +120,18 @@ class SendGrid:
         outcomes = (yield from self._call(content, called, deadline)) if called else []
         return spread(targets, plain, spread(plain, called, outcomes, REPEATED), SMTPUTF8)
 
-    def resolve(self, content: Content, target: Target, *, at: float, deadline: float) -> Finding:  # noqa: ARG002 - of the port
-        """Look for the attempt in the Email Logs, see `sendgrid_lookup`; it only reads. See `ports.Resolver`.
-
-        Args:
-            content: what was sent.
-            target: the recipient; `ref` is that of the attempt.
-            at: Unix seconds when the attempt was made.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def resolve(self, content: Content, target: Target, *, at: Seconds, deadline: Seconds) -> Finding:  # noqa: ARG002 - of the port
+        """Look for the attempt in the Email Logs, see `sendgrid_lookup`; it only reads. See `ports.Resolver`."""
         if not self._headers:
             return Unknown("no_api_key")
         now = self._clock.now()
         return look_up(self._http, self._logs_url, self._headers, target, at=at, now=now, deadline=deadline)
 
-    def ping(self, *, deadline: float) -> str:
+    def ping(self, *, deadline: Seconds) -> str:
         """Ask which rights the key has (`GET /v3/scopes`), which every key may. See `ports.Pingable`."""
         return get(self._http, self._scopes_url, self._headers, deadline=deadline)
 
-    def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
+    def _call(self, content: Content, targets: Sequence[Target], deadline: Seconds) -> Steps[list[Outcome]]:
         n = len(targets)
         body = self._body(content, targets)
         response = yield from ask("POST", self._url, headers=self._headers, body=body, deadline=deadline)
@@ -253,7 +235,6 @@ def _said(errors: Sequence[Mapping[str, str]], index: int, n: int) -> str:
     """Return the words of errors to one recipient of a call.
 
     Args:
-        errors: of the answer.
         index: the recipient's, from 0.
         n: recipients of the call.
     """

@@ -79,7 +79,6 @@ def identities(
         known: `sesv2.list_email_identities`' items.
         details: `sesv2.get_email_identity` of those that cover a sender.
         senders: the addresses and domains from which accounts may send, lower-case.
-        region: of SES.
     """
     name = f"ses {region} identities"
     found = _unverified(known, senders, name)

@@ -204,8 +204,6 @@ def _code(name: str, part: Mapping[str, Any], status: str) -> str:
     """Return an event's code: the one of its report, else its type and subtype, where it has them.
 
     Args:
-        name: of the event.
-        part: what it says.
         status: the code of the receiver's report, or empty.
     """
     if name == "Bounce" and _left(part):

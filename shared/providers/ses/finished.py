@@ -24,7 +24,6 @@ def raw(message: Stream, target: Target, configuration_set: str, credential: str
 
     Args:
         message: its bytes.
-        target: the recipient.
         configuration_set: what publishes the events; empty: there will be none.
         credential: the credential's id, as a tag.
     """

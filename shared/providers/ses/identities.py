@@ -41,7 +41,6 @@ class SesIdentities:
 
     Args:
         client: `sesv2`, of that region.
-        region: its name.
     """
 
     provider = NAME
@@ -94,13 +93,7 @@ class SesIdentities:
         self._call("delete_email_identity", UNKNOWN, EmailIdentity=domain)
 
     def _call(self, operation: str, *expected: str, **arguments: Any) -> Mapping[str, Any] | str:
-        """Call SES; return its answer, or the name of an error that is expected.
-
-        Args:
-            operation: the client's method.
-            *expected: names of errors.
-            **arguments: of the operation.
-        """
+        """Call SES; return its answer, or the name of an error that is expected."""
         try:
             answer: Mapping[str, Any] = getattr(self._client, operation)(**arguments)
         except ClientError as error:

@@ -71,8 +71,6 @@ def entry(content: Content, target: Target, credential: str) -> bytes:
     """Return the end of a SendEmail request: the recipient, and what its events will carry.
 
     Args:
-        content: what to send.
-        target: the recipient.
         credential: the credential's id, as a tag.
     """
     to = target.recipient.address

@@ -17,6 +17,7 @@ from typing import Any, Final
 from shared.domain.content.content import Content
 from shared.domain.content.streams import Stream
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown, cannot_carry
+from shared.domain.times import Seconds
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._aws import endpoint, keys_of, region_of
 from shared.providers._common import (
@@ -113,14 +114,12 @@ class Ses:
     Implements `ports.Provider`, `FinishedSender` and `Pingable`.
 
     Args:
-        http: the transport.
         url: of the API, without the path.
         region: that requests are signed for; unknown: every message is refused, and nothing is sent.
         keys: whose signature it is; None: the same.
         configuration_set: what publishes the events; empty: there will be none.
         credential: travels with the events, so that they are known by themselves.
         domains: that it may send from, their subdomains included; none: any.
-        clock: for signatures and delays.
     """
 
     name = "ses"
@@ -160,27 +159,16 @@ class Ses:
             return 1
         return PER_CALL
 
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
-        """Call the provider once, see `steps`. Result: see `ports.Provider`.
-
-        Args:
-            content: what to send.
-            targets: the recipients of the call; none sees another.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
+        """Call the provider once, see `steps`. Result: see `ports.Provider`."""
         return perform(self._http, self.steps(content, targets, deadline=deadline))
 
-    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> Steps[list[Outcome]]:
         """Call SendEmail or SendBulkEmail once.
 
         Targets beyond what the content allows come back as not started, those whose address is not ASCII as refused for
         now. A malformed address refuses a whole call and SES does not say which it is: such a call is to be divided.
         Arguments and result: see `ports.Provider`.
-
-        Args:
-            content: what to send.
-            targets: the recipients of the call; none sees another.
-            deadline: Unix seconds by which the answer must have come.
         """
         if refused := self._refused(content):
             return [refused] * len(targets)
@@ -189,15 +177,8 @@ class Ses:
         outcomes = (yield from self._call(content, called, deadline)) if called else []
         return spread(begun, called, outcomes, SMTPUTF8) + [NotStarted()] * (len(targets) - len(begun))
 
-    def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: float) -> Outcome:
-        """Call SendEmail once with a finished message; see `ports.FinishedSender`.
-
-        Args:
-            content: with the sender of the message's header.
-            message: its bytes.
-            target: the recipient.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: Seconds) -> Outcome:
+        """Call SendEmail once with a finished message; see `ports.FinishedSender`."""
         from shared.providers.ses.finished import hash_of, raw  # noqa: PLC0415 - most senders never meet one
 
         keys = self._keys()
@@ -213,7 +194,7 @@ class Ses:
         (outcome,) = self._outcomes(response, content, [target])
         return outcome
 
-    def ping(self, *, deadline: float) -> str:
+    def ping(self, *, deadline: Seconds) -> str:
         """Ask for the account (GetAccount). See `ports.Pingable`.
 
         Args:
@@ -233,7 +214,7 @@ class Ses:
         may = not self._domains or any(domain == d or domain.endswith(f".{d}") for d in self._domains)
         return None if may else _DOMAIN
 
-    def _call(self, content: Content, targets: Sequence[Target], deadline: float) -> Steps[list[Outcome]]:
+    def _call(self, content: Content, targets: Sequence[Target], deadline: Seconds) -> Steps[list[Outcome]]:
         n = len(targets)
         keys = self._keys()
         if keys is None:

@@ -17,11 +17,7 @@ def submit(
     """Make one transaction. A relay that lacks an extension, and so has taken nothing, gets another form.
 
     Args:
-        smtp: the transport.
-        relay: the server.
         envelope: with the sender.
-        message: what to send.
-        target: the recipient.
         deadline: Unix seconds; see `ports.Smtp`.
 
     Raises:

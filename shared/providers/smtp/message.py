@@ -17,6 +17,7 @@ from email.utils import format_datetime
 from typing import Final
 
 from shared.domain.content.content import Attachment, Content, Mailbox
+from shared.domain.times import Seconds
 
 REF_HEADER: Final = "X-Posthaste-Ref"
 MAX_LINE: Final = 998
@@ -55,7 +56,7 @@ def common(content: Content) -> bytes:
     return "".join(headers).encode("utf-8", "replace") + _body(content)
 
 
-def own(to: Iterable[Mailbox], cc: Iterable[Mailbox], ref: str, sender: str, now: float) -> bytes:
+def own(to: Iterable[Mailbox], cc: Iterable[Mailbox], ref: str, sender: str, now: Seconds) -> bytes:
     """Return the header lines of one mail alone; they come before the common part.
 
     Args:
@@ -63,7 +64,6 @@ def own(to: Iterable[Mailbox], cc: Iterable[Mailbox], ref: str, sender: str, now
         cc: who else sees it.
         ref: the attempt's; the Message-ID is made of it, so it is the same whenever this attempt is looked at.
         sender: the address whose domain names the Message-ID.
-        now: Unix seconds.
     """
     date = format_datetime(datetime.fromtimestamp(int(now), tz=UTC))
     lines = [_line("Date", date), _line("Message-ID", message_id(ref, sender)), _line(REF_HEADER, ref)]

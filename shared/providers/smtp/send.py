@@ -19,6 +19,7 @@ from shared.domain.content.smtp import Mail, Relay, Reply, SmtpStep, Tls, is_pat
 from shared.domain.content.streams import Stream
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.domain.mails.outgoing import outgoing
+from shared.domain.times import Seconds
 from shared.ports import AnswerLost, Clock, NoTime, NotSent, Smtp, Target, Unfit
 from shared.providers._common import MAX_ID, ErrorRule, PerContent, copies, own_words, refusal_words, wait
 from shared.providers._finished import HEADER_NOT_ALLOWED, envelope_of, instructs
@@ -119,10 +120,8 @@ class SmtpRelay:
     """Mail through one SMTP server. Implements `ports.Provider`, `FinishedSender` and `Pingable`; safe for threads.
 
     Args:
-        smtp: the transport.
         base_url: see `SCHEMES`; without it every message is refused, and nothing is sent.
         secret: with `username` and `password`, or `auth` = `none`; without them the same.
-        clock: for the header Date.
         headers: names of the headers that clients may set. A header may instruct a relay: to add recipients, say. So
             a message with another one is left to other credentials.
     """
@@ -143,20 +142,14 @@ class SmtpRelay:
         self._allowed = HARMLESS | {name.lower() for name in headers}
         self._common = PerContent(lambda content: _common(content, self._allowed))
 
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
-        """Make one transaction, for the only target. Arguments and result: see `ports.Provider`.
-
-        Args:
-            content: what to send.
-            targets: the recipients of the call; none sees another.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
+        """Make one transaction, for the only target. Arguments and result: see `ports.Provider`."""
         if self._relay is None:
             return [self._missing] * len(targets)
         first, *others = targets
         return [self._send(self._relay, content, first, deadline)] + [NotStarted() for _ in others]
 
-    def _send(self, relay: Relay, content: Content, target: Target, deadline: float) -> Outcome:
+    def _send(self, relay: Relay, content: Content, target: Target, deadline: Seconds) -> Outcome:
         shared = self._common(content)
         if isinstance(shared, Rejected):
             return shared
@@ -166,15 +159,8 @@ class SmtpRelay:
         named = message_id(target.ref, content.sender.address).strip("<>")
         return _outcome(lambda: self._smtp.submit(relay, mail, deadline=deadline), content, target, named)
 
-    def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: float) -> Outcome:
-        """Make one transaction with a finished message; see `ports.FinishedSender`.
-
-        Args:
-            content: with the envelope's sender.
-            message: its bytes.
-            target: the recipient.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: Seconds) -> Outcome:
+        """Make one transaction with a finished message; see `ports.FinishedSender`."""
         relay, envelope, leaving = self._relay, envelope_of(content), outgoing(message)
         if relay is None:
             return self._missing
@@ -188,7 +174,7 @@ class SmtpRelay:
             lambda: submit(self._smtp, relay, envelope, leaving, target, deadline=deadline), content, target, target.ref
         )
 
-    def ping(self, *, deadline: float) -> str:
+    def ping(self, *, deadline: Seconds) -> str:
         """Connect, say EHLO and log in. A server that is busy or closes (4xx) is not there. See `ports.Pingable`."""
         if self._relay is None:
             return ""
@@ -221,9 +207,6 @@ def _outcome(submitted: Callable[[], Reply], content: Content, target: Target, n
     """Make a transaction and judge it.
 
     Args:
-        submitted: makes it.
-        content: of the message.
-        target: the recipient.
         named: what an accepted message is called if the server does not name it.
     """
     try:

@@ -13,6 +13,7 @@ from shared.domain.content.content import Content
 from shared.domain.content.streams import Stream
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Unknown
+from shared.domain.times import Seconds
 from shared.ports import Clock, Queue, Retriable, Target
 from shared.providers.registry import Needs
 from shared.providers.test.needs import NEEDS
@@ -64,10 +65,6 @@ class TestProvider:
     """Answers, and puts its own words on the feedback queue. Implements `ports.Provider` and `FinishedSender`.
 
     Safe for threads.
-
-    Args:
-        feedback: the feedback queue.
-        clock: for the slow recipient.
     """
 
     __test__: ClassVar = False
@@ -81,14 +78,8 @@ class TestProvider:
         self._feedback = feedback
         self._clock = clock
 
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:  # noqa: ARG002 - of the port
-        """Accept every target, late if one is slow; see `ports.Provider`. Unknown if the words could not be queued.
-
-        Args:
-            content: what to send.
-            targets: the recipients of the call; none sees another.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:  # noqa: ARG002 - of the port
+        """Accept every target, late if one is slow; see `ports.Provider`. Unknown if the words could not be queued."""
         now = self._clock.now()
         if now >= deadline:
             return [NotStarted()] * len(targets)
@@ -107,15 +98,8 @@ class TestProvider:
             return [Unknown("feedback_queue")] * len(targets)
         return [Accepted(f"test-{t.ref}") for t in targets]
 
-    def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: float) -> Outcome:  # noqa: ARG002 - of the port
-        """Accept a finished message as any other; see `ports.FinishedSender`.
-
-        Args:
-            content: with the envelope.
-            message: its bytes, which nobody gets.
-            target: the recipient.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: Seconds) -> Outcome:  # noqa: ARG002 - of the port
+        """Accept a finished message as any other; see `ports.FinishedSender`."""
         (outcome,) = self.send(content, [target], deadline=deadline)
         return outcome
 

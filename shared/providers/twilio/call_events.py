@@ -39,7 +39,6 @@ def call_words(ref: str, fields: Mapping[str, str], url: str, at: int) -> Readin
     """Read a post about a call that is ours.
 
     Args:
-        ref: of the attempt.
         fields: of the form, each with its first value.
         url: that it was posted to.
         at: Unix seconds when it came in.

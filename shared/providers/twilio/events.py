@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, parse_qsl
 from shared.contracts import Word
 from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
+from shared.domain.times import Seconds
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, Reading
 from shared.providers._common import MAX_ID, MAX_TEXT, clean, digits, keys, redacted
 from shared.providers.twilio.twiml import REF_QUERY
@@ -77,16 +78,10 @@ here are judged by the status."""
 class TwilioWebhooks:
     """Reads Twilio's callbacks. Implements `ports.WebhookReader`; safe for threads."""
 
-    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: float) -> None:  # noqa: ARG002 - of the port
+    def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: Seconds) -> None:  # noqa: ARG002 - of the port
         """Check HMAC-SHA1 over the URL and the fields by name, with any of the secret's tokens, in constant time.
 
         Twilio signs the URL with its port or without it, so either will do.
-
-        Args:
-            headers: the request's headers, lower-case, with `POSTED_TO` and `POSTED_AT`.
-            body: the bytes as posted.
-            secret: the fields of the credential's secret.
-            now: the present, Unix seconds.
 
         Raises:
             BadSignature: `no_key`, `unsigned` or `wrong_signature`.

@@ -22,6 +22,7 @@ from urllib.parse import quote_plus, urlencode
 from shared.contracts import WEBHOOK_PATH
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.times import Seconds
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import MAX_ID, ErrorRule, ask, clean, keys, own_answer, perform, wait, worded
 from shared.providers._not_taken import unlisted
@@ -110,7 +111,6 @@ class Twilio:
     """SMS through one Twilio account and sender. Implements `ports.Provider` and `Pingable`; safe for threads.
 
     Args:
-        http: the transport.
         base_url: empty for Twilio's own in the US.
         secret: see the module; where something is missing every message is refused, and nothing is sent.
         clock: for `Retry-After` as a date, and for what is left of a message's time.
@@ -153,25 +153,14 @@ class Twilio:
             "Content-Type": "application/x-www-form-urlencoded",
         }
 
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: float) -> list[Outcome]:
-        """Call the provider once, see `steps`. Result: see `ports.Provider`.
-
-        Args:
-            content: what to send.
-            targets: the recipients of the call; none sees another.
-            deadline: Unix seconds by which the answer must have come.
-        """
+    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
+        """Call the provider once, see `steps`. Result: see `ports.Provider`."""
         return perform(self._http, self.steps(content, targets, deadline=deadline))
 
-    def steps(self, content: Content, targets: Sequence[Target], *, deadline: float) -> Steps[list[Outcome]]:
+    def steps(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> Steps[list[Outcome]]:
         """Create one message of the content's text; the rest of the content is not sent.
 
         Arguments and result: see `ports.Provider`.
-
-        Args:
-            content: what to send.
-            targets: the recipients of the call; none sees another.
-            deadline: Unix seconds by which the answer must have come.
         """
         (target,) = targets
         fields = self._refused(target) or self.fields(content, target)
@@ -184,7 +173,7 @@ class Twilio:
         outcome = self._outcome(response)
         return [worded(outcome, lambda: own_answer(response.body).get("message"), target.recipient.address)]
 
-    def ping(self, *, deadline: float) -> str:
+    def ping(self, *, deadline: Seconds) -> str:
         """Ask for the account (`GET /Accounts/{sid}.json`), which only a main key may. See `ports.Pingable`."""
         return get(self._http, f"{self._account}.json", self._headers, deadline=deadline)
 

@@ -28,8 +28,6 @@ def refused(request: Request, context: Context, *, provider: str, service: str) 
     """Return the name and the text of the error of a call whose signature does not hold; None if it holds.
 
     Args:
-        request: the call.
-        context: of the call.
         provider: the first part of the path that was called.
         service: that the call must be signed for.
     """

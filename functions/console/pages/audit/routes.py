@@ -59,12 +59,7 @@ def audit(look: Look) -> Answer:
 
 
 def _link(event: Event, account: str) -> str:
-    """Return the page of what an entry is about: drafts and templates have one if they are live keys' and still there.
-
-    Args:
-        event: the entry.
-        account: whose log is shown.
-    """
+    """Return the page of what an entry is about: live keys' drafts and templates have one while they exist."""
     thing, _, act = event.kind.partition(".")
     shown = thing == "job" or (thing in ("campaign", "template") and act != "deleted" and event.account == account)
     return f"{thing}s/{event.id}" if shown and is_id(event.id) else ""

@@ -96,8 +96,6 @@ def again(name: str, channel: str, message: Message) -> Written:
 
     Args:
         name: of the campaign or the template.
-        channel: its name.
-        message: as stored.
     """
     return Written(
         channel=channel,
@@ -201,7 +199,6 @@ def example(look: Look, found: Written, campaign: Campaign | None = None) -> Cam
     """Return a campaign, stored nowhere, that says what a form says; for a preview.
 
     Args:
-        look: the visit.
         found: the form; its sender and name need not be right yet.
         campaign: whose list the preview is for; None: it has example values.
     """

@@ -78,9 +78,6 @@ def form_page(look: Look, template: str, found: Written, wrong: Wrong | None, co
     """Return a page with the form of a message, beside its preview.
 
     Args:
-        look: the visit.
-        template: its file.
-        found: what the form says.
         wrong: why it was not accepted; None: it has not been sent.
         context: what the page shows besides.
     """
@@ -99,7 +96,6 @@ def shown(look: Look, campaign: Campaign, row: int | None = None, sender: str = 
     """Return a message of a campaign; None if its list has no such recipient.
 
     Args:
-        look: the visit.
         campaign: stored, or made up for this.
         row: of its list, from 1; None: the first, or example values.
         sender: as typed, if it is not the campaign's.

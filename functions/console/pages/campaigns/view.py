@@ -48,7 +48,6 @@ def rows(look: Look, after: str, limit: int) -> tuple[list[CampaignRow], str]:
     """Return some of the account's campaigns, newest first, and the place to go on from.
 
     Args:
-        look: the visit.
         after: the place that the page before returned; empty: the beginning.
         limit: the most campaigns.
     """
@@ -64,7 +63,6 @@ def word(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> str:
     """Return a campaign's state in a word. One of which an earlier list still waits or is sent is not `sent`.
 
     Args:
-        campaign: as read.
         jobs: at least its newest one, if it is still there.
         fits: its unsent list has every column that its message names.
     """
@@ -183,8 +181,6 @@ def in_the_way(look: Look, campaign: Campaign, found: ListView | None) -> Sequen
     """Return what keeps a campaign with a list from being sent, in sentences; empty: nothing does.
 
     Args:
-        look: the visit.
-        campaign: as read.
         found: its list; None: it has none.
     """
     said: list[str] = []

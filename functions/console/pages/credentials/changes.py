@@ -47,10 +47,7 @@ def _ask_about(look: Look, title: str, what: str, label: str, *, danger: bool = 
     """Ask whether a credential is to send, with the messages that may go through it.
 
     Args:
-        look: the visit.
         title: the question, with a place for the credential.
-        what: becomes of these messages.
-        label: of the button.
         danger: it takes something away, so the form also asks why.
     """
     name = named_lane(look).declared.id

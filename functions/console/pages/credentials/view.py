@@ -46,12 +46,7 @@ class LaneRow:
 
 
 def lanes(look: Look, credentials: Sequence[Credential]) -> tuple[Sequence[LaneRow], Setting]:
-    """Return credentials with their states, and the switch of everything.
-
-    Args:
-        look: the visit.
-        credentials: as declared.
-    """
+    """Return credentials with their states, and the switch of everything."""
     services = look.services
     states = services.reads.submit(services.credentials.read, [c.id for c in credentials])
     asked = {c.id: Switch(credential=c.id) for c in credentials}

@@ -134,13 +134,8 @@ def _ask(
     """Ask about an endpoint.
 
     Args:
-        look: the visit.
-        row: the endpoint.
-        title: the question.
         count: of deliveries.
         what: the rest of the sentence.
-        label: of the button.
-        fields: of the form.
     """
     back = f"{look.account}/hooks/{row.endpoint.id}"
     return ask(look, Question(SECTION, title, count, what, label, back, fields or {}, danger=label not in HARMLESS))

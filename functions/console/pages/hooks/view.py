@@ -52,13 +52,7 @@ class HookRow:
 
 
 def hook_row(endpoint: Endpoint, work: HookWork, now: Millis) -> HookRow:
-    """Return an endpoint as people read it.
-
-    Args:
-        endpoint: as read.
-        work: how it does.
-        now: Unix milliseconds.
-    """
+    """Return an endpoint as people read it."""
     paused = work.open_until if work.open_until > now else 0
     condition = AVOIDED if paused and not endpoint.disabled_at else endpoint.state_at(now).value
     reason = REASONS[DisabledReason(endpoint.reason)] if endpoint.reason else ""
@@ -103,8 +97,6 @@ def counted(look: Look, row: HookRow, state: DeliveryState | None, since: Millis
     """Return how many deliveries an endpoint has, at most about COUNTED.
 
     Args:
-        look: the visit.
-        row: the endpoint.
         state: only those; None: those that ended.
         since: only those that were created from then on, Unix milliseconds.
     """

@@ -132,7 +132,6 @@ def _wanted(look: Look, span: str, day: date | None) -> JobFilter:
     """Return what the list is narrowed to; a provider goes before a fate.
 
     Args:
-        look: the visit.
         span: a name in SPANS, or empty.
         day: of UTC.
     """
@@ -146,7 +145,6 @@ def _times(look: Look, span: str, day: date | None) -> tuple[Millis, Millis]:
     """Return from when on and before when a job was taken, Unix milliseconds; 0: not narrowed by it.
 
     Args:
-        look: the visit.
         span: a name in SPANS, or empty.
         day: of UTC, which goes before a span.
     """
@@ -161,8 +159,6 @@ def _some(look: Look, spaces: Sequence[str], kinds: Sequence[str], wanted: JobFi
     Args:
         look: the visit, of a place in the list.
         spaces: namespaces whose jobs are listed.
-        kinds: of jobs.
-        wanted: the filter.
     """
     pause = pause_of(look)
     found, after = list[JobRow](), lists.place(look) or wanted.begin

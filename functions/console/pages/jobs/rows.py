@@ -24,8 +24,6 @@ def rows(look: Look, jobs: Sequence[Job], *, paused: bool) -> list[JobRow]:
     """Return jobs as people read them. What is open has its live counts and what it waits for.
 
     Args:
-        look: the visit.
-        jobs: of its account.
         paused: whether the account, or everything, is paused.
     """
     services = look.services

@@ -91,8 +91,6 @@ def _moved(look: Look, found: StoredMail, moved: MailDestination | InFlight | No
     """Show a mail whose destination was moved.
 
     Args:
-        look: the visit.
-        found: the mail.
         moved: its destination; None: it has no such.
     """
     if moved is None:

@@ -98,8 +98,6 @@ def _member(look: Look, user: str, own: Denial) -> MemberRow:
     """Return a member by their id.
 
     Args:
-        look: the visit.
-        user: the id.
         own: what is raised if that is the visitor.
 
     Raises:

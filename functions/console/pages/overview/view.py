@@ -95,10 +95,7 @@ def allowed(
     """Return the messages per second that credentials with open work may send; one with many jobs counts once.
 
     Args:
-        jobs: of one account.
         credentials: that it may use, as declared.
-        states: theirs, by id.
-        now: Unix milliseconds.
     """
     real = frozenset(c.id for c in credentials)
     at_work = [job for job in jobs if _is_at_work(job, real)]
@@ -113,13 +110,7 @@ def _is_at_work(job: Job, credentials: frozenset[str]) -> bool:
 
 
 def _rate(credential: Credential, state: CredentialState, now: Millis) -> float:
-    """Return the messages per second that a credential may send now.
-
-    Args:
-        credential: as declared.
-        state: what holds it back.
-        now: Unix milliseconds.
-    """
+    """Return the messages per second that a credential may send now."""
     sends = not state.switches.paused and state.breaker.usable(now)
     return state.rate(credential.rate) if sends else 0
 

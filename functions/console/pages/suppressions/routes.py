@@ -137,8 +137,6 @@ def _named(address: str, reach: str, policy: str) -> tuple[str, AnyReach]:
     """Return the key of an address, and the list that is meant.
 
     Args:
-        address: as stored.
-        reach: the list's name.
         policy: prefix of a digest policy; empty unless the list is that of digests.
     """
     key = _key(address)

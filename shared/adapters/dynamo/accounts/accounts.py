@@ -40,8 +40,6 @@ class Accounts(ApiKeys):
 
     Args:
         client: a low-level boto3 DynamoDB client.
-        table: the name of the table `records`.
-        clock: the time.
         rate: requests per second and account, of live keys; test keys have an allowance of their own (TEST_SHARE).
         burst: requests at once after a pause.
         audit_days: for how long an entry of the audit log is kept.
@@ -73,9 +71,7 @@ class Accounts(ApiKeys):
         """Create an account and return its id, `acc_…`.
 
         Args:
-            name: for people.
             senders: addresses or domains it may send from; a domain does not cover its subdomains.
-            by: the actor.
 
         Raises:
             ValueError: a sender is neither an address nor a domain; nothing is stored.
@@ -106,9 +102,7 @@ class Accounts(ApiKeys):
         """Set the country of telephone numbers without a country code.
 
         Args:
-            account: the account's id.
             region: the country (ISO 3166, as in `DE`); empty if numbers need a country code.
-            by: the actor, for the audit log.
 
         Raises:
             UnknownAccount: there is no such account.
@@ -128,11 +122,6 @@ class Accounts(ApiKeys):
     def open_channel(self, account: str, channel: str, *, by: str = SYSTEM) -> None:
         """Let an account that a person made for themselves send by a channel whose messages name no sender.
 
-        Args:
-            account: the account's id.
-            channel: its name.
-            by: the actor, for the audit log.
-
         Raises:
             UnknownAccount: there is no such account.
         """
@@ -140,11 +129,6 @@ class Accounts(ApiKeys):
 
     def close_channel(self, account: str, channel: str, *, by: str = SYSTEM) -> None:
         """Undo `open_channel`. Processes use the channel for up to CACHE seconds more, and accepted jobs go on.
-
-        Args:
-            account: the account's id.
-            channel: its name.
-            by: the actor, for the audit log.
 
         Raises:
             UnknownAccount: there is no such account.
@@ -170,9 +154,7 @@ class Accounts(ApiKeys):
         What it has accepted waits. The API of a process that knows the account better refuses CACHE seconds later.
 
         Args:
-            account: the account's id.
             reason: why; free text without addresses.
-            by: the actor, for the audit log.
 
         Returns:
             False if it is already suspended; its reason stays.
@@ -222,9 +204,7 @@ class Accounts(ApiKeys):
         """Allow a sender and return its stored form. Raises ValueError if it is no sender, or UnknownAccount.
 
         Args:
-            account: the account's id.
             value: an e-mail address or a domain.
-            by: the actor, for the audit log.
         """
         sender = sender_of(value)
         now = self._now()
@@ -238,9 +218,7 @@ class Accounts(ApiKeys):
         """Disallow a sender. False: it was not allowed. Processes use it for up to CACHE seconds more.
 
         Args:
-            account: the account's id.
             value: an e-mail address or a domain.
-            by: the actor, for the audit log.
         """
         sender = sender_of(value)
         self._senders.clear()
@@ -293,11 +271,6 @@ class Accounts(ApiKeys):
 
     def take(self, account: str, taker: Taker, *, test: bool = False) -> Excess | None:
         """Take a token for a request of a live, team or test key: each kind has an allowance of its own.
-
-        Args:
-            account: whose key or notifier makes it.
-            taker: what makes it.
-            test: it is a test key, or a notifier of test keys.
 
         Returns:
             None: there was one.

@@ -62,9 +62,6 @@ class Allowances:
     """The request allowances of all accounts; safe for threads.
 
     Args:
-        dynamo: DynamoDB.
-        table: the name of the table `records`.
-        clock: the time.
         rate: requests per second and account.
         burst: requests at once after a pause.
         key: where an account's clocks are kept.
@@ -147,9 +144,6 @@ class Allowances:
         """Move clocks, those that run from where they are and the others from now; return the item.
 
         Args:
-            account: whose.
-            known: clocks as last seen.
-            moves: microseconds, by clock.
             now: Unix microseconds.
             limit: how far the account's may be before.
 

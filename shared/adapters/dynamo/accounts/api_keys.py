@@ -41,8 +41,6 @@ class ApiKeys:
 
     Args:
         client: a low-level boto3 DynamoDB client.
-        table: the name of the table `records`.
-        clock: the time.
         audit_days: for how long an entry of the audit log is kept.
         homes: where identities and the audit log are kept.
     """
@@ -71,13 +69,10 @@ class ApiKeys:
         """Create an API key and return its text, which is shown once and not stored, and the key.
 
         Args:
-            account: whose key.
             test: a `ph_test_…` key, whose jobs never reach a provider.
             team: a `ph_team_…` key, whose messages reach only the account's guests.
             scopes: what it may be used for; None: `default_scopes`.
-            name: for people.
             expires: Unix milliseconds, 0 for never.
-            by: the actor.
 
         Raises:
             UnknownAccount: there is no such account.
@@ -151,10 +146,7 @@ class ApiKeys:
         A key that has been used within CACHE seconds works for up to that much longer.
 
         Args:
-            account: the account's id.
-            key_id: the key's id.
             at: the first moment at which it is refused, Unix milliseconds; 0 for never.
-            by: the actor, for the audit log.
         """
         found = self._mirror(account, key_id)
         if found is None:
@@ -172,10 +164,7 @@ class ApiKeys:
         The new key is valid for as long as the old one was made to be. Of two rotations at once, one succeeds.
 
         Args:
-            account: the account's id.
-            key_id: the old key's id.
             until: when the old key ends, Unix milliseconds, unless it ends before.
-            by: the actor, for the audit log.
 
         Returns:
             The new key's text, the new key and the other; None if the account has none of that id that is valid, or it
@@ -194,13 +183,7 @@ class ApiKeys:
         return (secret, new, replace(old, expires=ends)) if self._together(actions, event) else None
 
     def revoke_key(self, account: str, key_id: str, *, by: str = SYSTEM) -> bool:
-        """Delete a key. False: the account has no key of that id. It works for up to CACHE seconds more.
-
-        Args:
-            account: the account's id.
-            key_id: the key's id.
-            by: the actor, for the audit log.
-        """
+        """Delete a key. False: the account has no key of that id. It works for up to CACHE seconds more."""
         found = self._mirror(account, key_id)
         if found is None:
             return False

@@ -37,9 +37,7 @@ class DynamoClaims:
         """Claim a domain; a claim that is there stays as it is. None: the account has as many as it may.
 
         Args:
-            account: the account's id.
             domain: lower-case ASCII.
-            by: the actor, for the audit log.
         """
         known = self.get(account, domain)
         if known is not None:
@@ -54,13 +52,7 @@ class DynamoClaims:
         return self.get(account, domain) or made
 
     def prove(self, account: str, claim: SenderClaim, *, by: str = SYSTEM) -> SenderClaim:
-        """Note that the record of a claim was found now.
-
-        Args:
-            account: the account's id.
-            claim: as read.
-            by: the actor, for the audit log.
-        """
+        """Note that the record of a claim was found now."""
         now = int(self._clock.now() * 1000)
         update = {
             "Key": _key(account, claim.domain),
@@ -75,23 +67,13 @@ class DynamoClaims:
         """Give up a claim. False: there was none.
 
         Args:
-            account: the account's id.
             domain: lower-case ASCII.
-            by: the actor, for the audit log.
         """
         delete = {"Key": _key(account, domain), "ConditionExpression": "attribute_exists(pk)"}
         return self._change({"Delete": delete}, account, domain, Act.SENDER_GIVEN_UP, by)
 
     def _change(self, action: Item, account: str, domain: str, act: Act, by: str) -> bool:
-        """Write with the entry of the audit log; False if the condition does not hold.
-
-        Args:
-            action: what is written.
-            account: whose claim.
-            domain: claimed.
-            act: what is done.
-            by: the actor.
-        """
+        """Write with the entry of the audit log; False if the condition does not hold."""
         (kind, what) = next(iter(action.items()))
         entry = audited(owner(account), int(self._clock.now() * 1000), masked(domain), act, by, {"domain": domain})
         actions = [{kind: {"TableName": self._table, **what}}, *audit.puts(self._db, self._table, entry)]

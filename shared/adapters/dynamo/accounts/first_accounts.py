@@ -53,7 +53,6 @@ class DynamoFirstAccounts:
 
     Args:
         dynamo: knows the tables of identities and of the audit log.
-        clock: the time.
     """
 
     def __init__(self, dynamo: Dynamo, clock: Clock) -> None:

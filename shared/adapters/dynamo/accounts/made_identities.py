@@ -54,13 +54,7 @@ class DynamoMadeIdentities:
         self._db.call("put_item", TableName=self._table, Item=item)
 
     def has(self, provider: str, region: str, domain: str) -> bool:
-        """Tell whether this deployment made a domain known to a provider; see `ports.MadeIdentities`.
-
-        Args:
-            provider: its name in the settings.
-            region: of its service.
-            domain: lower-case ASCII.
-        """
+        """Tell whether this deployment made a domain known to a provider; see `ports.MadeIdentities`."""
         return self._db.get(self._table, _key(MadeIdentity(provider, region, domain))) is not None
 
     def list(self) -> Iterator[MadeIdentity]:
@@ -82,7 +76,6 @@ class DynamoMadeIdentities:
             made: the domain and its account.
             update: what is done with `:those`, the domain's name as a set.
             condition: of the write; empty for none.
-            values: of the condition.
         """
         place = keys.key(f"{keys.account_pk(owner(made.account))}#{PARTITION}", f"{made.provider}#{made.region}")
         only: Item = {"ConditionExpression": condition} if condition else {}

@@ -17,12 +17,7 @@ OWN: Final = ("PROFILE", keys.SENDER_PREFIX, keys.KEY_PREFIX, keys.HEIR_PREFIX)
 
 
 class Mover:
-    """Moves what a deployment has in `records`.
-
-    Args:
-        dynamo: knows the homes.
-        records: the name of the table `records`.
-    """
+    """Moves what a deployment has in `records`."""
 
     def __init__(self, dynamo: Dynamo, records: str) -> None:
         self._db = dynamo

@@ -14,7 +14,6 @@ def account_of(account: str, profile: Item, control: Item | None = None) -> Acco
     """Return an account.
 
     Args:
-        account: its id.
         profile: its profile, or its entry in the list.
         control: whether it is paused or suspended; None: it is not known.
     """

@@ -17,13 +17,7 @@ class DynamoStandings:
         self._places = Places(dynamo, table)
 
     def read(self, account: str, key: str, sender: str) -> Standing:
-        """Return whether a sender and a key, or one that replaced it, still exist.
-
-        Args:
-            account: the account's id.
-            key: the key's id; empty for none.
-            sender: the sender's address; empty for none.
-        """
+        """Return whether a sender and a key, or one that replaced it, still exist."""
         wanted = _names(account, [key] if key else [])
         if sender:
             address = sender_of(sender)

@@ -26,8 +26,6 @@ class Stats:
 
     Args:
         client: a low-level boto3 DynamoDB client.
-        table: the name of the table `records`.
-        clock: the time.
     """
 
     def __init__(self, client: Any, table: str, clock: Clock) -> None:
@@ -38,7 +36,6 @@ class Stats:
         """Return the days on which messages were accepted, newest first.
 
         Args:
-            account: the account's id.
             first: the first day, UTC.
             last: the last day, UTC, included.
         """

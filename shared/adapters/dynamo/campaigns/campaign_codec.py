@@ -75,13 +75,7 @@ def listed(item: Mapping[str, Any]) -> Listed:
 
 
 def campaign_update(table: str, old: Campaign, new: Campaign) -> Item:
-    """Return the update of a campaign, on the condition that its version is unchanged.
-
-    Args:
-        table: the name of `records`.
-        old: as read.
-        new: as it is to be stored.
-    """
+    """Return the update of a campaign, on the condition that its version is unchanged."""
     return _swap(table, keys.campaign(old.id), _campaign_fields(old), _campaign_fields(new))
 
 
@@ -179,13 +173,7 @@ def upload(item: Mapping[str, Any]) -> Upload:
 
 
 def upload_update(table: str, old: Upload, new: Upload) -> Item:
-    """Return the update of an upload, on the condition that its version is unchanged.
-
-    Args:
-        table: the name of `records`.
-        old: as read.
-        new: as it is to be stored.
-    """
+    """Return the update of an upload, on the condition that its version is unchanged."""
     return _swap(table, keys.upload(old.campaign, old.id), _upload_fields(old), _upload_fields(new))
 
 

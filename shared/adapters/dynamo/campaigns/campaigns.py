@@ -41,13 +41,7 @@ class DynamoCampaigns:
     def create(
         self, campaign: Campaign, key: Idempotency | None, *, event: Event | None = None
     ) -> Stored | Replay | Mismatch:
-        """Store a new campaign, with its idempotency record and an event.
-
-        Args:
-            campaign: the new campaign.
-            key: the request's idempotency record; None without a key.
-            event: kept in the same transaction.
-        """
+        """Store a new campaign, with its idempotency record and an event."""
         now = campaign.created_at
         made = idempotent_writes.earlier(self._db, self._table, key, now)
         if made is not None:
@@ -71,13 +65,7 @@ class DynamoCampaigns:
         return found.jobs if found is not None else ()
 
     def save(self, old: Campaign, new: Campaign, *, event: Event | None = None) -> bool:
-        """Write a campaign if it is unchanged. A write of this process whose answer was lost counts as done.
-
-        Args:
-            old: the campaign as read.
-            new: the campaign to store.
-            event: kept in the same transaction.
-        """
+        """Write a campaign if it is unchanged. A write of this process whose answer was lost counts as done."""
         update = campaign_update(self._table, old, new)
         try:
             if event is None:
@@ -116,14 +104,7 @@ class DynamoCampaigns:
         return audit.puts(self._db, self._table, event) if event is not None else []
 
     def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Listed], str]:
-        """Return some of the account's campaigns, newest first; one query and one read per 100.
-
-        Args:
-            account: the account's id.
-            test: whether those of test keys are meant.
-            after: the place that an earlier page returned; empty for the start.
-            limit: the most campaigns to return.
-        """
+        """Return some of the account's campaigns, newest first; one query and one read per 100."""
         pk = mine_pk(account, test=test)
         found, end = entries(self._db, self._table, pk, keys.campaign, _LISTED, after=after, limit=limit)
         return [x for x in map(listed, found) if x.campaign.account == account], end
@@ -139,17 +120,7 @@ class DynamoCampaigns:
         *,
         event: Event | None = None,
     ) -> Stored | Replay | Mismatch | None:
-        """Turn a list into a job. The content is stored first; content without a job is deleted by its TTL.
-
-        Args:
-            old: the campaign as read.
-            new: the campaign with its new job.
-            upload: the list, as read.
-            job: the job to store.
-            content: the job's content.
-            key: the request's idempotency record; None without a key.
-            event: kept in the same transaction.
-        """
+        """Turn a list into a job. The content is stored first; content without a job is deleted by its TTL."""
         made = idempotent_writes.earlier(self._db, self._table, key, job.created_at)
         if made is not None:
             return made

@@ -29,27 +29,14 @@ class DynamoTemplates:
     def create(
         self, template: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
     ) -> Stored | Replay | Mismatch:
-        """Store the first version of a new template, with its idempotency record and an event, in one transaction.
-
-        Args:
-            template: the template's first version.
-            key: the request's idempotency record; None without a key.
-            event: kept in the same transaction.
-        """
+        """Store the first version of a new template, with its idempotency record and an event, in one transaction."""
         made = self._store(template, "attribute_not_exists(pk)", {}, key, event)
         return Stored() if made is None else made  # an id is random: only we can have written it
 
     def put(
         self, old: StoredTemplate, new: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
     ) -> Stored | Replay | Mismatch | None:
-        """Store the next version of a template, and an event; None if `old` is no longer the latest one.
-
-        Args:
-            old: the latest version, as read.
-            new: the next version.
-            key: the request's idempotency record; None without a key.
-            event: kept in the same transaction.
-        """
+        """Store the next version of a template, and an event; None if `old` is no longer the latest one."""
         return self._store(new, "version = :version", {":version": n(old.version)}, key, event)
 
     def _store(
@@ -87,25 +74,13 @@ class DynamoTemplates:
         return _template(item) if item else None
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredTemplate], str]:
-        """Return some templates of a namespace, newest first; one query and one read per 100.
-
-        Args:
-            namespace: the account, or its test keys' namespace.
-            after: the place that an earlier page returned; empty for the start.
-            limit: the most templates to return.
-        """
+        """Return some templates of a namespace, newest first; one query and one read per 100."""
         pk = indices.mine_pk(namespace, KIND)
         found, end = entries(self._db, self._table, pk, keys.template, _LISTED, after=after, limit=limit)
         return [x for x in map(_template, found) if x.namespace == namespace], end
 
     def versions(self, template: str, *, before: int, limit: int) -> list[StoredTemplate]:
-        """Return versions, the latest first, without their messages.
-
-        Args:
-            template: the template's id.
-            before: only versions below this one; 0 for all.
-            limit: the most versions to return.
-        """
+        """Return versions, the latest first, without their messages."""
         first, last = (keys.template_version(template, v)["sk"] for v in (1, (before or 100_000) - 1))
         names = {f"#{i}": name for i, name in enumerate(("pk", *_LISTED))}
         page = self._db.call(

@@ -43,12 +43,7 @@ class DynamoUploads:
         return [campaign_codec.upload(x) for x in items]
 
     def same(self, namespace: str, sha256: str) -> list[Upload]:
-        """Return the newest uploads of a file: a query of the index, and a read for each.
-
-        Args:
-            namespace: the account, or its test keys' namespace.
-            sha256: the file's, as the uploads say.
-        """
+        """Return the newest uploads of a file: a query of the index, and a read for each."""
         items = self._db.query(
             self._records,
             IndexName=INDEX_MINE,
@@ -71,29 +66,13 @@ class DynamoUploads:
     def begin(
         self, old: Campaign, new: Campaign, upload: Upload, queued: Upload, *, event: Event | None = None
     ) -> bool:
-        """Have a file read: campaign and upload in one transaction.
-
-        Args:
-            old: the campaign as read.
-            new: the campaign to store.
-            upload: the upload as read.
-            queued: the upload to store.
-            event: kept in the same transaction.
-        """
+        """Have a file read: campaign and upload in one transaction."""
         return self._both(upload, queued, old, new, event)
 
     def end(
         self, upload: Upload, ended: Upload, campaign: Campaign, freed: Campaign, *, event: Event | None = None
     ) -> bool:
-        """Note that a file is read, or cannot be used: upload and campaign in one transaction.
-
-        Args:
-            upload: the upload as held.
-            ended: the upload to store.
-            campaign: the campaign as read.
-            freed: the campaign to store.
-            event: kept in the same transaction.
-        """
+        """Note that a file is read, or cannot be used: upload and campaign in one transaction."""
         return self._both(upload, ended, campaign, freed, event)
 
     def _both(self, upload: Upload, new: Upload, campaign: Campaign, changed: Campaign, event: Event | None) -> bool:
@@ -126,11 +105,6 @@ class DynamoUploads:
 
         Chunks go in calls of 25 without a condition, ledgers in transactions of 100: those cost twice the units, one a
         chunk, but one by one they would take a third of an ingest's processor time and most of its waiting.
-
-        Args:
-            upload: the upload as held; its version is that of the lease.
-            chunks: one step's chunks.
-            ledgers: the ledgers of these chunks.
         """
         self._db.batch_put([(self._records, _chunk_item(upload, x)) for x in chunks])
         for start in range(0, len(ledgers), TRANSACTION):
@@ -150,13 +124,7 @@ class DynamoUploads:
                 return
 
     def note(self, upload: Upload, number: int, problems: Sequence[BadRow]) -> None:
-        """Store the problems of one step.
-
-        Args:
-            upload: the upload as held.
-            number: the number that the problems are stored under, from 0.
-            problems: the rows that were left out, in the order of the file.
-        """
+        """Store the problems of one step."""
         item = campaign_codec.problems_item(upload, number, problems)
         try:
             self._db.call("put_item", **_fenced(self._records, item, "version", upload.version))
@@ -164,13 +132,7 @@ class DynamoUploads:
             return  # ours, whose answer was lost, or that of a later lease
 
     def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[BadRow], int]:
-        """Return problems by row; there are at most some thousands of an upload, so all are read.
-
-        Args:
-            upload: the upload.
-            after: how many problems to pass over.
-            limit: the most problems to return.
-        """
+        """Return problems by row; there are at most some thousands of an upload, so all are read."""
         items = self._db.partition(self._records, keys.campaign_pk(upload.campaign), keys.problems_prefix(upload.id))
         found = [p for item in islice(items, upload.problems) for p in campaign_codec.problems(item)]
         more = len(found) > after + limit

@@ -8,12 +8,7 @@ from shared.domain.jobs.job import SHARDS
 
 
 class KnownCredentials:
-    """A set in the table `ops` that only grows.
-
-    Args:
-        db: the database.
-        table: the name of the table `ops`.
-    """
+    """A set in the table `ops` that only grows."""
 
     def __init__(self, db: Dynamo, table: str) -> None:
         self._db = db

@@ -28,7 +28,6 @@ class Notes:
         """Take in the item as a reservation left it. A hint that had no room there is written apart, once for a lease.
 
         Args:
-            credential: whose item it is.
             item: with the slots.
             hint: the lease that the slots are for.
         """

@@ -23,6 +23,7 @@ from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, WRONG, Pace, Slots, own_clock
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
 from shared.domain.lanes.switches import Lowered
+from shared.domain.times import Seconds
 from shared.ports import Clock, Retriable
 
 AttributeValue = dict[str, Any]
@@ -68,9 +69,6 @@ class DynamoPacer:
     what is new is told by the write that fails.
 
     Args:
-        dynamo: the caller.
-        table: the name of `ops`.
-        clock: the time.
         answered: tells when AWS gave an answer, by which this process's clock is judged; None: it is not.
     """
 
@@ -104,23 +102,12 @@ class DynamoPacer:
         pace: Pace,
         *,
         lead: float,
-        until: float = inf,
+        until: Seconds = inf,
         job: str = "",
         hint: LeaseHint | None = None,
         ended: RefusalTally = NO_CALLS,
     ) -> Slots:
-        """Reserve slots; waits while the credential is reserved too far ahead. A lost answer wastes slots.
-
-        Args:
-            credential: the credential's id.
-            k: how many; more than `pace.window` only for one message that takes them all.
-            pace: the rate in force.
-            lead: seconds that the caller needs before it can use the first slot.
-            until: Unix seconds after which the first slot would be of no use.
-            job: the job's id; it counts for a job with a lower rate of its own.
-            hint: the lease that the slots are for, noted by the same write.
-            ended: calls at this pace that ended since the last reservation, noted likewise.
-        """
+        """Reserve slots; waits while the credential is reserved too far ahead. A lost answer wastes slots."""
         idle = not self._behind.get(credential, False)
         begun = self._clock.now()
         while True:
@@ -145,13 +132,7 @@ class DynamoPacer:
             return Slots(first / _MICRO, pace.spacing, k, tally=tally)
 
     def lower(self, credential: str, lowered: Lowered, past: Lowered) -> Lowered:
-        """Store what a provider's refusal has left of the rate, unless a newer value is stored.
-
-        Args:
-            credential: the credential's id.
-            lowered: the lowered rate.
-            past: what was known when the refused call had its slots.
-        """
+        """Store what a provider's refusal has left of the rate, unless a newer value is stored."""
         try:
             self._db.call(
                 "update_item",
@@ -205,7 +186,7 @@ class DynamoPacer:
             ended=ended,
         )
 
-    def _missed(self, wish: _Wish, item: Item, until: float) -> Slots | bool:
+    def _missed(self, wish: _Wish, item: Item, until: Seconds) -> Slots | bool:
         """Wait until the slots may be had, and return whether the credential will be idle; slots if there are none."""
         if self._pull_back(wish, item):
             return False
@@ -297,8 +278,6 @@ class DynamoPacer:
 
         Args:
             wish: with the calls.
-            names: of the update.
-            values: likewise.
         """
         stretches = wish.pace.stretches(self._clock.now())
         over = [x for x in self._over.pop(wish.credential, []) if not x.endswith(stretches)]

@@ -54,9 +54,6 @@ class Switchboard:
 
     Args:
         client: a low-level boto3 DynamoDB client.
-        records: the name of the table `records`.
-        ops: the name of the table `ops`.
-        clock: the time.
         audit_days: for how long an entry of the audit log is kept.
         homes: where the audit log is kept.
     """
@@ -79,11 +76,6 @@ class Switchboard:
     def pause(self, switch: Switch, *, by: str, reason: str) -> bool:
         """Pause: who sends learns it with its next window. False if it was paused already; that reason stays.
 
-        Args:
-            switch: what.
-            by: the actor of the audit entry.
-            reason: for people.
-
         Raises:
             ValueError: an address stands in the reason.
         """
@@ -98,7 +90,6 @@ class Switchboard:
 
         Args:
             switch: the credential, account or whole deployment.
-            by: the actor, for the audit log.
             reason: why; free text without addresses.
 
         Raises:
@@ -115,11 +106,8 @@ class Switchboard:
         """Set a credential's present rate, and forget what its provider's refusals left of it; False if it was so.
 
         Args:
-            credential: whose.
             rate: messages per second; 0: as declared.
             ceiling: the declared rate.
-            by: the actor of the audit entry.
-            reason: for people.
 
         Raises:
             ValueError: the rate is below MIN_RATE or above the ceiling, or an address stands in the reason.
@@ -142,11 +130,6 @@ class Switchboard:
         """Close a credential's circuit breaker; False if it is closed, or never opened.
 
         The version goes up, so that workers which know the open breaker take this in with their next read.
-
-        Args:
-            credential: whose.
-            by: the actor of the audit entry.
-            reason: for people.
 
         Raises:
             ValueError: the reason contains an address.

@@ -19,24 +19,12 @@ _ALL: Final = (CALLS, REFUSED, FAILED)
 
 
 def of_late(item: Mapping[str, Any], pace: Pace, now: Seconds) -> RefusalTally:
-    """Read the calls of the present stretch of time and of the one before.
-
-    Args:
-        item: of the credential's slots.
-        pace: whose calls.
-        now: Unix seconds.
-    """
+    """Read the calls of the present stretch of time and of the one before."""
     return sum((_read(item, name) for name in pace.stretches(now)), NO_CALLS)
 
 
 def stale(item: Mapping[str, Any], pace: Pace, now: Seconds) -> list[str]:
-    """Return the attributes that count what is looked at no more.
-
-    Args:
-        item: of the credential's slots.
-        pace: whose calls count.
-        now: Unix seconds.
-    """
+    """Return the attributes that count what is looked at no more."""
     kept = {prefix + name for name in pace.stretches(now) for prefix in _ALL}
     return sorted(name for name in item if name.startswith(_ALL) and name not in kept)
 

@@ -19,8 +19,6 @@ class Posts:
 
     Args:
         client: a low-level boto3 DynamoDB client.
-        table: the name of the table `ops`.
-        clock: the time.
     """
 
     def __init__(self, client: Any, table: str, clock: Clock) -> None:

@@ -10,14 +10,7 @@ from shared.domain.jobs.prepared import PreparedJob
 
 
 class DynamoDigestJobs:
-    """`ports.DigestJobs` over the two tables and the bucket.
-
-    Args:
-        dynamo: the database.
-        records: the name of the table `records`.
-        ops: the name of the table `ops`.
-        blobs: large contents.
-    """
+    """`ports.DigestJobs` over the two tables and the bucket."""
 
     def __init__(self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs) -> None:
         self._db = dynamo
@@ -26,14 +19,7 @@ class DynamoDigestJobs:
         self._blobs = blobs
 
     def accept(self, made: PreparedJob | None, content: Content | None, old: DigestWindow, new: DigestWindow) -> bool:
-        """Store chunks, ledgers and content, then accept the job and move its window on in one transaction.
-
-        Args:
-            made: the job, under a new id; None if all events were repeats.
-            content: what its messages are made of.
-            old: the window as read, CLOSED.
-            new: the window with the job.
-        """
+        """Store chunks, ledgers and content, then accept the job and move its window on in one transaction."""
         moved = window_update(self._records, old, new, versioned=False)
         if made is None or content is None:
             return self._move(moved)

@@ -41,7 +41,6 @@ class DynamoWindowKeeping:
         """Return the windows of the same key with numbers in a range, in order, consistent.
 
         Args:
-            window_: one of the key.
             first: the lowest number.
             last: the highest number.
         """
@@ -74,13 +73,7 @@ class DynamoWindowKeeping:
         return {places[x["pk"]["S"], x["sk"]["S"]]: binary(x, "data") for x in found}
 
     def keep_ids(self, window_id: str, data: bytes, ttl: int) -> None:
-        """Keep the ids of a window's events.
-
-        Args:
-            window_id: the window.
-            data: the ids.
-            ttl: Unix seconds.
-        """
+        """Keep the ids of a window's events."""
         item = {**keys.ids(window_id), "data": {"B": data}, "ttl": n(ttl)}
         self._db.call("put_item", TableName=self._table, Item=item)
 

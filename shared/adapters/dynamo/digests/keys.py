@@ -69,12 +69,7 @@ def ids(window_id: str) -> Key:
 
 
 def urgent_event(window_id: str, event: str) -> Key:
-    """The window of an urgent event, beside the windows of its batch key.
-
-    Args:
-        window_id: one of these windows.
-        event: the event's id.
-    """
+    """The window of an urgent event, beside the windows of its batch key."""
     return key(same_key_pk(window_id), f"E#{event}")
 
 
@@ -107,8 +102,6 @@ def policy_version(namespace: str, prefix: str, version: int) -> Key:
     """One version of a policy.
 
     Args:
-        namespace: whose.
-        prefix: the policy's.
         version: from 1.
     """
     return key(policies_pk(namespace), f"V#{prefix}#{version:05d}")

@@ -29,13 +29,7 @@ class DynamoWindowPages:
         self._table = records
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[DigestWindow], str]:
-        """Return windows of a namespace, newest first, and the place to go on from, empty at the end.
-
-        Args:
-            namespace: the account, or its test keys' namespace.
-            after: the place that an earlier page returned; empty for the start.
-            limit: the most windows to return.
-        """
+        """Return windows of a namespace, newest first, and the place to go on from, empty at the end."""
         pk = indices.mine_pk(namespace, keys.KIND)
         found, end = entries(self._db, self._table, pk, keys.window, _READ, after=after, limit=limit)
         return [x for x in map(window, found) if x.namespace == namespace], end
@@ -45,12 +39,6 @@ class DynamoWindowPages:
 
         Numbered windows and those of urgent events are two ranges of one partition, merged by when they were opened.
         The place is the lowest sort key that was taken of each.
-
-        Args:
-            namespace: the account, or its test keys' namespace.
-            key: the batch key.
-            after: the place that an earlier page returned; empty for the start.
-            limit: the most windows to return.
         """
         pk = keys.windows_pk(namespace, key)
         seen = after.split(",") if after else ("", "")

@@ -28,14 +28,7 @@ class DynamoDigestPolicies:
     def save(
         self, old: DigestPolicy | None, new: DigestPolicy, key: Idempotency | None, *, event: Event
     ) -> Stored | Replay | Mismatch | None:
-        """Store a new policy or the next version of one; None if `old` is no longer what is stored.
-
-        Args:
-            old: what is stored now; None for a new policy.
-            new: what to store.
-            key: the request's idempotency key and answer; None if it has none.
-            event: what is written to the audit log with it.
-        """
+        """Store a new policy or the next version of one; None if `old` is no longer what is stored."""
         made = idempotent_writes.earlier(self._db, self._table, key, new.saved_at)
         if made is not None:
             return made
@@ -70,13 +63,7 @@ class DynamoDigestPolicies:
         return self._whole(namespace, item) if item else None
 
     def at(self, namespace: str, prefix: str, version: int) -> DigestPolicy | None:
-        """Return a version of a policy, consistent.
-
-        Args:
-            namespace: whose.
-            prefix: the policy's.
-            version: from 1.
-        """
+        """Return a version of a policy, consistent."""
         item = self._db.get(self._table, keys.policy_version(namespace, prefix, version))
         return _policy(namespace, item) if item else None
 
@@ -118,13 +105,7 @@ class DynamoDigestPolicies:
         return items[0] if items else None
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[DigestPolicy], str]:
-        """Return policies of a namespace by prefix, consistent, and the place to go on from, empty at the end.
-
-        Args:
-            namespace: whose.
-            after: the prefix that an earlier page returned; empty for the start.
-            limit: the most policies to return.
-        """
+        """Return policies of a namespace by prefix, consistent, and the place to go on from, empty at the end."""
         heads: list[Item] = []
         pk = keys.policies_pk(namespace)
         for item in self._db.partition(self._table, pk, keys.POLICY_PREFIX):

@@ -99,8 +99,6 @@ def window_update(table: str, old: DigestWindow, new: DigestWindow, *, versioned
     """Return the update of a window: what differs is written, on the condition that its state is unchanged.
 
     Args:
-        table: the name of the table `records`.
-        old: as read.
         new: as it is to be stored, but for its version, which is one more than the stored one.
         versioned: the version has to be unchanged, too.
     """

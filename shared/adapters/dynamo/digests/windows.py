@@ -22,6 +22,7 @@ from shared.domain.digests.window import (
     shard_of,
     window_id,
 )
+from shared.domain.times import Millis
 
 _ADD: Final = (
     "#parts = list_append(#parts, :parts), #events = #events + :events, #size = #size + :size, "
@@ -81,13 +82,12 @@ class DynamoWindows:
             raise
         return window_
 
-    def open_urgent(self, window_: DigestWindow, event: str, since: int, content: bytes = b"") -> DigestWindow:
+    def open_urgent(self, window_: DigestWindow, event: str, since: Millis, content: bytes = b"") -> DigestWindow:
         """Store the window of an urgent event, and return it, or the one of the event that it repeats.
 
         Args:
             window_: closed, with the event in its only part.
             event: the event's id, or empty.
-            since: Unix milliseconds.
             content: hash of the event, or empty.
         """
         if not event:
@@ -114,26 +114,14 @@ class DynamoWindows:
             return window_ if name == window_.id else self.get(name) or window_
         return window_
 
-    def urgent_contents(self, namespace: str, key: str, events: Collection[str], since: int) -> Mapping[str, bytes]:
-        """Return the contents of urgent events that came after a moment, by their ids, consistent; empty: unknown.
-
-        Args:
-            namespace: whose.
-            key: the batch key.
-            events: ids.
-            since: Unix milliseconds.
-        """
+    def urgent_contents(self, namespace: str, key: str, events: Collection[str], since: Millis) -> Mapping[str, bytes]:
+        """Return the contents of urgent events that came after a moment, by their ids, consistent; empty: unknown."""
         where = window_id(namespace, key, 1)
         found = self._db.batch_get(self._table, [keys.urgent_event(where, x) for x in dict.fromkeys(events)])
         return {x["sk"]["S"].partition("#")[2]: _content(x) for x in found if number(x, "at") > since}
 
     def join(self, window_id: str, join: Join) -> tuple[bool, DigestWindow | None]:
-        """Add a part to a window by one conditional write.
-
-        Args:
-            window_id: the window.
-            join: the write.
-        """
+        """Add a part to a window by one conditional write."""
         sets, conditions = [_ADD], [_ADDS]
         values: Item = {
             ":parts": {"L": [part_value(join.part)]},
@@ -170,16 +158,9 @@ class DynamoWindows:
         return True, None
 
     def close(
-        self, window_id: str, now: int, *, early: bool = False, event: Event | None = None
+        self, window_id: str, now: Millis, *, early: bool = False, event: Event | None = None
     ) -> DigestWindow | None:
-        """Close a window if it is open and past its end, and return it as it is then stored; None: there is none.
-
-        Args:
-            window_id: the window.
-            now: Unix milliseconds.
-            early: also before its end.
-            event: kept in the same transaction, only if this call closes it.
-        """
+        """Close a window if it is open and past its end, and return it as it is then stored; None: there is none."""
         sets = "SET #state = :to, closed_at = :now, #version = #version + :one"
         condition = "#state = :open"
         values: Item = {":to": s(WindowState.CLOSED.value)}
@@ -190,14 +171,8 @@ class DynamoWindows:
             condition += " AND #closes_at <= :now"
         return self._end(window_id, sets, condition, now, values, event)
 
-    def cancel(self, window_id: str, now: int, *, event: Event | None = None) -> DigestWindow | None:
-        """Cancel a window if it is open, and return it as it is then stored; None: there is none.
-
-        Args:
-            window_id: the window.
-            now: Unix milliseconds.
-            event: kept in the same transaction, only if this call cancels it.
-        """
+    def cancel(self, window_id: str, now: Millis, *, event: Event | None = None) -> DigestWindow | None:
+        """Cancel a window if it is open, and return it as it is then stored; None: there is none."""
         sets = "SET #state = :to, closed_at = :now, #version = #version + :one, open_pk = :slot, open_sk = :due"
         values = {
             ":to": s(WindowState.CANCELLED.value),

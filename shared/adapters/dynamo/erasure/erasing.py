@@ -47,13 +47,9 @@ class Eraser:
     """Finds and removes what is known of one address or number.
 
     Args:
-        dynamo: DynamoDB.
-        table: the name of the table `records`.
         s3: makes an S3 client.
-        bucket: the deployment's.
         key: the normalised address or number.
         raw: the address as it was given, for lists in which it was not valid.
-        dry: look, and write nothing.
     """
 
     def __init__(
@@ -247,9 +243,7 @@ class Eraser:
         """Blank the person in an attribute.
 
         Args:
-            item: as read.
             change: the attribute without the person, and in how many places they were.
-            what: the item is.
         """
         left, found = change
         if found and self._write(item, left, *left):

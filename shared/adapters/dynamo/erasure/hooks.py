@@ -18,11 +18,6 @@ def is_delivery(item: Item) -> bool:
 
 
 def unposted(item: Item, names: Collection[str]) -> tuple[Item, int]:
-    """Return the attribute of a delivery without a person, and in how many places they were.
-
-    Args:
-        item: of the delivery.
-        names: the person's address or number, in the spellings to look for.
-    """
+    """Return the attribute of a delivery without a person, and in how many places they were."""
     left, found = forgotten(delivery_of(item), names)
     return {"body": packed_body(left)}, found

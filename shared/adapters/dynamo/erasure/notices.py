@@ -14,6 +14,7 @@ from shared.domain.notices.notice import NoticeRun
 from shared.domain.notices.notifier import Notifier
 from shared.domain.notices.records import blanked
 from shared.domain.recipients.phones import Phone, PhoneReader
+from shared.domain.times import Millis
 
 TRIES = 5
 
@@ -34,17 +35,12 @@ class ErasedNotice:
 
 
 def erase_notices(
-    dynamo: Dynamo, table: str, accounts: Iterable[str], number: str, *, now: int, dry: bool
+    dynamo: Dynamo, table: str, accounts: Iterable[str], number: str, *, now: Millis, dry: bool
 ) -> Iterator[ErasedNotice]:
     """Blank all notices to a number, and cancel those that have not ended; yield each.
 
     Args:
-        dynamo: the DynamoDB client.
-        table: the name of `records`.
-        accounts: the accounts that are looked through.
         number: the normalised number.
-        now: Unix milliseconds.
-        dry: look, and write nothing.
     """
     store = DynamoNotices(dynamo, records=table)
     for account in accounts:

@@ -50,7 +50,6 @@ def unshown(item: Item, names: Collection[str]) -> tuple[Item, int]:
 
     Args:
         item: the item of a step's problems.
-        names: the person's address or number, in the spellings to look for.
     """
     rows = campaign_codec.shown(item)
     found = {i for i, (_, value) in enumerate(rows) if value != ERASED and _names(value, names)}

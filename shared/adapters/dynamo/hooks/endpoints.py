@@ -33,13 +33,7 @@ class DynamoEndpoints:
     def create(
         self, endpoint: Endpoint, key: Idempotency | None, *, event: Event | None
     ) -> Stored | Replay | Mismatch | None:
-        """Store a new endpoint, and note that its namespace has one. None: the namespace has `MAX_ENDPOINTS` already.
-
-        Args:
-            endpoint: new, with a random id.
-            key: the request's idempotency record; None without a key.
-            event: what is written to the audit log with it; None for none.
-        """
+        """Store a new endpoint, and note that its namespace has one. None: it has `MAX_ENDPOINTS` already."""
         made = idempotent_writes.earlier(self._db, self._table, key, endpoint.created_at)
         if made is not None:
             return made
@@ -72,13 +66,7 @@ class DynamoEndpoints:
         return sorted(map(_endpoint, found), key=lambda x: (x.created_at, x.id))
 
     def change(self, old: Endpoint, new: Endpoint, *, event: Event | None) -> bool:
-        """Write an endpoint if it is as read. False: it has changed since.
-
-        Args:
-            old: as read.
-            new: the next version.
-            event: what is written to the audit log with it; None for none.
-        """
+        """Write an endpoint if it is as read. False: it has changed since."""
         put = self._put(_item(new), "version = :version", {":version": n(old.version)})
         put["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         try:
@@ -94,10 +82,6 @@ class DynamoEndpoints:
         """Remove an endpoint with its work, in whatever version; nothing happens if it has gone.
 
         With the last one of a namespace, the namespace leaves the list of those that have some.
-
-        Args:
-            endpoint: which; only its id and namespace count.
-            event: what is written to the audit log with it; None for none.
         """
         for _ in range(_TRIES):
             names = self._names(endpoint.namespace)

@@ -52,9 +52,7 @@ def pending(name: str, due: int, delivery: str) -> Key:
     """A delivery that waits.
 
     Args:
-        name: the endpoint's id.
         due: when it is due, Unix milliseconds.
-        delivery: the delivery's id.
     """
     return key(pending_pk(name), aged(due, delivery))
 
@@ -68,9 +66,7 @@ def ended(name: str, created_at: int, delivery: str) -> Key:
     """A delivery that has ended.
 
     Args:
-        name: the endpoint's id.
         created_at: when it was created, Unix milliseconds.
-        delivery: the delivery's id.
     """
     return key(ended_pk(name), aged(created_at, delivery))
 

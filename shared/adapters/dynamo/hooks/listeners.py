@@ -14,8 +14,6 @@ class DynamoListeners:
     """`ports.Listeners` over the table `records`: eventually consistent, remembered for some seconds.
 
     Args:
-        dynamo: DynamoDB.
-        records: the name of the table `records`.
         clock: by which what is remembered grows old.
     """
 

@@ -35,24 +35,12 @@ class DynamoHookQueue:
         self._works = DynamoWorks(dynamo, records=records)
 
     def add(self, endpoint: str, deliveries: Sequence[HookDelivery], *, wake: Millis) -> HookWork:
-        """Store deliveries, then count that in the endpoint's work, and return the work as it then is.
-
-        Args:
-            endpoint: the endpoint's id.
-            deliveries: PENDING, any number; with none, the endpoint is only looked at again.
-            wake: when to look at the endpoint at the latest, Unix milliseconds.
-        """
+        """Store deliveries, then count that in the endpoint's work, and return the work as it then is."""
         self._db.batch_put([(self._table, _item(x)) for x in deliveries])
         return self._works.note(endpoint, wake=wake)
 
     def pending(self, endpoint: str, *, after: str = "", limit: int) -> tuple[Sequence[HookDelivery], str]:
-        """Return the deliveries that wait, those due soonest first, consistent, and where to go on, empty at the end.
-
-        Args:
-            endpoint: the endpoint's id.
-            after: what the page before returned, or empty.
-            limit: at least 1.
-        """
+        """Return the deliveries that wait, soonest first, consistent, and where to go on, empty at the end."""
         query: dict[str, Any] = {
             "KeyConditionExpression": "pk = :pk AND sk > :after",
             "ExpressionAttributeValues": {":pk": s(keys.pending_pk(endpoint)), ":after": s(after or " ")},
@@ -69,16 +57,7 @@ class DynamoHookQueue:
         after: str = "",
         limit: int,
     ) -> tuple[Sequence[HookDelivery], str]:
-        """Return the deliveries that have ended, the newest first, and where to go on, empty at the end.
-
-        Args:
-            endpoint: the endpoint's id.
-            state: only those in this state; None for all.
-            since: of when the oldest was created, Unix milliseconds.
-            until: of when the newest was; None: now.
-            after: what the page before returned, or empty.
-            limit: the most that one page looks at.
-        """
+        """Return the deliveries that have ended, the newest first, and where to go on, empty at the end."""
         pk = keys.ended_pk(endpoint)
         query: dict[str, Any] = {
             "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",

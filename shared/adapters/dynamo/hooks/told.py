@@ -37,13 +37,7 @@ class DynamoToldChanges:
         self._db.batch_put([(self._table, _item(x, pace)) for x in some])
 
     def begin(self, was: ToldCells, cells: bytes, at: Millis) -> ToldCells | None:
-        """Note what is about to be handed on of a chunk at once, and return that; an earlier note stays.
-
-        Args:
-            was: what was handed on, as read.
-            cells: of the ledger, as read after that.
-            at: Unix milliseconds.
-        """
+        """Note what is about to be handed on of a chunk at once, and return that; an earlier note stays."""
         update = {
             "UpdateExpression": "SET begun = if_not_exists(begun, :cells), begun_at = if_not_exists(begun_at, :at), "
             "#ttl = :ttl",
@@ -80,13 +74,7 @@ class DynamoToldChanges:
         return {x["pk"]["S"].partition("#")[2] for x in found if "data" not in x}
 
     def claim(self, name: str, data: str, ttl: int) -> str:
-        """Store what an event says, and return what the first claim has stored; empty: the event was noted.
-
-        Args:
-            name: the id of the event.
-            data: what it says, JSON.
-            ttl: Unix seconds when that may be forgotten.
-        """
+        """Store what an event says, and return what the first claim has stored; empty: the event was noted."""
         try:
             self._db.call(
                 "put_item",

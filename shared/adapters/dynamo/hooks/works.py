@@ -40,21 +40,13 @@ class DynamoWorks:
         """Count that something was added, and return the work as it then is: one write, or two if it slept for long.
 
         Args:
-            endpoint: the endpoint's id.
             wake: when to look at the endpoint at the latest, Unix milliseconds.
         """
         work = self._update(endpoint, f"SET {_SEEN} ADD #added :one", "", self._wake(endpoint, wake) | {":one": n(1)})
         return self._wakes_by(work, wake)
 
     def acquire(self, endpoint: str, owner: str, *, now: Millis, until: Millis) -> HookWork | None:
-        """Take an endpoint's lease if it is free, and return its work; None: another has it, or there is no work.
-
-        Args:
-            endpoint: the endpoint's id.
-            owner: a random name.
-            now: Unix milliseconds.
-            until: when the lease ends.
-        """
+        """Take an endpoint's lease if it is free, and return its work; None: another has it, or there is no work."""
         free = "attribute_exists(pk) AND (attribute_not_exists(#until) OR #until <= :now OR #owner = :owner)"
         values = self._wake(endpoint, until) | {":owner": s(owner), ":now": n(now), ":until": n(until)}
         try:
@@ -63,15 +55,7 @@ class DynamoWorks:
             return None
 
     def keep(self, old: HookWork, new: HookWork) -> HookWork | None:
-        """Store what the owner of a lease changed, but for `added` and `wake`, and return the work as it then is.
-
-        Args:
-            old: as the owner knows it.
-            new: as it is to be.
-
-        Returns:
-            None: the lease was lost.
-        """
+        """Store what the owner of a lease changed, but for `added` and `wake`, and return the work as it then is."""
         sets, removes, values = _changes(new, order=old.replay is not None)
         sets["#until"] = n(new.until)
         try:
@@ -86,9 +70,6 @@ class DynamoWorks:
 
         Args:
             work: with its `wake`; 0: nothing waits.
-
-        Returns:
-            None: the lease is released, or was lost. Otherwise the work as it is stored: more was added.
         """
         sets, removes, values = _changes(work, order=True)
         removes += ["#owner", "#until"]
@@ -120,13 +101,7 @@ class DynamoWorks:
             return
 
     def order(self, endpoint: str, replay: ReplayOrder, *, wake: Millis) -> bool:
-        """Have deliveries replayed, unless an earlier order is not finished: False.
-
-        Args:
-            endpoint: the endpoint's id.
-            replay: which.
-            wake: when to look at the endpoint at the latest, Unix milliseconds.
-        """
+        """Have deliveries replayed, unless an earlier order is not finished: False."""
         values = self._wake(endpoint, wake) | {":one": n(1), ":replay": s(_packed(replay))}
         try:
             work = self._update(

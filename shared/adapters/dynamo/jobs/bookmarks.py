@@ -11,12 +11,7 @@ _PREFIX: Final = "walk."
 
 
 class DynamoBookmarks:
-    """`ports.Bookmarks`.
-
-    Args:
-        dynamo: the database.
-        table: the name of the table `ops`.
-    """
+    """`ports.Bookmarks`."""
 
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._db = dynamo

@@ -33,14 +33,7 @@ class Blobs(Protocol):
 
 
 def items(job: Job, chunks: Sequence[Chunk], content: Content, blobs: Blobs) -> list[Item]:
-    """Return the items of a job's chunks and its content. A large content is first stored as a blob.
-
-    Args:
-        job: the new job.
-        chunks: its chunks.
-        content: what every message has in common.
-        blobs: stores large contents.
-    """
+    """Return the items of a job's chunks and its content. A large content is first stored as a blob."""
     packed = content_codec.pack(content)
     if len(chunks) == 1 and len(packed) <= CHUNK_CONTENT:
         return [codec.chunk_item(chunks[0], packed)]
@@ -67,9 +60,7 @@ def kept(job_id: str, item: Item, blobs: Blobs) -> Item:
     """Copy the content of a job that is kept longer to where the bucket keeps it the longest, if it exists.
 
     Args:
-        job_id: the job's id.
         item: the item of the content.
-        blobs: stores large contents.
 
     Returns:
         The attributes that the item of the content gets. The former copy is deleted by the rule of its folder.

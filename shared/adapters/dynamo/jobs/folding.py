@@ -17,13 +17,6 @@ def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job:
     """Add the new figures of several ledgers to their job and the day's stats in one transaction.
 
     A ledger that has changed cancels the transaction, which then returns its present state. See `ports.Records`.
-
-    Args:
-        db: the DynamoDB client.
-        records: the name of the table `records`.
-        ops: the name of the table `ops`.
-        ledgers: as read.
-        job: as read.
     """
     changes = [(x, *folded) for x in ledgers if (folded := rules.fold(x)) is not None]
     if not changes:
@@ -59,13 +52,7 @@ def _ledger(item: Item | None) -> Ledger | None:
 
 
 def mark_folded(table: str, old: Ledger, new: Ledger) -> Item:
-    """Return the action that records in an unchanged ledger what is counted.
-
-    Args:
-        table: the name of `ops`.
-        old: as read.
-        new: as folded.
-    """
+    """Return the action that records in an unchanged ledger what is counted."""
     return {
         "Update": {
             "TableName": table,
@@ -106,9 +93,6 @@ def add_counts(table: str, job: Job, delta: Sequence[int], *, finish: int | None
     """Return the action that adds figures to a job and may end it.
 
     Args:
-        table: the name of `records`.
-        job: as read.
-        delta: changes, as `ledger.figures` orders them.
         finish: Unix milliseconds at which the job ends; None leaves it open.
         archive: milliseconds after which an ended job is archived; None: no job is.
     """
@@ -157,9 +141,7 @@ def add_stats(table: str, job: Job, delta: Sequence[int]) -> Item:
     """Return the action that adds figures to the stats of the day on which a job was accepted.
 
     Args:
-        table: the name of `records`.
         job: the job, with the time of its acceptance.
-        delta: changes, as `ledger.figures` orders them.
     """
     day = datetime.fromtimestamp(job.created_at / 1000, UTC).date().isoformat()
     amounts = dict(stats_of(delta))

@@ -97,13 +97,7 @@ class OpenIndex:
                 yield job, int(at)
 
     def archive_again(self, job: str, at: int, later: int | None) -> None:
-        """Archive a job that was found at `at` later, or no more.
-
-        Args:
-            job: the job's id.
-            at: the time it was found due at, Unix milliseconds.
-            later: the new time, Unix milliseconds; None for never.
-        """
+        """Archive a job that was found at `at` later, or no more."""
         values: Item = {":archive": s("archive#"), ":at": s(keys.aged(at, job))}
         change = REMOVED
         if later is not None:

@@ -49,16 +49,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         *,
         event: Event | None = None,
     ) -> Stored | Replay | Mismatch:
-        """Store chunks, ledgers and content, then job, stats and idempotency record in one transaction.
-
-        Args:
-            job: the new job.
-            chunks: its chunks.
-            ledgers: the ledgers of these chunks.
-            content: what every message has in common.
-            key: the request's idempotency record; None without a key.
-            event: kept in the same transaction.
-        """
+        """Store chunks, ledgers and content, then job, stats and idempotency record in one transaction."""
         made = idempotent_writes.earlier(self._db, self._records, key, job.created_at)
         if made is not None:
             return made
@@ -83,14 +74,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return {found.id: found for found in map(codec.job, items)}
 
     def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
-        """Return the job and whether its account or everything is paused, in one consistent read.
-
-        Args:
-            job: the job's id.
-            account: the job's account.
-            test: whether suppressions of the account's test keys count.
-            lane: the credential whose breaker is read with it; empty for none.
-        """
+        """Return the job and whether its account or everything is paused, in one consistent read."""
         wanted = [
             keys.job(job),
             keys.account_control(account),
@@ -142,14 +126,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return None
 
     def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
-        """Return what a lease needs, in one consistent read. None: the job or the chunk no longer exists.
-
-        Args:
-            job: the job's id.
-            number: the chunk.
-            content: whether the content is read; False if the caller has it.
-            lane: the credential whose breaker is read with it; empty for none.
-        """
+        """Return what a lease needs, in one consistent read. None: the job or the chunk no longer exists."""
         wanted = [keys.job(job), keys.chunk(job, number)] + ([keys.content(job)] if content else [])
         read, breaker = self._with_breaker(wanted, lane)
         items = {item["sk"]["S"]: item for item in read}
@@ -160,13 +137,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return Loaded(codec.job(found), codec.chunk(chunk), stored, breaker)
 
     def keep_chunk(self, job: str, number: int, until: int) -> None:
-        """Keep a chunk and its ledger until a later time.
-
-        Args:
-            job: the job's id.
-            number: the chunk.
-            until: Unix seconds.
-        """
+        """Keep a chunk and its ledger until a later time."""
         for table, key in ((self._records, keys.chunk(job, number)), (self._ops, keys.ledger(job, number))):
             self._keep(table, key, until)
 
@@ -223,14 +194,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return self._put_if(item, "#at = :at", {"#at": "at"}, {":at": codec.n(known.at)})
 
     def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:
-        """Return a window detail, consistent.
-
-        Args:
-            job: the job's id.
-            chunk: the chunk's number.
-            epoch: the lease's epoch.
-            seq: the window's number within the lease.
-        """
+        """Return a window detail, consistent."""
         item = self._db.get(self._records, keys.window(job, chunk, epoch, seq))
         return codec.detail(item) if item else None
 
@@ -272,16 +236,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         strict: bool = False,
         event: Event | None = None,
     ) -> Changed:
-        """Make one transition of the table, if the job's state allows it.
-
-        Args:
-            job: as read.
-            change: the transition.
-            now: Unix milliseconds, recorded where the transition has a time; for GIVE_WAY its next try's.
-            reason: why, for a stop.
-            strict: whether the job's version must be unchanged.
-            event: kept in the same transaction.
-        """
+        """Make one transition of the table, if the job's state allows it."""
         by = event.actor if event is not None else ""
         update = transitions.make(self._records, job, change, now, reason, strict=strict, archive=self._archive, by=by)
         beside = reservation.actions(self._ops, job, change)
@@ -318,13 +273,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
             return  # it has gone
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
-        """Record an owner's retry, or its progress, or withdraw it.
-
-        Args:
-            job: as read.
-            request: the retry; None withdraws it.
-            event: kept in the same transaction.
-        """
+        """Record an owner's retry, or its progress, or withdraw it."""
         by = event.actor if event is not None else ""
         update = transitions.record_retry(self._records, job, request, archive=self._archive, by=by)
         if event is not None:
@@ -336,14 +285,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return Changed(won=changed.won or mine, job=stored)  # ours, if only its answer was lost
 
     def fold(self, ledger: Ledger, job: Job, *, finish: int | None = None) -> tuple[Ledger, Job | None] | None:
-        """Add a ledger's new figures to its job and the day's stats (J2), once. None: one of them has changed.
-
-        Args:
-            ledger: as read.
-            job: as read; it ends only if its version is still that one.
-            finish: Unix milliseconds to end the job at, in the same transaction; for a job of one chunk whose ledger is
-                DONE.
-        """
+        """Add a ledger's new figures to its job and the day's stats (J2), once. None: one of them has changed."""
         folded = rules.fold(ledger)
         if folded is None:
             return None
@@ -368,24 +310,12 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return folding.fold_all(self._db, self._records, self._ops, ledgers, job)
 
     def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
-        """Write a ledger whose cells its owner sends again, if its job is LOGGED, in one transaction.
-
-        Args:
-            old: the ledger as read.
-            new: the ledger to store.
-            job: as read.
-        """
+        """Write a ledger whose cells its owner sends again, if its job is LOGGED, in one transaction."""
         logged = transitions.still_logged(self._records, job)
         return self._together([{"Update": codec.ledger_update(self._ops, old, new)}, {"ConditionCheck": logged}])
 
     def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
-        """Write a ledger in which a finished message waits again, and its job with it, in one transaction.
-
-        Args:
-            old: the ledger as read.
-            new: the ledger to store.
-            job: as read.
-        """
+        """Write a ledger in which a finished message waits again, and its job with it, in one transaction."""
         update = transitions.reopen(self._records, job)
         return self._together([{"Update": codec.ledger_update(self._ops, old, new)}, {"Update": update}])
 

@@ -14,13 +14,7 @@ from shared.domain.jobs.states import Change
 
 
 def actions(table: str, job: Job, change: Change) -> list[Item]:
-    """Return the actions that a job's change needs for the credential that it reserves.
-
-    Args:
-        table: the name of `ops`.
-        job: as read.
-        change: the transition.
-    """
+    """Return the actions that a job's change needs for the credential that it reserves."""
     if not job.exclusive or change not in (Change.PLAN, Change.LOG):
         return []
     if change is not Change.PLAN:
@@ -37,13 +31,7 @@ def actions(table: str, job: Job, change: Change) -> list[Item]:
 
 
 def without(table: str, credential: str, jobs: Sequence[str]) -> Item:
-    """Return the update that removes jobs from the holders of a credential. A job that holds nothing is ignored.
-
-    Args:
-        table: the name of `ops`.
-        credential: the credential's id.
-        jobs: ids of jobs.
-    """
+    """Return the update that removes jobs from the holders of a credential. A job that holds nothing is ignored."""
     return {
         "TableName": table,
         "Key": keys.holder(credential),

@@ -6,6 +6,7 @@ from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.codec import n, s
 from shared.domain.jobs.job import Job
+from shared.domain.times import Millis
 
 DAY_S: Final = 86_400
 
@@ -17,15 +18,8 @@ class DynamoAgenda:
         self._db = dynamo
         self._table = table
 
-    def note(self, account: str, job: str, at: int, *, test: bool = False) -> None:
-        """Record that a job waits for a time.
-
-        Args:
-            account: the account's id.
-            job: the job's id.
-            at: the time, Unix milliseconds.
-            test: whether a test key made the job; it is then listed among those of test keys as well.
-        """
+    def note(self, account: str, job: str, at: Millis, *, test: bool = False) -> None:
+        """Record that a job waits for a time."""
         places = [keys.due(account, at, job), *([keys.due(account, at, job, test=True)] if test else [])]
         for place in places:
             self._db.call("put_item", TableName=self._table, Item={**place, "ttl": n(at // 1000 + DAY_S)})
@@ -36,13 +30,6 @@ class DynamoAgenda:
         """Return the account's scheduled jobs, soonest first, and the place of the next page.
 
         A job has one place, that of its own time. One query, and one read per 100 jobs.
-
-        Args:
-            account: the account's id.
-            tests_only: whether only jobs of test keys are listed.
-            since: only jobs with a later time, Unix milliseconds.
-            after: the place that an earlier page returned; empty for the start.
-            limit: the most jobs to return.
         """
         beginning = keys.due(account, since + 1, "", test=tests_only)
         page = self._db.call(

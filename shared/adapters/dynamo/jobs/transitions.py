@@ -14,6 +14,7 @@ from shared.domain.archive import due
 from shared.domain.jobs.job import MAIL, Job, RetryRequest, StopReason
 from shared.domain.jobs.look_ups import LOOKS
 from shared.domain.jobs.states import TRANSITIONS, Change, JobState, reopened
+from shared.domain.times import Millis
 
 RETURNING: Final[Item] = {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 """For an update that tells what is stored then, whether it was made or not."""
@@ -37,11 +38,7 @@ def make(
     """Return the update of one transition of the table.
 
     Args:
-        table: the name of `records`.
-        job: as read.
-        change: the transition.
         now: Unix milliseconds; for GIVE_WAY the time until which the job rests.
-        reason: why, for a stop.
         strict: whether the job's version must be unchanged.
         archive: milliseconds after which a job is archived; None: no job is.
         by: the actor who resumes the job; empty for none.
@@ -140,8 +137,6 @@ def record_retry(
     """Return the update that records an owner's retry, or its progress, or withdraws it.
 
     Args:
-        table: the name of `records`.
-        job: as read.
         request: the retry; None withdraws it.
         archive: milliseconds after which a job is archived; None: no job is.
         by: the actor who asks for the retry; empty for none.
@@ -180,14 +175,8 @@ def override_guard(table: str, job: str) -> Item:
     }
 
 
-def note_pointed(table: str, job: str, at: int) -> Item:
-    """Return the update that records when pointers to a job's unleased chunks were sent again.
-
-    Args:
-        table: the name of `records`.
-        job: the job's id.
-        at: Unix milliseconds.
-    """
+def note_pointed(table: str, job: str, at: Millis) -> Item:
+    """Return the update that records when pointers to a job's unleased chunks were sent again."""
     return {
         "TableName": table,
         "Key": keys.job(job),
@@ -201,8 +190,6 @@ def keep(table: str, key: keys.Key, until: int, more: Item) -> Item:
     """Return the update that has an item deleted later.
 
     Args:
-        table: the table's name.
-        key: the item's key.
         until: Unix seconds.
         more: attributes to set; `version` is added to the stored one.
     """
@@ -268,7 +255,6 @@ def place(job: Job, unknown: int, since: int, archive: int | None) -> Item:
     """Return the values of `PLACED` for a job that is LOGGED; empty if it is in the index no more.
 
     Args:
-        job: as read.
         unknown: its messages of unknown fate, which come first: their providers are asked.
         since: when it is LOGGED (Unix ms).
         archive: milliseconds after which it is to be archived; None: no job is.

@@ -23,14 +23,7 @@ _FIELDS: Final = (*_TEXTS, *_NUMBERS, "hosts", "test", "state", "reporting")
 
 
 class DynamoMails:
-    """`ports.Mails` over the two tables and the bucket.
-
-    Args:
-        dynamo: the database.
-        records: the name of the table `records`.
-        ops: the name of the table `ops`.
-        blobs: large contents.
-    """
+    """`ports.Mails` over the two tables and the bucket."""
 
     def __init__(self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs) -> None:
         self._db = dynamo
@@ -54,15 +47,7 @@ class DynamoMails:
     def commit(
         self, old: StoredMail | None, new: StoredMail, made: PreparedJob, content: Content, key: Idempotency | None
     ) -> Stored | Replay | Mismatch | None:
-        """Store chunks, ledgers and content, then job, mail and idempotency record in one transaction.
-
-        Args:
-            old: as read, OPEN; None: the mail is new.
-            new: COMMITTED, with the job.
-            made: the job, under a new id.
-            content: what names the mail's bytes.
-            key: the request's idempotency record; None without a key.
-        """
+        """Store chunks, ledgers and content, then job, mail and idempotency record in one transaction."""
         job = made.job
         earlier = idempotent_writes.earlier(self._db, self._records, key, job.created_at)
         if earlier is not None:
@@ -90,13 +75,7 @@ class DynamoMails:
         return True
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredMail], str]:
-        """Return mails of a namespace, newest first; one query and one read per 100.
-
-        Args:
-            namespace: of an account's live or test keys.
-            after: what the page before returned, or empty.
-            limit: at least 1.
-        """
+        """Return mails of a namespace, newest first; one query and one read per 100."""
         pk = indices.mine_pk(namespace, keys.KIND)
         found, end = entries(self._db, self._records, pk, keys.mail, _FIELDS, after=after, limit=limit)
         return [_mail(x) for x in found], end

@@ -13,6 +13,7 @@ from shared.adapters.dynamo.notices.notices import notice_puts
 from shared.contracts import INBOX_PREFIX, INDEX_OPEN
 from shared.domain.notices.inbox import FIRST, KEPT_DAYS, InboxState
 from shared.domain.notices.notice import SHARDS, Notice, NoticeChange
+from shared.domain.times import Millis
 from shared.ports import InboxStep, Retriable
 
 MAX_INLINE: Final = 200_000
@@ -40,15 +41,10 @@ class DynamoInboxes:
         self._table = records
         self._files = files
 
-    def add(self, notifier: str, body: bytes, now: int) -> int:
+    def add(self, notifier: str, body: bytes, now: Millis) -> int:
         """Store a payload under the next number.
 
         A large one is in the bucket under a random name, so two that meet at one number do not replace each other.
-
-        Args:
-            notifier: the notifier's id.
-            body: the payload's bytes.
-            now: Unix milliseconds.
 
         Raises:
             Retriable: nothing is stored; uploads of others were faster each time.
@@ -117,11 +113,6 @@ class DynamoInboxes:
         self, old: InboxState, new: InboxState, changes: Sequence[tuple[Notice | None, NoticeChange]]
     ) -> InboxStep:
         """Write changes, entries and the checkpoint in one transaction.
-
-        Args:
-            old: the inbox as read.
-            new: the inbox to store.
-            changes: notices as read, None for new ones, with their changes.
 
         Raises:
             Retriable: nothing is written; readers close the log faster than the entries are stamped.

@@ -20,7 +20,6 @@ def closed_of(actions: Sequence[Item], codes: Sequence[str], items: Sequence[Ite
     Args:
         actions: as they were asked for.
         codes: why each was refused, in their order.
-        items: as they were then.
     """
     found = []
     for action, code, item in zip(actions, codes, items, strict=True):

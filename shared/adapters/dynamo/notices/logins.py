@@ -20,13 +20,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class Logins:
-    """Notifiers that make requests.
-
-    Args:
-        dynamo: DynamoDB.
-        table: the name of the table `records`.
-        clock: the time.
-    """
+    """Notifiers that make requests."""
 
     def __init__(self, dynamo: Dynamo, table: str, clock: Clock) -> None:
         self._db = dynamo

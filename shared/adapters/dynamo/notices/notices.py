@@ -27,11 +27,7 @@ class DynamoNotices:
         return {x.uuid: x for x in map(notice_codec.notice, items)}
 
     def write(self, old: Notice | None, change: NoticeChange) -> bool:
-        """Write a change in one transaction with its entries; a put alone if there are none.
-
-        Raises:
-            Retriable: nothing is written; readers close the log faster than the entries are stamped.
-        """
+        """Write a change in one transaction with its entries; a put alone if there are none."""
         if change.notice is not None and not change.entries:
             return self._put(old, change)
         for _ in range(STAMPS):
@@ -59,11 +55,7 @@ class DynamoNotices:
         return True
 
     def write_all(self, changes: Sequence[tuple[Notice, NoticeChange]]) -> bool:
-        """Write changes of different notices, with their entries, in one transaction, or none; False: none.
-
-        Raises:
-            Retriable: none is written; readers close the log faster than the entries are stamped.
-        """
+        """Write changes of different notices, with their entries, in one transaction, or none; False: none."""
         for _ in range(STAMPS):
             puts = notice_puts(self._table, changes)
             actions = [*puts, *log_actions(self._table, [x for _, change in changes for x in change.entries])]

@@ -19,7 +19,7 @@ from shared.domain.notices.notifier import (
     Notifier,
     PasswordHash,
 )
-from shared.domain.times import DAY_MS
+from shared.domain.times import DAY_MS, Millis
 
 MINUTE_MS: Final = 60_000
 _FIELDS: Final = (
@@ -45,13 +45,7 @@ class DynamoNotifiers:
         return self._write(notifier, event, {"ConditionExpression": "attribute_not_exists(pk)"}, marks)
 
     def change(self, old: Notifier, new: Notifier, *, event: Event) -> bool:
-        """Write a notifier if it is unchanged since it was read, with an entry of the audit log.
-
-        Args:
-            old: as read.
-            new: as it is to be stored.
-            event: kept in the same transaction.
-        """
+        """Write a notifier if it is unchanged since it was read, with an entry of the audit log."""
         unchanged = {
             "ConditionExpression": "version = :version",
             "ExpressionAttributeValues": {":version": n(old.version)},
@@ -81,13 +75,7 @@ class DynamoNotifiers:
         return _notifier(item) if item else None
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[Notifier], str]:
-        """Return notifiers of a namespace, newest first; one query and one read per 100.
-
-        Args:
-            namespace: the account, or its test keys' namespace.
-            after: the place that an earlier page returned; empty for the start.
-            limit: the most notifiers to return.
-        """
+        """Return notifiers of a namespace, newest first; one query and one read per 100."""
         pk = indices.mine_pk(namespace, keys.KIND)
         found, end = entries(self._db, self._table, pk, keys.notifier, _FIELDS, after=after, limit=limit)
         return [x for x in map(_notifier, found) if x.namespace == namespace and not x.deleted], end
@@ -101,14 +89,8 @@ class DynamoNotifiers:
         items = self._db.batch_get(self._table, [keys.contact(x) for x in names], consistent=False)
         return {_name(x): Contact(number(x, "seen"), number(x, "status")) for x in items}
 
-    def note(self, name: str, now_ms: int, *, status: bool) -> None:
-        """Note that a notifier calls, unless a call of this minute is noted.
-
-        Args:
-            name: the notifier's id.
-            now_ms: Unix milliseconds.
-            status: whether the call asked for the status.
-        """
+    def note(self, name: str, now_ms: Millis, *, status: bool) -> None:
+        """Note that a notifier calls, unless a call of this minute is noted."""
         field = "status" if status else "seen"
         seen = {":now": n(now_ms), ":before": n(now_ms - MINUTE_MS)}
         try:

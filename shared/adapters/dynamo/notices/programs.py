@@ -23,14 +23,7 @@ class DynamoPrograms:
     def save(
         self, old: Program | None, new: Program, key: Idempotency | None, *, event: Event
     ) -> Stored | Replay | Mismatch | None:
-        """Store a new program or the next version of one; None if `old` is no longer what is stored.
-
-        Args:
-            old: what is stored now; None for a new program.
-            new: what to store.
-            key: the request's idempotency key and answer; None if it has none.
-            event: what is written to the audit log with it.
-        """
+        """Store a new program or the next version of one; None if `old` is no longer what is stored."""
         made = idempotent_writes.earlier(self._db, self._table, key, new.saved_at)
         if made is not None:
             return made

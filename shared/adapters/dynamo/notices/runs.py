@@ -12,14 +12,7 @@ from shared.domain.notices.notice import Notice, NoticeChange
 
 
 class DynamoRunStarts:
-    """`ports.RunStarts` over the two tables and the bucket.
-
-    Args:
-        dynamo: the database.
-        records: the name of the table `records`.
-        ops: the name of the table `ops`.
-        blobs: large contents.
-    """
+    """`ports.RunStarts` over the two tables and the bucket."""
 
     def __init__(self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs) -> None:
         self._db = dynamo
@@ -30,13 +23,7 @@ class DynamoRunStarts:
     def begin(
         self, made: PreparedJob, content: Content, moves: Sequence[tuple[Notice, NoticeChange]]
     ) -> Collection[str]:
-        """Store chunk, ledger and content, then accept the job and move its notices in one transaction.
-
-        Args:
-            made: the job, under a new id, with one chunk.
-            content: what its messages have in common.
-            moves: up to 96 notices as read, each with its change.
-        """
+        """Store chunk, ledger and content, then accept the job and move its notices in one transaction."""
         job = made.job
         parts = [(self._records, x) for x in contents.items(job, made.chunks, content, self._blobs)]
         self._db.batch_put([*parts, *((self._ops, codec.ledger_item(x)) for x in made.ledgers)])

@@ -84,14 +84,7 @@ class DynamoUpdates:
                 yield item["open_sk"]["S"].partition("#")[2]
 
     def purge(self, notifier: str, until: int, *, again: int | None, event: Event | None = None) -> None:
-        """Raise the mark `purged`, and say when the log is to be walked again, in one transaction with an event.
-
-        Args:
-            notifier: its name.
-            until: Unix milliseconds; if the mark is higher, nothing changes.
-            again: Unix milliseconds; None: never.
-            event: for the audit log.
-        """
+        """Raise the mark `purged`, and say when the log is to be walked again, in one transaction with an event."""
         place = {} if again is None else places.purge_place(notifier, again)
         update: Item = {
             "TableName": self._table,

@@ -37,13 +37,7 @@ class DynamoWaiting:
         return sum(1 for _ in islice(self._of(notifier, looked), most))
 
     def page(self, notifier: str, *, after: str, limit: int) -> tuple[list[str], str]:
-        """Return keys of notices that wait, the next due first, and the place to go on from; empty at the end.
-
-        Args:
-            notifier: whose.
-            after: what the page before returned, or empty.
-            limit: at least 1.
-        """
+        """Return keys of notices that wait, the next due first, and the place to go on from; empty at the end."""
         looked = list(islice(self._due(notifier, after), LOOKED_FOR_PAGE))
         whose = set(self._of(notifier, looked))
         found = [x for x in looked if _uuid(x) in whose]
@@ -56,7 +50,6 @@ class DynamoWaiting:
         """Walk the entries of the notifier's shard in the index of what is due, oldest first.
 
         Args:
-            notifier: whose shard.
             after: a sort key of the index to begin after; empty: its beginning.
         """
         condition, values = "open_pk = :pk", {":pk": s(keys.due_slot(keys.shard_of(notifier)))}

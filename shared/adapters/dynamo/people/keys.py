@@ -49,7 +49,6 @@ def identity(provider: str, subject: str) -> Key:
     """The user of an identity.
 
     Args:
-        provider: its name in the settings.
         subject: the provider's id of the person.
     """
     return key(f"I#{provider}#{subject}", "USER")
@@ -64,9 +63,7 @@ def waiting(provider: str, login: str, account: str) -> Key:
     """A membership that waits.
 
     Args:
-        provider: its name in the settings.
         login: in any case of letters.
-        account: the account's id.
     """
     return key(waiting_pk(provider, login), f"{MEMBER}{account}")
 
@@ -75,8 +72,6 @@ def invited(account: str, provider: str, login: str) -> Key:
     """The same membership that waits, where the account's are.
 
     Args:
-        account: the account's id.
-        provider: its name in the settings.
         login: in any case of letters.
     """
     return key(account_pk(account), waiting_pk(provider, login))
@@ -86,7 +81,6 @@ def pin(provider: str, login: str) -> Key:
     """The person of a login that the settings name.
 
     Args:
-        provider: its name in the settings.
         login: in any case of letters.
     """
     return key(f"P#{provider}#{login.lower()}", "PERSON")

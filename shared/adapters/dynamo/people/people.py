@@ -18,9 +18,7 @@ class DynamoPeople:
     """People of the console.
 
     Args:
-        dynamo: DynamoDB.
         table: the name of the table `people`.
-        clock: the time.
         records: the table `records`, for operators' tools, whose entries of the audit log are written there, too.
     """
 
@@ -49,22 +47,14 @@ class DynamoPeople:
         """Give a login of the settings to the next person who signs in by it; False if it has no owner.
 
         Args:
-            provider: its name in the settings.
             login: in any case of letters.
-            by: the actor, for the audit log.
         """
         there = {"TableName": self._table, "ConditionExpression": "attribute_exists(pk)"}
         event = audited(EVERYONE, self._now(), masked(f"user:{login}"), Act.LOGIN_RELEASED, by)
         return self._done([{"Delete": {**there, "Key": keys.pin(provider, login)}}], event)
 
     def signed_in(self, identity: Identity, *, let_in: str = "", operator: str = "") -> User:
-        """Return the user that somebody is, made at the first sign-in; see the port.
-
-        Args:
-            identity: who they are.
-            let_in: the name in the settings by which they may sign in.
-            operator: the name that makes them an operator; empty: none does.
-        """
+        """Return the user that somebody is, made at the first sign-in; see the port."""
         grants = {"let_in_by": s(let_in), "operator_by": s(operator), "operator": {"BOOL": bool(operator)}}
         user = self._known(identity, grants) or self._made(identity, grants)
         self._claim(identity, user)
@@ -106,15 +96,7 @@ class DynamoPeople:
         )
 
     def invite(self, provider: str, login: str, account: str, role: Role, *, by: str = SYSTEM) -> None:
-        """Invite the next person who signs in by a login, with an entry of the audit log; see the port.
-
-        Args:
-            provider: its name in the settings.
-            login: in any case of letters.
-            account: the account's id.
-            role: what they may do in it.
-            by: the actor.
-        """
+        """Invite the next person who signs in by a login, with an entry of the audit log; see the port."""
         now = self._now()
         fields = {"role": s(role.value), "at": n(now), "ttl": n((now + INVITED_MS) // 1000)}
         places = keys.waiting(provider, login, account), keys.invited(account, provider, login)
@@ -127,26 +109,13 @@ class DynamoPeople:
         return [(x["sk"]["S"].split("#", 2)[2], Role(text(x, "role"))) for x in found if self._counts(x)]
 
     def withdraw(self, provider: str, login: str, account: str, *, by: str) -> bool:
-        """Take an invitation back; False if there is none.
-
-        Args:
-            provider: its name in the settings.
-            login: in any case of letters.
-            account: the account's id.
-            by: the actor, for the audit log.
-        """
+        """Take an invitation back; False if there is none."""
         places = keys.waiting(provider, login, account), keys.invited(account, provider, login)
         event = audited(account, self._now(), masked(f"user:{login}"), Act.MEMBER_REMOVED, by)
         return self._done([self._delete(place, there=True) for place in places], event)
 
     def remove(self, user: str, account: str, *, by: str) -> bool:
-        """Take a membership away; the next page that the user asks for knows. False if there is none.
-
-        Args:
-            user: the user's id.
-            account: the account's id.
-            by: the actor, for the audit log.
-        """
+        """Take a membership away; the next page that the user asks for knows. False if there is none."""
         places = keys.membership(user, account), keys.member(account, user)
         event = audited(account, self._now(), user, Act.MEMBER_REMOVED, by)
         return self._done([self._delete(place, there=True) for place in places], event)
@@ -166,14 +135,7 @@ class DynamoPeople:
         return self._done([{"Update": own}, *(self._put({**place, **role}) for place in both)], event)
 
     def change(self, user: str, account: str, role: Role, *, by: str) -> bool:
-        """Change what a member may do; False if they are no member.
-
-        Args:
-            user: the user's id.
-            account: the account's id.
-            role: the new one.
-            by: the actor, for the audit log.
-        """
+        """Change what a member may do; False if they are no member."""
         change: Item = {
             "TableName": self._table,
             "UpdateExpression": "SET #role = :role",
@@ -214,7 +176,6 @@ class DynamoPeople:
         """Return the user of an identity, as of this sign-in; None at the first.
 
         Args:
-            identity: who signs in.
             grants: by what they may, and what they are then, as stored.
         """
         pointer = self._db.get(self._table, keys.identity(identity.provider, identity.subject))

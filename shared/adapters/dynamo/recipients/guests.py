@@ -16,13 +16,7 @@ from shared.ports import Clock
 
 
 def read(db: Dynamo, table: str, account: str) -> Mapping[str, int]:
-    """Return an account's guests: normalised address to the moment of its adding (Unix ms), read consistently.
-
-    Args:
-        db: the DynamoDB client.
-        table: the name of `records`.
-        account: the account's id, or the name of its team space.
-    """
+    """Return an account's guests: normalised address to the moment of its adding (Unix ms), read consistently."""
     return {address: int(at["N"]) for address, at in _guests(db.get(table, _place(account)) or {}).items()}
 
 
@@ -30,9 +24,6 @@ def strangers(db: Dynamo, table: str, namespace: str, addresses: Collection[str]
     """Return the addresses to which the keys of a namespace do not send; only team keys have strangers.
 
     Args:
-        db: the DynamoDB client.
-        table: the name of `records`.
-        namespace: the account, or the namespace of its team or test keys.
         addresses: normalised addresses.
     """
     if not addresses or not is_team(namespace):
@@ -44,9 +35,6 @@ def erase(db: Dynamo, table: str, accounts: Iterable[str], address_key: str, *, 
     """Take a person off the guest lists of accounts; yields the accounts that had them. An erasure audits itself.
 
     Args:
-        db: the DynamoDB client.
-        table: the name of `records`.
-        accounts: the accounts that are looked through.
         address_key: the person's normalised address.
         dry: nothing is changed.
     """
@@ -73,9 +61,7 @@ class Guests:
         """Add a guest; one who is there already stays as it is. None: the list is full.
 
         Args:
-            account: the account's id, or the name of its team space.
             address_key: the normalised address or number.
-            by: the actor, for the audit log.
         """
         while True:
             item = self._db.get(self._table, _place(account)) or {}
@@ -91,9 +77,7 @@ class Guests:
         """Remove a guest: what team keys have waiting for them is skipped. False: the account has no such guest.
 
         Args:
-            account: the account's id, or the name of its team space.
             address_key: the normalised address or number.
-            by: the actor, for the audit log.
         """
         while True:
             item = self._db.get(self._table, _place(account)) or {}
@@ -109,10 +93,7 @@ class Guests:
         """Write guests with the entry of the audit log, if they are as read.
 
         Args:
-            account: whose.
-            item: as read.
             left: the guests from now on.
-            act: what is done.
             about: the guest's address, the actor, and when (Unix ms).
         """
         address_key, by, now = about

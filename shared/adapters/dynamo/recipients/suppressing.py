@@ -5,6 +5,7 @@ from collections.abc import Collection
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.recipients import guests, suppressions, watermarks
 from shared.domain.recipients.suppressions import AnyReach, Barrier, NotAGuest, Reach, Suppression
+from shared.domain.times import Millis
 from shared.ports import Recent
 
 
@@ -21,61 +22,32 @@ class SuppressionWrites:
         namespace: str,
         key: str,
         reason: str,
-        now: int,
+        now: Millis,
         *,
         reach: AnyReach = Reach.ALL,
         job: str = "",
         channel: str = "",
     ) -> None:
-        """Add an address to the suppressions, or to those who unsubscribed; an existing entry stays.
-
-        Args:
-            namespace: the account, or its test keys' namespace.
-            key: the normalised address.
-            reason: why, as in `hard_bounce`.
-            now: Unix milliseconds.
-            reach: the list to add it to.
-            job: the job whose message was the cause; empty for none.
-            channel: the channel of that message; empty for none.
-        """
+        """Add an address to the suppressions, or to those who unsubscribed; an existing entry stays."""
         if self._noted != (namespace, now, reach):  # those of one batch of words have one moment
             watermarks.suppressing(self._db, self._records, namespace, now, reach)
             self._noted = (namespace, now, reach)
         suppressions.add(self._db, self._records, reach, namespace, Suppression(key, reason, now, job, channel))
 
     def allow(self, namespace: str, key: str, *, reach: AnyReach = Reach.ALL, reason: str = "") -> bool:
-        """Remove an address from a list. False: it was not there, or for another reason.
-
-        Args:
-            namespace: the account, or its test keys' namespace.
-            key: the normalised address.
-            reach: the list to remove it from.
-            reason: the only reason for which it is removed; empty for any.
-        """
+        """Remove an address from a list. False: it was not there, or for another reason."""
         wanted = (lambda found: found.reason == reason) if reason else (lambda _: True)
         return suppressions.remove(self._db, self._records, reach, namespace, key, wanted)
 
     def suppressed(
         self, namespace: str, addresses: Collection[str], reaches: Collection[AnyReach] = (Reach.ALL,)
     ) -> dict[str, Barrier]:
-        """Return which addresses are suppressed or have unsubscribed; of team keys also all that are no guests.
-
-        Args:
-            namespace: the account, or the namespace of its team or test keys.
-            addresses: normalised addresses.
-            reaches: the lists to look in.
-        """
+        """Return which addresses are suppressed or have unsubscribed; of team keys also all that are no guests."""
         others = guests.strangers(self._db, self._records, namespace, addresses)
         known = [address for address in addresses if address not in others]
         found = suppressions.among(self._db, self._records, namespace, known, reaches) if known else {}
         return {**found, **dict.fromkeys(others, NotAGuest())}
 
     def suppressed_since(self, namespace: str, since: int, *, reach: AnyReach = Reach.ALL) -> Recent:
-        """Return the entries of a list's log from a moment on, some thousand at most.
-
-        Args:
-            namespace: the account, or its test keys' namespace.
-            since: the earliest moment, Unix milliseconds.
-            reach: the list to read.
-        """
+        """Return the entries of a list's log from a moment on, some thousand at most."""
         return suppressions.since(self._db, self._records, reach, namespace, since)

@@ -20,6 +20,7 @@ from shared.domain.audit import RECIPIENT, SYSTEM, Act, Event, audited, masked, 
 from shared.domain.content.unsubscribe import Unsubscription, undoable
 from shared.domain.recipients.addresses import address_hash
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach, Suppression, left
+from shared.domain.times import Millis
 from shared.ports import Clock, Recent
 
 BY_KEY: Final = 300
@@ -33,16 +34,7 @@ LOG_PAGES: Final = 2
 
 
 def add(db: Dynamo, table: str, reach: AnyReach, namespace: str, new: Suppression, event: Event | None = None) -> bool:
-    """Store an entry. False: the address has one already. The watermark has to be set before.
-
-    Args:
-        db: the DynamoDB client.
-        table: the name of `records`.
-        reach: the list.
-        namespace: the account, or its test keys' namespace.
-        new: the entry.
-        event: kept in the same transaction.
-    """
+    """Store an entry. False: the address has one already. The watermark has to be set before."""
     digest = address_hash(new.address)
     fields: Item = {"address": s(new.address), "reason": s(new.reason), "at": n(new.at)}
     if new.job:
@@ -76,13 +68,8 @@ def remove(
     """Remove an address's entry, whoever adds it or removes it meanwhile.
 
     Args:
-        db: DynamoDB.
-        table: the name of the table `records`.
-        reach: of which list.
-        namespace: whose.
         address_key: the normalised address.
         wanted: whether an entry is to be removed; it is removed only as this has seen it.
-        event: kept in the same transaction.
 
     Returns:
         False if there was none, or none that is wanted.
@@ -118,11 +105,7 @@ def among(
     Few addresses are looked up by key, for many the lists are read: a page takes as much time as WORTH addresses.
 
     Args:
-        db: the DynamoDB client.
-        table: the name of `records`.
-        namespace: the account, or its test keys' namespace.
         addresses: normalised addresses.
-        reaches: the lists to look in.
     """
     by_digest = {address_hash(k): k for k in addresses}
     if len(by_digest) > WORTH:
@@ -139,11 +122,7 @@ def _looked_up(
     """Do the same for few addresses: entries of all lists in the same calls.
 
     Args:
-        db: the DynamoDB client.
-        table: the name of `records`.
-        namespace: the account, or its test keys' namespace.
         by_digest: normalised addresses by their hashes.
-        reaches: the lists to look in.
     """
     wanted = [(reach, k, keys.suppression(namespace, d, reach)) for reach in reaches for d, k in by_digest.items()]
     places = {_place(key): (reach, k) for reach, k, key in wanted}
@@ -161,10 +140,6 @@ def _entered(db: Dynamo, table: str, namespace: str, reach: AnyReach, digests: C
     Entries are in the order of their hashes, so that a page decides on all addresses up to its last entry.
 
     Args:
-        db: the DynamoDB client.
-        table: the name of `records`.
-        namespace: the account, or its test keys' namespace.
-        reach: the list.
         digests: hashes of normalised addresses.
     """
     place = keys.suppression(namespace, "", reach)
@@ -192,16 +167,8 @@ def _entered(db: Dynamo, table: str, namespace: str, reach: AnyReach, digests: C
     return [wanted[name] for name in found]
 
 
-def since(db: Dynamo, table: str, reach: AnyReach, namespace: str, moment: int) -> Recent:
-    """Return the entries of a list's log from a moment on, up to LOG_PAGES pages.
-
-    Args:
-        db: the DynamoDB client.
-        table: the name of `records`.
-        reach: the list.
-        namespace: the account, or its test keys' namespace.
-        moment: Unix milliseconds.
-    """
+def since(db: Dynamo, table: str, reach: AnyReach, namespace: str, moment: Millis) -> Recent:
+    """Return the entries of a list's log from a moment on, up to LOG_PAGES pages."""
     query: Item = {
         "KeyConditionExpression": "pk = :pk AND sk >= :since",
         "ExpressionAttributeValues": {
@@ -226,8 +193,6 @@ class Suppressions:
 
     Args:
         client: a low-level boto3 DynamoDB client.
-        table: the name of the table `records`.
-        clock: the time.
         audit_days: for how long an entry of the audit log is kept.
         homes: where the audit log is kept.
     """
@@ -247,11 +212,8 @@ class Suppressions:
         Repeating it changes at most the reason: the first time stays. What changes has an entry in the audit log.
 
         Args:
-            namespace: whose.
             address_key: the normalised address or number.
             reason: why, as its owner says.
-            reach: to which list.
-            by: the actor.
         """
         now = int(self._clock.now() * 1000)
         new = Suppression(address_key, reason, now, policy=reach.policy if isinstance(reach, DigestsOf) else "")
@@ -298,9 +260,7 @@ class Suppressions:
         """Return an entry, read consistently. None: the address has none.
 
         Args:
-            namespace: the account, or its test keys' namespace.
             address_key: the normalised address.
-            reach: the list.
         """
         item = self._db.get(self._table, keys.suppression(namespace, address_hash(address_key), reach))
         return suppression_of(item) if item else None
@@ -309,10 +269,7 @@ class Suppressions:
         """Allow an address again, with an entry in the audit log. False: it had no entry.
 
         Args:
-            namespace: the account, or its test keys' namespace.
             address_key: the normalised address.
-            reach: the list.
-            by: the actor, for the audit log.
         """
         event = _event(namespace, int(self._clock.now() * 1000), address_key, Act.SUPPRESSION_REMOVED, reach, by)
         return remove(self._db, self._table, reach, namespace, address_key, event=event)
@@ -335,10 +292,8 @@ class Suppressions:
         """Return up to `limit` entries, newest first, and the place to go on from, empty at the end.
 
         Args:
-            namespace: whose.
             after: what the page before returned, or empty.
             limit: at least 1.
-            reach: of which list.
         """
         condition, values = "pk = :pk", {":pk": keys.suppression_log(namespace, 0, "", reach)["pk"]}
         if after:
@@ -356,23 +311,12 @@ class Suppressions:
         return [suppression_of(x) for x in items], items[-1]["sk"]["S"] if "LastEvaluatedKey" in page else ""
 
     def check(self, namespace: str, address_keys: Iterable[str], *, reach: AnyReach = Reach.ALL) -> set[str]:
-        """Return the addresses that have an entry, read consistently.
-
-        Args:
-            namespace: the account, or its test keys' namespace.
-            address_keys: normalised addresses.
-            reach: the list to look in.
-        """
+        """Return the addresses that have an entry, read consistently."""
         by_digest = {address_hash(k): k for k in address_keys}
         return {by_digest[x] for x in _entered(self._db, self._table, namespace, reach, by_digest)}
 
     def strangers(self, namespace: str, address_keys: Iterable[str]) -> set[str]:
-        """Return the addresses to which the keys of a namespace do not send; only team keys have strangers.
-
-        Args:
-            namespace: the account, or the namespace of its team or test keys.
-            address_keys: normalised addresses.
-        """
+        """Return the addresses to which the keys of a namespace do not send; only team keys have strangers."""
         return guests.strangers(self._db, self._table, namespace, set(address_keys))
 
 

@@ -41,14 +41,7 @@ class DynamoTexts:
                 raise
 
     def page(self, account: str, *, after: str, limit: int, now: int) -> tuple[list[ReceivedText], str]:
-        """Return texts to an account, newest first; one query and one read per 100.
-
-        Args:
-            account: whose.
-            after: the place that an earlier page returned; empty for the start.
-            limit: the most texts to return.
-            now: Unix milliseconds; texts whose time is over are left out.
-        """
+        """Return texts to an account, newest first; one query and one read per 100."""
         pk = indices.mine_pk(account, KIND)
         found, end = entries(
             self._db,
@@ -65,7 +58,6 @@ class DynamoTexts:
         """Remove all texts of a number, as only an operator may; yield the account of each.
 
         Args:
-            accounts: the accounts that are looked through.
             sender: the number, E.164.
             dry: look, and remove nothing.
         """

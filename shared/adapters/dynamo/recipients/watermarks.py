@@ -6,6 +6,7 @@ from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number
 from shared.domain.recipients.suppressions import AnyReach, Reach
+from shared.domain.times import Millis
 
 _NAMES: Final = {
     Reach.ALL: "at",
@@ -17,18 +18,11 @@ _NAMES: Final = {
 }
 
 
-def suppressing(db: Dynamo, table: str, namespace: str, now: int, reach: AnyReach = Reach.ALL) -> None:
+def suppressing(db: Dynamo, table: str, namespace: str, now: Millis, reach: AnyReach = Reach.ALL) -> None:
     """Record that an address is about to be suppressed, or to unsubscribe.
 
     It comes before the suppression itself, so that no crash leaves one that no reader looks for. It is not in the same
     transaction, because many suppressions of one namespace at once would conflict.
-
-    Args:
-        db: the DynamoDB client.
-        table: the name of `records`.
-        namespace: the account, or its test keys' namespace.
-        now: Unix milliseconds.
-        reach: the list.
     """
     try:
         db.call(
