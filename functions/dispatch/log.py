@@ -5,7 +5,7 @@ What a run of notices says reaches its notices here, as soon as it is known, and
 """
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from shared.adapters.dynamo import codec
 from shared.domain.jobs.job import MAIL
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import JobState
+from shared.engine.outcome.fold import Folded
 from shared.metrics import Metric, Service
 
 logger = logs.lines()
@@ -36,38 +37,38 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
     d = services.deployment()
     age = metrics.age_ms(event["Records"], d.clock.now())
     ledgers = _ledgers(event["Records"])
-    states = {}
-    mails: dict[str, bool] = {}
-    count = 0
+    done: dict[str, Folded] = {}
     faults: list[Exception] = []
-    retrying = set()
     for job, fold in d.logger.batch(ledgers, late=age > LATE_MS):
         with _named(job, faults):
-            folded = fold()
-            count += folded.folded
-            states[job] = folded.state.value if folded.state else None
-            if folded.kind == MAIL:
-                mails[job] = folded.state is JobState.LOGGED
-            if folded.retrying:
-                retrying.add(job)
-            if folded.job is not None:
-                d.turns.released(folded.job, [x for x in ledgers if x.job == job])
-    for ledger in ledgers:
-        if ledger.told and ledger.job in states and ledger.job not in mails:
-            with _named(ledger.job, faults):
-                services.noticing().words.tell(ledger)
-    for job, logged in mails.items():
-        with _named(job, faults):
-            services.mailing().stream.released(job, [x for x in ledgers if x.job == job], logged=logged)
+            done[job] = fold()
+    for job, folded in done.items():
+        _follow(job, folded, [x for x in ledgers if x.job == job], faults)
     until = d.clock.now() + RETRY_SECONDS
-    for job in sorted(retrying):
+    for job in sorted(name for name, folded in done.items() if folded.retrying):
         with _named(job, faults):
             d.retrier.carry_on(job, until)
+    count = sum(x.folded for x in done.values())
     metrics.tell(d.settings.stage, Service.LOG, {Metric.FOLDED: count, Metric.RECORD_AGE: age})
     if faults:
         raise faults[0]
-    logger.info("folded", ledgers=len(ledgers), jobs=states)
+    logger.info("folded", ledgers=len(ledgers), jobs={job: x.state and x.state.value for job, x in done.items()})
     return {"batchItemFailures": []}
+
+
+def _follow(job: str, folded: Folded, ledgers: Sequence[Ledger], faults: list[Exception]) -> None:
+    """Have others hear of a job's folded ledgers: a mail's sender, a notice's notifier, the campaign behind it."""
+    if folded.kind == MAIL:
+        with _named(job, faults):
+            services.mailing().stream.released(job, ledgers, logged=folded.state is JobState.LOGGED)
+    else:
+        for ledger in ledgers:
+            if ledger.told:
+                with _named(job, faults):
+                    services.noticing().words.tell(ledger)
+    if folded.job is not None:
+        with _named(job, faults):
+            services.deployment().turns.released(folded.job, ledgers)
 
 
 def _ledgers(records: Iterable[Mapping[str, Any]]) -> list[Ledger]:

@@ -4,7 +4,7 @@ A campaign that gave way is looked at when its next try is due. The audit entry 
 what it has kept, which another function does; that of an account's pause has those looked at whose turn may come by it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from functions.dispatch import services
@@ -37,6 +37,15 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
             except Exception:  # whatever it is, it is raised again: the stream repeats the batch
                 logger.exception("not planned")
                 raise
+    _hint(images)
+    metrics.tell(d.settings.stage, Service.PLAN, {Metric.PLANNED: len(planned), Metric.RECORD_AGE: age})
+    logger.info("planned", seen=len(jobs), planned=planned)
+    return {"batchItemFailures": []}
+
+
+def _hint(images: Sequence[Mapping[str, Any]]) -> None:
+    """Have looked at what the images let start later, or elsewhere."""
+    d = services.deployment()
     for image in images:
         if image.get("state", {}).get("S") == JobState.READY and "rests_until" in image:
             d.turns.come_back(image["job"]["S"], int(image["rests_until"]["N"]))
@@ -45,9 +54,6 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
         logger.info("resumed", credential=switch.credential, account=switch.account)
     if any(_kind(image) in HELD_BACK for image in images):
         logger.info("held back", waiting=d.turns.look_again())
-    metrics.tell(d.settings.stage, Service.PLAN, {Metric.PLANNED: len(planned), Metric.RECORD_AGE: age})
-    logger.info("planned", seen=len(jobs), planned=planned)
-    return {"batchItemFailures": []}
 
 
 def _kind(image: Mapping[str, Any]) -> str:

@@ -62,7 +62,6 @@ class Turns:
         The look comes a moment later, so that it covers what is released until then, too.
 
         Args:
-            job: as just read.
             ledgers: those of its chunks that have changed.
         """
         now = self._now()
