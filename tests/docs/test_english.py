@@ -8,7 +8,7 @@ from infra.settings import ROOT
 from tests.docs.complexity import PRODUCT, modules
 from tools.english import ratchet
 from tools.english.__main__ import main
-from tools.english.prose import of_markdown, of_openapi
+from tools.english.prose import of_markdown, of_openapi, of_python
 from tools.english.rules import LONGEST, RULES, findings
 
 DOCS = "docs"
@@ -109,6 +109,45 @@ def test_a_text_that_an_api_repeats_is_found_once_with_its_line() -> None:
     assert [(s.line, s.shown) for s in of_openapi(document)] == [(3, 'Please say "why".')]
 
 
+MODULE = '''\
+"""A queue. Please read
+it whoever you are."""
+
+LIMIT = 10
+"""Nobody sends more."""
+
+
+class Queue:
+    """A queue.
+
+    Args:
+        please: simply a name.
+        size: how many messages it holds, e.g. ten.
+            This line goes on.
+
+    Raises:
+        OSError: it will close.
+    """
+
+    def send(self) -> None:
+        """Send."""
+        text = "please"  # please
+'''
+
+
+def test_the_docstrings_of_a_module_are_read_with_their_lines() -> None:
+    found = [(x.line, x.rule) for sentence in of_python(MODULE) for x in findings(sentence)]
+    assert sorted(found) == [
+        (1, "please"),
+        (1, "whoever"),
+        (5, "nobody"),
+        (12, "easy"),
+        (13, "latin"),
+        (14, "goes"),
+        (17, "future"),
+    ]
+
+
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A checkout with two pages; the checker reads neither decisions nor the changelog."""
@@ -162,6 +201,7 @@ def test_all_findings_of_chosen_pages_are_printed(checkout: Path, capsys: pytest
 def test_the_pages_are_those_that_users_and_contributors_read() -> None:
     pages = ratchet.pages(ratchet.ROOT)
     assert {"README.md", "docs/api.md", "docs/runbooks/above-rate.md", "functions/api/openapi.json"} <= set(pages)
+    assert {"shared/domain/times.py", "cli/main.py", "sdks/python/src/posthaste_sdk/__init__.py"} <= set(pages)
     assert [page for page in pages if "adr/" in page or page == "CHANGELOG.md"] == []
 
 

@@ -1,4 +1,4 @@
-"""`python -m tools.english`: check that the pages are plain English; the exit code is 1 if one is not.
+"""`python -m tools.english`: check that pages and docstrings are plain English; the exit code is 1 if one is not.
 
 `--all` prints every finding, also those that are still allowed; paths after it choose the pages. `--lower` writes the
 lower counts that the pages reach into the file of allowed counts, and never a higher one (`make english`).
@@ -21,10 +21,10 @@ def main(arguments: list[str], *, root: Path = ROOT, file: Path = ALLOWED) -> in
         root: The checkout whose pages are checked.
     """
     asked = _parser().parse_args(arguments)
-    found = {page: check(root, page) for page in pages(root)}
     if asked.all:
-        _print({page: found[page] for page in found if page in (asked.pages or found)})
+        _print({page: check(root, page) for page in asked.pages or pages(root)})
         return 0
+    found = {page: check(root, page) for page in pages(root)}
     now, allowed = counted(found), load(file)
     if asked.lower:
         allowed = lowered(now, allowed)

@@ -1,8 +1,10 @@
-"""Sentences of a page, each with its line.
+"""Sentences of a page, or of a module's docstrings, each with its line.
 
 Fenced code, HTML and front matter are not prose. A code span counts as one word, and no rule reads it.
 """
 
+import ast
+import inspect
 import json
 import re
 from collections.abc import Iterator
@@ -18,6 +20,8 @@ HIDDEN: Final = "\N{BULLET OPERATOR}"
 _END: Final = re.compile(rf"[.!?…][)\"'”*]*\s+(?=[\"'“(\[]*[A-Z\d{HIDDEN}])")
 _ABBREVIATION: Final = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|viz|no|inc)\.|\b[A-Z]\.)\s+$", re.IGNORECASE)
 _TEXT_OF_API: Final = re.compile(r'^\s*"(?:summary|description)": ("(?:[^"\\]|\\.)*"),?$', re.MULTILINE)
+_SECTION: Final = re.compile(r"^(?:Args|Attributes|Raises|Returns|Yields):$")
+_ENTRY: Final = re.compile(r"^ {4}(\*{0,2}[\w.]+)(?: \([^)]*\))?: ")
 _PARSER: Final = MarkdownIt("commonmark").enable("table")
 
 
@@ -75,6 +79,29 @@ def of_openapi(document: str) -> Iterator[Sentence]:
             line = document.count("\n", 0, found.start(1)) + 1
             for sentence in of_markdown(json.loads(found[1])):
                 yield replace(sentence, line=line)
+
+
+def of_python(source: str) -> Iterator[Sentence]:
+    """Yield the sentences of a module's docstrings, those of constants and attributes as well."""
+    for node in ast.walk(ast.parse(source)):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
+                text = child.value.value
+                if isinstance(text, str):
+                    yield from of_markdown(_plain(text), child.lineno)
+
+
+def _plain(docstring: str) -> str:
+    """Return a docstring as Markdown of as many lines: no names of sections, and names of parameters as code."""
+    lines, section = [], False
+    for line in inspect.cleandoc(docstring).splitlines():
+        if _SECTION.match(line):
+            section = True
+            lines.append("")
+            continue
+        section = section and (not line or line.startswith("    "))
+        lines.append(_ENTRY.sub(r"`\1`: ", line).strip() if section else line)
+    return "\n".join(lines)
 
 
 def _flat(inline: Token) -> tuple[str, str]:

@@ -6,35 +6,44 @@ count that is too high, until `make english` lowers it.
 
 import json
 from collections import Counter
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePath
 from typing import Final
 
-from tools.english.prose import of_markdown, of_openapi
+from tools.english.prose import Sentence, of_markdown, of_openapi, of_python
 from tools.english.rules import Finding, findings
 
 ROOT: Final = Path(__file__).parents[2]
 ALLOWED: Final = Path(__file__).with_name("allowed.json")
+CODE: Final = ("shared", "functions", "infra", "cli", "simulator", "benchmarks", "tools", "sdks/python", "packages")
+"""Folders whose docstrings are checked."""
 OPENAPI: Final = "functions/api/openapi.json"
 
+_READERS: Final[Mapping[str, Callable[[str], Iterator[Sentence]]]] = {
+    ".md": of_markdown,
+    ".json": of_openapi,
+    ".py": of_python,
+}
 Counts = Mapping[str, Mapping[str, int]]
 """Page → rule → how often the page breaks it."""
 
 
 def pages(root: Path) -> list[str]:
-    """Return the paths of the pages that a user or a contributor reads, relative to the checkout."""
+    """Return the paths of what a user or a contributor reads, relative to the checkout: pages, then modules."""
     decisions = root / "docs" / "adr"
     docs = [page for page in (root / "docs").rglob("*.md") if decisions not in page.parents]
     top = [page for page in root.glob("*.md") if page.name != "CHANGELOG.md"]
     found = sorted(page.relative_to(root).as_posix() for page in [*top, *docs])
-    return [*found, OPENAPI] if (root / OPENAPI).exists() else found
+    found += [OPENAPI] if (root / OPENAPI).exists() else []
+    modules = [module for folder in CODE for module in (root / folder).rglob("*.py")]
+    return found + sorted(module.relative_to(root).as_posix() for module in modules)
 
 
 def check(root: Path, page: str) -> list[Finding]:
     """Return what breaks a rule on a page, in the order of its lines."""
     text = (root / page).read_text("utf-8")
-    sentences = of_openapi(text) if page.endswith(".json") else of_markdown(text)
-    return [finding for sentence in sentences for finding in findings(sentence)]
+    read = _READERS[PurePath(page).suffix]
+    return [finding for sentence in read(text) for finding in findings(sentence)]
 
 
 def counted(found: Mapping[str, list[Finding]]) -> dict[str, dict[str, int]]:
