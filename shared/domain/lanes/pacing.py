@@ -34,6 +34,8 @@ _STRETCH: Final = 1 + LATE + SKEW + 0.001
 ahead, and a millisecond for rounding."""
 OWN_WAIT: Final = 4.0
 """Seconds that a lease waits for the turn of a job with a rate of its own; for a later one it leaves the lease."""
+UNNOTED: Final = 1.0
+"""Seconds that a lease waits for its first slots before its note is written apart: only slots note it otherwise."""
 CHUNK: Final = 500
 """Recipients of a large job's chunk."""
 SMALL: Final = 20
