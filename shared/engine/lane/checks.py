@@ -1,4 +1,4 @@
-"""What is read before each claim: the job, the switches, the breaker, and who is not to be sent to any more (L2)."""
+"""The reads before each claim: the job, the switches, the breaker, and recipients that must get no more (L2)."""
 
 from collections.abc import Mapping
 
