@@ -1,4 +1,4 @@
-"""What an endpoint may name, when something may be posted to it, and whose log has what is done to it."""
+"""Checks of endpoints: the events that one may name, when it may be posted to, and the audit log of its changes."""
 
 from collections.abc import Sequence
 

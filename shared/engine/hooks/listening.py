@@ -12,7 +12,7 @@ from shared.ports import Clock, Endpoints, HookQueue, HookSecrets
 
 MINUTE_MS: Final[Millis] = 60_000
 Body = Callable[[HookDelivery, Endpoint], bytes]
-"""Makes the body of a delivery to an endpoint, always the same bytes; empty if what it is about is gone."""
+"""Makes the body of a delivery to an endpoint, always the same bytes; empty if its messages no longer exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class ListenerDesk:
         return out
 
     def done(self, delivery: HookDelivery, attempt: HookAttempt) -> HookDelivery:
-        """Note what became of a delivery that a listener fetched. One that has its end already keeps it."""
+        """Note the result of a delivery that a listener fetched. One that has its end already keeps it."""
         if delivery.state is not DeliveryState.PENDING:
             return delivery
         delivered = 200 <= attempt.status < 300  # noqa: PLR2004 - HTTP's own numbers
