@@ -1,6 +1,6 @@
 """The rules of acceptance, the same for every door: accounts, senders, suppressions, routes, templates, times.
 
-They read and write nothing of a job. What they return is ready to be stored, or says why it is not accepted.
+They read and write nothing of a job. They return it ready to be stored, or the reason why it is not accepted.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ from shared.ports import Clock, Senders, SuppressionList
 
 @dataclass(frozen=True, slots=True)
 class _Accepted:
-    """What a batch's channel makes of it. `not_before`: Unix milliseconds, 0 for now."""
+    """A batch as its channel reads it. `not_before`: Unix milliseconds, 0 for now."""
 
     route: tuple[str, ...]
     not_before: int
@@ -188,7 +188,7 @@ class Intake:
         Args:
             account: the namespace whose senders count.
             draft: as the client wrote it.
-            prefix: of the fields' names in faults, e.g. `template.`.
+            prefix: of the fields' names in faults, for example `template.`.
         """
         check_subject(draft, channel, prefix)
         sender = sender_in(draft, channel, prefix)

@@ -1,4 +1,4 @@
-"""What a template says, checked in all that does not depend on a list."""
+"""Reads templates, with every check that does not depend on a list."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ def check_body(field: str, html: str, text: str, *, files: bool) -> None:
 
 
 def check_seen(template: Template, field: str) -> None:
-    """Raise Decline if a template shows nothing, whatever its values are. `field`: where it was given."""
+    """Raise Decline if a template shows nothing, with any values. `field`: where it was given."""
     shown = template.render(dict.fromkeys(template.variables, "x"))
     if not (seen_in if template.kind is TemplateKind.HTML else seen)(shown):
         raise invalid(field, NOTHING_SEEN)

@@ -39,7 +39,7 @@ NO_RECIPIENT: Final = "no_recipient"
 
 @dataclass(frozen=True, slots=True)
 class PostedBy:
-    """Who posts, and under which key.
+    """The account that posts, and its API key.
 
     Attributes:
         account: whose request it is.
@@ -221,7 +221,7 @@ def _check_answers(asked: Posting, tags: Iterable[str]) -> None:
 
 
 def _check_tags(asked: Posting) -> None:
-    """Decline tags that are too many or too long to be looked for in each message: a sender serves all accounts."""
+    """Decline tags that are too many or too long to search for in each message: a sender serves all accounts."""
     whole = (asked.subject, asked.html, asked.text)
     tags = {tag for m in asked.messages for tag in m.texts}
     _check_answers(asked, tags)
