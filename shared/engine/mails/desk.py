@@ -103,7 +103,7 @@ class MailPlace:
 
 @dataclass(frozen=True, slots=True)
 class RawRules:
-    """What providers say of finished messages.
+    """The providers' rules for finished messages.
 
     Attributes:
         takes: the most bytes that a credential takes, by its id; 0: it takes none.

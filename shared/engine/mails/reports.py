@@ -2,7 +2,7 @@
 
 First the mail notes for which destinations a notification is being made. Then the notification is queued under a key
 of its number, and its destinations are noted as cleaned up. A process that dies in between leaves all that the next one
-needs to go on.
+needs to continue.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class MailReporter:
     Attributes:
         mails: where they are.
         records: which destination is in which chunk, and what refused it.
-        ledgers: what became of each.
+        ledgers: the state of each destination.
         files: the mails' bytes.
         queuer: queues the notifications.
         clock: the time.
@@ -137,7 +137,7 @@ class MailReporter:
         return last_refusal(some)[0] or next(iter(skips), ""), detail_of(some, address)
 
     def _header(self, job: Job) -> bytes:
-        """Return the beginning of the mail's header; empty if the content is gone."""
+        """Return the beginning of the mail's header; empty if the content no longer exists."""
         content = self.records.content(job.id)
         finished = content.finished if content is not None else None
         if finished is None:
