@@ -159,7 +159,7 @@ class NoticeTaker:
     def _step(
         self, notifier: Notifier, reader: RecordReader, state: InboxState, records: Sequence[Mapping[str, Any]]
     ) -> tuple[InboxStep, _Batch]:
-        """Take some of a payload's records; return what became of the step, and what it was."""
+        """Take some of a payload's records; return the result of the step, and what it was."""
         rest = records[state.record : state.record + READ]
         batch = self._batch(notifier, reader, rest)
         try:
