@@ -1,4 +1,4 @@
-"""Who of a chunk is left out by now (L2): who was suppressed, and all of a mail whose key or sender has gone."""
+"""Recipients of a chunk that are left out by now (L2): suppressed ones, or all of a mail without its key or sender."""
 
 from collections.abc import Callable, Mapping
 from typing import Final

@@ -1,7 +1,7 @@
-"""Whom an account's suppressions and unsubscriptions keep from a list: asked while it is read.
+"""The recipients that an account's suppressions and unsubscriptions keep from a list, checked while it is read.
 
-Their logs are read once for a lease, as marks, and only hits are looked up by key: a million recipients cost no reads
-of their own. What comes later is seen by the sender, at claim.
+Their logs are read once for a lease, as marks, and only the keys of hits are read. So a million recipients cost no
+reads of their own. The sender finds later suppressions, at claim.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -13,14 +13,14 @@ from shared.domain.recipients.suppressions import AnyReach
 from shared.ports import Records
 
 MOST: Final = 5_000_000
-"""Addresses kept in memory, 64 MB; of an account that has more, each recipient is looked up by key."""
+"""Addresses kept in memory, 64 MB. If an account has more, the key of each recipient is read."""
 
 
 class Unwanted:
     """`uploads.Skips` of an account's live or test keys.
 
     Args:
-        reaches: what the list's messages have to heed.
+        reaches: the lists that apply to the list's messages.
     """
 
     def __init__(self, records: Records, namespace: str, reaches: Collection[AnyReach]) -> None:
