@@ -64,7 +64,7 @@ class _Call(Generic[T]):
     def run(self) -> None:
         try:
             self._value = self._fn(*self._args)
-        except BaseException as e:  # noqa: BLE001 - handed to whoever waits for the call
+        except BaseException as e:  # noqa: BLE001 - handed to the thread that waits for the call
             self._error = e
         finally:
             self._done.release()

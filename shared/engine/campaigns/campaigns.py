@@ -289,7 +289,7 @@ class CampaignControl:
         try:
             self._planner.plan(job.id)
         except Retriable:
-            # The list is sent: an error would have its client send it again. The stream plans the job, too.
+            # The list is sent: an error would have its client send it again. The stream also plans the job.
             _LOG.warning("start left to the stream", extra={"job": job.id})
         return Sent(job, answer)
 

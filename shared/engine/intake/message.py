@@ -151,7 +151,7 @@ def _check_templates(message: Message, kinds: Mapping[str, TemplateKind], prefix
         try:
             template = Template.parse(getattr(message, name), kind)
             if kind is TemplateKind.HTML and not message.text:
-                text_template(template)  # what is derived may be too large, too
+                text_template(template)  # the derived text may also be too large
         except InvalidTemplateError as error:
             faults += [
                 FieldFault(prefix + name, f.message, f.code.value, f.offset, f.line, f.column) for f in error.faults

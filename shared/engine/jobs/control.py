@@ -189,7 +189,7 @@ class JobControl:
         try:
             self._retrier.step(job.id)  # the stream of its ledgers calls the log function
         except Retriable:
-            _LOG.warning("retry left to the sweeper", extra={"job": job.id})  # it is recorded, so it will be done
+            _LOG.warning("retry left to the sweeper", extra={"job": job.id})  # it is recorded, so nothing is lost
         return Resumed(asked.job, messages, recorded=True)
 
     def _resume(self, job: Job, messages: int, event: Event) -> Resumed | NotNow | None:

@@ -106,7 +106,7 @@ class Waker:
 
     def _steps(self, way: Waking) -> Iterator[tuple[Waking, int]]:
         """Go through the slots; yields after each step how far it came, and how many pointers it sent."""
-        slots = sorted(self._slots(way.credential), reverse=True)  # what runs before what is READY, which then runs
+        slots = sorted(self._slots(way.credential), reverse=True)  # running jobs before READY ones, which then run
         for slot in (x for x in slots if not way.slot or x <= way.slot):
             place = way if slot == way.slot else replace(way, slot=slot, after="", job="", chunk=0)
             for page in self._pages(place):

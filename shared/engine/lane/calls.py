@@ -222,7 +222,7 @@ class _Call:
         self._value = value
         try:
             self._ended(said)
-        except BaseException as e:  # noqa: BLE001 - handed to whoever waits for the call
+        except BaseException as e:  # noqa: BLE001 - handed to the thread that waits for the call
             self._error = e
 
     def _until(self, now: Seconds) -> float:

@@ -98,7 +98,7 @@ class Composition:
                 self._groups = _groups(content)
                 return
             self._texts = _Texts.of(self._channel, content) if content.merge else None
-        except InvalidTemplateError:  # what was stored was checked; its derived text may have become too long
+        except InvalidTemplateError:  # the stored text was checked; the derived one may be too long
             self.shared = Made(CannotCompose("invalid_template"), 0, 0)
             return
         self.shared = self._alike()
@@ -128,7 +128,7 @@ class Composition:
         if self._links is not None:
             try:
                 values[UNSUBSCRIBE_URL] = link = self._link(self._links, recipient)
-            except ValueError:  # no address that was checked; a row of another making concerns itself alone
+            except ValueError:  # no address that was checked; a fault of another row concerns only that row
                 return self._made(CannotCompose("invalid_recipient"))
             added = one_click(link)
         if self._texts is None:

@@ -310,7 +310,7 @@ class Lease:
                 self.settle(index, outcome, now)
             elif len(parcel.indices) > 1:
                 apart.append(index)
-            else:  # an adapter's mistake: nobody else is in the call
+            else:  # an adapter's mistake: the call has only one recipient
                 self.settle(index, Rejected(outcome.code, permanent=False, about_message=True), now)
         parts = parcel.smaller(apart)
         self.shares |= {i: len(part.indices) for part in parts for i in part.indices}

@@ -185,7 +185,7 @@ class Sender:
         """
         try:
             self._note(lease)
-        except Exception:  # noqa: BLE001 - what was sent counts for more than its detail
+        except Exception:  # noqa: BLE001 - the messages that were sent matter more than their detail
             _LOG.warning("detail not written", extra={"job": lease.job.id, "chunk": lease.ledger.chunk})
         released = self._end(lease)
         if released is not None and released.lane != self._credential.id:
@@ -208,7 +208,7 @@ class Sender:
             wanted = lease.wanted(rate)
             until = min(lease.end, self._latest_start(rate, wanted, began=began, last=last))
             if self._clock.now() + HORIZON > until or self._ends(lease, wanted):
-                return  # no slots are taken that nobody would use
+                return  # take no slots that no call would use
             slots = self._reserve(lease, rate, wanted, until)
             if slots.count < wanted.slots:
                 if self._refused(lease, slots, rate):
@@ -323,7 +323,7 @@ class Sender:
         lease.held = self._slot_client.held_until > self._clock.now()
         wait = 0.0 if lease.held else lease.spread(rate)
         lease.throttled_until = max(lease.throttled_until, int((slots.first - HORIZON + wait) * 1000))
-        return True  # whoever has more time left gets them
+        return True  # a worker with more time left gets them
 
     def _works(self) -> bool:
         """Tell whether the provider takes most of what it gets; a process that is young goes by what others saw."""

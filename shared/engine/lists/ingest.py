@@ -130,7 +130,7 @@ class Ingestion:
         lease = _Lease(self, held, stop=deadline - min(LAST_SECONDS, (deadline - now) / 4))
         try:
             return lease.run()
-        except Exception:  # whatever it is, it is raised again; the list waits longer after each
+        except Exception:  # any fault is raised again; the list waits longer after each
             lease.wait(seconds=min(3600, 30 * 2**lease.held.starts))
             raise
 
@@ -303,7 +303,7 @@ class _Lease:
             if parts.uploads.end(held, ended, campaign, _freed(campaign, ended, now)):
                 return did
             if parts.uploads.get(held.campaign, held.id) != held:
-                return IngestResult.LOST  # else the campaign alone has moved on
+                return IngestResult.LOST  # else only the campaign has changed
 
     def _forsake(self, now: Millis) -> IngestResult:
         """End an upload whose campaign was removed past its lock, as with its account: it can never be sent."""

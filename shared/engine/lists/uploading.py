@@ -191,7 +191,7 @@ class Uploading:
                 code=WITHDRAWN,
                 detail="The list was withdrawn.",
                 finished_at=now,
-                owner="",  # whoever reads it loses the lease
+                owner="",  # an invocation that reads it loses the lease
                 until=0,
             )
             freed = replace(

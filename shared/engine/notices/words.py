@@ -115,7 +115,7 @@ class NoticeWords:
                 return None
             now = self._now()
             change = rules.word(word.notice, job, word.index, word.state, notifier.hours, now, word.pressed)
-        except Exception:  # noqa: BLE001 - it is told alone, and raised there
+        except Exception:  # noqa: BLE001 - it is applied singly, and raised there
             _LOG.exception("word not told with others", extra={"job": job})
             return None
         return change if change is not None and change.withdraw is None else None
@@ -124,7 +124,7 @@ class NoticeWords:
         """Write changes in one transaction; return whose they are, or none if it was refused or fails."""
         try:
             done = len(batch) > 1 and self._notices.write_all([(notice, change) for _, notice, change in batch])
-        except Exception:  # noqa: BLE001 - they are told one by one, and raised there
+        except Exception:  # noqa: BLE001 - they are applied one by one, and raised there
             _LOG.exception("words not told together")
             return ()
         return [index for index, _, _ in batch] if done else ()

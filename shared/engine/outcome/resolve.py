@@ -196,7 +196,7 @@ class Resolution:
         """Do what `_about` does, and return its fault, so that the others' answers are recorded all the same."""
         try:
             return self._about(provider, doubts, index, deadline)
-        except Exception as fault:  # noqa: BLE001 - raised when the others are told
+        except Exception as fault:  # noqa: BLE001 - raised when the others are recorded
             return fault
 
     def _about(self, provider: Resolver, doubts: _Doubts, index: int, deadline: Seconds) -> Finding | None:

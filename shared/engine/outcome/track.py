@@ -179,7 +179,7 @@ class Tracker:
             found = self._ledgers.read_these([place for place in chunks if place[0] in jobs])
         except Retriable:
             raise
-        except Exception:  # noqa: BLE001 - whatever cannot be read is met again, with its own chunk alone
+        except Exception:  # noqa: BLE001 - any item that cannot be read is met again, with only its own chunk
             _LOG.exception("jobs or ledgers that cannot be read: one by one")
             return None
         return _Known(jobs, {(x.job, x.chunk): x for x in found})

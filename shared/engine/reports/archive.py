@@ -64,7 +64,7 @@ class Archiver:
         elif found.state is ExportState.PREPARING:
             if found.until > now:
                 return False
-            new = found.changed(owner="")  # whoever made it is lost
+            new = found.changed(owner="")  # the exporter that made it is lost
         else:
             if found.state is ExportState.FAILED:
                 _LOG.error("not archived: rows have gone", extra={"job": job.id})

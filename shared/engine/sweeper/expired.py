@@ -84,7 +84,7 @@ class ExpiredLeases:
         try:
             self._glanced = self._clock.now()
             self.look(soon=works())
-        except Exception:  # noqa: BLE001 - the sweeper looks, too
+        except Exception:  # noqa: BLE001 - the sweeper also looks
             _LOG.exception("leases not looked at")
         finally:
             self._glancing.release()
