@@ -120,7 +120,7 @@ class EarlierEvents:
             self._note(known, unpack_names(data))
 
     def _take_parts(self, windows: Sequence[DigestWindow], held: dict[int, _Known]) -> None:
-        """Note the events of windows that were not read yet. Those that have gone are unknown."""
+        """Note the events of windows that were not read yet. Those that no longer exist are unknown."""
         missing: dict[str, _Known] = {}
         for window in windows:
             known = held.setdefault(window.number, _Known())

@@ -39,7 +39,7 @@ def needs_proof(old: Endpoint, new: Endpoint) -> bool:
 
 
 def host_of(endpoint: Endpoint, *, local: bool) -> dict[str, str]:
-    """Return whom events are posted to, for the audit log; the rest of a URL may be a secret.
+    """Return the host that events are posted to, for the audit log; the rest of a URL may be a secret.
 
     Args:
         local: whether addresses of the machine itself are allowed.

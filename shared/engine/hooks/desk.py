@@ -96,7 +96,7 @@ class HookDesk:
 
     @as_value
     def add(self, namespace: str, draft: HookDraft, *, by: str) -> Endpoint:
-        """Create an endpoint for somebody who may not see secrets: `rotate` gives one. Else as `create`.
+        """Create an endpoint for an actor that may not see secrets: `rotate` gives one. Else as `create`.
 
         Args:
             draft: its settings; URL and events are needed.

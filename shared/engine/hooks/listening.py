@@ -43,7 +43,7 @@ class ListenerDesk:
     def pending(self, endpoint: Endpoint, limit: int) -> Sequence[OutgoingHook]:
         """Return the deliveries of a listener that wait, as they are posted, and note that it was polled.
 
-        A delivery about messages that are gone fails instead.
+        A delivery whose messages no longer exist fails instead.
 
         Args:
             limit: at least 1.

@@ -218,7 +218,7 @@ class Acceptor:
 
 
 def _wanted(request: BatchRequest) -> bool:
-    """Return whether a job is to be made for its recipients. That of a digest is, if only to say who is skipped."""
+    """Return whether a job is to be made for its recipients: always for a digest, to record those that are skipped."""
     return any(request.kind == DIGEST or not r.skip for r in request.recipients)
 
 

@@ -65,7 +65,7 @@ class Intake:
     """Decides what is accepted.
 
     Args:
-        unwanted: who is not to be sent to.
+        unwanted: recipients that are not to be sent to.
         address: the API's public one, without a slash at its end, for links to unsubscribe.
         bounds: provider, as in the settings → how many people it takes in one message.
     """
@@ -254,7 +254,7 @@ class Intake:
             raise invalid(field, said)
 
     def _codes(self, namespace: str, channel: str, keys: Sequence[str], *, offered: bool) -> dict[str, str]:
-        """Return who is not to be sent to, by normalised key, and the code of each; the weightiest of several.
+        """Return normalised key → code of the recipients that are not to be sent to; the weightiest of several codes.
 
         Args:
             keys: normalised addresses or numbers.

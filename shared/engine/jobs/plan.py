@@ -60,7 +60,7 @@ class Planner:
         return [changed.job] if changed is not None and changed.won and changed.job is not None else []
 
     def _point_again(self, job: Job) -> None:
-        """Send the pointers of a job that is planned and never was begun: who planned it may have died before them.
+        """Send the pointers of a job that is planned and never began: its planner may have died before it sent them.
 
         The stream repeats the record of a job that is READY if the plan that it led to has failed.
         """

@@ -165,7 +165,7 @@ class Lease:
         return Wanted(count, slots + lull, lull)
 
     def parcels(self, claimed: Sequence[int], rate: Pace, most: Callable[[Content], int]) -> list[ProviderCall]:
-        """Return the calls that a claimed window takes; who cannot be sent anything is settled at once, without one.
+        """Return the calls for a claimed window; recipients that cannot be sent to are settled without one.
 
         Args:
             rate: the pace of the calls.
@@ -226,7 +226,7 @@ class Lease:
         return self.left_out.codes if self.left_out is not None else {}
 
     def looks(self, latest: Mapping[Reach, int], now: Seconds) -> bool:
-        """Tell whether to look at who is not to be sent to: before the first claim, and again when there is news.
+        """Tell whether to check for unwelcome recipients: before the first claim, and again when there is news.
 
         Args:
             latest: when an address was last suppressed, and unsubscribed (Unix ms), as of Control.
@@ -235,7 +235,7 @@ class Lease:
         return self.left_out is None or stale
 
     def saw(self, left_out: Unwelcome, latest: Mapping[Reach, int], now: Seconds) -> None:
-        """Take in who is not to be sent to.
+        """Take in the recipients that are not to be sent to.
 
         Args:
             latest: as `looks` had it.
@@ -246,7 +246,7 @@ class Lease:
         self.looked_for = {r: at for r, at in latest.items() if at < now * 1000 - SLACK_MS}
 
     def _wanted_only(self, content: Content) -> Content:
-        """Return a message without copies to those who were suppressed or unsubscribed since acceptance."""
+        """Return a message without copies to addresses that were suppressed or unsubscribed since acceptance."""
         gone = self.left_out.copies if self.left_out is not None else ()
         return without_copies(content, gone) if gone and content.copied else content
 
@@ -257,7 +257,7 @@ class Lease:
         return made
 
     def expired(self, last_call: float) -> list[int]:
-        """Return who waits and must not be sent to any more at the time of the next window's last possible call.
+        """Return waiting recipients that are past their time at the next window's last possible call.
 
         `last_call`: Unix seconds.
         """

@@ -367,7 +367,7 @@ class _Marks:
 
 
 class _Skips:
-    """Whom to leave out, found out when the first recipients are there; counts by code who is."""
+    """Recipients to leave out, read when the first ones are there; counts them by code."""
 
     def __init__(self, make: Callable[[], Skips]) -> None:
         self._make = make

@@ -129,7 +129,7 @@ class MailReporter:
         return out
 
     def _refusal(self, job: Job, chunk: int, address: str) -> tuple[str, str]:
-        """Return the code of a destination's last refusal, and the words of who refused it."""
+        """Return the code of a destination's last refusal, and the refusing server's text."""
         windows, words = self.records.details(job.id, chunk)
         attempts = attempts_of(windows, words, frozenset({0})).get(0, {})
         some = [attempts[n] for n in sorted(attempts)]

@@ -64,7 +64,7 @@ class NoticePurge:
         return over
 
     def _look_at(self, entries: Sequence[UpdateEntry], collected: int) -> int:
-        """Shorten the life of notices whose last entry is collected; return how many have gone uncollected."""
+        """Shorten the life of notices whose last entry is collected; return how many expired uncollected."""
         last = {x.notice: x for x in entries if x.ended}
         found = self.notices.read(tuple(last))
         unread = 0

@@ -30,7 +30,7 @@ class Announcing(Protocol):
     """The step before a fold: announces the changes."""
 
     def announce(self, jobs: Mapping[str, Job], ledgers: Iterable[Ledger]) -> Collection[str]:
-        """Have webhooks hear of changes that are not folded yet.
+        """Announce to webhooks the changes that are not folded yet.
 
         Args:
             ledgers: as they are about to be folded.

@@ -134,7 +134,7 @@ class Logger:
     def add(self, job: Job, ledgers: Sequence[Ledger]) -> int:
         """Add the new figures of a job's ledgers to it, FOLDS in a transaction; return how many had some.
 
-        Those that have moved on are folded as they are now, unless somebody works on them.
+        Those that have moved on are folded as they are now, unless a worker holds them.
 
         Raises:
             Retriable: others write them all the time, or webhooks cannot hear of their changes now.

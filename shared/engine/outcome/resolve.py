@@ -101,7 +101,7 @@ class Resolution:
     def resolve(self, job_id: str, number: int, *, deadline: Seconds, after: int = -1) -> Resolved:
         """Ask about some attempts of a chunk that are UNKNOWN and were made through this credential.
 
-        Another message of the lane has the rest asked about, when it is the turn of questions again.
+        If some are left, another message of the lane asks about them, when it is the turn of questions again.
 
         Two lookups at once change nothing: a lookup reads, and a call under its key is the same call. Some providers
         accept a message when they are asked about it. These are not asked about messages that may not be sent now. Such

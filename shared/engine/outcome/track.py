@@ -351,7 +351,7 @@ class Tracker:
                 )
 
     def _left(self, job: Job) -> AnyReach:
-        """Return the list of those who unsubscribe from a job's messages: of a digest that of its policy."""
+        """Return the list for recipients who unsubscribe from a job's messages: of a digest that of its policy."""
         content = self._records.content(job.id) if job.kind == DIGEST else None
         return DigestsOf(content.digest.policy) if content is not None and content.digest else Reach.CAMPAIGNS
 

@@ -24,7 +24,7 @@ class AttemptFate(StrEnum):
 
 
 LEFT_OUT: Final = frozenset({*CODES.values(), NOT_A_GUEST, ERASED})
-"""The codes of who was skipped before a claim."""
+"""The codes of recipients that were skipped before a claim."""
 _ERRORS: Final[Mapping[Cell, str | None]] = {
     Cell.WITHDRAWN: "withdrawn",
     Cell.EXPIRED: "expired",

@@ -51,7 +51,7 @@ class ExportDesk:
     def ask(self, export: str, account: str, jobs: Sequence[Job]) -> Export:
         """Return the export of jobs: one that is there and still right, or one that is being made.
 
-        Concurrency: of two who ask at once one begins it.
+        Concurrency: of two requests at once one begins it.
 
         Args:
             export: id of the campaign or job.
@@ -163,7 +163,7 @@ class _Gone(Exception):
 
 
 class _Lost(Exception):
-    """Another has gone on with it."""
+    """Another invocation has continued the export."""
 
 
 class _Run:

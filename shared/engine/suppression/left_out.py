@@ -18,7 +18,7 @@ DNS_AGAIN_MS: Final = 60_000
 
 
 class LeavingOut:
-    """Looks at who is not to be sent to by now. One instance a sender; safe for threads.
+    """Finds the recipients that are not to be sent to by now. One instance a sender; safe for threads.
 
     Args:
         standings: returns the keys and senders of accounts.

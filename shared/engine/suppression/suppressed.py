@@ -50,7 +50,7 @@ class Unwelcome:
 
     Attributes:
         codes: index of a waiting recipient → its code; it gets no message.
-        copies: addresses, in lower case, of others who get no copy of the messages of those who are left.
+        copies: addresses, in lower case, that get no copy of the messages to the other recipients.
     """
 
     codes: Mapping[int, str]
@@ -79,7 +79,7 @@ class Suppressed:
         Args:
             latest: when an address was last suppressed, and unsubscribed (Unix ms), as of Control.
             reaches: the lists that apply to the job's messages.
-            content: what they say, and who gets copies; all of those of a team key's messages must be guests.
+            content: the message, with its copies. All addresses that get a team key's messages must be guests.
         """
         if is_team(job.account):
             return self._among_guests(job, chunk, waiting, reaches, content)
@@ -97,7 +97,7 @@ class Suppressed:
 
         Args:
             reaches: the lists that apply to the job's messages.
-            content: what they say, and who gets copies.
+            content: the message, with its copies.
         """
         copies = {i: _copies(chunk.recipients[i], content) for i in waiting}
         found = self._records.suppressed(job.namespace, _keys(chunk, waiting, copies), reaches)
@@ -116,7 +116,7 @@ class Suppressed:
         return {k for k in keys if _short(address_hash(k)) in hashes}
 
     def _catch_up(self, job: Job, since: int, reach: AnyReach) -> set[int] | None:
-        """Read what is new and return who was suppressed since a moment; None if that is not known."""
+        """Read the new suppressions and return all since a moment; None if they are not known."""
         known = self._known.get((job.id, reach))
         if known is None:
             if len(self._known) >= KEPT_JOBS:
@@ -151,7 +151,7 @@ def _codes(chunk: Chunk, waiting: Sequence[int], found: Mapping[str, Barrier]) -
 
 
 def _copies(recipient: Recipient, content: Content | None) -> dict[str, str]:
-    """Return all who get the message of a recipient beside them: address in lower case → normalised address."""
+    """Return the addresses that get copies of a recipient's message: address in lower case → normalised address."""
     if content is None:
         return {}
     own = personal_of(recipient.values) if content.personal else Personal()

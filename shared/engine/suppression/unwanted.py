@@ -31,9 +31,9 @@ class Unwanted:
         self._loaded = False
 
     def suspects(self, marks: bytes) -> Collection[int]:
-        """Return the places of those who are or were suppressed, or share their marks; of all if those are too many.
+        """Return the places of recipients that are or were suppressed, or share such a mark; all if those are too many.
 
-        Of team keys' lists all are suspects, since most of them are no guests.
+        All recipients of team keys' lists are suspects, since most of them are no guests.
         """
         if is_team(self._namespace):
             return range(len(marks) // WIDTH)
@@ -42,12 +42,12 @@ class Unwanted:
         return range(len(marks) // WIDTH) if self._known is None else self._known.having(marks)
 
     def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
-        """Return who of them is suppressed now."""
+        """Return the code of each recipient that is suppressed now, by its place."""
         found = self._records.suppressed(self._namespace, set(keys), self._reaches)
         return {i: found[key].code for i, key in enumerate(keys) if key in found}
 
     def _load(self) -> Seen | None:
-        """Return the marks of all who are or were suppressed; None if they are too many."""
+        """Return the marks of all recipients that are or were suppressed; None if they are too many."""
         known = Seen()
         for reach in self._reaches:
             since = 0

@@ -24,15 +24,15 @@ from shared.ports import Clock, Hints, Lanes, LedgerStore, Queue, Records
 LOOKS: Final = (15.0, 30.0, 45.0)
 """Seconds after the sweeper's start when leases are checked again; it starts every minute."""
 KEPT: Final = 600.0
-"""Seconds that a hint stays after its lease has ended: its worker's next lease writes over it, unless the worker has
-gone for good."""
+"""Seconds that a hint stays after its lease has ended: its worker's next lease overwrites it, unless the worker has
+died."""
 IN_HAND: Final = 8
 """Chunks of a job that may wait because a dead worker had received their pointers, which SQS hides for 12 minutes. If
 more wait, most have theirs in the queue, and the lane continues with those."""
 NOT_AGAIN_MS: Final = 3_600_000
 """So long after such pointers were sent again no more are sent for the same job: see `pointing.LOST_AFTER_MS`."""
 CROWDED: Final = MOST - 4
-"""Hints of a credential beyond which those of ended leases go at the next look: a new worker's need room."""
+"""Hints of a credential beyond which those of ended leases are removed at the next look: a new worker's need room."""
 _LOG: Final = logging.getLogger(__name__)
 
 

@@ -1,4 +1,4 @@
-"""Walks of the sweeper: each goes round one kind of work that somebody may have left.
+"""Walks of the sweeper: each finds one kind of unfinished work.
 
 A feature adds its own by a `Walk` in `shared.bootstrap.deployment.Deployment.walks`. Source: docs/adr/0056.
 """

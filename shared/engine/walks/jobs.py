@@ -290,7 +290,7 @@ class OpenJobs:
             sight.changed |= left
 
     def _expired(self, x: Ledger, now: Millis) -> Ledger:
-        """Take those out who wait and must not be sent to any more: a lane that is paused has no worker to do it."""
+        """Drop recipients that wait past their time: a lane that is paused has no worker to do it."""
         waiting = rules.overdue(x, now)
         chunk = self._records.chunk(x.job, x.chunk) if waiting else None
         if chunk is None:
