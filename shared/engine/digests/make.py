@@ -46,7 +46,7 @@ class DigestFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DigestStores:
-    """The stores of digests' parts, and of the jobs made from them."""
+    """The stores that a digest is made from, and that of its job."""
 
     windows: Windows
     keeping: WindowKeeping

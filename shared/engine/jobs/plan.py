@@ -2,7 +2,7 @@
 
 A job that reserves its credential waits its turn. The oldest job starts, and with it those of the same campaign. All
 others stay READY until the last of these is LOGGED, and are tried again when the credential is free. Jobs of a paused
-or suspended account wait for its resume. Meanwhile others start before them, also if they were running already. The
+or suspended account wait for its resume. Meanwhile they let others start first, even if they were sending already. The
 same holds for jobs whose remaining messages only wait for another try (`giving_way`).
 
 A job that has waited since its acceptance is checked again before it first starts. If its API key was revoked, or its

@@ -1,4 +1,4 @@
-"""A job's progress: its counts, its rate, the reason for which it waits, and the time at which it ends."""
+"""A job's progress: its counts, its rate, the reason for which it waits, and the time of its last message."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

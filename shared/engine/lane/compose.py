@@ -128,7 +128,7 @@ class Composition:
         if self._links is not None:
             try:
                 values[UNSUBSCRIBE_URL] = link = self._link(self._links, recipient)
-            except ValueError:  # no address that was checked; a fault of another row concerns only that row
+            except ValueError:  # an address that was not checked; the fault concerns only its row
                 return self._made(CannotCompose("invalid_recipient"))
             added = one_click(link)
         if self._texts is None:

@@ -330,7 +330,7 @@ class Sender:
         return self._admission.works() or (self._admission.closed and self._slot_client.works())
 
     def _suppress(self, lease: Lease) -> None:
-        """Suppress recipients that told the provider to send no more. After a crash, their next message repeats it."""
+        """Suppress recipients that told the provider to send no more. After a crash, the next call shows it again."""
         now = int(self._clock.now() * 1000)
         for index in lease.unwanted:
             if not lease.job.test:

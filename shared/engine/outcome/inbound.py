@@ -27,7 +27,7 @@ def from_number(word: Word) -> bool:
 
 
 def receive(records: Records, texts: Texts, credential: Credential, words: Sequence[Word], now: Millis) -> int:
-    """Apply the wishes of numbers, store what they wrote, and return how many wishes were applied.
+    """Apply the wishes of numbers, store what they wrote, and return the count of numbers whose wish was applied.
 
     A credential of all accounts changes and stores nothing: it is not known whose message the number answers.
 
@@ -43,7 +43,7 @@ def receive(records: Records, texts: Texts, credential: Credential, words: Seque
 
 
 def heed(records: Records, credential: Credential, words: Sequence[Word], now: Millis) -> int:
-    """Change the lists of the credential's accounts and of their team keys; returns how many wishes were applied.
+    """Change the lists of the credential's accounts and of their team keys; returns the count of numbers changed.
 
     A credential of all accounts changes none. The provider refuses the next message to the number, which suppresses it
     for the account that sends that message.

@@ -21,8 +21,8 @@ from shared.domain.recipients.suppressions import AnyReach, Barrier, NotAGuest, 
 from shared.ports import Clock, Records
 
 SLACK_MS: Final = 120_000
-"""Suppressions that are older by this much are read once more. Acceptance checks up to half a minute before it dates
-its job, clocks differ, and a transaction that is tried again shows its entry late."""
+"""Milliseconds that each read of a log reaches further back. Acceptance checks up to half a minute before it dates its
+job, clocks differ, and a transaction that is tried again shows its entry late."""
 KEPT_JOBS: Final = 8
 """Pairs of a job and a list that applies to it, whose news is kept."""
 MOST: Final = 20_000

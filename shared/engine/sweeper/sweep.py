@@ -70,7 +70,7 @@ class Sweeper:
     def sweep(self, deadline: Seconds) -> Swept:
         """Continue each walk for its share of the time until `deadline` (Unix seconds).
 
-        The rest of the time is then for those whose share was too short, the first ones first.
+        The rest of the time is then for the walks whose share was too short, the first ones first.
 
         Raises:
             Exception: the first fault of a look, once all others have been made. So a job whose lane was removed, say,

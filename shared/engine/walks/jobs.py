@@ -29,7 +29,7 @@ from shared.engine.walks.stuck_jobs import StuckJobs
 from shared.ports import Clock, Holds, Lanes, LedgerStore, OpenJob, Records
 
 YOUNG_MS: Final = 20_000
-"""Milliseconds before which a new job is not checked: most have ended by then. The others cannot have lost anything
+"""Age in milliseconds up to which a job is not checked: most have ended by then. The others cannot have lost anything
 that the sweeper would find."""
 PAGE: Final = 100
 """Jobs read at once: what one call of DynamoDB returns."""
