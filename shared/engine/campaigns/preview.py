@@ -1,4 +1,4 @@
-"""What a campaign's recipient would get: rendered by the very code that sends it. Source: docs/campaigns.md."""
+"""A campaign's message for one recipient, rendered by the code that also sends it. Source: docs/campaigns.md."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -43,7 +43,7 @@ class Previews:
     def of(self, campaign: Campaign, content: Content, row: int | None) -> Preview | None:
         """Return the message of a recipient of the current list: the one that is read, else the one sent last.
 
-        Its unsubscription link is one of a test: the owner who follows it unsubscribes nobody.
+        Its unsubscription link is one of a test: an owner who follows it unsubscribes no address.
 
         Args:
             row: which recipient, from 1 in list order; None: the first, or one with example values if there is no list.

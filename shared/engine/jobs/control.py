@@ -24,16 +24,16 @@ RETRY_AFTER: Final = 5
 AT_ONCE: Final = 200
 """Chunks up to which a retry is carried out while its caller waits; that of a larger job is recorded on it."""
 INCLUDES: Final = {"unsent": (), "failed": (Cell.DROPPED,), "unknown": (Cell.UNKNOWN,)}
-"""What a retry may name, and the cells it reopens; unsent ones are QUEUED already."""
+"""The words that a retry may include, and the cells that each reopens; unsent ones are QUEUED already."""
 UNSENT: Final = frozenset({"unsent"})
 _LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """The job goes on with `messages` messages; 0: there was nothing to do and nothing changed.
+    """The job continues with `messages` messages; 0: there was nothing to do and nothing changed.
 
-    `recorded`: it will, as soon as all its chunks have been made ready; as of now it is LOGGED.
+    `recorded`: the job is LOGGED now, and continues as soon as all its chunks have been made ready.
     """
 
     job: Job
@@ -135,7 +135,7 @@ class JobControl:
     def repeatable(self, job: Job) -> dict[str, int]:
         """Return how many messages a retry would send now, by each word of INCLUDES.
 
-        Those that are unsent are sent by every retry. A job of many chunks has all its ledgers read, as by the retry.
+        Every retry sends the unsent ones. As the retry does, this reads all ledgers of a job, also of a large one.
         """
         counts = dict.fromkeys(INCLUDES, 0)
         for x in self._ledgers.read_all(job.id):
@@ -171,7 +171,7 @@ class JobControl:
         return None
 
     def _record(self, job: Job, states: Sequence[Cell], event: Event) -> Resumed | NotNow | None:
-        """Record a retry on its job and carry out its first slice; the log function goes on with the next."""
+        """Record a retry on its job and carry out its first slice; the log function carries out the next ones."""
         first = None
         messages = 0
         for x in self._ledgers.read_all(job.id):
@@ -189,7 +189,7 @@ class JobControl:
         try:
             self._retrier.step(job.id)  # the stream of its ledgers calls the log function
         except Retriable:
-            _LOG.warning("retry left to the sweeper", extra={"job": job.id})  # it is recorded, so it will be done
+            _LOG.warning("retry left to the sweeper", extra={"job": job.id})  # it is recorded, so nothing is lost
         return Resumed(asked.job, messages, recorded=True)
 
     def _resume(self, job: Job, messages: int, event: Event) -> Resumed | NotNow | None:

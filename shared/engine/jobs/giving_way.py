@@ -71,9 +71,9 @@ class GiveWay:
 
 
 def may_wait(ledger: Ledger, now: Millis) -> bool:
-    """Tell whether a chunk is done, or all that is left of it was tried and waits for another try.
+    """Tell whether a chunk is done, or all messages left in it were tried and wait for another try.
 
-    A provider that asked to wait is no try.
+    A call that the provider refused with a request to wait is no try.
     """
     if ledger.status is not LedgerStatus.IDLE:
         return ledger.status is LedgerStatus.DONE

@@ -1,7 +1,7 @@
 """An owner's retry of a job with many chunks: recorded on the job and carried out slice by slice (J4).
 
-Any number of functions may carry out the same retry, and each may die at any point: what is done is seen in ledgers
-and job, and is not done again. Until its end the job stays LOGGED, so that nothing of it is sent.
+Any number of functions may carry out the same retry, and each may die at any point. Ledgers and job record what is
+done, and it is not done again. Until the retry ends, the job stays LOGGED, so that none of its messages are sent.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ SLICE: Final = 100
 
 
 class RetryStep(Enum):
-    """What came of a step."""
+    """The result of a step."""
 
     MORE = "more"
     """There is more to do now."""

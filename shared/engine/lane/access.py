@@ -1,4 +1,4 @@
-"""What a sender works with: the stores of its lane, and the way to its provider."""
+"""The stores of a sender's lane, and the access to its provider."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -19,10 +19,10 @@ KEPT_JOBS: Final = 64
 
 
 class PointerResult(Enum):
-    """What came of a pointer."""
+    """The result of a pointer."""
 
     SENT = "sent"
-    """The lease ended, whatever is left of the chunk."""
+    """The lease ended, also if some of the chunk is left."""
     POSTPONED = "postponed"
     NOTHING = "nothing"
 
@@ -65,7 +65,7 @@ class Starter:
             deadline: Unix seconds when the process is frozen or killed.
 
         Returns:
-            The ledger under the new lease, or what came of the pointer if there is none.
+            The ledger under the new lease, or the pointer's result if there is none.
         """
         if job in self._resting and self._rests(job):
             return PointerResult.NOTHING

@@ -1,4 +1,4 @@
-"""The end of mails: what became of each destination is noted, its sender is notified, and the content is removed.
+"""The end of mails: the result of each destination is noted, its sender is notified, and the content is removed.
 
 It is asked for by the stream of ledgers, and by looks at finished jobs, which find what the stream has lost. Doing
 anything again changes nothing.
@@ -53,7 +53,7 @@ class MailEnds:
         """Note the ends of destinations of one mail, and notify its sender of those that failed; return how many.
 
         Args:
-            some: ledgers of it, which may be old.
+            some: ledgers of the mail, which may be old.
 
         Raises:
             Retriable: the store could not be reached; what was noted stays noted.
@@ -162,7 +162,7 @@ class MailJobs:
         return step if ask is None else min(step, job.finished_at + round(ask * 1000))
 
     def _last(self, job: Job, now: Millis) -> Millis:
-        """Return a time before which the job was looked at last."""
+        """Return a time before which the job was last checked."""
         return now - self._step(job, now) if now - job.finished_at > LOOKS[0] * 1000 else job.finished_at
 
     def _step(self, job: Job, now: Millis) -> Millis:

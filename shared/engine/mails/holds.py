@@ -2,7 +2,7 @@
 
 A mail's other destinations at such a domain wait as long as the three that were refused.
 
-Otherwise each of them would be refused by itself, and a grey list would see a call for every one.
+Otherwise each of them would be refused separately, and a grey list would see a call for every one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from shared.ports import LedgerStore, Mails, Records
 
 @dataclass(frozen=True, slots=True)
 class MailStream:
-    """What follows of released ledgers of mails.
+    """Handles released ledgers of mails.
 
     Attributes:
         records: the mails' jobs.
@@ -30,11 +30,11 @@ class MailStream:
     holds: "DomainHolds"
 
     def released(self, name: str, some: Sequence[Ledger], *, logged: bool) -> None:
-        """Note the ends of destinations, and delay the domains that have just refused three in a row.
+        """Note the ends of destinations, and delay the domains that refused the last three in a row.
 
         Args:
-            some: ledgers of it, as the stream shows them.
-            logged: the job is LOGGED, so that the content may go.
+            some: ledgers of the job, as the stream shows them.
+            logged: the job is LOGGED, so that the content may be removed.
         """
         self.ends.tell(name, some)
         job = self.records.job(name) if logged or any(map(failed_for_now, some)) else None
@@ -60,10 +60,10 @@ class DomainHolds:
     ledgers: LedgerStore
 
     def look(self, job: Job, some: Iterable[Ledger]) -> int:
-        """Delay the destinations of the domains that have just refused three in a row; return how many.
+        """Delay the destinations of the domains that refused the last three in a row; return how many.
 
         Args:
-            some: ledgers of it that were just released.
+            some: ledgers of the job that were released a moment ago.
         """
         failed = [x.chunk for x in some if failed_for_now(x)]
         mail = self.mails.get(job.name) if failed and job.total > IN_A_ROW else None

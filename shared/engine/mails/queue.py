@@ -1,7 +1,7 @@
 """The eleven steps of a queue of mails over ledgers: each destination is a chunk of one, each step a compare-and-swap.
 
-A queued destination is named by its mail's job and its chunk. The lanes' senders take these steps by their own leases
-(`shared.domain.jobs.queue`); this queue takes them one destination at a time, by one credential.
+The name of a queued destination is its mail's job and its chunk. The lanes' senders take these steps by their own
+leases (`shared.domain.jobs.queue`); this queue takes them one destination at a time, by one credential.
 """
 
 import tempfile

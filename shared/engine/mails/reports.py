@@ -2,7 +2,7 @@
 
 First the mail notes for which destinations a notification is being made. Then the notification is queued under a key
 of its number, and its destinations are noted as cleaned up. A process that dies in between leaves all that the next one
-needs to go on.
+needs to continue.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class MailReporter:
     Attributes:
         mails: where they are.
         records: which destination is in which chunk, and what refused it.
-        ledgers: what became of each.
+        ledgers: the state of each destination.
         files: the mails' bytes.
         queuer: queues the notifications.
         clock: the time.
@@ -129,7 +129,7 @@ class MailReporter:
         return out
 
     def _refusal(self, job: Job, chunk: int, address: str) -> tuple[str, str]:
-        """Return the code of a destination's last refusal, and the words of who refused it."""
+        """Return the code of a destination's last refusal, and the refusing server's text."""
         windows, words = self.records.details(job.id, chunk)
         attempts = attempts_of(windows, words, frozenset({0})).get(0, {})
         some = [attempts[n] for n in sorted(attempts)]
@@ -137,7 +137,7 @@ class MailReporter:
         return last_refusal(some)[0] or next(iter(skips), ""), detail_of(some, address)
 
     def _header(self, job: Job) -> bytes:
-        """Return the beginning of the mail's header; empty if the content is gone."""
+        """Return the beginning of the mail's header; empty if the content no longer exists."""
         content = self.records.content(job.id)
         finished = content.finished if content is not None else None
         if finished is None:

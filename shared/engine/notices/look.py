@@ -1,6 +1,6 @@
-"""Looks at finished runs: words that the stream lost, receipts that nobody waits for any longer, doubts to ask about.
+"""Looks at finished runs: words that the stream lost, receipts that are no longer awaited, doubts to ask about.
 
-A finished run stays among those to be looked at until every message of it has its final word. Source:
+A finished run is checked again until every one of its messages has its last state. Source:
 docs/protocol.md, "Runs of notices".
 """
 
@@ -54,7 +54,7 @@ class NoticeRuns:
             yield name, partial(self.look, name)
 
     def look(self, name: str) -> None:
-        """Look at one run, and note when to look again: never, once all of its words were told."""
+        """Look at one run, and note when to look again: never, once all of its words were applied."""
         job = self.records.job(name)
         ledger = self.ledgers.read(name, 0) if job is not None and job.state is JobState.LOGGED else None
         if job is None or ledger is None:
@@ -100,7 +100,7 @@ class NoticeRuns:
         return now + step if ask is None else min(now + step, job.finished_at + round(ask * 1000))
 
     def _last(self, job: Job, now: int) -> int:
-        """Return a time before which the run was looked at last."""
+        """Return a time before which the run was last checked."""
         elapsed = now - job.finished_at
         return now - min(LATE_MS, max(SOON_MS, elapsed // 16)) if elapsed > LOOKS[0] * 1000 else job.finished_at
 
