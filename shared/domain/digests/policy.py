@@ -51,7 +51,7 @@ class DigestPolicy:
         max_lines: events that one message lists. It counts the others.
         retention: seconds for which windows and events are kept once they are processed.
         unsubscribe: each recipient gets a link to leave the digests of this policy.
-        deleted: it applies to no key, and its versions go on being counted.
+        deleted: it applies to no key; its versions continue to be counted.
     """
 
     namespace: str

@@ -32,7 +32,7 @@ UNMARKED: Final = Personal()
 """Of a message that its owner has sent nothing along with."""
 
 HookData = dict[str, Any]
-"""What an event says: the `data` of its body."""
+"""The data of an event: `data` of its body."""
 
 
 @dataclass(frozen=True, slots=True)

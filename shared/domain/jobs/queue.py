@@ -1,8 +1,9 @@
 """The queue primitives over ledgers, once for every store.
 
-A store brings seven methods (`_read`, `_read_these`, `_list`, `_list_some`, `_put`, `_swap`, `_lease`). The primitives,
-their recomputation after a lost race and the recognition of one's own write are here, so that the fake and the real
-store cannot drift apart.
+A store brings seven methods (`_read`, `_read_these`, `_list`, `_list_some`, `_put`, `_swap`, `_lease`). The primitives
+are here, with their recomputation after a lost race and the recognition of a store's own write. So the fake and the
+real store cannot drift apart.
+
 Source: docs/protocol.md, "Writes" and "The queue primitives".
 """
 
@@ -119,7 +120,7 @@ class LedgerQueue(ABC):
     def send_start(
         self, job: str, chunk: int, *, lane: str, owner: str, now: Millis, until: Millis
     ) -> Ledger | NotDue | Expired | None:
-        """Lease a chunk (L1). None: it is not this lane's, is done, is held by a live lease, or has gone.
+        """Lease a chunk (L1). None: another lane has it, a live lease holds it, it is done, or it no longer exists.
 
         Args:
             owner: unique to this lease.
@@ -324,10 +325,10 @@ class LedgerQueue(ABC):
         return None
 
     def _late(self, current: Ledger, held: Ledger, results: Sequence[Entry], route: Sequence[str]) -> None:
-        """Merge the results of a lease that was taken over: words about attempts that only we made.
+        """Merge the results of a lease that was taken over: events about attempts that only this lease made.
 
-        Recipients to be queued again stay as the takeover left them, UNKNOWN: their attempt's number may have been
-        used again if this is not a takeover but our own release, whose answer was lost (docs/adr/0004).
+        Recipients to be queued again stay UNKNOWN, as the takeover left them. Perhaps this is not a takeover but our
+        own release, whose answer was lost (docs/adr/0004). Then their attempt's number may have been used again.
         """
         found: Ledger | None = current
         while found is not None:
