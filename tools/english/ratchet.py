@@ -17,6 +17,8 @@ ROOT: Final = Path(__file__).parents[2]
 ALLOWED: Final = Path(__file__).with_name("allowed.json")
 CODE: Final = ("shared", "functions", "infra", "cli", "simulator", "benchmarks", "tools", "sdks/python", "packages")
 """Folders whose docstrings are checked."""
+GENERATED: Final = "_generated"
+"""A folder that no checkout has before it is set up."""
 OPENAPI: Final = "functions/api/openapi.json"
 
 _READERS: Final[Mapping[str, Callable[[str], Iterator[Sentence]]]] = {
@@ -36,7 +38,7 @@ def pages(root: Path) -> list[str]:
     found = sorted(page.relative_to(root).as_posix() for page in [*top, *docs])
     found += [OPENAPI] if (root / OPENAPI).exists() else []
     modules = [module for folder in CODE for module in (root / folder).rglob("*.py")]
-    return found + sorted(module.relative_to(root).as_posix() for module in modules)
+    return found + sorted(x.relative_to(root).as_posix() for x in modules if GENERATED not in x.parts)
 
 
 def check(root: Path, page: str) -> list[Finding]:
