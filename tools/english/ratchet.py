@@ -36,9 +36,13 @@ def pages(root: Path) -> list[str]:
     docs = [page for page in (root / "docs").rglob("*.md") if decisions not in page.parents]
     top = [page for page in root.glob("*.md") if page.name != "CHANGELOG.md"]
     found = sorted(page.relative_to(root).as_posix() for page in [*top, *docs])
-    found += [OPENAPI] if (root / OPENAPI).exists() else []
-    modules = [module for folder in CODE for module in (root / folder).rglob("*.py")]
-    return found + sorted(x.relative_to(root).as_posix() for x in modules if GENERATED not in x.parts)
+    return [*found, *([OPENAPI] if (root / OPENAPI).exists() else []), *modules(root)]
+
+
+def modules(root: Path) -> list[str]:
+    """Return the paths of the modules whose docstrings are checked, relative to the checkout."""
+    found = (module for folder in CODE for module in (root / folder).rglob("*.py"))
+    return sorted(x.relative_to(root).as_posix() for x in found if GENERATED not in x.parts)
 
 
 def check(root: Path, page: str) -> list[Finding]:
