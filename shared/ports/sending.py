@@ -1,4 +1,4 @@
-"""What a sender takes turns by: lane queues, time slots, circuit breakers, ledgers; and what signs its links."""
+"""The parts that a sender takes turns by: lane queues, time slots, breakers, ledgers; and the signer of its links."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Queue(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an event source says of a batch of records that it gave up. `receipt`: with it the report is deleted."""
+    """An event source's report about a batch of records that it gave up. `receipt`: with it the report is deleted."""
 
     id: str
     body: str
@@ -82,7 +82,7 @@ class Lane(Protocol):
 
 
 class Links(Protocol):
-    """What signs unsubscription links, seals what clients hold for us, and knows its own again."""
+    """Signs unsubscription links, seals data that clients hold for us, and recognises its own again."""
 
     def sign(self, wanted: Unsubscription) -> str:
         """Return the token of a link; the same every time, while the key is."""
@@ -139,11 +139,11 @@ class Pacer(Protocol):
             ended: calls at this pace that ended since the last reservation of this process, noted likewise.
 
         Returns:
-            None of them (`count` 0), and `switches`, if the credential is paused or the pace is not by what is stored:
-            the write that reserves judges that. None if the job's turn is more than `OWN_WAIT` away, at `first`.
+            None of them (`count` 0), and `switches`, if the credential is paused or the pace is not by what is stored.
+            The write that reserves judges that. None if the job's turn is more than `OWN_WAIT` away, at `first`.
 
         Raises:
-            Retriable: the store did not answer, or this process's clock is wrong: nothing may be sent by it.
+            Retriable: the store did not answer, or this process's clock is wrong; do not send by that clock.
         """
         ...
 
@@ -340,6 +340,6 @@ class LedgerStore(Protocol):
         Args:
             not_before: Unix milliseconds before which no lease starts.
             lane: the credential whose lane takes it.
-            at: the time from which alone it is moved, Unix milliseconds; None: from any.
+            at: it is moved only if this is its present time, Unix milliseconds; None: from any.
         """
         ...
