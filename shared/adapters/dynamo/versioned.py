@@ -25,7 +25,7 @@ FAILED: Final = "ConditionalCheckFailed"
 
 
 class Versioned(Generic[V]):
-    """One kind of entity, an item each. A write whose answer was lost is recognised by what is stored.
+    """One kind of entity, an item each. What is stored shows whether a write whose answer was lost was made.
 
     Args:
         item: returns an entity's item, with its key.
