@@ -25,7 +25,7 @@ FAILED: Final = "ConditionalCheckFailed"
 
 
 class Versioned(Generic[V]):
-    """One kind of entity, an item each. What is stored shows whether a write whose answer was lost was made.
+    """One kind of entity, an item each. The stored item shows whether a write whose answer was lost was made.
 
     Args:
         item: returns an entity's item, with its key.
@@ -52,7 +52,7 @@ class Versioned(Generic[V]):
 
         Args:
             event: kept in the same transaction.
-            more: further actions of it, without conditions.
+            more: further actions of that transaction, without conditions.
         """
         actions = [*more, *self.noted(event)]
         try:
@@ -80,7 +80,7 @@ class Versioned(Generic[V]):
 
         Args:
             event: kept in the same transaction.
-            more: further actions of it, without conditions.
+            more: further actions of that transaction, without conditions.
         """
         made = idempotent_writes.earlier(self._db, self._table, key, now)
         if made is not None:
