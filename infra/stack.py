@@ -18,15 +18,12 @@ from constructs import Construct
 from infra.building import bundling
 from infra.building.function import Function
 from infra.crowds import refuse_crowded
+from infra.functions import workers
 from infra.functions.api import Api
 from infra.functions.console import ConsoleConstruct
-from infra.functions.digest import DigestConstruct
 from infra.functions.dispatch import Dispatch, Feedback
-from infra.functions.exports import ExportsConstruct
 from infra.functions.hooks import HookKey, HooksConstruct
-from infra.functions.inbox import InboxConstruct
 from infra.functions.lane import LaneConstruct
-from infra.functions.lists import ListsConstruct
 from infra.functions.notices import NoticesConstruct
 from infra.functions.schedules import SchedulesConstruct
 from infra.functions.webhooks import Webhooks
@@ -56,10 +53,10 @@ class PosthasteStack(Stack):
         storage = Storage(self, "Storage", deployment=deployment)
         feedback = Feedback(self, "Feedback", deployment=deployment)
         schedules = SchedulesConstruct(self, "Schedules", deployment=deployment)
-        exports = ExportsConstruct(self, "Exports", deployment=deployment)
-        lists = ListsConstruct(self, "Lists", deployment=deployment)
-        inbox = InboxConstruct(self, "Inbox", deployment=deployment)
-        digest = DigestConstruct(self, "Digest", deployment=deployment)
+        exports = workers.exports(self, deployment)
+        lists = workers.lists(self, deployment)
+        inbox = workers.inbox(self, deployment)
+        digest = workers.digest(self, deployment)
         LinkKeys(self, "LinkKeys", deployment=deployment)
         HookKey(self, "HookKey", deployment=deployment)
         self._homes: dict[str, tuple[Construct, Code]] = {"": (self, code)}

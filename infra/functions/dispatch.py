@@ -61,11 +61,10 @@ class Dispatch(Construct):
         self._code = code
         self._environment = environment
         self.plan = self._function("Plan", "plan")
-        self.plan_dead = self._stream(self.plan, "plan", records, contracts.PLAN_STREAM_FILTERS, window_seconds=0)
+        self.plan_dead = self._stream(self.plan, records, contracts.PLAN_STREAM_FILTERS, window_seconds=0)
         self.log = self._function("Log", "log")
         self.log_dead = self._stream(
             self.log,
-            "log",
             ops,
             (contracts.LOG_STREAM_FILTER,),
             window_seconds=LOG_WINDOW_SECONDS[deployment.target],
@@ -79,7 +78,7 @@ class Dispatch(Construct):
         )
         reports = {contracts.ENV_LOG_REPORTS_URL: self.log_dead.queue.queue_url}
         self.sweep = self._function("Sweep", "sweep", reports)
-        self.sweep_dead = self._dead(self.sweep, "sweep")
+        self.sweep_dead = self.sweep.dead_letters()
         every_minute(self.sweep, self.sweep_dead)
 
     def _function(self, construct_id: str, name: str, more: Mapping[str, str] | None = None) -> Function:
@@ -88,27 +87,21 @@ class Dispatch(Construct):
             construct_id,
             deployment=self._deployment,
             code=self._code,
-            handler=contracts.HANDLERS[name],
-            service=name,
+            name=name,
             seconds=SECONDS,
             memory=MEMORY_MB,
             environment={**self._environment, **(more or {})},
         )
 
-    def _dead(self, consumer: Function, name: str) -> DeadLetters:
-        full = f"{contracts.prefix(self._deployment.stage)}-{name}-dlq"
-        return DeadLetters(consumer, "Dead", deployment=self._deployment, name=full)
-
     def _stream(
         self,
         consumer: Function,
-        name: str,
         table: Table,
         patterns: Sequence[Mapping[str, Any]],
         *,
         window_seconds: int,
     ) -> DeadLetters:
-        dead = self._dead(consumer, name)
+        dead = consumer.dead_letters()
         read_stream(
             consumer,
             "Source",

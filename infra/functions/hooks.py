@@ -21,7 +21,7 @@ from infra.building.minutely import every_minute
 from infra.building.streams import read_stream
 from infra.limits import RULE_PATTERN
 from infra.resources.keys import KeySecret
-from infra.resources.queue import DeadLetters, WorkQueue
+from infra.resources.queue import WorkQueue
 from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts
 
@@ -102,8 +102,8 @@ class HooksConstruct(Construct):
         self.changes.feed(self.gather, batch=BATCH, concurrency=GATHERERS[target])
         self.calls.feed(self.call, batch=1, concurrency=WORKERS[target])
         self.slow.feed(self.call, batch=1, concurrency=SLOW_WORKERS[target])
-        self.gather_dead = self._dead(self.gather, "gather_hooks")
-        self.call_dead = self._dead(self.call, "call_hooks")
+        self.gather_dead = self.gather.dead_letters(RemovalPolicy.DESTROY)
+        self.call_dead = self.call.dead_letters(RemovalPolicy.DESTROY)
         for name, table, patterns in (
             ("Records", records, contracts.HOOKS_RECORDS_FILTERS),
             ("Ops", ops, contracts.HOOKS_OPS_FILTERS),
@@ -145,11 +145,6 @@ class HooksConstruct(Construct):
             removal=RemovalPolicy.DESTROY,
         )
 
-    def _dead(self, consumer: Function, name: str) -> DeadLetters:
-        """Create where reports of a function's failed invocations are kept. Their redrive finds it by this name."""
-        full = f"{contracts.prefix(self._deployment.stage)}-{name}-dlq"
-        return DeadLetters(consumer, "Dead", deployment=self._deployment, name=full, removal=RemovalPolicy.DESTROY)
-
     def _function(
         self, construct_id: str, name: str, seconds: int, memory: int, reserved: int | None = None
     ) -> Function:
@@ -158,8 +153,7 @@ class HooksConstruct(Construct):
             construct_id,
             deployment=self._deployment,
             code=self._code,
-            handler=contracts.HANDLERS[name],
-            service=name,
+            name=name,
             seconds=seconds,
             memory=memory,
             environment=self._environment,

@@ -69,7 +69,7 @@ class LaneConstruct(Construct):
             "Send",
             deployment=deployment,
             code=self._code,
-            handler=contracts.HANDLERS["send"],
+            name="send",
             service=f"send-{credential.id}",
             seconds=SECONDS[deployment.target],
             memory=SLOW_MB if credential.rate / credential.workers <= BUSY_RATE else FAST_MB,

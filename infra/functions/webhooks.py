@@ -8,7 +8,6 @@ from constructs import Construct
 
 from infra.building.function import Function
 from infra.settings import DeploymentSettings
-from shared import contracts
 
 SECONDS: Final = 10
 """Providers wait no longer, and post again."""
@@ -33,8 +32,7 @@ class Webhooks(Construct):
             "Receive",
             deployment=deployment,
             code=code,
-            handler=contracts.HANDLERS["webhooks"],
-            service="webhooks",
+            name="webhooks",
             seconds=SECONDS,
             memory=MEMORY_MB,
             environment=environment,
