@@ -189,7 +189,7 @@ class Grants(Arns):
         function.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 
     def notices(self, notices: NoticesConstruct) -> None:
-        """Let notices become runs. What folds ledgers reports their words by the rights that it has."""
+        """Let notices become runs. The logger reports their words by its own rights."""
         run = notices.run
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.records.table_arn])
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.ops.table_arn])
@@ -311,8 +311,8 @@ class Grants(Arns):
     def hooks(self, hooks: HooksConstruct, serve: Function, dispatch: Dispatch) -> None:
         """Let changes be posted to accounts' endpoints.
 
-        What posts to strangers reads what it posts, and writes what became of it. It reads no ledger, no key, no
-        template and no file.
+        The function that posts to strangers reads the deliveries, and writes their results. It reads no ledger, no key,
+        no template and no file.
 
         Args:
             hooks: the construct with queues and functions.

@@ -172,7 +172,7 @@ class PosthasteStack(Stack):
         nag.check(self, deployment=deployment)
 
     def _lane(self, deployment: DeploymentSettings, credential: contracts.Credential) -> LaneConstruct:
-        """Create a lane in its stack, which comes with its first lane. Names do not depend on where it stands."""
+        """Create a lane in its stack, which comes with its first lane. Names do not depend on its place."""
         name = deployment.stacks.get(credential.id, "")
         if name not in self._homes:
             nested = NestedStack(

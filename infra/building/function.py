@@ -1,4 +1,4 @@
-"""A Lambda function with its own role and log group; what it may do is added by the stack."""
+"""A Lambda function with its own role and log group; the stack adds its rights."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -140,7 +140,7 @@ class Function(Construct):
         )
 
     def refuse(self, *actions: str, on: list[str], partitions: Sequence[str] = ()) -> None:
-        """Let the function do these actions on none of these resources, whatever else it may.
+        """Let the function do these actions on none of these resources, also if another right allows them.
 
         Args:
             *actions: IAM actions, as in `dynamodb:Query`.

@@ -1,4 +1,4 @@
-"""What moves jobs besides the lanes: plan, log, track and sweep, and the streams, queue and schedule behind them."""
+"""The functions that move jobs beside the lanes, plan, log, track and sweep, with their streams, queue and schedule."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -24,7 +24,7 @@ TRACK_BATCH: Final = {DeployTarget.AWS: 500, DeployTarget.LOCAL: 10}
 """Messages of feedback at once: many providers post each event by itself, and jobs and ledgers are read a hundred in
 one call. A batch of more than ten needs a window."""
 TRACK_WORKERS: Final = {DeployTarget.AWS: 10, DeployTarget.LOCAL: 2}
-"""On a laptop each further worker costs a second of a core to start, just when the first feedback comes."""
+"""On a laptop each further worker costs a second of a core to start, at the time of the first feedback."""
 
 
 class Feedback(Construct):

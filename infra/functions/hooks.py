@@ -1,4 +1,4 @@
-"""What posts events to accounts' own endpoints: who makes the deliveries reads much, and who posts them reads little.
+"""Webhooks to accounts' own endpoints: the function that makes deliveries reads much, the one that posts them little.
 
 On AWS all of it is in a nested stack. Its queues go with their stack: a rollback would otherwise keep them, and with
 them their names. Nothing makes up for a hint about changes that are folded. So the stack must not go before its queue

@@ -1,4 +1,4 @@
-"""What has notices delivered: a function that begins the runs that are due every minute, and looks at finished ones."""
+"""The delivery of notices: a function that begins the runs that are due every minute, and looks at finished ones."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""What has jobs begin at their time: EventBridge Scheduler sends to a queue, whose function starts what is due."""
+"""The start of jobs at their time: EventBridge Scheduler sends to a queue, whose function starts what is due."""
 
 from collections.abc import Mapping
 

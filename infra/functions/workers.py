@@ -60,7 +60,7 @@ class QueueWorker:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What functions that send to the queue have in their environment."""
+        """The variables of functions that send to the queue."""
         return {self.variable: self.work.queue.queue_url} if self.variable else {}
 
     def serve(self, code: Code, environment: Mapping[str, str]) -> Function:
