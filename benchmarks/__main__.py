@@ -54,7 +54,7 @@ COUNTED: tuple[Callable[[], list[Row]], ...] = (
     hooks.measure,
     hook_delay.measure,
 )
-"""What is counted, in the order of the table."""
+"""The measurements that are counted, in the order of the table."""
 
 
 def printed(page: Path, mark: str = MARK) -> str:

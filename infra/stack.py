@@ -26,7 +26,7 @@ from infra.functions.hooks import HookKey, HooksConstruct
 from infra.functions.lane import LaneConstruct
 from infra.functions.notices import NoticesConstruct
 from infra.functions.schedules import SchedulesConstruct
-from infra.functions.webhooks import Webhooks
+from infra.functions.webhooks import webhooks
 from infra.grants import Grants
 from infra.monitoring.dashboard import Monitoring
 from infra.resources.links import LinkKeys
@@ -62,7 +62,7 @@ class PosthasteStack(Stack):
         self._homes: dict[str, tuple[Construct, Code]] = {"": (self, code)}
         lanes = [self._lane(deployment, c) for c in deployment.credentials]
         environment = self._environment(deployment, storage, feedback, lanes[-1])
-        webhooks = Webhooks(self, "Webhooks", deployment=deployment, code=code, environment=environment)
+        receive = webhooks(self, deployment, code, environment)
         api = Api(
             self,
             "Api",
@@ -74,7 +74,7 @@ class PosthasteStack(Stack):
                 **schedules.environment,
                 **exports.environment,
             },
-            webhooks=webhooks.receive,
+            webhooks=receive,
         )
         archived = deployment.settings.archive_days > 0
         told = {**environment, contracts.ENV_API_URL: api.http.api_endpoint}
@@ -100,7 +100,7 @@ class PosthasteStack(Stack):
         for lane, sender in zip(lanes, senders, strict=True):
             grants.sender(feedback, lane, sender)
         grants.api(api.serve)
-        grants.webhooks(feedback, webhooks.receive)
+        grants.webhooks(feedback, receive)
         grants.dispatch(feedback, dispatch)
         grants.lists(lists, api.serve, dispatch.sweep, lists.serve(code, environment))
         due = schedules.serve(code, environment)
@@ -138,7 +138,7 @@ class PosthasteStack(Stack):
                 hooks=hooks,
                 api=api,
             )
-        grants.refuse_old_places(webhooks.receive)
+        grants.refuse_old_places(receive)
         grants.key(schedules)
         self._outputs(api, environment, deployment.settings.audit_days)
         refuse_crowded(self, deployment)
