@@ -6,6 +6,7 @@ of changes is empty. The secret is in the stack itself, since all endpoints' sec
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from aws_cdk import Duration, RemovalPolicy
@@ -89,16 +90,16 @@ class HooksConstruct(Construct):
         """
         super().__init__(scope, construct_id)
         self._deployment = deployment
-        self._code = code
-        self._environment = environment
         target = deployment.target
         changes, calls, slow = self.names
-        self.changes = self._queue("Changes", changes, GATHER_SECONDS)
-        self.calls = self._queue("Calls", calls, CALL_SECONDS)
-        self.slow = self._queue("SlowCalls", slow, CALL_SECONDS)
-        self.gather = self._function("Gather", "gather_hooks", GATHER_SECONDS, GATHER_MB)
-        workers = WORKERS[target] + SLOW_WORKERS[target]
-        self.call = self._function("Call", "call_hooks", CALL_SECONDS, CALL_MB, workers + WALKS)
+        queue = partial(WorkQueue, self, deployment=deployment, removal=RemovalPolicy.DESTROY)
+        self.changes = queue("Changes", name=changes, consumer_seconds=GATHER_SECONDS)
+        self.calls = queue("Calls", name=calls, consumer_seconds=CALL_SECONDS)
+        self.slow = queue("SlowCalls", name=slow, consumer_seconds=CALL_SECONDS)
+        function = partial(Function, self, deployment=deployment, code=code, environment=environment)
+        self.gather = function("Gather", name="gather_hooks", seconds=GATHER_SECONDS, memory=GATHER_MB)
+        reserved = WORKERS[target] + SLOW_WORKERS[target] + WALKS if deployment.reserved else None
+        self.call = function("Call", name="call_hooks", seconds=CALL_SECONDS, memory=CALL_MB, reserved=reserved)
         self.changes.feed(self.gather, batch=BATCH, concurrency=GATHERERS[target])
         self.calls.feed(self.call, batch=1, concurrency=WORKERS[target])
         self.slow.feed(self.call, batch=1, concurrency=SLOW_WORKERS[target])
@@ -134,31 +135,6 @@ class HooksConstruct(Construct):
     def queues(self) -> tuple[WorkQueue, ...]:
         """All queues."""
         return self.changes, self.calls, self.slow
-
-    def _queue(self, construct_id: str, name: str, seconds: int) -> WorkQueue:
-        return WorkQueue(
-            self,
-            construct_id,
-            deployment=self._deployment,
-            name=name,
-            consumer_seconds=seconds,
-            removal=RemovalPolicy.DESTROY,
-        )
-
-    def _function(
-        self, construct_id: str, name: str, seconds: int, memory: int, reserved: int | None = None
-    ) -> Function:
-        return Function(
-            self,
-            construct_id,
-            deployment=self._deployment,
-            code=self._code,
-            name=name,
-            seconds=seconds,
-            memory=memory,
-            environment=self._environment,
-            reserved=reserved if self._deployment.reserved else None,
-        )
 
     def hear(self, alarms: Sequence[str]) -> None:
         """Bring changes of this stage's alarms to the function that makes deliveries. One that fails is kept.
