@@ -72,13 +72,13 @@ $(VENV)/.sdks: $(VENV)/.installed sdks/typescript/package.json sdks/typescript/p
 	@touch $@
 
 run: setup ## start the local cloud, send the example newsletter, and stay up until Ctrl-C
-	@$(PY) -m infra.local run
+	@$(PY) -m examples.demo run
 
 demo: setup ## the same, check that every message arrived exactly once, do so with notices by text and call and with digests, and exit
-	@$(PY) -m infra.local demo
+	@$(PY) -m examples.demo check
 
 demo-page: setup ## the same, and put what it prints into README.md
-	@$(PY) -m infra.local demo | $(PY) -m tools.demo
+	@$(PY) -m examples.demo check | $(PY) -m tools.demo
 
 up: setup ## start the local cloud (or bring it up to date) and leave it running
 	@$(PY) -m infra.local up

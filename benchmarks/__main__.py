@@ -6,13 +6,26 @@ the same on every machine. Timed rows only report. A calibration loop in the sam
 
 import argparse
 import json
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import latency, starts
-from benchmarks.counting import clinic, cost, counted, digests, due, finished, hook_delay, hooks, notices, rest
-from benchmarks.rig import rows
+from benchmarks.counting import (
+    clinic,
+    cost,
+    counted,
+    dead,
+    digests,
+    due,
+    finished,
+    hook_delay,
+    hooks,
+    notices,
+    rest,
+    sweep,
+)
+from benchmarks.rig import rows, timed
 from benchmarks.rig.machine import REFERENCE_S, calibrate
 from benchmarks.rig.rows import Row
 
@@ -21,48 +34,26 @@ OUT = ROOT / ".local" / "bench.json"
 COST = ROOT / "docs" / "cost.md"
 MARK = "<!-- written by python -m benchmarks --docs -->"
 REST_MARK = "<!-- at rest: written by python -m benchmarks --docs -->"
-
-
-def alone(module: str, *arguments: str) -> dict[str, float]:
-    """Run one of the benchmarks in a process of its own."""
-    command = [sys.executable, "-m", f"benchmarks.{module}", *arguments]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
-def timed() -> list[Row]:
-    """The rows that depend on the machine."""
-    single = alone("sender", "--messages", "20000")
-    own = alone("sender", "--messages", "20000", "--campaign")
-    real = alone("deployed")
-    far = alone("sender", "--messages", "20000", "--distance-ms", "4")
-    many = alone("sender", "--messages", "60000", "--per-call", "0")
-    adapter = alone("sender", "--adapter")["adapter_ms"]
-    print(f"sender, store 4 ms away: {far['per_second']:.0f} messages/s; DynamoDB's client: {adapter:.1f} ms a window")
-    print(f"the sender's machine took {single['slowness']:.2f} of the reference's time for the calibration loop")
-    event = alone("feedback")
-    event_us = event["cpu_us"] / event["slowness"]
-    upload = alone("upload")
-    upload_s = upload["cpu_s"] / upload["slowness"]
-    export = alone("export")
-    export_s = export["cpu_s"] / export["slowness"]
-    window = alone("making")
-    window_s = window["cpu_s"] / window["slowness"]
-    return [
-        Row(rows.SPEED, single["per_second"], 3000, "messages/s", more=True),
-        Row(rows.SPEED_MANY, many["per_second"], 5000, "messages/s", more=True),
-        Row(rows.CPU, single["cpu_us"] / single["slowness"], 250, f"us ({single['cpu_us']:.0f} as measured)"),
-        Row(rows.CPU_DEPLOYED, real["cpu_us"] / real["slowness"], 300, f"us ({real['cpu_us']:.0f} as measured)"),
-        Row(rows.CPU_OWN, own["cpu_us"] / own["slowness"], 250, f"us ({own['cpu_us']:.0f} as measured)"),
-        Row(rows.FEEDBACK_CPU, event_us, 100, f"us ({event['cpu_us']:.0f} as measured)"),
-        Row(rows.named(rows.UPLOAD, "CPU time"), upload["cpu_s"], 10, f"s ({upload_s:.1f} at the reference's speed)"),
-        Row(rows.named(rows.UPLOAD, "peak memory"), upload["rss_mb"], 128, "MB"),
-        Row(rows.named(rows.EXPORT, "CPU time"), export_s, 120, f"s ({export['cpu_s']:.1f} as measured)"),
-        Row(rows.named(rows.EXPORT, "peak memory"), export["rss_mb"], 128, "MB"),
-        Row(rows.named(rows.DIGEST_MAKING, "CPU time"), window_s, 5, f"s ({window['cpu_s']:.1f} as measured)"),
-        Row(rows.named(rows.DIGEST_MAKING, "peak memory"), window["rss_mb"], 256, "MB"),
-    ]
+COUNTED: tuple[Callable[[], list[Row]], ...] = (
+    counted.windows,
+    counted.one,
+    counted.feedback,
+    counted.scattered,
+    counted.ending,
+    dead.measure,
+    sweep.measure,
+    counted.fairness,
+    counted.limits,
+    counted.killed,
+    notices.measure,
+    clinic.measure,
+    due.measure,
+    digests.measure,
+    finished.measure,
+    hooks.measure,
+    hook_delay.measure,
+)
+"""The measurements that are counted, in the order of the table."""
 
 
 def printed(page: Path, mark: str = MARK) -> str:
@@ -96,7 +87,7 @@ def main() -> int:
     parser.add_argument("--docs", action="store_true", help="also write the figures into docs/cost.md")
     options = parser.parse_args()
     loop = calibrate()
-    found = _counted()
+    found = [row for measure in COUNTED for row in measure()]
     bills, priced = counted.costs()
     found += bills
     pages = {MARK: cost.markdown(priced), REST_MARK: rest.markdown()}
@@ -123,28 +114,6 @@ def _missed(found: list[Row], pages: dict[str, str]) -> list[str]:
     return missed
 
 
-def _counted() -> list[Row]:
-    return (
-        counted.windows()
-        + counted.one()
-        + counted.feedback()
-        + counted.scattered()
-        + counted.ending()
-        + counted.dead_provider()
-        + counted.sweeping()
-        + counted.fairness()
-        + counted.limits()
-        + counted.killed()
-        + notices.measure()
-        + clinic.measure()
-        + due.measure()
-        + digests.measure()
-        + finished.measure()
-        + hooks.measure()
-        + hook_delay.measure()
-    )
-
-
 def _measured(loop: float) -> list[Row]:
     """Measure what takes time, and print how quick this machine is. `loop`: seconds of the calibration."""
     cold, bare = starts.measure()
@@ -152,7 +121,7 @@ def _measured(loop: float) -> list[Row]:
         f"bare boto3: {bare:.0f} ms; calibration loop: {loop * 1000:.0f} ms "
         f"({loop / REFERENCE_S:.2f} of the reference)\n"
     )
-    return [*timed(), latency.row(), *cold]
+    return [*timed.measure(), latency.row(), *cold]
 
 
 if __name__ == "__main__":

@@ -6,11 +6,9 @@ other processes, so that their processor time is not counted. One recipient a ca
 bind. Prints one JSON line. `python -m benchmarks.sender` measures the same engine over stores in memory.
 """
 
-import argparse
 import gc
 import json
 import os
-import resource
 import socket
 import subprocess
 import sys
@@ -19,21 +17,20 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from statistics import mean
 from typing import Any, Final
 
 import boto3
 
 import functions  # noqa: F401 - the garbage collector is set as in a function
-from benchmarks.rig.answers import ENVIRONMENT
-from benchmarks.rig.machine import REFERENCE_S, calibrate
+from benchmarks.rig.lane import KEY, accepted, request
+from benchmarks.rig.runner import Spent, script
 from benchmarks.rig.world import Context
-from benchmarks.sender import KEY, LATENCY_MS, LEASES, NAME, RATE, WINDOW, request
+from benchmarks.sender import LATENCY_MS, LEASES, NAME, RATE, WINDOW
 from shared import contracts
 from shared.contracts import Credential, Settings, pointer
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import Cell
-from shared.engine.intake.accept import AcceptedJob, Acceptor
+from shared.engine.intake.accept import Acceptor
 from simulator.run import SimulatorProcess
 from tests.fakes.tables import create_tables
 
@@ -94,10 +91,7 @@ def accept(settings: Settings, count: int) -> Job:
     acceptor = Acceptor(
         records=d.records, lanes=d.lanes, breaker_cache=d.breaker_cache, settings=settings, clock=d.clock
     )
-    accepted = acceptor.accept(request(count))
-    if not isinstance(accepted, AcceptedJob):
-        raise TypeError("not accepted")
-    return accepted.job
+    return accepted(acceptor, request(count, (NAME,)))
 
 
 def send(job: Job) -> None:
@@ -122,40 +116,20 @@ def check(job: Job) -> None:
         raise RuntimeError(f"{job.total} messages, {sent} sent")
 
 
-def run(messages: int) -> dict[str, float]:
-    """Send a batch; returns µs of processor time a message, MB of memory, and what the machine was worth meanwhile."""
+def run(*, messages: int) -> dict[str, float]:
+    """Send a batch; return µs of processor time a message, MB of memory, and what the machine was worth meanwhile."""
+    gc.freeze()
     with SimulatorProcess("--api-key", f"sendgrid={KEY}") as simulator, aws(), Path(os.devnull).open("w") as nowhere:
         simulator.control.faults("sendgrid", NAME, latency_ms=LATENCY_MS)
         settings = deploy(simulator.base_url("sendgrid", NAME))
         with redirect_stdout(nowhere):
             send(accept(settings, LEASES * WINDOW))  # connections
             job = accept(settings, messages)
-            loops = [calibrate(1)]
-            before = resource.getrusage(resource.RUSAGE_SELF)
-            began = time.perf_counter()
-            send(job)
-            took = time.perf_counter() - began
-            after = resource.getrusage(resource.RUSAGE_SELF)
-            loops.append(calibrate(1))
+            with Spent() as spent:
+                send(job)
         check(job)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {
-        "per_second": messages / took,
-        "cpu_us": cpu / messages * 1e6,
-        "slowness": mean(loops) / REFERENCE_S,
-        "rss_mb": after.ru_maxrss / 1024,
-    }
-
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--messages", type=int, default=10_000)
-    options = parser.parse_args()
-    os.environ |= ENVIRONMENT
-    gc.freeze()
-    print(json.dumps(run(options.messages)))
+    return spent.of(messages)
 
 
 if __name__ == "__main__":
-    main()
+    script("deployed", __doc__, run, messages=10_000)

@@ -4,16 +4,12 @@ Chunks, ledgers and details are made when they are read, as a sender leaves them
 all delivered since. The codecs of the real stores read them. Making them is not counted. Parts are dropped.
 """
 
-import argparse
-import json
-import sys
 import time
 from collections.abc import Sequence
 from typing import Any, Final
 
 import functions  # noqa: F401 - the garbage collector is set as in a function
-from benchmarks.rig.machine import REFERENCE_S, calibrate
-from benchmarks.start import peak_kb
+from benchmarks.rig.runner import calibrated, peak_mb, script
 from shared.domain.exports import Export
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import details as detail_codec
@@ -157,13 +153,10 @@ def _person(i: int) -> Recipient:
     return Recipient(address, address, values=values)
 
 
-def main() -> None:
-    """Print the figures as a line of JSON."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.export", description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    options = parser.parse_args()
-    loop = calibrate()
-    stores: Any = Stores(options.rows)
+@calibrated
+def run(*, rows: int) -> dict[str, float]:
+    """Export a job of so many messages in this process; return the figures."""
+    stores: Any = Stores(rows)
     clock = Clock()
     job = stores.job(NAME)
     until = int(clock.now() * 1000)
@@ -173,18 +166,10 @@ def main() -> None:
     began = time.process_time()
     did = exporter.work(NAME, owner="bench", deadline=clock.now() + 3600)
     spent = time.process_time() - began - stores.spent
-    if did is not ExportResult.READY or target.export.rows != options.rows:
+    if did is not ExportResult.READY or target.export.rows != rows:
         raise SystemExit(f"{did}: {target.export.rows} rows")
-    kilobytes = peak_kb()
-    found = {
-        "cpu_s": spent,
-        "rss_mb": kilobytes / 1024 if sys.platform != "darwin" else kilobytes / 2**20,
-        "slowness": min(loop, calibrate()) / REFERENCE_S,
-        "bytes": target.bytes,
-        "parts": len(target.export.parts),
-    }
-    print(json.dumps(found))
+    return {"cpu_s": spent, "rss_mb": peak_mb(), "bytes": target.bytes, "parts": len(target.export.parts)}
 
 
 if __name__ == "__main__":
-    main()
+    script("export", __doc__, run, rows=1_000_000)

@@ -7,7 +7,6 @@ are skipped. Everything is real except the network: SQS and DynamoDB answer at o
 JSON line; `--profile` prints where the time is spent instead.
 """
 
-import argparse
 import base64
 import cProfile
 import gc
@@ -16,21 +15,18 @@ import logging
 import os
 import pstats
 import random
-import resource
 import time
 from collections.abc import Callable
-from statistics import mean
 from types import SimpleNamespace
 from typing import Any, Final
 from unittest.mock import patch
 
-from botocore.awsrequest import AWSResponse
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 import functions  # noqa: F401 - the garbage collector is set as in a function
-from benchmarks.rig.answers import ENVIRONMENT, Answer, NoBlobs
-from benchmarks.rig.machine import REFERENCE_S, calibrate
+from benchmarks.rig.answers import NoBlobs, answering
+from benchmarks.rig.runner import Spent, script
 from benchmarks.rig.world import Context
 from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
@@ -74,11 +70,10 @@ class Far:
         self.calls: dict[str, int] = {}
         self._items = {sort: _wire(item) for sort, item in items.items()}
         self.sqs, self.dynamo = aws.client("sqs", CONFIG), aws.client("dynamodb", CONFIG)
-        self.sqs.meta.events.register("before-send.sqs", self._answer)
-        self.dynamo.meta.events.register("before-send.dynamodb", self._answer)
+        answering(self.sqs, self._answer)
+        answering(self.dynamo, self._answer)
 
-    def _answer(self, request: Any, **_: Any) -> AWSResponse:
-        operation = request.headers["X-Amz-Target"].decode().partition(".")[2]
+    def _answer(self, operation: str, request: Any) -> bytes:
         self.calls[operation] = self.calls.get(operation, 0) + 1
         body = b"{}"
         if operation == "GetItem":
@@ -94,7 +89,7 @@ class Far:
             entries = json.loads(request.body)["Entries"]
             self.queued += [e["MessageBody"] for e in entries]
             body = json.dumps({"Successful": [{"Id": e["Id"], "MessageId": "m"} for e in entries]}).encode()
-        return Answer(request.url, body)
+        return body
 
     def _item(self, key: dict[str, dict[str, str]]) -> dict[str, Any]:
         return self._items[key["pk"]["S"] + key["sk"]["S"]]
@@ -191,38 +186,29 @@ def prepare() -> tuple[Callable[[], None], Far]:
     return once, far
 
 
-def cost(once: Callable[[], None]) -> dict[str, float]:
-    """Return µs of processor time an event, and what the calibration loop took of the reference's time meanwhile."""
-    once()
-    loops = [calibrate(1)]
-    before = resource.getrusage(resource.RUSAGE_SELF)
-    for _ in range(ROUNDS):
-        once()
-    after = resource.getrusage(resource.RUSAGE_SELF)
-    loops.append(calibrate(1))
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"cpu_us": cpu / (ROUNDS * EVENTS) * 1e6, "slowness": mean(loops) / REFERENCE_S}
+def run(*, profile: bool) -> dict[str, float] | None:
+    """Return µs of processor time an event, and what the machine was worth meanwhile.
 
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--profile", action="store_true", help="print where the time goes")
-    options = parser.parse_args()
-    os.environ |= ENVIRONMENT
+    Args:
+        profile: print where the time goes instead.
+    """
     os.environ["POWERTOOLS_LOG_LEVEL"] = "WARNING"
     logging.getLogger("botocore").setLevel(logging.WARNING)
     once, far = prepare()
     gc.freeze()
-    if not options.profile:
-        print(json.dumps(cost(once) | {"calls": sum(far.calls.values()) / (ROUNDS + 1)}))
-        return
     once()
-    with cProfile.Profile() as profile:
+    if profile:
+        with cProfile.Profile() as found:
+            for _ in range(ROUNDS):
+                once()
+        pstats.Stats(found).sort_stats("tottime").print_stats(35)
+        return None
+    with Spent() as spent:
         for _ in range(ROUNDS):
             once()
-    pstats.Stats(profile).sort_stats("tottime").print_stats(35)
+    calls = sum(far.calls.values()) / (ROUNDS + 1)
+    return {"cpu_us": spent.cpu_s / (ROUNDS * EVENTS) * 1e6, "slowness": spent.slowness, "calls": calls}
 
 
 if __name__ == "__main__":
-    main()
+    script("feedback", __doc__, run, profile=False)

@@ -5,7 +5,6 @@ has a whole processor. Afterwards it has its share by memory (0.29 at 512 MB), s
 longer. `--without-bytecode` compiles every module anew, as a function does whose asset has no bytecode.
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import tempfile
 from statistics import median
 from typing import Final
 
+from benchmarks.rig.runner import script
 from benchmarks.starts import ROOT, environment
 from functions.early import ON_LAMBDA
 from shared import contracts
@@ -42,17 +42,13 @@ def once(name: str, *, early: bool, bytecode: bool) -> tuple[float, float]:
     return init * 1000, event * 1000
 
 
-def main() -> None:
-    """Print a row for each function."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.init", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--without-bytecode", action="store_true")
-    options = parser.parse_args()
+def run(*, rounds: int, without_bytecode: bool) -> None:
+    """Print a row for each function, the median of so many rounds."""
     for name in NAMES:
         taken: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
-        for _ in range(options.rounds):
+        for _ in range(rounds):
             for early, found in taken.items():
-                found.append(once(name, early=early, bytecode=not options.without_bytecode))
+                found.append(once(name, early=early, bytecode=not without_bytecode))
         said = [
             f"{'early' if early else 'late '}: init {median(i for i, _ in found):4.0f} ms, "
             f"first event {median(e for _, e in found):4.0f} ms"
@@ -62,4 +58,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    script("init", __doc__, run, rounds=5, without_bytecode=False)

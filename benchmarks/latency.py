@@ -16,9 +16,9 @@ from typing import Final
 
 from benchmarks.rig import rows
 from benchmarks.rig.rows import Row, named
+from examples.demo.api import call
 from infra.local import cloud as local_cloud
 from infra.local.cloud import Cloud
-from infra.local.newsletter import call
 from infra.local.paths import ENV_LOCAL, Paths, paths
 from infra.local.processes import wait_for
 from simulator.client import ControlClient

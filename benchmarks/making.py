@@ -4,19 +4,15 @@ DynamoDB's answers are prepared in memory. So the serialising, signing and readi
 does not.
 """
 
-import argparse
 import json
-import os
 import random
-import sys
 import time
 from functools import cache
 from typing import Any, Final
 
 import functions  # noqa: F401 - the garbage collector is set as in a function
-from benchmarks.rig.answers import ENVIRONMENT, Answer, NoBlobs
-from benchmarks.rig.machine import REFERENCE_S, calibrate
-from benchmarks.start import peak_kb
+from benchmarks.rig.answers import NoBlobs, answering
+from benchmarks.rig.runner import calibrated, peak_mb, script
 from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo import keys
@@ -61,16 +57,15 @@ class Table:
         self.written = 0
         self._items: dict[tuple[str, str], Any] = {}
 
-    def answer(self, request: Any, **_: Any) -> Answer:
+    def answer(self, operation: str, request: Any) -> bytes:
         """Answer one request of the client."""
         began = time.process_time()
         self.calls += 1
         self.written += len(request.body)
-        operation = request.headers["X-Amz-Target"].decode().partition(".")[2]
         found = self._do(operation, request.body)
         body = json.dumps(found).encode()
         self.spent += time.process_time() - began
-        return Answer(request.url, body)
+        return body
 
     def _do(self, operation: str, raw: bytes) -> Any:
         if operation == "BatchWriteItem" and len(self._items) > 1 and b"recipients" in raw[:2000]:
@@ -133,7 +128,7 @@ class SomeStandings:
         return True
 
 
-def events(count: int, people: int, each: int, now: int) -> list[DigestEvent]:
+def some_events(count: int, people: int, each: int, now: int) -> list[DigestEvent]:
     """Return events for random people.
 
     Args:
@@ -152,30 +147,31 @@ def events(count: int, people: int, each: int, now: int) -> list[DigestEvent]:
     return out
 
 
-def run(count: int, people: int, each: int) -> dict[str, float]:
+@calibrated
+def run(*, events: int, people: int, each: int) -> dict[str, float]:
     """Make one window in this process; returns the figures.
 
     Args:
-        count: events.
+        events: how many.
         people: different recipients.
         each: recipients of an event.
     """
     table = Table()
     database = Aws().client("dynamodb", CONFIG)
-    database.meta.events.register("before-send", table.answer)
+    answering(database, table.answer)
     dynamo, clock, now = Dynamo(database), SystemClock(), int(time.time() * 1000)
     records = DynamoRecords(dynamo, records="records", ops="ops", blobs=NoBlobs())
     windows, keeping = DynamoWindows(dynamo, records="records"), DynamoWindowKeeping(dynamo, records="records")
     policies = DynamoDigestPolicies(dynamo, records="records")
     policy = DigestPolicy("acc_bench", "acme/", 1, now, now, subject="{{ count }} events of {{ batch_key }}")
     policies.save(None, policy, None, event=audited("acc_bench", now, "acme", "digest_policy.created", SYSTEM))
-    posted = events(count, people, each, now)
-    parts = [EventPart(f"{n:016d}", pack(posted[n : n + POST]), POST, 0, now // 1000) for n in range(0, count, POST)]
+    posted = some_events(events, people, each, now)
+    parts = [EventPart(f"{n:016d}", pack(posted[n : n + POST]), POST, 0, now // 1000) for n in range(0, events, POST)]
     windows.put_parts(parts)
     del posted
     window = DigestWindow(
         *(window_id("acc_bench", KEY, 7), "acc_bench", False, KEY, 7, WindowState.CLOSED, now, now, now),
-        *(tuple(x.id for x in parts), count, 0, "acme/", 1, now),
+        *(tuple(x.id for x in parts), events, 0, "acme/", 1, now),
     )
     nowhere: Any = Nowhere()
     healthy: Any = Healthy()
@@ -190,15 +186,14 @@ def run(count: int, people: int, each: int) -> dict[str, float]:
         unsubscribe="https://mail.example.com/unsubscribe/",
     )
     table.spent, table.calls, table.written = 0.0, 0, 0
-    before = peak_kb()
+    before = peak_mb()
     began = time.process_time()
     maker.make(window)
     spent = time.process_time() - began - table.spent
-    kilobytes = peak_kb()
     return {
         "cpu_s": spent,
-        "rss_mb": kilobytes / 1024 if sys.platform != "darwin" else kilobytes / 2**20,
-        "before_mb": before / 1024,
+        "rss_mb": peak_mb(),
+        "before_mb": before,
         "calls": table.calls,
         "written": table.written,
     }
@@ -235,18 +230,5 @@ def _place(key: Any) -> tuple[str, str]:
     return key["pk"]["S"], key["sk"]["S"]
 
 
-def main() -> None:
-    """Print the figures as a line of JSON."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.making", description=__doc__)
-    parser.add_argument("--events", type=int, default=1_000)
-    parser.add_argument("--people", type=int, default=100_000)
-    parser.add_argument("--each", type=int, default=100)
-    options = parser.parse_args()
-    os.environ |= ENVIRONMENT
-    loop = calibrate()
-    found = run(options.events, options.people, options.each)
-    print(json.dumps(found | {"slowness": min(loop, calibrate()) / REFERENCE_S}))
-
-
 if __name__ == "__main__":
-    main()
+    script("making", __doc__, run, events=1_000, people=100_000, each=100)

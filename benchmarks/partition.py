@@ -4,10 +4,10 @@ All chunks of a list are in one partition. Each step of the reader takes its pro
 through the real store. A step that fails ends the invocation, and the list waits as it does after a fault.
 """
 
-import argparse
 import random
 from typing import Any, Final
 
+from benchmarks.rig.runner import script
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Dynamo
 from shared.domain.campaigns.campaign import Upload, UploadState
@@ -40,7 +40,7 @@ class Nowhere:
         return {}
 
 
-def run(units: int, seed: int) -> tuple[float, int]:
+def read(units: int, seed: int) -> tuple[float, int]:
     """Return the seconds that the list takes, and how many invocations failed. `units`: of a chunk."""
     random.seed(seed)
     clock = FakeClock()
@@ -65,18 +65,19 @@ def run(units: int, seed: int) -> tuple[float, int]:
     return clock.now() - began, failed
 
 
-def main() -> None:
-    """Print a row for each size."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.partition", description=__doc__)
-    parser.add_argument("--units", type=int, nargs="+", default=[9, 12, 25, 44])
-    parser.add_argument("--seeds", type=int, default=3)
-    options = parser.parse_args()
-    for units in options.units:
-        found = [run(units, seed) for seed in range(options.seeds)]
+def run(*, units: tuple[int, ...], seeds: int) -> None:
+    """Print a row for each size.
+
+    Args:
+        units: write units of a chunk.
+        seeds: how many runs each size has.
+    """
+    for size in units:
+        found = [read(size, seed) for seed in range(seeds)]
         seconds = ", ".join(f"{s:.0f}" for s, _ in found)
         failures = ", ".join(str(f) for _, f in found)
-        print(f"{units:3} units a chunk: {seconds} s, failed invocations: {failures}")
+        print(f"{size:3} units a chunk: {seconds} s, failed invocations: {failures}")
 
 
 if __name__ == "__main__":
-    main()
+    script("partition", __doc__, run, units=(9, 12, 25, 44), seeds=3)

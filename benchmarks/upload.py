@@ -4,10 +4,7 @@ The file is made in blocks on the fly, which is not counted; its memory is. The 
 in memory. So the serialising, signing and reading of every call count, and the network does not.
 """
 
-import argparse
 import json
-import os
-import sys
 import time
 from base64 import b64encode
 from collections import Counter
@@ -15,9 +12,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import functions  # noqa: F401 - the garbage collector is set as in a function
-from benchmarks.rig.answers import ENVIRONMENT, Answer, NoBlobs
-from benchmarks.rig.machine import REFERENCE_S, calibrate
-from benchmarks.start import peak_kb
+from benchmarks.rig.answers import NoBlobs, answering
+from benchmarks.rig.runner import calibrated, peak_mb, script
 from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo import keys
@@ -115,7 +111,8 @@ class Counted(DynamoUploads):
         return super().save(old, new)
 
 
-def run(rows: int, channel: str) -> dict[str, float]:
+@calibrated
+def run(*, rows: int, channel: str) -> dict[str, float]:
     """Read a list in this process; returns the figures."""
     aws = Aws()
     database, bucket = aws.client("dynamodb", CONFIG), aws.client("s3", S3_CONFIG)
@@ -134,8 +131,7 @@ def run(rows: int, channel: str) -> dict[str, float]:
     log = [{"sk": {"S": f"{now:015d}#{address_hash(str(i))}"}} for i in range(SUPPRESSED)]
     suppressed = json.dumps({"Items": log, "Count": SUPPRESSED}).encode()
 
-    def answer(request: Any, **_: Any) -> Answer:
-        operation = request.headers.get("X-Amz-Target", b"S3.PutObject").decode().partition(".")[2]
+    def answer(operation: str, request: Any) -> bytes:
         calls[operation] += 1
         body = b"" if operation == "PutObject" else b"{}"
         if operation == "GetItem":
@@ -144,10 +140,10 @@ def run(rows: int, channel: str) -> dict[str, float]:
             body = json.dumps({"Item": item}, default=lambda raw: b64encode(raw).decode()).encode()
         elif operation == "Query":
             body = suppressed
-        return Answer(request.url, body)
+        return body
 
     for client in (database, bucket):
-        client.meta.events.register("before-send", answer)
+        answering(client, answer)
     dynamo, clock = Dynamo(database), SystemClock()
     files = Source(bucket, rows, channel)
     uploads = Counted(dynamo, records="records", ops="ops")
@@ -168,10 +164,9 @@ def run(rows: int, channel: str) -> dict[str, float]:
     if did is not IngestResult.READY or uploads.last.checkpoint is None:
         raise SystemExit(f"{did}")
     counts = uploads.last.checkpoint.counts
-    kilobytes = peak_kb()
     return {
         "cpu_s": spent,
-        "rss_mb": kilobytes / 1024 if sys.platform != "darwin" else kilobytes / 2**20,
+        "rss_mb": peak_mb(),
         "bytes": files.size,
         "stored": uploads.bytes,
         "chunks": uploads.chunks,
@@ -183,17 +178,5 @@ def run(rows: int, channel: str) -> dict[str, float]:
     }
 
 
-def main() -> None:
-    """Print the figures as a line of JSON."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.upload", description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--channel", default="email")
-    options = parser.parse_args()
-    os.environ |= ENVIRONMENT
-    loop = calibrate()
-    found = run(options.rows, options.channel)
-    print(json.dumps(found | {"slowness": min(loop, calibrate()) / REFERENCE_S}))
-
-
 if __name__ == "__main__":
-    main()
+    script("upload", __doc__, run, rows=1_000_000, channel="email")

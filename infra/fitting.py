@@ -25,7 +25,7 @@ PERMISSION: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was counted at one place. `setting`: of `cdk.json`, which makes it smaller."""
+    """A count at one place. `setting`: of `cdk.json`, which makes it smaller."""
 
     limit: Limit
     where: str
@@ -193,7 +193,7 @@ def measured(folder: Path, stack: str) -> Iterator[Found]:
 
 
 def _made(folder: Path, stack: str) -> list[str]:
-    """Return the files and folders that a stack has in its assembly, which may hold those of other stages, too."""
+    """Return the files and folders that a stack has in its assembly, which may also hold those of other stages."""
     manifest = json.loads((folder / f"{stack}.assets.json").read_text("utf-8"))
     return sorted({row["source"]["path"] for row in manifest["files"].values()})
 

@@ -7,15 +7,12 @@ from aws_cdk.aws_dynamodb import Table
 from infra.arns import Arns, identity_rights
 from infra.building.function import Function
 from infra.functions.console import CLAIMED, DRAFTED, SUPPRESSED, ConsoleConstruct
-from infra.functions.digest import DigestConstruct
 from infra.functions.dispatch import Dispatch, Feedback
-from infra.functions.exports import ExportsConstruct
 from infra.functions.hooks import HooksConstruct
-from infra.functions.inbox import InboxConstruct
 from infra.functions.lane import LaneConstruct
-from infra.functions.lists import ListsConstruct
 from infra.functions.notices import NoticesConstruct
 from infra.functions.schedules import SchedulesConstruct
+from infra.functions.workers import QueueWorker
 from infra.joining.grants import let_join
 from infra.resources import encryption
 from infra.resources.storage import EXPORTS, UPLOADS
@@ -107,8 +104,8 @@ class Grants(Arns):
         console: ConsoleConstruct | None,
         schedules: SchedulesConstruct,
         hooks: HooksConstruct,
-        digest: DigestConstruct,
-        lists: ListsConstruct,
+        digest: QueueWorker,
+        lists: QueueWorker,
     ) -> None:
         """Let the console look at what accounts have, send campaigns, and keep its people; it writes no identities.
 
@@ -192,7 +189,7 @@ class Grants(Arns):
         function.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 
     def notices(self, notices: NoticesConstruct) -> None:
-        """Let notices become runs. What folds ledgers reports their words by the rights that it has."""
+        """Let notices become runs. The logger reports their words by its own rights."""
         run = notices.run
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.records.table_arn])
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.ops.table_arn])
@@ -202,7 +199,7 @@ class Grants(Arns):
         run.allow("sqs:SendMessage", on=[notices.dead.queue.queue_arn])
         self._end_mails(run)
 
-    def lists(self, lists: ListsConstruct, serve: Function, sweep: Function, ingest: Function) -> None:
+    def lists(self, lists: QueueWorker, serve: Function, sweep: Function, ingest: Function) -> None:
         """Let uploaded lists be read into chunks.
 
         Args:
@@ -256,7 +253,7 @@ class Grants(Arns):
         group = "default" if self._deployment.local else schedules.name
         return self._stack.format_arn(service="scheduler", resource="schedule", resource_name=f"{group}/*")
 
-    def exports(self, exports: ExportsConstruct, serve: Function, make: Function) -> None:
+    def exports(self, exports: QueueWorker, serve: Function, make: Function) -> None:
         """Let exports be made and downloaded.
 
         Args:
@@ -273,7 +270,7 @@ class Grants(Arns):
         make.allow("s3:GetObject", "s3:PutObject", on=self._storage.objects(EXPORTS))
         make.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 
-    def inbox(self, inbox: InboxConstruct, serve: Function, sweep: Function, take: Function) -> None:
+    def inbox(self, inbox: QueueWorker, serve: Function, sweep: Function, take: Function) -> None:
         """Let records of notifiers be stored and taken, and runs of those that are due begin.
 
         Args:
@@ -291,7 +288,7 @@ class Grants(Arns):
         take.allow("s3:GetObject", on=self._storage.objects(contracts.INBOX_PREFIX))
         take.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 
-    def digest(self, digest: DigestConstruct, serve: Function, make: Function) -> None:
+    def digest(self, digest: QueueWorker, serve: Function, make: Function) -> None:
         """Let windows of events become jobs.
 
         Args:
@@ -314,8 +311,8 @@ class Grants(Arns):
     def hooks(self, hooks: HooksConstruct, serve: Function, dispatch: Dispatch) -> None:
         """Let changes be posted to accounts' endpoints.
 
-        What posts to strangers reads what it posts, and writes what became of it. It reads no ledger, no key, no
-        template and no file.
+        The function that posts to strangers reads the deliveries, and writes their results. It reads no ledger, no key,
+        no template and no file.
 
         Args:
             hooks: the construct with queues and functions.

@@ -1,4 +1,4 @@
-"""cdk-nag's rules, and why some findings stand."""
+"""cdk-nag's rules, and why some findings stay."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -149,7 +149,7 @@ def _nested(stack: Stack, deployment: DeploymentSettings) -> dict[str, str]:
 def check(stack: Stack, *, deployment: DeploymentSettings) -> None:
     """Let the synth of a stack for AWS fail on any finding that is not acknowledged here.
 
-    The local cloud's template is the same but for what the emulator cannot do; a test compares the two.
+    The local cloud's template is the same except for what the emulator cannot do; a test compares the two.
     """
     _acknowledge(stack, STACK)
     for construct in stack.node.find_all():

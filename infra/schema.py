@@ -162,7 +162,7 @@ class Retention(_Model):
 
 
 class Allowed(_Model):
-    """Who may sign in to the console: logins, organizations whose members may, and domains of verified addresses."""
+    """People who may sign in to the console: logins, organizations with all members, domains of verified addresses."""
 
     users: list[Annotated[str, Field(min_length=1, max_length=254)]] = []
     organizations: list[Annotated[str, Field(min_length=1, max_length=254)]] = []

@@ -27,7 +27,7 @@ MAX_RESERVED: Final = 900
 MAX_SETTINGS: Final = 2600
 """Bytes. Lambda's 4 KB of environment hold 1.4 KB of names and addresses besides, where these are long."""
 MESSAGES_PER_WORKER: Final = 1000
-"""What a worker is sure to send per second; it is measured to send three times as many."""
+"""Messages per second that a worker is sure to send. It sends three times as many in a benchmark."""
 MAX_SPEED: Final = 100_000
 """Of the local cloud's time of notices."""
 LOOPBACK: Final = ("127.0.0.1", "localhost")
@@ -39,7 +39,7 @@ class SettingsError(Exception):
 
 
 class DeployTarget(StrEnum):
-    """Where the stack goes."""
+    """The place of a stack."""
 
     AWS = "aws"
     LOCAL = "local"
@@ -54,8 +54,8 @@ class DeploymentSettings:
         settings: what the functions get to see.
         reserved: whether lanes reserve their workers' concurrency.
         logs_days: retention of every log group.
-        alarm_email: who is told of alarms; empty: nobody is subscribed.
-        stacks: credential → the nested stack that its lane stands in; who is not named stands in the stack itself.
+        alarm_email: address that gets alarms; empty: there is no subscription.
+        stacks: credential → the nested stack with its lane; the lanes of others are in the stack itself.
         kms_key_arn: the customer's key of tables, bucket, queues and credentials' secrets; empty: AWS' own keys.
         uploads_days: after which uploaded files are deleted.
         backups_days: for which the tables can be restored to any second.
@@ -89,7 +89,7 @@ class DeploymentSettings:
 
     @property
     def removal(self) -> RemovalPolicy:
-        """What becomes of tables and bucket when the stack goes: kept in production.
+        """Whether tables and bucket are deleted with the stack: kept in production.
 
         They have no names of ours. A rollback leaves them, since it could not delete a protected table anyway.
         """
@@ -97,14 +97,14 @@ class DeploymentSettings:
 
     @property
     def named_removal(self) -> RemovalPolicy:
-        """What becomes of queues and secrets, which have names of ours: kept in production.
+        """Whether queues and secrets, which have names of ours, are deleted with it: kept in production.
 
-        A rollback deletes those that it has just created: else the next deploy would find their names taken.
+        A rollback deletes those that it has created: else the next deploy would find their names taken.
         """
         return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if self.production else RemovalPolicy.DESTROY
 
     def lane_removal(self, credential: str) -> RemovalPolicy:
-        """Return what becomes of a lane's queues and secret: kept in production.
+        """Return whether a lane's queues and secret are deleted with their stack: kept in production.
 
         AWS does not say whether a rollback of the stack counts as one of the creation for nested stacks. So as long as
         the stack is not protected, in its first deploy, those of nested stacks are deleted with it.
@@ -113,7 +113,7 @@ class DeploymentSettings:
 
     @property
     def production(self) -> bool:
-        """True for stages that start with `prod`: their data is kept when the stack goes."""
+        """True for stages that start with `prod`: their data is kept when the stack is deleted."""
         return self.stage.startswith("prod")
 
     @property
@@ -221,7 +221,7 @@ def _console(parsed: ConsoleFields | None, place: DeployTarget) -> ConsoleSettin
 
 
 def _place(target: str, simulator_url: str) -> DeployTarget:
-    """Return where the deployment goes."""
+    """Return the place of a deployment."""
     if target not in tuple(DeployTarget):
         raise SettingsError(f"context target: {target!r} is neither aws nor local")
     place = DeployTarget(target)

@@ -18,18 +18,15 @@ from constructs import Construct
 from infra.building import bundling
 from infra.building.function import Function
 from infra.crowds import refuse_crowded
+from infra.functions import workers
 from infra.functions.api import Api
 from infra.functions.console import ConsoleConstruct
-from infra.functions.digest import DigestConstruct
 from infra.functions.dispatch import Dispatch, Feedback
-from infra.functions.exports import ExportsConstruct
 from infra.functions.hooks import HookKey, HooksConstruct
-from infra.functions.inbox import InboxConstruct
 from infra.functions.lane import LaneConstruct
-from infra.functions.lists import ListsConstruct
 from infra.functions.notices import NoticesConstruct
 from infra.functions.schedules import SchedulesConstruct
-from infra.functions.webhooks import Webhooks
+from infra.functions.webhooks import webhooks
 from infra.grants import Grants
 from infra.monitoring.dashboard import Monitoring
 from infra.resources.links import LinkKeys
@@ -56,16 +53,16 @@ class PosthasteStack(Stack):
         storage = Storage(self, "Storage", deployment=deployment)
         feedback = Feedback(self, "Feedback", deployment=deployment)
         schedules = SchedulesConstruct(self, "Schedules", deployment=deployment)
-        exports = ExportsConstruct(self, "Exports", deployment=deployment)
-        lists = ListsConstruct(self, "Lists", deployment=deployment)
-        inbox = InboxConstruct(self, "Inbox", deployment=deployment)
-        digest = DigestConstruct(self, "Digest", deployment=deployment)
+        exports = workers.exports(self, deployment)
+        lists = workers.lists(self, deployment)
+        inbox = workers.inbox(self, deployment)
+        digest = workers.digest(self, deployment)
         LinkKeys(self, "LinkKeys", deployment=deployment)
         HookKey(self, "HookKey", deployment=deployment)
         self._homes: dict[str, tuple[Construct, Code]] = {"": (self, code)}
         lanes = [self._lane(deployment, c) for c in deployment.credentials]
         environment = self._environment(deployment, storage, feedback, lanes[-1])
-        webhooks = Webhooks(self, "Webhooks", deployment=deployment, code=code, environment=environment)
+        receive = webhooks(self, deployment, code, environment)
         api = Api(
             self,
             "Api",
@@ -77,7 +74,7 @@ class PosthasteStack(Stack):
                 **schedules.environment,
                 **exports.environment,
             },
-            webhooks=webhooks.receive,
+            webhooks=receive,
         )
         archived = deployment.settings.archive_days > 0
         told = {**environment, contracts.ENV_API_URL: api.http.api_endpoint}
@@ -103,7 +100,7 @@ class PosthasteStack(Stack):
         for lane, sender in zip(lanes, senders, strict=True):
             grants.sender(feedback, lane, sender)
         grants.api(api.serve)
-        grants.webhooks(feedback, webhooks.receive)
+        grants.webhooks(feedback, receive)
         grants.dispatch(feedback, dispatch)
         grants.lists(lists, api.serve, dispatch.sweep, lists.serve(code, environment))
         due = schedules.serve(code, environment)
@@ -141,7 +138,7 @@ class PosthasteStack(Stack):
                 hooks=hooks,
                 api=api,
             )
-        grants.refuse_old_places(webhooks.receive)
+        grants.refuse_old_places(receive)
         grants.key(schedules)
         self._outputs(api, environment, deployment.settings.audit_days)
         refuse_crowded(self, deployment)
@@ -175,7 +172,7 @@ class PosthasteStack(Stack):
         nag.check(self, deployment=deployment)
 
     def _lane(self, deployment: DeploymentSettings, credential: contracts.Credential) -> LaneConstruct:
-        """Create a lane in its stack, which comes with its first lane. Names do not depend on where it stands."""
+        """Create a lane in its stack, which comes with its first lane. Names do not depend on its place."""
         name = deployment.stacks.get(credential.id, "")
         if name not in self._homes:
             nested = NestedStack(

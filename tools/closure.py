@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-PACKAGES: Final = ("cli", "shared", "functions", "infra", "simulator", "benchmarks", "tools")
+PACKAGES: Final = ("cli", "shared", "functions", "infra", "simulator", "benchmarks", "examples", "tools")
 """The packages of the checkout."""
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from benchmarks.rig import rows
 from benchmarks.rig.meter import Tally
-from benchmarks.rig.rows import Row, named
+from benchmarks.rig.rows import Row, counted, named
 from benchmarks.rig.scenarios import lane_of
 from benchmarks.rig.world import Wire, World, deployed
 from shared.contracts import Credential, Settings, Word
@@ -133,21 +133,19 @@ def measure() -> list[Row]:
         (alone,) = delivered(c, 1)
     count = sum(PAYLOADS)
     return [
-        Row(
+        counted(
             named(rows.NOTICE_RUNS, f"{count} of one minute, delivered at once"),
             first.wru / count,
             13.5,
             "WRU",
-            counted=True,
         ),
-        Row(
+        counted(
             named(rows.NOTICE_RUNS, f"{count} of one minute, a further run"),
             further.wru / count,
             9,
             "WRU",
-            counted=True,
         ),
-        Row(named(rows.NOTICE_RUNS, "one alone"), alone.wru, 56, "WRU", counted=True),
+        counted(named(rows.NOTICE_RUNS, "one alone"), alone.wru, 56, "WRU"),
     ]
 
 

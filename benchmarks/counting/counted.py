@@ -1,8 +1,8 @@
 """The rows that are counted: the same figures on every machine, so a miss is a defect."""
 
-from benchmarks.counting import cost, dead, singles, sweep
+from benchmarks.counting import cost, singles
 from benchmarks.rig import rows
-from benchmarks.rig.rows import Row, named
+from benchmarks.rig.rows import Row, counted, named
 from benchmarks.rig.scenarios import batch, lane_of, rate_of, warm, words
 from benchmarks.rig.world import world
 from shared.contracts import Word
@@ -29,8 +29,8 @@ def windows() -> list[Row]:
             warm(w)
             _, tally = batch(w, BATCH)
             name = f"window {window}"
-            out.append(Row(named(rows.WRITES, name), tally.wru / BATCH, units, "WRU", counted=True))
-            out.append(Row(named(rows.CALLS, name), tally.aws_calls / BATCH, calls, "calls", counted=True))
+            out.append(counted(named(rows.WRITES, name), tally.wru / BATCH, units, "WRU"))
+            out.append(counted(named(rows.CALLS, name), tally.aws_calls / BATCH, calls, "calls"))
     return out
 
 
@@ -40,8 +40,8 @@ def one() -> list[Row]:
         warm(w)
         _, tally = batch(w, 1)
         return [
-            Row(named(rows.ONE, "write units"), tally.wru, 22, "WRU", counted=True),
-            Row(named(rows.ONE, "AWS calls"), tally.aws_calls, 18, "calls", counted=True),
+            counted(named(rows.ONE, "write units"), tally.wru, 22, "WRU"),
+            counted(named(rows.ONE, "AWS calls"), tally.aws_calls, 18, "calls"),
         ]
 
 
@@ -58,7 +58,7 @@ def feedback() -> list[Row]:
         stored = w.deployment.records.job(job)
         if stored is None or stored.counts["delivered"] != EVENTS:
             raise RuntimeError("the events were not joined")
-        return [Row(rows.FEEDBACK_WRITES, units / EVENTS, 0.10, "WRU", counted=True)]
+        return [counted(rows.FEEDBACK_WRITES, units / EVENTS, 0.10, "WRU")]
 
 
 def scattered() -> list[Row]:
@@ -79,10 +79,10 @@ def scattered() -> list[Row]:
         if sum(job.counts["delivered"] for job in jobs if job is not None) != WORDS:
             raise RuntimeError("the words were not joined")
     return [
-        Row(named(rows.SCATTERED, "write units before the fold"), joined.wru / WORDS, 2, "WRU", counted=True),
-        Row(named(rows.SCATTERED, "write units of its fold"), folded.wru / WORDS, 6, "WRU", counted=True),
-        Row(named(rows.SCATTERED, "AWS calls before the fold"), joined.aws_calls / WORDS, 2.4, "calls", counted=True),
-        Row(rows.SCATTERED_SPEED, TRACKERS * _speed(), 1000, "/s", counted=True, more=True),
+        counted(named(rows.SCATTERED, "write units before the fold"), joined.wru / WORDS, 2, "WRU"),
+        counted(named(rows.SCATTERED, "write units of its fold"), folded.wru / WORDS, 6, "WRU"),
+        counted(named(rows.SCATTERED, "AWS calls before the fold"), joined.aws_calls / WORDS, 2.4, "calls"),
+        counted(rows.SCATTERED_SPEED, TRACKERS * _speed(), 1000, "/s", more=True),
     ]
 
 
@@ -104,25 +104,15 @@ def ending() -> list[Row]:
     """A large job that ends while its feedback comes, in fake time."""
     from tests.engine.flood import ending  # noqa: PLC0415
 
-    return [Row(rows.ENDING, ending().seconds, 10, "s", counted=True)]
-
-
-def dead_provider() -> list[Row]:
-    """Failed calls of a dead provider: not the same each time, but never more on a slower machine."""
-    return dead.measure()
-
-
-def sweeping() -> list[Row]:
-    """Measure the sweeper's cost with much to do."""
-    return sweep.measure()
+    return [counted(rows.ENDING, ending().seconds, 10, "s")]
 
 
 def fairness() -> list[Row]:
     """Measure how long accounts wait for one another, in fake time."""
     single, both = behind_bulk(14, 1, seconds=120, every=1), shared(14, seconds=60)
     return [
-        Row(rows.FAIR, single.p95, 5, "s", counted=True),
-        Row(rows.SHARED, 100 * min(both.shares.values()), 40, "%", counted=True, more=True),
+        counted(rows.FAIR, single.p95, 5, "s"),
+        counted(rows.SHARED, 100 * min(both.shares.values()), 40, "%", more=True),
     ]
 
 
@@ -130,8 +120,8 @@ def limits() -> list[Row]:
     """Measure the rate used after the provider has lowered a declared rate, in fake time."""
     found = use(20, 10, seconds=300)
     return [
-        Row(named(rows.LOWERED, "calls refused"), 100 * found.refused, 5, "%", counted=True),
-        Row(named(rows.LOWERED, "used of what it takes"), 100 * found.used, 85, "%", counted=True, more=True),
+        counted(named(rows.LOWERED, "calls refused"), 100 * found.refused, 5, "%"),
+        counted(named(rows.LOWERED, "used of what it takes"), 100 * found.used, 85, "%", more=True),
     ]
 
 
@@ -139,18 +129,17 @@ def killed() -> list[Row]:
     """Measure the doubts that killed workers leave, and the time until others continue, in fake time."""
     kills = {rate: [kill(rate, seed) for seed in range(KILLS)] for rate in (20, 200)}
     out = [
-        Row(
+        counted(
             named(rows.KILLED, f"most unknown of a lease, {rate}/s"),
             max(n for k in some for n in k.lost),
             pace(rate, 1).window,
             "messages",
-            counted=True,
         )
         for rate, some in kills.items()
     ]
     waits = sorted(k.seconds for some in kills.values() for k in some)
     slow = waits[-(-len(waits) * 95 // 100) - 1]
-    return [*out, Row(named(rows.KILLED, "until all goes on, p95"), slow, GOAL, "s", counted=True)]
+    return [*out, counted(named(rows.KILLED, "until all goes on, p95"), slow, GOAL, "s")]
 
 
 def costs() -> tuple[list[Row], list[cost.Bill]]:
@@ -161,15 +150,15 @@ def costs() -> tuple[list[Row], list[cost.Bill]]:
         for kind, goal in (("batched feedback", 0.50), ("one post per event", 3.20)):
             bill = cost.bill(f"{mail}, {kind}", body=body, per_call=per_call, batched=kind.startswith("batched"))
             bills.append(bill)
-            out.append(Row(named(rows.COST, f"{kind}, {mail}"), bill.total, goal, "$", counted=True))
+            out.append(counted(named(rows.COST, f"{kind}, {mail}"), bill.total, goal, "$"))
     bill, tally = cost.campaign_bill("campaign, 2 KB bodies, batched feedback", body=2000)
     bills.append(bill)
     out += [
-        Row(rows.CAMPAIGN_WRITES, tally.wru / cost.CAMPAIGN, 0.16, "WRU", counted=True),
-        Row(rows.CAMPAIGN_CALLS, tally.aws_calls / cost.CAMPAIGN, 0.06, "calls", counted=True),
-        Row(rows.CAMPAIGN_COST, bill.total, 0.60, "$", counted=True),
+        counted(rows.CAMPAIGN_WRITES, tally.wru / cost.CAMPAIGN, 0.16, "WRU"),
+        counted(rows.CAMPAIGN_CALLS, tally.aws_calls / cost.CAMPAIGN, 0.06, "calls"),
+        counted(rows.CAMPAIGN_COST, bill.total, 0.60, "$"),
     ]
     for single, goal in zip(singles.bills(), SINGLE_GOALS, strict=True):
         bills.append(single)
-        out.append(Row(named(rows.COST, single.name), single.total, goal, "$", counted=True))
+        out.append(counted(named(rows.COST, single.name), single.total, goal, "$"))
     return out, bills

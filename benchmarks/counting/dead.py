@@ -7,7 +7,6 @@ so a miss is a defect on any machine.
 
 import json
 import logging
-import random
 import threading
 import time
 from collections.abc import Iterable, Sequence
@@ -15,29 +14,19 @@ from typing import Any, Final
 from uuid import uuid4
 
 from benchmarks.rig import rows
-from benchmarks.rig.mail import prose, recipients
-from benchmarks.rig.rows import Row, named
-from shared.adapters.clock import SystemClock
+from benchmarks.rig.lane import KEY, MemoryLanes
+from benchmarks.rig.rows import Row, counted, named
 from shared.adapters.http.transport import HttpClient
-from shared.contracts import Credential, Settings
-from shared.domain.content.content import Content, Mailbox
-from shared.domain.jobs.job import Policy
+from shared.contracts import Credential
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Cell
-from shared.engine.intake.accept import AcceptedJob, Acceptor, BatchRequest
-from shared.engine.lane.access import LaneStores, ProviderAccess
-from shared.engine.lane.breaker_cache import BreakerCache
-from shared.engine.lane.recovery import Recovery
+from shared.engine.lane.access import ProviderAccess
 from shared.engine.lane.send import Sender
 from shared.providers.registry import Needs, provider
 from simulator.run import SimulatorProcess
-from tests.fakes.breakers import FakeBreakers
 from tests.fakes.ledgers import FakeLedgers
-from tests.fakes.queues import FakeLanes, FakePacer, FakeQueue
-from tests.fakes.records import FakeRecords
-from tests.fakes.standings import FakeStandings
+from tests.fakes.queues import FakeQueue
 
-KEY: Final = "SG.bench"
 DEAD: Final = "sendgrid-dead"
 ALIVE: Final = "sendgrid-alive"
 GOAL: Final = 20
@@ -65,14 +54,13 @@ def measure() -> list[Row]:
     for way, faults in WAYS.items():
         failed, duplicates = left_alone(faults)
         twice += duplicates
-        out.append(Row(named(rows.DEAD, way), failed, GOAL, "calls", counted=True))
-    out.append(Row(named(rows.DEAD, "messages taken twice"), twice, 0, "messages", counted=True))
+        out.append(counted(named(rows.DEAD, way), failed, GOAL, "calls"))
+    out.append(counted(named(rows.DEAD, "messages taken twice"), twice, 0, "messages"))
     return out
 
 
 def left_alone(faults: dict[str, Any]) -> tuple[int, int]:
     """Send through a dead and a living credential; returns the dead one's failed calls, and duplicates of both."""
-    clock: Any = SystemClock()
     with SimulatorProcess("--api-key", f"sendgrid={KEY}") as simulator:
         urls = {c: simulator.control.listen("sendgrid", c) for c in (DEAD, ALIVE)}
         simulator.control.faults("sendgrid", DEAD, latency_ms=50, **faults)
@@ -80,50 +68,24 @@ def left_alone(faults: dict[str, Any]) -> tuple[int, int]:
             Credential(DEAD, "sendgrid", "email", RATE, urls[DEAD], workers=WORKERS, per_call=1),
             Credential(ALIVE, "sendgrid", "email", 20 * RATE, urls[ALIVE], workers=WORKERS, per_call=50),
         )
-        breakers, ledgers = FakeBreakers(), FakeLedgers()
-        records = FakeRecords(ledgers, breakers=breakers)
-        lanes, pacer = FakeLanes(clock), FakePacer(clock)
-
-        def breaker_cache() -> BreakerCache:
-            return BreakerCache(breakers=breakers, clock=clock, rng=random.Random(1))
-
-        settings = Settings("bench", credentials, {"email": (DEAD, ALIVE)})
-        acceptor = Acceptor(records=records, lanes=lanes, breaker_cache=breaker_cache(), settings=settings, clock=clock)
-        jobs = [_accept(acceptor) for _ in range(JOBS)]
-        http = HttpClient(clock)
+        lanes = MemoryLanes(*credentials)
+        jobs = [lanes.accept(PEOPLE).id for _ in range(JOBS)]
+        http = HttpClient(lanes.clock)
         threads = []
         done = threading.Event()
         for credential in credentials:
             for _ in range(WORKERS):
-                known = breaker_cache()
-                recovery = Recovery(
-                    records=records,
-                    ledgers=ledgers,
-                    lanes=lanes,
-                    breaker_cache=known,
-                    clock=clock,
-                    rng=random.Random(1),
-                )
-                sender = Sender(
-                    stores=LaneStores(records, ledgers, pacer, lanes, FakeStandings),
-                    access=ProviderAccess(
-                        provider("sendgrid")(Needs(http, clock, {"api_key": KEY}, credential.base_url)), CALL_SECONDS
-                    ),
-                    credential=credential,
-                    recovery=recovery,
-                    breaker_cache=known,
-                    clock=clock,
-                    lease_margin=30,
-                )
-                serve = (sender, lanes[credential.id], done)
+                made = provider("sendgrid")(Needs(http, lanes.clock, {"api_key": KEY}, credential.base_url))
+                sender = lanes.sender(credential, ProviderAccess(made, CALL_SECONDS))
+                serve = (sender, lanes.lanes[credential.id], done)
                 threads += [threading.Thread(target=_serve, args=serve) for _ in range(LEASES)]
-        _run(threads, ledgers, jobs, done)
+        _run(threads, lanes.ledgers, jobs, done)
         http.close()
-        if breakers.of(DEAD).closed:
+        if lanes.breakers.of(DEAD).closed:
             raise RuntimeError("the dead provider was not left alone")
-        failed = sum(len(w.entries) for w in records.windows.values() if w.credential == DEAD)  # one entry a call
+        failed = sum(len(w.entries) for w in lanes.records.windows.values() if w.credential == DEAD)  # one entry a call
         taken = simulator.control.log("sendgrid")
-    _check_all_settled(ledgers, jobs)
+    _check_all_settled(lanes.ledgers, jobs)
     return failed, len(taken) - len({line["ref"].rpartition("-")[0] for line in taken})
 
 
@@ -145,25 +107,6 @@ def _run(threads: Sequence[threading.Thread], ledgers: FakeLedgers, jobs: list[s
 
 
 _STATES: Final = bytes(b & 15 for b in range(256))
-
-
-def _accept(acceptor: Acceptor) -> str:
-    """Accept a batch and return its job."""
-    accepted = acceptor.accept(
-        BatchRequest(
-            account="acc_bench",
-            test=False,
-            channel="email",
-            route=(DEAD, ALIVE),
-            content=Content(Mailbox("news@example.com", "Example News"), "What is new", prose(2000)),
-            recipients=recipients(PEOPLE),
-            duplicates=0,
-            policy=Policy(),
-        )
-    )
-    if not isinstance(accepted, AcceptedJob):
-        raise TypeError("not accepted")
-    return accepted.job.id
 
 
 def _serve(sender: Sender, queue: FakeQueue, done: threading.Event) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.rig import rows
-from benchmarks.rig.rows import Row, named
+from benchmarks.rig.rows import Row, counted, named
 from benchmarks.rig.world import World, world
 from shared.domain.audit import SYSTEM, audited
 from shared.domain.content.content import Mailbox
@@ -43,9 +43,9 @@ ITEM_UNITS: Final = 1_000
 def measure() -> list[Row]:
     """Return the write units of an event, by the hundred and singly, and how many posts one key takes in a second."""
     return [
-        Row(named(rows.DIGEST_WRITES, "by the hundred"), _units(100), 0.3, "WRU", counted=True),
-        Row(named(rows.DIGEST_WRITES, "singly"), _units(1), 3.5, "WRU", counted=True),
-        Row(rows.DIGEST_SPEED, _speed(), 100, "posts/s", counted=True, more=True),
+        counted(named(rows.DIGEST_WRITES, "by the hundred"), _units(100), 0.3, "WRU"),
+        counted(named(rows.DIGEST_WRITES, "singly"), _units(1), 3.5, "WRU"),
+        counted(rows.DIGEST_SPEED, _speed(), 100, "posts/s", more=True),
     ]
 
 

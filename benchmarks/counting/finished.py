@@ -7,7 +7,7 @@ from typing import Final
 
 from benchmarks.rig import rows
 from benchmarks.rig.meter import Tally
-from benchmarks.rig.rows import Row, named
+from benchmarks.rig.rows import Row, counted, named
 from benchmarks.rig.world import Wire, World, deployed
 from shared.bootstrap.mailing import Mailing
 from shared.contracts import Credential, Settings
@@ -38,9 +38,9 @@ def measure() -> list[Row]:
     """Return the write units and AWS calls of a destination."""
     tally, page = cost(DESTINATIONS), showing(PAGE)
     return [
-        Row(named(rows.MAIL, "write units"), tally.wru / DESTINATIONS, 12, "WRU", counted=True),
-        Row(named(rows.MAIL, "AWS calls"), tally.aws_calls / DESTINATIONS, 9, "calls", counted=True),
-        Row(named(rows.MAIL, "AWS calls to show its end"), page.aws_calls / PAGE, 2.1, "calls", counted=True),
+        counted(named(rows.MAIL, "write units"), tally.wru / DESTINATIONS, 12, "WRU"),
+        counted(named(rows.MAIL, "AWS calls"), tally.aws_calls / DESTINATIONS, 9, "calls"),
+        counted(named(rows.MAIL, "AWS calls to show its end"), page.aws_calls / PAGE, 2.1, "calls"),
     ]
 
 

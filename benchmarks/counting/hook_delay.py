@@ -14,7 +14,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from benchmarks.rig import rows
-from benchmarks.rig.rows import Row, named
+from benchmarks.rig.rows import Row, counted, named
 from infra.functions.hooks import CALL_MB, GATHER_MB
 from shared.contracts import HOOK_WORKERS, SLOW_HOOK_WORKERS
 from shared.domain.hooks.delivery import HookDelivery
@@ -78,7 +78,7 @@ def measure() -> list[Row]:
     found["400 at once, the last of 20 endpoints"] = waits(400, dead=MAX_ENDPOINTS - 1)
     found["400 at once, each a job of its own"] = waits(400, job=1)
     found[f"beside {HANGING} that hang, of another account"] = beside(60)
-    return [Row(named(rows.HOOK_DELAY, name), p95(some), GOAL, "s", counted=True) for name, some in found.items()]
+    return [counted(named(rows.HOOK_DELAY, name), p95(some), GOAL, "s") for name, some in found.items()]
 
 
 def p95(some: Sequence[Seconds]) -> Seconds:

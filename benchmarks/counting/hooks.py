@@ -11,7 +11,7 @@ import boto3
 from benchmarks.rig import rows
 from benchmarks.rig.mail import recipients
 from benchmarks.rig.meter import Tally
-from benchmarks.rig.rows import Row, named
+from benchmarks.rig.rows import Row, counted, named
 from benchmarks.rig.scenarios import BODY, rate_of, warm, words
 from benchmarks.rig.world import REGION, Context, World, world
 from shared.contracts import HookCall, calls_queue_url, hooks_queue_url, hooks_secret_name
@@ -63,10 +63,10 @@ def measure() -> list[Row]:
         raise RuntimeError("not every scattered event was delivered once")
     each = (one.wru - alone.wru) / SCATTERED, (one.aws_calls - alone.aws_calls) / SCATTERED
     return [
-        Row(named(rows.HOOKS, "write units"), units / MESSAGES, UNITS, "WRU", counted=True),
-        Row(named(rows.HOOKS, "AWS calls"), calls / MESSAGES, CALLS, "calls", counted=True),
-        Row(named(rows.HOOKS_SCATTERED, "write units"), each[0], SCATTERED_UNITS, "WRU", counted=True),
-        Row(named(rows.HOOKS_SCATTERED, "AWS calls"), each[1], SCATTERED_CALLS, "calls", counted=True),
+        counted(named(rows.HOOKS, "write units"), units / MESSAGES, UNITS, "WRU"),
+        counted(named(rows.HOOKS, "AWS calls"), calls / MESSAGES, CALLS, "calls"),
+        counted(named(rows.HOOKS_SCATTERED, "write units"), each[0], SCATTERED_UNITS, "WRU"),
+        counted(named(rows.HOOKS_SCATTERED, "AWS calls"), each[1], SCATTERED_CALLS, "calls"),
     ]
 
 

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from benchmarks.rig import rows
-from benchmarks.rig.rows import Row, named
+from benchmarks.rig.rows import Row, counted, named
 from benchmarks.rig.world import World, world
 from shared.bootstrap.noticing import Noticing
 from shared.domain.campaigns.campaign import Message, StoredTemplate
@@ -19,9 +19,9 @@ TEMPLATE: Final = "01hzzzzzzzzzzzzzzzzzzzzzzz"
 def measure() -> list[Row]:
     """Return how long ten thousand records take, and what one costs in a large and in a small payload."""
     return [
-        Row(named(rows.NOTICES, f"{MANY:,} in one payload, 6 ms a call"), _seconds(), 60, "s", counted=True),
-        Row(named(rows.NOTICES, f"write units of each, {LARGE:,} at once"), _units(LARGE), 4.1, "WRU", counted=True),
-        Row(named(rows.NOTICES, f"write units of each, {SMALL} at once"), _units(SMALL), 4.4, "WRU", counted=True),
+        counted(named(rows.NOTICES, f"{MANY:,} in one payload, 6 ms a call"), _seconds(), 60, "s"),
+        counted(named(rows.NOTICES, f"write units of each, {LARGE:,} at once"), _units(LARGE), 4.1, "WRU"),
+        counted(named(rows.NOTICES, f"write units of each, {SMALL} at once"), _units(SMALL), 4.4, "WRU"),
     ]
 
 

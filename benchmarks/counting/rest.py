@@ -4,8 +4,9 @@ Assumed: a month of 730 hours. Lambda keeps five long polls of 20 s on each queu
 6 ms per AWS call and 5 ms besides, and logs as in `cost`. Each credential has the two secrets that most providers need.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -55,49 +56,19 @@ class _Idle:
     """A function that runs though nothing is to be done. `runs`: in each minute; `gb`: its memory."""
 
     what: str
-    handler: Callable[[], Callable[[Mapping[str, Any], Any], Any]]
+    name: str
     event: Mapping[str, Any]
     runs: int = 1
     gb: float = MEMORY_GB
 
 
-def _sweep() -> Any:
-    from functions.dispatch import sweep  # noqa: PLC0415 - the environment is set
-
-    return sweep.handler
-
-
-def _due() -> Any:
-    from functions.dispatch import due  # noqa: PLC0415
-
-    return due.handler
-
-
-def _notices() -> Any:
-    from functions.dispatch import notices  # noqa: PLC0415
-
-    return notices.handler
-
-
-def _digest() -> Any:
-    from functions.digest import handler  # noqa: PLC0415
-
-    return handler.handler
-
-
-def _call() -> Any:
-    from functions.dispatch import call_hooks  # noqa: PLC0415
-
-    return call_hooks.handler
-
-
 _LOOK: Final = {"Records": [{"messageId": "m", "body": contracts.LOOK}]}
 IDLE: Final = (
-    _Idle("the sweeper", _sweep, {}),
-    _Idle("looks for dead workers' leases", _due, _LOOK, runs=len(LOOKS)),
-    _Idle("the function of notices", _notices, {}),
-    _Idle("the function of digests", _digest, {}, gb=1.0),
-    _Idle("the function that posts webhooks to accounts", _call, {}, gb=1.0),
+    _Idle("the sweeper", "sweep", {}),
+    _Idle("looks for dead workers' leases", "due", _LOOK, runs=len(LOOKS)),
+    _Idle("the function of notices", "notices", {}),
+    _Idle("the function of digests", "digest", {}, gb=1.0),
+    _Idle("the function that posts webhooks to accounts", "call_hooks", {}, gb=1.0),
 )
 """infra/functions has their memory."""
 
@@ -171,10 +142,11 @@ def _runs() -> list[Line]:
 
 def _third(w: World, x: _Idle) -> Tally:
     """Return what a run takes after two that found nothing to do either."""
+    handler = import_module(contracts.HANDLERS[x.name].rpartition(".")[0]).handler  # the environment is set
     for _ in range(SECOND):
-        w.idle(x.handler(), x.event)
+        w.idle(handler, x.event)
     w.take()
-    w.idle(x.handler(), x.event)
+    w.idle(handler, x.event)
     return w.take()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks.rig import rows
-from benchmarks.rig.rows import Row, named
+from benchmarks.rig.rows import Row, counted, named
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.domain.lanes.switches import EVERYTHING
@@ -30,10 +30,10 @@ TEN = 10
 def measure() -> list[Row]:
     """Return what scheduled jobs add, how long many open jobs take, and how many pointers a slow lane gets."""
     return [
-        Row(named(rows.SWEEP, f"calls that {SCHEDULED:,} scheduled jobs add"), _scheduled(), 100, "", counted=True),
-        Row(named(rows.SWEEP, f"a round of {OPEN:,} open jobs of one message"), _open(), 120, "s", counted=True),
-        Row(named(rows.SWEEP, f"a resume wakes {OPEN:,} such jobs"), _woken(), 120, "s", counted=True),
-        Row(named(rows.SWEEP, "pointers sent again, a chunk and 6 hours"), _slow(), 7, "", counted=True),
+        counted(named(rows.SWEEP, f"calls that {SCHEDULED:,} scheduled jobs add"), _scheduled(), 100, ""),
+        counted(named(rows.SWEEP, f"a round of {OPEN:,} open jobs of one message"), _open(), 120, "s"),
+        counted(named(rows.SWEEP, f"a resume wakes {OPEN:,} such jobs"), _woken(), 120, "s"),
+        counted(named(rows.SWEEP, "pointers sent again, a chunk and 6 hours"), _slow(), 7, ""),
     ]
 
 

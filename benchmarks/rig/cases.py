@@ -38,37 +38,15 @@ def _send(lane: str = "") -> None:
     services.lane().sender(10.0)
 
 
-def _log() -> None:
-    _ = _dispatch("log").deployment().logger
+def _made(name: str, *parts: str) -> None:
+    """Make a function's use cases."""
+    deployment = _dispatch(name).deployment()
+    for part in parts:
+        getattr(deployment, part)
 
 
-def _track() -> None:
-    deployment = _dispatch("track").deployment()
-    _ = deployment.tracker, deployment.feedback
-
-
-def _plan() -> None:
-    _ = _dispatch("plan").deployment().planner
-
-
-def _sweep() -> None:
-    _ = _dispatch("sweep").deployment().sweeper
-
-
-def _due() -> None:
-    _ = _dispatch("due").deployment().due
-
-
-def _export() -> None:
-    _ = _dispatch("export").deployment().exporter
-
-
-def _take() -> None:
-    _ = _dispatch("take").noticing().taker
-
-
-def _notices() -> None:
-    _ = _dispatch("notices").noticing().sweeper
+def _noticing(name: str, part: str) -> None:
+    getattr(_dispatch(name).noticing(), part)
 
 
 def _webhooks(provider: str = "sendgrid", credential: str = "sendgrid-main") -> None:
@@ -86,14 +64,14 @@ def _api() -> None:
 CASES: Final[dict[str, Callable[[], None]]] = {
     "bare": _bare,
     "send": _send,
-    "log": _log,
-    "track": _track,
-    "plan": _plan,
-    "sweep": _sweep,
-    "due": _due,
-    "export": _export,
-    "take": _take,
-    "notices": _notices,
+    "log": lambda: _made("log", "logger"),
+    "track": lambda: _made("track", "tracker", "feedback"),
+    "plan": lambda: _made("plan", "planner"),
+    "sweep": lambda: _made("sweep", "sweeper"),
+    "due": lambda: _made("due", "due"),
+    "export": lambda: _made("export", "exporter"),
+    "take": lambda: _noticing("take", "taker"),
+    "notices": lambda: _noticing("notices", "sweeper"),
     "send texts": lambda: _send("texts-main"),
     "send calls": lambda: _send("calls-main"),
     "webhooks": _webhooks,

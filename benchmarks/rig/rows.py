@@ -140,6 +140,11 @@ def named(metric: str, figure: str) -> str:
     return f"{metric}: {figure}"
 
 
+def counted(metric: str, value: float, goal: float, unit: str, *, more: bool = False) -> Row:
+    """Return a row that is exact, as `Row`."""
+    return Row(metric, value, goal, unit, counted=True, more=more)
+
+
 def amount(value: float, unit: str) -> str:
     """Return a value with its unit, for a person; what a unit has in brackets is left out."""
     plain = unit.partition(" (")[0]

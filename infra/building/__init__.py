@@ -1,1 +1,1 @@
-"""What the functions of the deployment are built with."""
+"""Parts of which the functions of the deployment are built."""

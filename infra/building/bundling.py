@@ -1,8 +1,8 @@
 """The one asset of all functions: `functions`, `shared` and the locked runtime packages; built by uv, without Docker.
 
-For AWS it holds wheels of Lambda's platform, whatever machine builds it; for the local cloud those of this machine.
-The asset's hash comes from sources and lock, so that nothing is built or deployed again while they stay the same, and
-each machine gives the same hash.
+For AWS it holds wheels of Lambda's platform on each machine; for the local cloud those of this machine. The asset's
+hash comes from sources and lock, and is the same on each machine. Nothing is built or deployed again while these stay
+as they are.
 """
 
 import gzip

@@ -1,4 +1,4 @@
-"""A Lambda function with its own role and log group; what it may do is added by the stack."""
+"""A Lambda function with its own role and log group; the stack adds its rights."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -10,7 +10,9 @@ from aws_cdk.aws_lambda import Function as LambdaFunction
 from aws_cdk.aws_logs import LogGroup, RetentionDays
 from constructs import Construct
 
+from infra.resources.queue import DeadLetters
 from infra.settings import DeploymentSettings
+from shared import contracts
 
 RETENTION: Final[Mapping[int, RetentionDays]] = {
     1: RetentionDays.ONE_DAY,
@@ -67,24 +69,25 @@ class Function(Construct):
         *,
         deployment: DeploymentSettings,
         code: Code,
-        handler: str,
-        service: str,
+        name: str,
         seconds: int,
         memory: int,
         environment: Mapping[str, str],
+        service: str = "",
         reserved: int | None = None,
     ) -> None:
         """Create function, role and log group.
 
         Args:
-            handler: the handler's name within the asset.
-            service: the name that stands in each log line.
+            name: as in `contracts.HANDLERS`, also of its dead letters.
             seconds: time-out.
             memory: MB; CPU comes in proportion, 1,769 MB being one processor.
+            service: the name in each log line, if it is another.
             reserved: concurrent executions set aside for it and its upper bound; None: no bound.
         """
         super().__init__(scope, construct_id)
-        self._local = deployment.local
+        self._deployment = deployment
+        self._name = name
         self._policy = PolicyDocument()
         logs = log_group(self, deployment)
         self.role = Role(
@@ -100,12 +103,12 @@ class Function(Construct):
             runtime=Runtime.PYTHON_3_13,
             architecture=Architecture.ARM_64,
             code=code,
-            handler=handler,
+            handler=contracts.HANDLERS[name],
             role=self.role.without_policy_updates(),  # what the library would add by itself is granted by the stack
             timeout=Duration.seconds(seconds),
             memory_size=memory,
             reserved_concurrent_executions=reserved,
-            environment={"POWERTOOLS_SERVICE_NAME": service, **environment},
+            environment={"POWERTOOLS_SERVICE_NAME": service or name, **environment},
             log_group=logs,
             logging_format=LoggingFormat.JSON,
         )
@@ -123,7 +126,7 @@ class Function(Construct):
             partitions: of tables, only partitions whose key fits one of these patterns.
             conditions: more of them, operator → key → values.
         """
-        if self._local:  # the emulator asks for sqs:SendMessageBatch too, which on AWS is the same action
+        if self._deployment.local:  # the emulator asks for sqs:SendMessageBatch too, which on AWS is the same action
             actions = tuple(a.replace("sqs:SendMessage", "sqs:SendMessage*") for a in actions)
         within = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(partitions)}, "Null": _NAMED}
         every = {**(within if partitions else {}), **(conditions or {})}
@@ -137,7 +140,7 @@ class Function(Construct):
         )
 
     def refuse(self, *actions: str, on: list[str], partitions: Sequence[str] = ()) -> None:
-        """Let the function do these actions on none of these resources, whatever else it may.
+        """Let the function do these actions on none of these resources, also if another right allows them.
 
         Args:
             *actions: IAM actions, as in `dynamodb:Query`.
@@ -148,6 +151,15 @@ class Function(Construct):
         self._policy.add_statements(
             PolicyStatement(effect=Effect.DENY, actions=list(actions), resources=on, conditions=within)
         )
+
+    def dead_letters(self, removal: RemovalPolicy | None = None) -> DeadLetters:
+        """Create where reports of the function's failed invocations are kept. Their redrive finds it by its name.
+
+        Args:
+            removal: what happens to it with the stack; None: what happens to all that has a name.
+        """
+        name = f"{contracts.prefix(self._deployment.stage)}-{self._name}-dlq"
+        return DeadLetters(self, "Dead", deployment=self._deployment, name=name, removal=removal)
 
     def may_call_itself(self) -> None:
         """Let the function send to the queue that it consumes, as often as its work takes."""

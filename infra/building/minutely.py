@@ -1,4 +1,4 @@
-"""What starts a function every minute."""
+"""The schedule of a function that runs every minute."""
 
 from typing import Final
 

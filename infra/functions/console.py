@@ -55,7 +55,7 @@ class ConsoleConstruct(Construct):
         """Create function, routes and secret.
 
         Args:
-            environment: the variables that the API has, too.
+            environment: the variables that the API also has.
             people: the table of users and sessions.
         """
         super().__init__(scope, construct_id)
@@ -65,8 +65,7 @@ class ConsoleConstruct(Construct):
             "Serve",
             deployment=deployment,
             code=code,
-            handler=contracts.HANDLERS["console"],
-            service="console",
+            name="console",
             seconds=SECONDS,
             memory=MEMORY_MB,
             environment={
@@ -90,8 +89,8 @@ class ConsoleConstruct(Construct):
     def _told(self, settings: ConsoleSettings) -> LayerVersion:
         """Create the layer with the file of the settings.
 
-        Other settings are another version of it, by which Lambda starts the function anew. A rollback brings the old
-        version back.
+        Other settings are another version of the layer, by which Lambda starts the function anew. A rollback brings the
+        old version back.
         """
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / IMPORTED / FILE
@@ -110,8 +109,7 @@ class ConsoleConstruct(Construct):
             "Join",
             deployment=deployment,
             code=code,
-            handler=contracts.HANDLERS["join"],
-            service="join",
+            name="join",
             seconds=JOIN_SECONDS,
             memory=JOIN_MEMORY_MB,
             environment={name: value for name, value in environment.items() if name in JOIN_KNOWS},

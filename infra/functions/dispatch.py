@@ -1,7 +1,8 @@
-"""What moves jobs besides the lanes: plan, log, track and sweep, and the streams, queue and schedule behind them."""
+"""The functions that move jobs beside the lanes, plan, log, track and sweep, with their streams, queue and schedule."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
 
 from aws_cdk.aws_dynamodb import Table
 from aws_cdk.aws_lambda import Code
@@ -10,7 +11,7 @@ from constructs import Construct
 from infra.building.function import Function
 from infra.building.minutely import every_minute
 from infra.building.streams import read_stream
-from infra.resources.queue import DeadLetters, WorkQueue
+from infra.resources.queue import WorkQueue
 from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts
 
@@ -24,7 +25,7 @@ TRACK_BATCH: Final = {DeployTarget.AWS: 500, DeployTarget.LOCAL: 10}
 """Messages of feedback at once: many providers post each event by itself, and jobs and ledgers are read a hundred in
 one call. A batch of more than ten needs a window."""
 TRACK_WORKERS: Final = {DeployTarget.AWS: 10, DeployTarget.LOCAL: 2}
-"""On a laptop each further worker costs a second of a core to start, just when the first feedback comes."""
+"""On a laptop each further worker costs a second of a core to start, at the time of the first feedback."""
 
 
 class Feedback(Construct):
@@ -57,65 +58,33 @@ class Dispatch(Construct):
         feedback: Feedback,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._deployment = deployment
-        self._code = code
-        self._environment = environment
-        self.plan = self._function("Plan", "plan")
-        self.plan_dead = self._stream(self.plan, "plan", records, contracts.PLAN_STREAM_FILTERS, window_seconds=0)
-        self.log = self._function("Log", "log")
-        self.log_dead = self._stream(
-            self.log,
-            "log",
-            ops,
-            (contracts.LOG_STREAM_FILTER,),
-            window_seconds=LOG_WINDOW_SECONDS[deployment.target],
-        )
-        self.track = self._function("Track", "track")
+        target = deployment.target
+        function = partial(Function, self, deployment=deployment, code=code, seconds=SECONDS, memory=MEMORY_MB)
+        self.plan = function("Plan", name="plan", environment=environment)
+        self.plan_dead = self.plan.dead_letters()
+        self.log = function("Log", name="log", environment=environment)
+        self.log_dead = self.log.dead_letters()
+        for consumer, table, patterns, dead, window_seconds in (
+            (self.plan, records, contracts.PLAN_STREAM_FILTERS, self.plan_dead, 0),
+            (self.log, ops, (contracts.LOG_STREAM_FILTER,), self.log_dead, LOG_WINDOW_SECONDS[target]),
+        ):
+            read_stream(
+                consumer,
+                "Source",
+                deployment=deployment,
+                table=table,
+                patterns=patterns,
+                dead=dead,
+                window_seconds=window_seconds,
+            )
+        self.track = function("Track", name="track", environment=environment)
         feedback.work.feed(
             self.track,
-            batch=TRACK_BATCH[deployment.target],
-            concurrency=TRACK_WORKERS[deployment.target],
-            window_seconds=TRACK_WINDOW_SECONDS[deployment.target],
+            batch=TRACK_BATCH[target],
+            concurrency=TRACK_WORKERS[target],
+            window_seconds=TRACK_WINDOW_SECONDS[target],
         )
         reports = {contracts.ENV_LOG_REPORTS_URL: self.log_dead.queue.queue_url}
-        self.sweep = self._function("Sweep", "sweep", reports)
-        self.sweep_dead = self._dead(self.sweep, "sweep")
+        self.sweep = function("Sweep", name="sweep", environment={**environment, **reports})
+        self.sweep_dead = self.sweep.dead_letters()
         every_minute(self.sweep, self.sweep_dead)
-
-    def _function(self, construct_id: str, name: str, more: Mapping[str, str] | None = None) -> Function:
-        return Function(
-            self,
-            construct_id,
-            deployment=self._deployment,
-            code=self._code,
-            handler=contracts.HANDLERS[name],
-            service=name,
-            seconds=SECONDS,
-            memory=MEMORY_MB,
-            environment={**self._environment, **(more or {})},
-        )
-
-    def _dead(self, consumer: Function, name: str) -> DeadLetters:
-        full = f"{contracts.prefix(self._deployment.stage)}-{name}-dlq"
-        return DeadLetters(consumer, "Dead", deployment=self._deployment, name=full)
-
-    def _stream(
-        self,
-        consumer: Function,
-        name: str,
-        table: Table,
-        patterns: Sequence[Mapping[str, Any]],
-        *,
-        window_seconds: int,
-    ) -> DeadLetters:
-        dead = self._dead(consumer, name)
-        read_stream(
-            consumer,
-            "Source",
-            deployment=self._deployment,
-            table=table,
-            patterns=patterns,
-            dead=dead,
-            window_seconds=window_seconds,
-        )
-        return dead

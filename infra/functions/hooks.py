@@ -1,4 +1,4 @@
-"""What posts events to accounts' own endpoints: who makes the deliveries reads much, and who posts them reads little.
+"""Webhooks to accounts' own endpoints: the function that makes deliveries reads much, the one that posts them little.
 
 On AWS all of it is in a nested stack. Its queues go with their stack: a rollback would otherwise keep them, and with
 them their names. Nothing makes up for a hint about changes that are folded. So the stack must not go before its queue
@@ -6,6 +6,7 @@ of changes is empty. The secret is in the stack itself, since all endpoints' sec
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from aws_cdk import Duration, RemovalPolicy
@@ -21,7 +22,7 @@ from infra.building.minutely import every_minute
 from infra.building.streams import read_stream
 from infra.limits import RULE_PATTERN
 from infra.resources.keys import KeySecret
-from infra.resources.queue import DeadLetters, WorkQueue
+from infra.resources.queue import WorkQueue
 from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts
 
@@ -89,21 +90,21 @@ class HooksConstruct(Construct):
         """
         super().__init__(scope, construct_id)
         self._deployment = deployment
-        self._code = code
-        self._environment = environment
         target = deployment.target
         changes, calls, slow = self.names
-        self.changes = self._queue("Changes", changes, GATHER_SECONDS)
-        self.calls = self._queue("Calls", calls, CALL_SECONDS)
-        self.slow = self._queue("SlowCalls", slow, CALL_SECONDS)
-        self.gather = self._function("Gather", "gather_hooks", GATHER_SECONDS, GATHER_MB)
-        workers = WORKERS[target] + SLOW_WORKERS[target]
-        self.call = self._function("Call", "call_hooks", CALL_SECONDS, CALL_MB, workers + WALKS)
+        queue = partial(WorkQueue, self, deployment=deployment, removal=RemovalPolicy.DESTROY)
+        self.changes = queue("Changes", name=changes, consumer_seconds=GATHER_SECONDS)
+        self.calls = queue("Calls", name=calls, consumer_seconds=CALL_SECONDS)
+        self.slow = queue("SlowCalls", name=slow, consumer_seconds=CALL_SECONDS)
+        function = partial(Function, self, deployment=deployment, code=code, environment=environment)
+        self.gather = function("Gather", name="gather_hooks", seconds=GATHER_SECONDS, memory=GATHER_MB)
+        reserved = WORKERS[target] + SLOW_WORKERS[target] + WALKS if deployment.reserved else None
+        self.call = function("Call", name="call_hooks", seconds=CALL_SECONDS, memory=CALL_MB, reserved=reserved)
         self.changes.feed(self.gather, batch=BATCH, concurrency=GATHERERS[target])
         self.calls.feed(self.call, batch=1, concurrency=WORKERS[target])
         self.slow.feed(self.call, batch=1, concurrency=SLOW_WORKERS[target])
-        self.gather_dead = self._dead(self.gather, "gather_hooks")
-        self.call_dead = self._dead(self.call, "call_hooks")
+        self.gather_dead = self.gather.dead_letters(RemovalPolicy.DESTROY)
+        self.call_dead = self.call.dead_letters(RemovalPolicy.DESTROY)
         for name, table, patterns in (
             ("Records", records, contracts.HOOKS_RECORDS_FILTERS),
             ("Ops", ops, contracts.HOOKS_OPS_FILTERS),
@@ -134,37 +135,6 @@ class HooksConstruct(Construct):
     def queues(self) -> tuple[WorkQueue, ...]:
         """All queues."""
         return self.changes, self.calls, self.slow
-
-    def _queue(self, construct_id: str, name: str, seconds: int) -> WorkQueue:
-        return WorkQueue(
-            self,
-            construct_id,
-            deployment=self._deployment,
-            name=name,
-            consumer_seconds=seconds,
-            removal=RemovalPolicy.DESTROY,
-        )
-
-    def _dead(self, consumer: Function, name: str) -> DeadLetters:
-        """Create where reports of a function's failed invocations are kept. Their redrive finds it by this name."""
-        full = f"{contracts.prefix(self._deployment.stage)}-{name}-dlq"
-        return DeadLetters(consumer, "Dead", deployment=self._deployment, name=full, removal=RemovalPolicy.DESTROY)
-
-    def _function(
-        self, construct_id: str, name: str, seconds: int, memory: int, reserved: int | None = None
-    ) -> Function:
-        return Function(
-            self,
-            construct_id,
-            deployment=self._deployment,
-            code=self._code,
-            handler=contracts.HANDLERS[name],
-            service=name,
-            seconds=seconds,
-            memory=memory,
-            environment=self._environment,
-            reserved=reserved if self._deployment.reserved else None,
-        )
 
     def hear(self, alarms: Sequence[str]) -> None:
         """Bring changes of this stage's alarms to the function that makes deliveries. One that fails is kept.

@@ -21,8 +21,8 @@ BATCH: Final = 2
 BUSY_RATE: Final = 250
 SLOW_MB: Final = 512
 FAST_MB: Final = 1024
-"""A message costs up to 250 µs of a processor and 1,769 MB are one: 512 MB carry 1,100 messages a second, less TLS and
-bursts. A slow lane's workers mostly wait for slots, and waiting is billed by memory."""
+"""A message costs up to 250 µs of a processor, and 1,769 MB are one. So 512 MB carry 1,100 messages a second, less TLS
+and bursts. A slow lane's workers mostly wait for slots, and AWS also bills waiting by memory."""
 
 
 class LaneConstruct(Construct):
@@ -69,7 +69,7 @@ class LaneConstruct(Construct):
             "Send",
             deployment=deployment,
             code=self._code,
-            handler=contracts.HANDLERS["send"],
+            name="send",
             service=f"send-{credential.id}",
             seconds=SECONDS[deployment.target],
             memory=SLOW_MB if credential.rate / credential.workers <= BUSY_RATE else FAST_MB,
@@ -84,7 +84,7 @@ class LaneConstruct(Construct):
         return sender
 
     def express(self, home: Construct, sender: Function) -> ExpressQueue:
-        """Create the express queue in a stack of the caller's choice, and let the sender consume it, too."""
+        """Create the express queue in a stack of the caller's choice, and let the sender also consume it."""
         deployment, credential = self._deployment, self.credential
         queue = ExpressQueue(
             home,

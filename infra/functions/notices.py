@@ -1,4 +1,4 @@
-"""What has notices delivered: a function that begins the runs that are due every minute, and looks at finished ones."""
+"""The delivery of notices: a function that begins the runs that are due every minute, and looks at finished ones."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,9 +8,7 @@ from constructs import Construct
 
 from infra.building.function import Function
 from infra.building.minutely import every_minute
-from infra.resources.queue import DeadLetters
 from infra.settings import DeploymentSettings
-from shared import contracts
 
 SECONDS: Final = 60
 MEMORY_MB: Final = 512
@@ -34,12 +32,10 @@ class NoticesConstruct(Construct):
             "Run",
             deployment=deployment,
             code=code,
-            handler=contracts.HANDLERS["notices"],
-            service="notices",
+            name="notices",
             seconds=SECONDS,
             memory=MEMORY_MB,
             environment=environment,
         )
-        name = f"{contracts.prefix(deployment.stage)}-notices-dlq"
-        self.dead = DeadLetters(self.run, "Dead", deployment=deployment, name=name)
+        self.dead = self.run.dead_letters()
         every_minute(self.run, self.dead)

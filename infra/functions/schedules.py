@@ -1,7 +1,6 @@
-"""What has jobs begin at their time: EventBridge Scheduler sends to a queue, whose function starts what is due."""
+"""The start of jobs at their time: EventBridge Scheduler sends to a queue, whose function starts what is due."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from aws_cdk import Stack
 from aws_cdk.aws_iam import Effect, PolicyDocument, PolicyStatement, Role, ServicePrincipal
@@ -10,16 +9,9 @@ from aws_cdk.aws_scheduler import CfnScheduleGroup
 from constructs import Construct
 
 from infra.building.function import Function
-from infra.resources.queue import WorkQueue
+from infra.functions.workers import QueueWorker
 from infra.settings import DeploymentSettings
 from shared import contracts
-
-SECONDS: Final = 60
-MEMORY_MB: Final = 512
-BATCH: Final = 10
-WORKERS: Final = 4
-"""A start is a transaction and a message per chunk; thousands of jobs for one minute wait some seconds in the queue.
-Two suffice for that; a waking after a resume occupies one for 20 seconds at a time, and must keep no job waiting."""
 
 
 class SchedulesConstruct(Construct):
@@ -27,11 +19,24 @@ class SchedulesConstruct(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
         super().__init__(scope, construct_id)
-        self._deployment = deployment
         self._policy = PolicyDocument()
         self.name = contracts.prefix(deployment.stage)
         self.group = CfnScheduleGroup(self, "Group", name=self.name)
-        self.work = WorkQueue(self, "Work", deployment=deployment, name=f"{self.name}-due", consumer_seconds=SECONDS)
+        self._due = QueueWorker(
+            self,
+            "due",
+            "Due",
+            deployment,
+            queue=f"{self.name}-due",
+            seconds=60,
+            memory=512,
+            # A start is a transaction and a message per chunk; thousands of jobs for one minute wait some seconds in
+            # the queue. Two suffice for that. A waking after a resume occupies one for 20 seconds, and must keep no
+            # job waiting.
+            concurrency=4,
+            batch=10,
+        )
+        self.work = self._due.work
         # Only for schedules of this account: else anybody's schedule could use the role (the confused deputy).
         ours = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
         self.role = Role(
@@ -48,19 +53,7 @@ class SchedulesConstruct(Construct):
 
     def serve(self, code: Code, environment: Mapping[str, str]) -> Function:
         """Create the function and let it consume the queue."""
-        due = Function(
-            self,
-            "Due",
-            deployment=self._deployment,
-            code=code,
-            handler=contracts.HANDLERS["due"],
-            service="due",
-            seconds=SECONDS,
-            memory=MEMORY_MB,
-            environment={**environment, **self.environment},
-        )
-        self.work.feed(due, batch=BATCH, concurrency=WORKERS)
-        return due
+        return self._due.serve(code, {**environment, **self.environment})
 
     def allow(self, *actions: str, on: list[str]) -> None:
         """Let schedules do these actions on these resources (ARNs)."""

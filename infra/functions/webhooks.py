@@ -1,41 +1,23 @@
 """The function that takes the providers' webhooks: verify, normalise, enqueue, answer."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
 from infra.building.function import Function
 from infra.settings import DeploymentSettings
-from shared import contracts
-
-SECONDS: Final = 10
-"""Providers wait no longer, and post again."""
-MEMORY_MB: Final = 512
 
 
-class Webhooks(Construct):
-    """The webhook function; its route is the API's."""
-
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        deployment: DeploymentSettings,
-        code: Code,
-        environment: Mapping[str, str],
-    ) -> None:
-        super().__init__(scope, construct_id)
-        self.receive = Function(
-            self,
-            "Receive",
-            deployment=deployment,
-            code=code,
-            handler=contracts.HANDLERS["webhooks"],
-            service="webhooks",
-            seconds=SECONDS,
-            memory=MEMORY_MB,
-            environment=environment,
-        )
+def webhooks(stack: Construct, deployment: DeploymentSettings, code: Code, environment: Mapping[str, str]) -> Function:
+    """Create the function; its route is the API's."""
+    return Function(
+        Construct(stack, "Webhooks"),
+        "Receive",
+        deployment=deployment,
+        code=code,
+        name="webhooks",
+        seconds=10,  # providers wait no longer, and post again
+        memory=512,
+        environment=environment,
+    )

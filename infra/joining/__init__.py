@@ -1,1 +1,1 @@
-"""What lets people make an account of their own."""
+"""The right of people to make an account of their own."""

@@ -1,7 +1,8 @@
 """Bring the local cloud up, tell what runs, and take it down."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -103,6 +104,24 @@ def down(paths: Paths) -> None:
                 (emulator.end if process.name == emulator.NAME else processes.stop)(paths, process)
         paths.env.unlink(missing_ok=True)
         paths.deployed.unlink(missing_ok=True)
+
+
+@contextmanager
+def lent(paths: Paths, notice_clock: str = "") -> Iterator[Cloud]:
+    """Bring the cloud up, and stop it afterwards if it did not run before."""
+    with ended(paths):
+        yield up(paths, notice_clock=notice_clock)
+
+
+@contextmanager
+def ended(paths: Paths) -> Iterator[None]:
+    """Stop a cloud afterwards if it did not run before."""
+    ran_before = runs(paths)
+    try:
+        yield
+    finally:
+        if not ran_before:
+            down(paths)
 
 
 def status(paths: Paths) -> bool:

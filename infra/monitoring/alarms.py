@@ -1,7 +1,7 @@
 """The alarms: what each watches, from when on it speaks, and what it says.
 
-All numbers stand here. What CloudWatch cannot do decides the shapes: an alarm's expression takes ten metrics and no
-search, so that lanes and queues are watched in groups; all its metrics have one period.
+All numbers are here. The limits of CloudWatch decide the shapes: an alarm's expression takes ten metrics and no search.
+So alarms watch lanes and queues in groups. All metrics of an alarm have one period.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ from shared.providers.needs import needs_of
 T = TypeVar("T")
 
 LANE_AGE: Final = 1200
-"""Seconds that a pointer may wait in a lane where nobody takes any. A delayed one is as old as 900 by design."""
+"""Seconds that a pointer may wait in a lane where no sender takes any. A delayed one is as old as 900 by design."""
 QUEUE_AGE: Final = 1800
 """Seconds that a message of another queue may wait; one that fails each time is that old before it is set aside."""
 HOOKS_AGE: Final = 300
@@ -37,13 +37,13 @@ UNKNOWN_SHARE: Final = 1
 next to none."""
 SILENT_LEAST: Final = 100
 SILENT_SHARE: Final = 50
-"""Percent of an hour's accepted messages of whose end nobody has told. Providers tell within minutes."""
+"""Percent of an hour's accepted messages whose end no provider has told. Providers tell within minutes."""
 RATE_SHARE: Final = 115
 """Percent. A sender tells at its end, after two minutes at the most: a quarter of an hour may hold the figures of 17
 minutes, 113 %."""
 BAD_POSTS: Final = 20
 INGEST_FAILURES: Final = 2
-"""A hiccup of the store fails a list once; the next try goes on from its checkpoint."""
+"""A hiccup of the store fails a list once; the next try continues from its checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Watch:
         says: in one sentence, what it means.
         metric: what is watched, with its period.
         threshold: the bound; it alarms where the metric is `comparison` to it.
-        periods: how many are looked at, of which `breaching` (all, if 0) must be beyond the bound.
+        periods: how many it checks, of which `breaching` (all, if 0) must be beyond the bound.
         missing: what a period without data counts as.
     """
 
@@ -72,7 +72,7 @@ class Watch:
 
 
 def lanes(work: Sequence[WorkQueue | ExpressQueue]) -> Iterable[Watch]:
-    """Watch the lanes' queues: pointers wait, and nobody takes any."""
+    """Watch the lanes' queues: pointers wait, and no sender takes any."""
     for n, group in enumerate(_groups(work, ALARM_METRICS.most // 2), start=1):
         using: dict[str, IMetric] = {}
         terms = []
@@ -166,8 +166,8 @@ def _rate(pair: Pair) -> Watch:
 def _slots_at_once(pair: Pair) -> int:
     """Return the most slots of one message, such as an SMS's segments.
 
-    At whatever time 17 minutes begin, so many of each credential are in them beside what its rate says; of a message a
-    minute that would be many percent.
+    Any 17 minutes have so many of each credential beside what its rate says. For a rate of a message a minute that
+    would be many percent.
     """
     return max((channel.most_slots for channel in carried(pair.channel)), default=1)
 

@@ -21,7 +21,7 @@ HOUR: Final = 3600
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A channel and a provider of it, in a stage. `rate`: messages a second, of all their `credentials` together."""
+    """A channel and one of its providers, in a stage. `rate`: messages a second, of all `credentials` together."""
 
     stage: str
     channel: str
@@ -30,7 +30,7 @@ class Pair:
     credentials: int = 1
 
     def metric(self, service: metrics.Service, name: metrics.Metric, seconds: int, *, statistic: str = "Sum") -> Metric:
-        """Return the sum of one of our figures, or another statistic of it.
+        """Return the sum, or another statistic, of one of our figures.
 
         Args:
             service: the service that writes the metric.

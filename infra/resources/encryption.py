@@ -1,8 +1,8 @@
 """The customer's own key, where the settings name one: for tables, bucket, queues and credentials' secrets.
 
-The key is not of this stack: nothing here changes its policy, which has to let the account's roles use it, and SNS
-where SES' events come by it (docs/operations.md). What signs unsubscription links stays under AWS' key: a change of
-that secret's properties could make it anew, and every link that was ever sent would be forgotten.
+The key is not of this stack: nothing here changes its policy. The policy has to let the account's roles use it, and
+SNS where SES' events come by SNS (docs/operations.md). The secret of unsubscription links stays under AWS' key. A
+change of its properties could make it anew, and then no link in any sent message would work.
 """
 
 from typing import Final
@@ -20,9 +20,9 @@ USE: Final = (
     "kms:ReEncryptFrom",
     "kms:ReEncryptTo",
 )
-"""What DynamoDB, S3, SQS and Secrets Manager do with it on behalf of a function."""
+"""Uses of the key by DynamoDB, S3, SQS and Secrets Manager on behalf of a function."""
 SEND: Final = ("kms:Decrypt", "kms:GenerateDataKey")
-"""What SQS does on behalf of somebody who sends."""
+"""Uses of the key by SQS on behalf of a sender of messages."""
 
 
 def customer_key(scope: Construct, deployment: DeploymentSettings) -> IKey | None:

@@ -13,7 +13,7 @@ from infra.settings import DeploymentSettings
 from shared import contracts
 
 MAX_RECEIVES: Final = 5
-"""What fails five times is a bug or poison; what should be retried later is handled, not left to fail."""
+"""A message that fails five times is a bug or poison. Handlers take care of later retries, and do not fail for them."""
 VISIBILITY_FACTOR: Final = 6
 """AWS asks for a visibility of six times the function's time-out, so that throttled batches are not received twice."""
 
@@ -72,7 +72,7 @@ class WorkQueue(Construct):
 
         Args:
             consumer_seconds: time-out of the function that consumes it.
-            removal: what becomes of both with the stack; None: what becomes of all that has a name.
+            removal: what happens to both with the stack; None: what happens to all that has a name.
         """
         super().__init__(scope, construct_id)
         key = customer_key(self, deployment)
@@ -96,11 +96,12 @@ class WorkQueue(Construct):
 class ExpressQueue(Construct):
     """A lane's queue of jobs of a few messages; its dead letters lie with those of the lane's other queue.
 
-    In another stack that dead-letter queue is named, not referred to, since a stack takes 200 parameters: it is there
+    In another stack that dead-letter queue is named, not referred to, since a stack takes 200 parameters. It is there
     before the lane's function, which is one of them.
 
-    It goes with its stack, in production too: it holds hints, which the sweeper sends again. A nested stack is complete
-    before the one around it can fail, so that a rollback would keep a queue that is to be kept, and with it the name.
+    The queue is deleted with its stack, also in production: it holds hints, which the sweeper sends again. A nested
+    stack is complete before the one around it can fail. So a rollback would keep a queue that is to be kept, and with
+    it the name.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What brings SES's events to the feedback queue: configuration sets, one topic, and its subscription."""
+"""The way of SES's events to the feedback queue: configuration sets, one topic, and its subscription."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""What brings events of AWS End User Messaging to the feedback queue: configuration sets, a topic, its subscription."""
+"""The way of AWS End User Messaging's events to the feedback queue: configuration sets, a topic, its subscription."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -29,11 +29,11 @@ EXPORTS: Final = "exports/"
 EXPORTS_DAYS: Final = 7
 """An export can be made again at any time."""
 MAIL_UPLOADS_DAYS: Final = 1
-"""A mail that is not committed by then is gone."""
+"""A mail that is not committed by then is deleted."""
 MAIL_CONTENTS_DAYS: Final = 7
-"""A mail lives for two days. Its content goes with its last destination; this is for what a crash leaves."""
+"""A mail lives for two days. Its content is deleted with its last destination. This is for the remains of a crash."""
 INBOX_DAYS: Final = 30
-"""A payload is taken within seconds; so long it can be looked at, and taken if something was in the way."""
+"""A payload is taken within seconds. For so long you can read it, and it is taken later if a fault was in the way."""
 ARCHIVE: Final = "archive/"
 NONCURRENT_DAYS: Final = 7
 """An overwritten or deleted object can be had back for a week."""
@@ -45,7 +45,7 @@ LOCAL_PAGES: Final = ["http://127.0.0.1:*", "http://localhost:*"]
 
 
 class Storage(Construct):
-    """`records`, the ground truth; `ops`, the sending; who may what, and who did; the bucket for what fits no item."""
+    """The tables `records`, the ground truth, and `ops`, the sending, those of rights and audit, and the bucket."""
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
         super().__init__(scope, construct_id)
@@ -103,7 +103,7 @@ class Storage(Construct):
         """Let pages of the console put files where they have been given a place for them.
 
         Args:
-            page: the API's own address, where its pages are; they may have another one, too (`public_url`).
+            page: the API's own address, where its pages are; they may also have another one (`public_url`).
         """
         own = [page, self._public] if self._public else [page]
         self.bucket.add_cors_rule(
@@ -141,7 +141,7 @@ class Storage(Construct):
 
 
 def _origin(address: str) -> str:
-    """Return the origin of an address, e.g. https://mail.example.com; empty for an empty address."""
+    """Return the origin of an address, as in https://mail.example.com; empty for an empty address."""
     found = urlsplit(address)
     return f"{found.scheme}://{found.netloc}" if found.netloc else ""
 
@@ -155,9 +155,9 @@ def _mails() -> list[LifecycleRule]:
 
 
 def _contents(deployment: DeploymentSettings) -> list[LifecycleRule]:
-    """Return what deletes large contents when their jobs have gone, each folder by the longest wait in it.
+    """Return the rules that delete large contents after their jobs, each folder by the longest wait in it.
 
-    The rule of the whole folder is for whatever stands in none of them: where two fit, S3 takes the shorter.
+    The rule of the whole folder is for contents that are in none of them: where two fit, S3 takes the shorter.
     """
     kept, *_, longest = deployment.settings.kept_days, *contracts.CONTENT_WAITS
     folders = {f"{contracts.CONTENTS}{days}/": days for days in contracts.CONTENT_WAITS[:-1]}

@@ -1,7 +1,7 @@
 """The table of `make bench`: short names, units and goals that a person reads, and how many goals were met."""
 
 from benchmarks.rig import rows
-from benchmarks.rig.rows import Row, named, summary, table
+from benchmarks.rig.rows import Row, counted, named, summary, table
 
 METRICS = {value for name, value in vars(rows).items() if name.isupper() and isinstance(value, str)}
 
@@ -15,12 +15,12 @@ def test_every_metric_has_a_distinct_short_name() -> None:
 def test_a_row_has_its_name_result_and_goal_with_their_units() -> None:
     shown = table(
         [
-            Row(named(rows.WRITES, "window 50"), 0.13861, 0.2, "WRU", counted=True),
+            counted(named(rows.WRITES, "window 50"), 0.13861, 0.2, "WRU"),
             Row(rows.SPEED_MANY, 5119.6, 5000, "messages/s", more=True),
             Row(rows.FEEDBACK_CPU, 120, 100, "us"),
-            Row(named(rows.COST, "batched feedback"), 0.414, 0.4, "$", counted=True),
+            counted(named(rows.COST, "batched feedback"), 0.414, 0.4, "$"),
             Row(rows.CPU, 199.4, 250, "us (221 as measured)"),
-            Row(named(rows.SWEEP, "pointers sent again"), 5, 7, "", counted=True),
+            counted(named(rows.SWEEP, "pointers sent again"), 5, 7, ""),
         ]
     ).splitlines()[2:]
     assert [" | ".join(part.strip() for part in line.split("  ") if part) for line in shown] == [

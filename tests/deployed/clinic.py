@@ -29,7 +29,8 @@ from cli.notifier.mailbox import UpdateBox
 from cli.notifier.messages import FINAL, Messages
 from cli.notifier.outbox import Outbox
 from cli.notifier.store import SpoolFile
-from infra.local import deploy, notices, processes
+from examples.demo import notices
+from infra.local import deploy, processes
 from infra.local.accounts import ZONE
 from infra.local.console import LocalCloudError, say
 from infra.local.paths import ROOT

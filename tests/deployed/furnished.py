@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from infra.local import notices, processes
+from examples.demo import notices
+from infra.local import processes
 from infra.local.cloud import Cloud
 from infra.local.console import LocalCloudError
 from tests.deployed.api import Api

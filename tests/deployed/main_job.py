@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from infra.local import newsletter
-from infra.local.newsletter import SentNewsletter
+from examples.demo import newsletter
+from examples.demo.newsletter import SentNewsletter
 from infra.local.processes import wait_for
 from simulator.client import ControlClient
 from tests.deployed import kills

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from infra.local import digests, newsletter
+from examples.demo import digests
+from examples.demo.api import call
 from infra.local.cloud import current
 from infra.local.console import LocalCloudError, say
 from infra.local.paths import ROOT, paths
@@ -84,9 +85,9 @@ def main() -> int:
     """Return the exit code."""
     try:
         running = current(paths())
-        newsletter.call(running, "POST", "/batches", BATCH)
-        newsletter.call(running, "PUT", "/digest-policies/acme/", {"from": digests.SENDER, "unsubscribe": True})
-        html = newsletter.call(running, "GET", "/digest-policies/acme//preview")["html"]
+        call(running, "POST", "/batches", BATCH)
+        call(running, "PUT", "/digest-policies/acme/", {"from": digests.SENDER, "unsubscribe": True})
+        html = call(running, "GET", "/digest-policies/acme//preview")["html"]
         page = f"data:text/html;base64,{base64.b64encode(html.encode()).decode()}"
         FOLDER.mkdir(exist_ok=True)
         with browsing(scripts=True) as browser:

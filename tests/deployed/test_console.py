@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from infra.local import deploy, newsletter, processes, sign_in
+from examples.demo import newsletter
+from examples.demo.api import call
+from infra.local import deploy, processes, sign_in
 from infra.local.accounts import ACCOUNT
 from infra.local.cloud import Cloud
 from shared.contracts import ENV_PEOPLE_TABLE
@@ -52,7 +54,7 @@ def test_a_newcomer_sees_the_newsletter_that_failed_over_down_to_the_mail_in_the
     browser.shows("Overview")
     browser.click(f"//a[contains(@href, '{sent.job_id}') and not(contains(@href, 'messages'))]")
     browser.shows("newsletter")
-    delivered = newsletter.call(cloud, "GET", f"/jobs/{sent.job_id}")["counts"]["delivered"]
+    delivered = call(cloud, "GET", f"/jobs/{sent.job_id}")["counts"]["delivered"]
     browser.reads("#live a[href$='state=delivered']", f"{delivered:,}")
 
     browser.click("//nav[@class='side']//a[.='Messages']")

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from infra.local import digests
+from examples.demo import digests
 from infra.local.cloud import Cloud
 from infra.local.processes import wait_for
 from simulator.client import ControlClient

@@ -2,7 +2,7 @@
 
 import pytest
 
-from infra.local import notices
+from examples.demo import notices
 from infra.local.cloud import Cloud
 from simulator.client import ControlClient
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from infra.local import newsletter
+from examples.demo import newsletter
 from infra.local.cloud import Cloud
 from infra.local.paths import ROOT
 from tests.deployed.api import Api

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from infra.settings import ROOT
 
-PRODUCT = ("shared", "functions", "infra", "cli", "simulator", "benchmarks", "tools", "app.py")
-ALL = (*PRODUCT, "tests", "examples")
+PRODUCT = ("shared", "functions", "infra", "cli", "simulator", "benchmarks", "examples", "tools", "app.py")
+ALL = (*PRODUCT, "tests")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -63,7 +63,7 @@ def code(page: Path) -> Iterator[str]:
 @cache
 def sources() -> tuple[str, ...]:
     """Return the texts of all code."""
-    folders = ("benchmarks", "cli", "functions", "infra", "shared", "simulator", "tests")
+    folders = ("benchmarks", "cli", "examples", "functions", "infra", "shared", "simulator", "tests")
     return tuple(file.read_text("utf-8") for folder in folders for file in (ROOT / folder).rglob("*.py"))
 
 

@@ -12,7 +12,7 @@ import typer
 
 from cli.main import app
 
-ROOTS: Final = ("shared", "functions", "infra", "cli", "simulator", "benchmarks", "tools")
+ROOTS: Final = ("shared", "functions", "infra", "cli", "simulator", "benchmarks", "examples", "tools")
 SHIPPED: Final = ("shared", "functions", "infra", "cli")
 LEAST: Final = 3
 """Parameters from which on numbers have their unit documented: fewer are in the summary."""

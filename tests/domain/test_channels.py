@@ -30,7 +30,6 @@ ALLOWED = {
     ("cli/sending/batches.py", "voice"): "a field of a batch",
     ("functions/api/campaigns/views.py", "voice"): "a field of speech",
     ("shared/domain/content/content.py", "voice"): "a field of speech, as it is stored",
-    **dict.fromkeys((("infra/local/notices.py", x) for x in ("sms", "voice")), "what the demo asks the API for"),
     ("shared/domain/notices/notifier.py", "sms"): "what a notice may be delivered by, also while a channel is planned",
     **dict.fromkeys(
         ((f"shared/adapters/sign_in/{x}.py", "email") for x in ("claims", "openid")), "a scope and a claim of OpenID"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from infra.local import digests, newsletter
+from examples.demo import digests
 from infra.local.cloud import Cloud
 from infra.local.paths import Paths
 
@@ -14,7 +14,7 @@ PRODUCTION, DEVELOPMENT = "acme/production", "acme/development"
 
 @pytest.fixture
 def flood(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> digests.Flood:
-    monkeypatch.setattr(newsletter, "call", lambda *_: {})
+    monkeypatch.setattr(digests, "call", lambda *_: {})
     return digests.story(Cloud(Paths(tmp_path), {}))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from infra.local.newsletter import SentNewsletter
+from examples.demo.newsletter import SentNewsletter
 from tests.deployed.main_job import MainJob
 
 PEOPLE = ("ann", "ben", "cem", "dee")

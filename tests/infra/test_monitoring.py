@@ -12,7 +12,7 @@ from aws_cdk.assertions import Annotations, Match
 from aws_cdk.aws_cloudwatch import MathExpression
 
 from benchmarks.counting import cost, rest, singles
-from infra.functions import api, digest, dispatch, hooks, lane, notices
+from infra.functions import api, dispatch, hooks, lane, notices, workers
 from infra.lint import context
 from infra.monitoring import alarms, figures
 from infra.resources.queue import WorkQueue
@@ -237,7 +237,7 @@ def test_what_singles_and_idle_functions_assume_is_what_is_deployed() -> None:
     assert list(memory.values()) == [
         *[dispatch.MEMORY_MB] * 2,
         notices.MEMORY_MB,
-        digest.MEMORY_MB,
+        workers.DIGEST_MB,
         hooks.CALL_MB,
     ]
 

@@ -18,8 +18,9 @@ import signal
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from infra.local import __main__ as commands
-from infra.local import cloud, deploy, emulator, newsletter, processes, providers
+from examples.demo import __main__ as commands
+from examples.demo import newsletter
+from infra.local import cloud, deploy, emulator, processes, providers
 from infra.local.console import step
 
 def up(where, notice_clock=""):

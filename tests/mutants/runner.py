@@ -41,7 +41,7 @@ PRELOAD: Final = (
 )
 CODE: Final = ("shared", "functions", "cli")
 """Folders of the tree whose modules are imported."""
-OURS: Final = frozenset({"benchmarks", "cli", "functions", "infra", "shared", "simulator", "tests"})
+OURS: Final = frozenset({"benchmarks", "cli", "examples", "functions", "infra", "shared", "simulator", "tests"})
 FORK: Final = multiprocessing.get_context("fork")
 """A child of it has what this process has imported; its end is waited for without asking again and again."""
 

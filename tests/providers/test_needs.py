@@ -26,7 +26,6 @@ ALLOWED = {
     "infra/fitting.py": "a resource that exists in this AWS service only has a length",
     "infra/limits.py": "the same",
     "infra/local/emulated/rights.py": "what AWS itself does for this service, where a request comes in",
-    "infra/local/newsletter.py": "the demonstration switches one of its own credentials off",
     "infra/resources/ses.py": "resources that exist in this AWS service only",
 }
 

@@ -15,7 +15,10 @@ from tools.english.rules import Finding, findings
 
 ROOT: Final = Path(__file__).parents[2]
 ALLOWED: Final = Path(__file__).with_name("allowed.json")
-CODE: Final = ("shared", "functions", "infra", "cli", "simulator", "benchmarks", "tools", "sdks/python", "packages")
+CODE: Final = (
+    *("shared", "functions", "infra", "cli", "simulator", "benchmarks", "tools", "examples"),
+    *("sdks/python", "packages"),
+)
 """Folders whose docstrings are checked."""
 GENERATED: Final = "_generated"
 """A folder that no checkout has before it is set up."""

@@ -13,7 +13,6 @@ import base64
 import json
 import random
 import time
-import urllib.error
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -22,14 +21,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from infra.local import deploy, newsletter
+from examples.demo.api import call, simulator, wait
+from infra.local import deploy
 from infra.local.accounts import ZONE
 from infra.local.cloud import NOTICE_CLOCK, Cloud
-from infra.local.console import LocalCloudError, Patience
+from infra.local.console import LocalCloudError
 from infra.local.deploy import PHONES
-from infra.local.emulator import direct
 from shared import contracts
-from simulator.client import ControlClient
 
 SPEED: Final = 14_400
 """Compressed time: a day in six seconds."""
@@ -38,7 +36,6 @@ MOVED: Final = 5
 CANCELED: Final = 5
 EXPIRED: Final = 2
 INVALID: Final = 1
-PAUSE_SECONDS: Final = 0.5
 LATER: Final = 60
 """Days from today: longer than the demo takes in compressed time."""
 BUSY: Final = "third"
@@ -80,13 +77,7 @@ class Clinic:
             LocalCloudError: an answer that is not 2xx, with the problem's text.
         """
         pair = base64.b64encode(f"{self.name}:{self.password}".encode()).decode()
-        wanted = {"Authorization": f"Basic {pair}"}
-        try:
-            address = f"{self.cloud.api}{path}"
-            with direct(address, timeout=newsletter.API_SECONDS, body=body, method=method, headers=wanted) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            raise LocalCloudError(f"{method} {path}: {error.code} {error.read().decode(errors='replace')}") from error
+        return call(self.cloud, method, path, body, {"Authorization": f"Basic {pair}"})
 
     def put(self, records: Sequence[Record]) -> None:
         """Upload records."""
@@ -135,14 +126,14 @@ def clinic(cloud: Cloud, hours: tuple[int, int] = (0, 24)) -> Clinic:
     since = _now(cloud) - timedelta(seconds=1)
     name = f"clinic-{uuid.uuid4().hex[:12]}"
     body = {"name": name, "timezone": ZONE, "country": "AU", "reasonable_hours": {"from": hours[0], "to": hours[1]}}
-    made = newsletter.call(cloud, "POST", "/notifiers", body)
+    made = call(cloud, "POST", "/notifiers", body)
     saying = {
         "name": "Reminder",
         "channel": "sms",
         "body": "Dear {{ first_name }}, the clinic expects you tomorrow.",
         "voice": {"say": "Hello {{ first_name }}. The clinic expects you tomorrow.", "language": "en-AU"},
     }
-    template = newsletter.call(cloud, "POST", "/templates", saying)["template_id"]
+    template = call(cloud, "POST", "/templates", saying)["template_id"]
     return Clinic(cloud, name, made["password"], template, since)
 
 
@@ -197,7 +188,7 @@ def record(found: Clinic, n: int, number: int) -> Record:
     }
 
 
-def watch(story: Story) -> list[Record]:
+def watch(story: Story) -> Sequence[Record]:
     """Have runs begin until every notice has the status that it should have; return all updates.
 
     Where a day takes a day, a notice whose phone was busy is uploaded again as an update: the staff asks for a call.
@@ -205,22 +196,22 @@ def watch(story: Story) -> list[Record]:
     Raises:
         LocalCloudError: no update has come for `PATIENCE_SECONDS`.
     """
-    patience = Patience()
+    clinic = story.clinic
+    run = runner(clinic.cloud, "notices")
     again = 0
-    run = runner(story.clinic.cloud, "notices")
-    while True:
+
+    def look() -> list[Record]:
+        nonlocal again
         run()
-        found = story.clinic.updates()
-        failures = [x for x in found if x["id"] == story.busy and x["status"] == "TEMP_FAIL"]
-        if len(failures) > again and not story.clinic.hurries:
-            again = len(failures)
+        found = clinic.updates()
+        failures = _failures(story.busy, found)
+        if failures > again and not clinic.hurries:
+            again = failures
             asked = {"action": "MESSAGE_UPDATE", "first_name": f"Ann, again {again}"}
-            story.clinic.put([{**story.records[story.busy], **asked}])
-        if not faults(story, found):
-            return found
-        if patience.over(len(found)):
-            raise LocalCloudError("the notices are not finished:\n  " + "\n  ".join(faults(story, found)))
-        time.sleep(PAUSE_SECONDS)
+            clinic.put([{**story.records[story.busy], **asked}])
+        return found
+
+    return wait(look, lambda found: faults(story, found), "the notices are not finished")
 
 
 def faults(story: Story, updates: Sequence[Record]) -> list[str]:
@@ -258,7 +249,7 @@ def handed_over(story: Story) -> Counter[str]:
     """Return how often each number was handed to a provider."""
     cloud = story.clinic.cloud
     mine = {_number(x) for x in story.records.values()}
-    log = ControlClient(cloud.env["SIMULATOR_URL"]).log(since=story.started - 1)
+    log = simulator(cloud).log(since=story.started - 1)
     return Counter(row["recipient"] for row in log if row["recipient"] in mine)
 
 
@@ -283,7 +274,7 @@ def behave(cloud: Cloud, phones: Mapping[str, str]) -> None:
         cloud: whose simulator has the phones.
         phones: number, E.164, to its behaviour as the simulator names it.
     """
-    control = ControlClient(cloud.env["SIMULATOR_URL"])
+    control = simulator(cloud)
     for credential in json.loads(PHONES.read_text(encoding="utf-8")):
         known = control.webhooks(credential["provider"], credential["id"])["behaviours"]
         control.webhooks(credential["provider"], credential["id"], behaviours={**known, **phones})

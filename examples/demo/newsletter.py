@@ -9,7 +9,6 @@ The check compares three independent sources:
 
 import json
 import time
-import urllib.error
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -19,11 +18,10 @@ from itertools import count
 from typing import Any, Final
 from urllib.parse import quote
 
+from examples.demo.api import call, simulator
 from infra.local.cloud import Cloud
 from infra.local.console import PATIENCE_SECONDS, LocalCloudError, Patience, say
-from infra.local.emulator import direct
 from infra.local.paths import ROOT
-from simulator.client import ControlClient
 
 FIXTURE: Final = ROOT / "tests" / "fixtures" / "newsletter"
 SENDER: Final = "Posthaste News <news@example.com>"
@@ -37,8 +35,6 @@ STATES: Final = ("queued", "sending", "sent", "delivered", "failed", "skipped", 
 OPEN: Final = ("queued", "sending", "sent")
 """States that sending or feedback can still change."""
 HANDED_OVER: Final = ("sent", "delivered", "failed")
-API_SECONDS: Final = 35.0
-"""A little more than the HTTP API's own limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +46,6 @@ class SentNewsletter:
     answer: Mapping[str, Any]
     rows: list[dict[str, Any]]
     posted_at: float
-
-
-def call(cloud: Cloud, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
-    """Call the HTTP API with the demo account's live key and return its JSON.
-
-    Args:
-        cloud: the local cloud's address and environment.
-        path: the path, with its query.
-        body: sent as JSON; None for no body.
-
-    Raises:
-        LocalCloudError: an answer that is not 2xx, with the problem's text.
-    """
-    wanted = {"Authorization": f"Bearer {cloud.env['POSTHASTE_API_KEY']}", **(headers or {})}
-    try:
-        with direct(f"{cloud.api}{path}", timeout=API_SECONDS, body=body, method=method, headers=wanted) as answer:
-            return json.load(answer)
-    except urllib.error.HTTPError as error:
-        raise LocalCloudError(f"{method} {path}: {error.code} {error.read().decode(errors='replace')[:500]}") from error
 
 
 def send(cloud: Cloud) -> SentNewsletter:
@@ -93,7 +70,7 @@ def send(cloud: Cloud) -> SentNewsletter:
 
 def strike(cloud: Cloud) -> None:
     """Take a provider down for the newsletter's first seconds: what it would have carried goes through the next one."""
-    ControlClient(cloud.env["SIMULATOR_URL"]).faults(*OUTAGE, mode="503", seconds=OUTAGE_SECONDS)
+    simulator(cloud).faults(*OUTAGE, mode="503", seconds=OUTAGE_SECONDS)
 
 
 def carried(found: Mapping[str, Any]) -> str:
@@ -198,7 +175,7 @@ def evidence(cloud: Cloud, sent: SentNewsletter) -> dict[str, Any]:
         `at` in Unix seconds by the simulator's arrival clock.
     """
     # A second's margin: the simulator's clock is this machine's, but never runs backwards.
-    raw = ControlClient(cloud.env["SIMULATOR_URL"]).log(since=sent.posted_at - 1)
+    raw = simulator(cloud).log(since=sent.posted_at - 1)
     mine = [row for row in raw if row["ref"].startswith(f"{sent.job_id}-")]
     accepted = [{key: row[key] for key in ("recipient_hash", "provider", "at", "ref")} for row in mine]
     logs = [

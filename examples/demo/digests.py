@@ -12,10 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from infra.local import newsletter
+from examples.demo.api import PAUSE_SECONDS, call, simulator, wait
 from infra.local.cloud import Cloud
-from infra.local.console import LocalCloudError, Patience
-from simulator.client import ControlClient
+from infra.local.console import LocalCloudError
 
 FAILURES: Final = 400
 POST: Final = 10
@@ -30,7 +29,6 @@ PREFIX: Final = "acme/"
 PRODUCTION: Final = "production"
 DEVELOPMENT: Final = "development"
 REASON: Final = "The database refused the connection."
-PAUSE_SECONDS: Final = 0.5
 INBOX: Final = 2_000
 _TASK: Final = re.compile(r"task: (import-\d+)")
 _MORE: Final = re.compile(r"… and ([\d,]+) more")
@@ -80,7 +78,7 @@ def story(cloud: Cloud, prefix: str = PREFIX) -> Flood:
     run = uuid.uuid4().hex[:6]
     ann, ben, cleo, dan, eve = people = [f"{name}+{run}@example.org" for name in ("ann", "ben", "cleo", "dan", "eve")]
     policy = {"from": SENDER, "window": 60, "max_age": 300, "timezone": "Europe/Berlin"}
-    newsletter.call(cloud, "PUT", f"/digest-policies/{prefix}", policy)
+    call(cloud, "PUT", f"/digest-policies/{prefix}", policy)
     start = time.time() - FAILURES
     failed, succeeded = f"{prefix}{PRODUCTION}", f"{prefix}{DEVELOPMENT}"
     events: dict[str, list[dict[str, Any]]] = {failed: [], succeeded: []}
@@ -107,7 +105,7 @@ def _posted(cloud: Cloud, events: Sequence[Mapping[str, Any]]) -> Any:
     """Post events until they are answered: their ids keep each in one digest."""
     for n in range(TRIES):
         try:
-            return newsletter.call(cloud, "POST", "/events", list(events))
+            return call(cloud, "POST", "/events", list(events))
         except (LocalCloudError, OSError) as fault:
             if n == TRIES - 1:
                 raise LocalCloudError(f"events are not taken: {fault}") from fault
@@ -118,29 +116,21 @@ def _posted(cloud: Cloud, events: Sequence[Mapping[str, Any]]) -> Any:
 def close(flood: Flood) -> None:
     """Close the windows, so that their digests are made now."""
     for window in flood.windows:
-        newsletter.call(flood.cloud, "POST", f"/digests/{window}/close", {})
+        call(flood.cloud, "POST", f"/digests/{window}/close", {})
 
 
-def watch(flood: Flood) -> list[Mail]:
+def watch(flood: Flood) -> Sequence[Mail]:
     """Wait until every person has what they should have, and return the mails.
 
     Raises:
         LocalCloudError: no mail has come for `PATIENCE_SECONDS`.
     """
-    patience = Patience()
-    while True:
-        found = mails(flood)
-        wrong = faults(flood, found)
-        if not wrong:
-            return found
-        if patience.over(len(found)):
-            raise LocalCloudError("the digests are not as they should be:\n  " + "\n  ".join(wrong))
-        time.sleep(PAUSE_SECONDS)
+    return wait(lambda: mails(flood), lambda found: faults(flood, found), "the digests are not as they should be")
 
 
 def mails(flood: Flood) -> list[Mail]:
     """Return the mails to the five people, as the page of the inbox shows them, oldest first."""
-    control = ControlClient(flood.cloud.env["SIMULATOR_URL"])
+    control = simulator(flood.cloud)
     shown = control.json("GET", f"/inbox.json?limit={INBOX}")["messages"]
     mine = [x["seq"] for x in shown if x["to"] in flood.people]
     return [control.json("GET", f"/inbox/{seq}.json") for seq in sorted(mine)]
