@@ -11,7 +11,8 @@ from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Cell
 from shared.domain.lists.uploads import ListCounts
 from shared.engine.lists import ingest as module
-from shared.engine.lists.ingest import MAX_STARTS, Code, IngestResult
+from shared.engine.lists.ingest import Code, IngestResult
+from shared.engine.work import MAX_STARTS
 from shared.ports import Retriable
 from tests.engine.reading import DATA, ROWS, Frozen, cut_short, plain, result, small
 from tests.fakes.faults import Crash, When

@@ -309,6 +309,23 @@ RECIPIENTS: Final = (
         "tests/engine/test_export.py::test_a_worker_without_lease_adds_no_part_to_the_file",
     ),
     Mutant(
+        "an export whose workers die is begun for ever",
+        6,
+        EXPORT,
+        "if held.starts > MAX_STARTS:",
+        "if held.starts < 0:",
+        "tests/engine/test_export_given_up.py"
+        "::test_an_export_whose_worker_dies_again_and_again_is_given_up[multipart.put]",
+    ),
+    Mutant(
+        "an archive that was given up is made no more",
+        3,
+        ARCHIVE,
+        "        elif found.code:\n",
+        '        elif found.code == "none":\n',
+        "tests/engine/test_export_given_up.py::test_an_archive_that_was_given_up_is_begun_anew_an_hour_later",
+    ),
+    Mutant(
         "who has asked for a job's archive takes it for made",
         3,
         ARCHIVE,

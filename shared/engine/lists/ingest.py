@@ -30,6 +30,7 @@ from shared.domain.times import Millis, Seconds
 from shared.domain.workbooks.bounds import WorkbookError
 from shared.engine.lists.converting import Converter, in_other_encoding, may_be_workbook
 from shared.engine.suppression.unwanted import Unwanted
+from shared.engine.work import MAX_STARTS, pause
 from shared.ports import Campaigns, Clock, FileChanged, Files, Multipart, Queue, Records, Uploads
 
 PIECE: Final = 32_768
@@ -38,8 +39,6 @@ LEASE_MARGIN: Final = 30.0
 """Seconds that a lease outlives its invocation by default: clocks differ."""
 LAST_SECONDS: Final = 20.0
 """Seconds before its end in which an invocation begins no other block; a quarter of its time where that is less."""
-MAX_STARTS: Final = 12
-"""Leases that may bring a list no further before it is given up: six hours of faults."""
 JUNK: Final = 10_000
 """Rows after which a list is read no further if none has a valid recipient: other lists wait behind it."""
 _LOG: Final = logging.getLogger(__name__)
@@ -131,7 +130,7 @@ class Ingestion:
         try:
             return lease.run()
         except Exception:  # any fault is raised again; the list waits longer after each
-            lease.wait(seconds=min(3600, 30 * 2**lease.held.starts))
+            lease.wait(seconds=pause(lease.held.starts))
             raise
 
 

@@ -16,13 +16,14 @@ from typing import Final
 
 from shared.contracts import export as message
 from shared.domain import exports as sheet
-from shared.domain.exports import Export, ExportState, guard
+from shared.domain.exports import AGAIN_MS, GIVEN_UP, Export, ExportState, guard
 from shared.domain.ids import new_id
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import ERASED
 from shared.domain.times import DAY_MS, Millis, Seconds
 from shared.engine.reports.message_log import LogLine, MessageLog
+from shared.engine.work import MAX_STARTS, pause
 from shared.ports import Clock, Exports, FileChanged, Multipart, Queue, Records, Retriable
 
 PART: Final = 8 * 1024 * 1024
@@ -137,7 +138,7 @@ class Exporter:
             deadline: when the invocation ends.
 
         Raises:
-            Exception: any fault; a repeated request continues the export once the lease is over.
+            Exception: any fault; a repeated request continues the export later, more seldom each time.
         """
         found = self.exports.get(export)
         now = self.clock.now()
@@ -145,17 +146,15 @@ class Exporter:
             return ExportResult.NOTHING
         if found.owner and found.until > now * 1000:
             return ExportResult.HELD
-        held = found.changed(owner=owner, until=int(now * 1000) + LEASE_MS)
+        held = found.changed(owner=owner, until=int(now * 1000) + LEASE_MS, starts=found.starts + 1)
         if not self.exports.save(found, held):
             return ExportResult.HELD
         run = _Run(self, held, stop=deadline - min(MARGIN_S, (deadline - now) / 4))
-        if held.upload and now * 1000 - held.begun_at > UPLOAD_MS:
-            return run.anew()
         try:
             return run.work()
-        except FileChanged:
-            _LOG.warning("export made anew", extra={"export": export})
-            return run.anew()
+        except Exception:  # any fault is raised again; the export waits longer after each
+            run.wait()
+            raise
 
 
 class _Gone(Exception):
@@ -175,30 +174,48 @@ class _Run:
         self.held = held
 
     def work(self) -> ExportResult:
-        """Continue from the checkpoint."""
+        """Continue from the checkpoint, or begin anew if the parts count no more; give up what comes no further."""
         try:
-            if not self.held.upload:
-                columns = self._columns()
-                self._save(columns=columns, upload=self._parts.multipart.begin(self.held.blob))
-            if not self._write():
-                return self._hand_over()
-            held = self.held
-            self._parts.multipart.complete(held.blob, held.upload, held.parts)
-            self._save(state=ExportState.READY, finished_at=self._now(), owner="", until=0)
+            return self._work()
         except _Lost:
             return ExportResult.LOST
+
+    def wait(self) -> None:
+        """Let the export rest after a fault; it keeps its owner until then."""
+        until = self._now() + round(pause(self.held.starts) * 1000)
+        self._parts.exports.save(self.held, self.held.changed(until=until))
+
+    def _work(self) -> ExportResult:
+        held = self.held
+        if held.starts > MAX_STARTS:
+            _LOG.warning("export given up", extra={"export": held.id})
+            return self._fail(GIVEN_UP)
+        if held.upload and self._now() - held.begun_at > UPLOAD_MS:
+            return self._anew()
+        try:
+            return self._make()
+        except FileChanged:
+            _LOG.warning("export made anew", extra={"export": held.id})
+            return self._anew()
         except _Gone:
-            return self._give_up()
+            return self._fail("")
+
+    def _make(self) -> ExportResult:
+        if not self.held.upload:
+            columns = self._columns()
+            self._save(columns=columns, upload=self._parts.multipart.begin(self.held.blob))
+        if not self._write():
+            return self._hand_over()
+        held = self.held
+        self._parts.multipart.complete(held.blob, held.upload, held.parts)
+        self._save(state=ExportState.READY, finished_at=self._now(), owner="", until=0)
         return ExportResult.READY
 
-    def anew(self) -> ExportResult:
+    def _anew(self) -> ExportResult:
         """Have the file made from its beginning, under another name."""
         now = self._now()
-        try:
-            self._save(run=new_id(now), begun_at=now, job=0, chunk=0, done=0, rows=0, columns=(), upload="", parts=())
-            return self._hand_over()
-        except _Lost:
-            return ExportResult.LOST
+        self._save(run=new_id(now), begun_at=now, job=0, chunk=0, done=0, rows=0, columns=(), upload="", parts=())
+        return self._hand_over()
 
     def _write(self) -> bool:
         """Write part after part; False if the time was over before the last."""
@@ -225,7 +242,7 @@ class _Run:
         if held.until <= self._now():
             raise _Lost
         etag = self._parts.multipart.put(held.blob, held.upload, len(held.parts) + 1, data)
-        self._save(parts=(*held.parts, etag), **place)
+        self._save(parts=(*held.parts, etag), starts=0, **place)
 
     def _chunks(self) -> Iterator[tuple[int, int, bytes, int]]:
         """Yield what is left: index of the job, number of the chunk, its rows, and how many these are."""
@@ -281,11 +298,8 @@ class _Run:
         self._parts.queue.send([message(self.held.id)])
         return ExportResult.HANDED_OVER
 
-    def _give_up(self) -> ExportResult:
-        try:
-            self._save(state=ExportState.FAILED, finished_at=self._now(), owner="", until=0)
-        except _Lost:
-            return ExportResult.LOST
+    def _fail(self, code: str) -> ExportResult:
+        self._save(state=ExportState.FAILED, code=code, finished_at=self._now(), owner="", until=0)
         return ExportResult.FAILED
 
     def _now(self) -> int:
@@ -321,6 +335,6 @@ def _time(ms: int) -> str:
 
 def _holds(found: Export, wanted: Sequence[tuple[str, int]], now: Millis) -> bool:
     """Tell whether an export is usable, being made, or has failed and would fail again. `wanted`: jobs and versions."""
-    if found.state is ExportState.FAILED and found.of(wanted):
-        return True
+    if found.state is ExportState.FAILED:
+        return now - found.finished_at <= AGAIN_MS if found.code else found.of(wanted)
     return found.usable(wanted, now) or (found.state is ExportState.PREPARING and found.until > now)

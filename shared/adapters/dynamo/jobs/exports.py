@@ -52,6 +52,8 @@ def _item(x: Export) -> Item:
         "upload": s(x.upload),
         "owner": s(x.owner),
         **({"file": s(x.file)} if x.file else {}),
+        **({"starts": n(x.starts)} if x.starts else {}),
+        **({"code": s(x.code)} if x.code else {}),
     }
     numbers = ("begun_at", "chunks", "ttl", "until", "job", "chunk", "done", "rows", "finished_at", "version")
     return out | {name: n(getattr(x, name)) for name in numbers}
@@ -71,6 +73,8 @@ def _export(item: Item) -> Export:
         upload=item["upload"]["S"],
         owner=item["owner"]["S"],
         file=codec.text(item, "file"),
+        starts=codec.number(item, "starts"),
+        code=codec.text(item, "code"),
         begun_at=codec.number(item, "begun_at"),
         chunks=codec.number(item, "chunks"),
         ttl=codec.number(item, "ttl"),
