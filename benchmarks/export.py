@@ -24,8 +24,9 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import BY_KEYS, Ledger
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.states import COUNT_KEYS, Cell, JobState
-from shared.engine.reports.export import Exporter, ExportResult
+from shared.engine.reports.export import Exporter
 from shared.engine.reports.message_log import MessageLog
+from shared.engine.work import WorkResult
 
 NAME: Final = "0" * 26
 CREDENTIAL: Final = "sendgrid-main"
@@ -173,7 +174,7 @@ def main() -> None:
     began = time.process_time()
     did = exporter.work(NAME, owner="bench", deadline=clock.now() + 3600)
     spent = time.process_time() - began - stores.spent
-    if did is not ExportResult.READY or target.export.rows != options.rows:
+    if did is not WorkResult.READY or target.export.rows != options.rows:
         raise SystemExit(f"{did}: {target.export.rows} rows")
     kilobytes = peak_kb()
     found = {

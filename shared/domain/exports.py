@@ -11,7 +11,7 @@ from typing import Any, Final
 from shared.domain.times import DAY_MS, Millis
 
 AGAIN_MS: Final = 3_600_000
-"""Milliseconds after which an export that was given up is begun anew for who asks."""
+"""Milliseconds after which an export that was given up is begun anew on request."""
 USABLE_MS: Final = 6 * DAY_MS
 """Milliseconds for which an export is given out; the bucket keeps it a day longer, for who is still fetching it."""
 SETTLED_MS: Final = 120_000

@@ -1,11 +1,11 @@
-"""An export that comes no further is given up, and whoever asks reads so; later it is begun anew."""
+"""An export that comes no further is given up, and its clients read so; later it is begun anew."""
 
 import pytest
 
 from shared.domain.exports import AGAIN_MS, GIVEN_UP, ExportState
 from shared.domain.jobs import chunks as chunking
-from shared.engine.reports.export import LEASE_MS, ExportResult
-from shared.engine.work import MAX_STARTS
+from shared.engine.reports.export import LEASE_MS
+from shared.engine.work import MAX_STARTS, WorkResult
 from tests.engine.test_archive import WAIT, Shelf
 from tests.engine.test_export import NAME, Bench, expected, people
 from tests.fakes.faults import Crash, When
@@ -37,7 +37,7 @@ def test_an_export_whose_worker_dies_again_and_again_is_given_up(bench: Bench, a
         assert bench.ask(job).state is ExportState.PREPARING
         die(bench, at)
     assert bench.ask(job).state is ExportState.PREPARING
-    assert bench.serve() == [ExportResult.FAILED]
+    assert bench.serve() == [WorkResult.FAILED]
     found = bench.ask(job)
     assert (found.state, found.code, found.owner, found.until) == (ExportState.FAILED, GIVEN_UP, "", 0)
     assert bench.queue.waiting == []
@@ -65,12 +65,12 @@ def test_after_each_fault_it_rests_longer(bench: Bench) -> None:
         with pytest.raises(ConnectionError):
             bench.serve()
         pauses.append((bench.exports.items[NAME].until - bench.world.clock.ms) // 1000)
-        assert bench.work() is ExportResult.HELD
+        assert bench.work() is WorkResult.HELD
         bench.ask(job)
         assert bench.queue.waiting == []
         bench.world.clock.advance(pauses[-1])
     assert pauses == [60, 120, 240, 480, 960, 1920, *[3600] * 6]
-    assert bench.work() is ExportResult.FAILED
+    assert bench.work() is WorkResult.FAILED
 
 
 def test_who_polls_a_running_job_reads_that_its_export_was_given_up(bench: Bench) -> None:
@@ -79,7 +79,7 @@ def test_who_polls_a_running_job_reads_that_its_export_was_given_up(bench: Bench
     bench.ask(job)
     for _ in range(MAX_STARTS):
         die(bench)
-    assert bench.work() is ExportResult.FAILED
+    assert bench.work() is WorkResult.FAILED
     bench.world.settle()
     assert bench.world.job(job.id).version > job.version
     assert bench.ask(job).code == GIVEN_UP
@@ -100,7 +100,7 @@ def test_an_archive_that_was_given_up_is_begun_anew_an_hour_later(caplog: pytest
         with pytest.raises(Crash):
             shelf.exporter.work(export.id, owner="me", deadline=shelf.world.clock.now() + 900)
         shelf.world.clock.advance(LEASE_MS / 1000 + 1)
-    assert shelf.exporter.work(export.id, owner="me", deadline=shelf.world.clock.now() + 900) is ExportResult.FAILED
+    assert shelf.exporter.work(export.id, owner="me", deadline=shelf.world.clock.now() + 900) is WorkResult.FAILED
     shelf.queue.lose()
     shelf.sweep()
     assert "not archived yet: given up" in caplog.text

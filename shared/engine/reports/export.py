@@ -10,7 +10,6 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
@@ -23,7 +22,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import ERASED
 from shared.domain.times import DAY_MS, Millis, Seconds
 from shared.engine.reports.message_log import LogLine, MessageLog
-from shared.engine.work import MAX_STARTS, pause
+from shared.engine.work import LeasedWork, LeaseLost, WorkResult
 from shared.ports import Clock, Exports, FileChanged, Multipart, Queue, Records, Retriable
 
 PART: Final = 8 * 1024 * 1024
@@ -103,20 +102,6 @@ def begin(export: str, account: str, jobs: Sequence[Job], now: Millis, version: 
     )
 
 
-class ExportResult(StrEnum):
-    """The result of an invocation."""
-
-    NOTHING = "nothing"
-    """There is no such export, or it is made already."""
-    HELD = "held"
-    """Another makes it."""
-    LOST = "lost"
-    """The lease was lost."""
-    HANDED_OVER = "handed_over"
-    READY = "ready"
-    FAILED = "failed"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exporter:
     """Makes exports. `queue`: the export function's own; `part`: bytes of a part, at least."""
@@ -129,7 +114,7 @@ class Exporter:
     clock: Clock
     part: int = PART
 
-    def work(self, export: str, *, owner: str, deadline: Seconds) -> ExportResult:
+    def work(self, export: str, *, owner: str, deadline: Seconds) -> WorkResult:
         """Make an export to its end or nearly until `deadline` (Unix seconds); then another invocation continues.
 
         Args:
@@ -141,55 +126,36 @@ class Exporter:
             Exception: any fault; a repeated request continues the export later, more seldom each time.
         """
         found = self.exports.get(export)
-        now = self.clock.now()
         if found is None or found.state is not ExportState.PREPARING:
-            return ExportResult.NOTHING
-        if found.owner and found.until > now * 1000:
-            return ExportResult.HELD
-        held = found.changed(owner=owner, until=int(now * 1000) + LEASE_MS, starts=found.starts + 1)
-        if not self.exports.save(found, held):
-            return ExportResult.HELD
-        run = _Run(self, held, stop=deadline - min(MARGIN_S, (deadline - now) / 4))
-        try:
-            return run.work()
-        except Exception:  # any fault is raised again; the export waits longer after each
-            run.wait()
-            raise
+            return WorkResult.NOTHING
+        if found.owner and found.until > self.clock.now() * 1000:
+            return WorkResult.HELD
+        return _Making(self, found, deadline).run(owner)
 
 
 class _Gone(Exception):
     """A chunk is no longer kept."""
 
 
-class _Lost(Exception):
-    """Another invocation has continued the export."""
+class _Making(LeasedWork[Export]):
+    """One invocation's work on one export."""
 
-
-class _Run:
-    """One invocation's work on one export. `held`: the export as this invocation wrote it last."""
-
-    def __init__(self, parts: Exporter, held: Export, *, stop: float) -> None:
+    def __init__(self, parts: Exporter, found: Export, deadline: Seconds) -> None:
+        super().__init__(found, parts.exports.save, parts.clock, deadline=deadline, last=MARGIN_S)
         self._parts = parts
-        self._stop = stop
-        self.held = held
 
-    def work(self) -> ExportResult:
-        """Continue from the checkpoint, or begin anew if the parts count no more; give up what comes no further."""
-        try:
-            return self._work()
-        except _Lost:
-            return ExportResult.LOST
+    def until(self) -> Millis:
+        return self._now() + LEASE_MS
 
-    def wait(self) -> None:
-        """Let the export rest after a fault; it keeps its owner until then."""
-        until = self._now() + round(pause(self.held.starts) * 1000)
-        self._parts.exports.save(self.held, self.held.changed(until=until))
+    def rest(self, until: Millis) -> None:
+        self.save(until=until)  # it keeps its owner: without one, it is free at once
 
-    def _work(self) -> ExportResult:
+    def give_up(self) -> WorkResult:
+        _LOG.warning("export given up", extra={"export": self.held.id})
+        return self._end(ExportState.FAILED, GIVEN_UP)
+
+    def work(self) -> WorkResult:
         held = self.held
-        if held.starts > MAX_STARTS:
-            _LOG.warning("export given up", extra={"export": held.id})
-            return self._fail(GIVEN_UP)
         if held.upload and self._now() - held.begun_at > UPLOAD_MS:
             return self._anew()
         try:
@@ -198,26 +164,25 @@ class _Run:
             _LOG.warning("export made anew", extra={"export": held.id})
             return self._anew()
         except _Gone:
-            return self._fail("")
+            return self._end(ExportState.FAILED)
 
-    def _make(self) -> ExportResult:
+    def _make(self) -> WorkResult:
         if not self.held.upload:
             columns = self._columns()
-            self._save(columns=columns, upload=self._parts.multipart.begin(self.held.blob))
-        if not self._write():
+            self.save(columns=columns, upload=self._parts.multipart.begin(self.held.blob))
+        if not self._write_parts():
             return self._hand_over()
         held = self.held
         self._parts.multipart.complete(held.blob, held.upload, held.parts)
-        self._save(state=ExportState.READY, finished_at=self._now(), owner="", until=0)
-        return ExportResult.READY
+        return self._end(ExportState.READY)
 
-    def _anew(self) -> ExportResult:
+    def _anew(self) -> WorkResult:
         """Have the file made from its beginning, under another name."""
         now = self._now()
-        self._save(run=new_id(now), begun_at=now, job=0, chunk=0, done=0, rows=0, columns=(), upload="", parts=())
+        self.save(run=new_id(now), begun_at=now, job=0, chunk=0, done=0, rows=0, columns=(), upload="", parts=())
         return self._hand_over()
 
-    def _write(self) -> bool:
+    def _write_parts(self) -> bool:
         """Write part after part; False if the time was over before the last."""
         held = self.held
         buffer = [] if held.parts else [sheet.header(held.columns, later=held.later)]
@@ -230,7 +195,7 @@ class _Run:
             if size >= self._parts.part:
                 self._put(b"".join(buffer), **place)
                 buffer, size = [], 0
-            if self._parts.clock.now() > self._stop:
+            if self._parts.clock.now() > self.stop:
                 return False
         if buffer:
             self._put(b"".join(buffer), **place)
@@ -240,9 +205,9 @@ class _Run:
         """Store a part, then the checkpoint behind it."""
         held = self.held
         if held.until <= self._now():
-            raise _Lost
+            raise LeaseLost
         etag = self._parts.multipart.put(held.blob, held.upload, len(held.parts) + 1, data)
-        self._save(parts=(*held.parts, etag), starts=0, **place)
+        self.checkpoint(parts=(*held.parts, etag), **place)
 
     def _chunks(self) -> Iterator[tuple[int, int, bytes, int]]:
         """Yield what is left: index of the job, number of the chunk, its rows, and how many these are."""
@@ -287,20 +252,14 @@ class _Run:
             raise _Gone
         return ()
 
-    def _save(self, **changes: object) -> None:
-        new = self.held.changed(**{"until": self._now() + LEASE_MS, **changes})
-        if not self._parts.exports.save(self.held, new):
-            raise _Lost
-        self.held = new
-
-    def _hand_over(self) -> ExportResult:
-        self._save(owner="")
+    def _hand_over(self) -> WorkResult:
+        self.save(owner="")
         self._parts.queue.send([message(self.held.id)])
-        return ExportResult.HANDED_OVER
+        return WorkResult.HANDED_OVER
 
-    def _fail(self, code: str) -> ExportResult:
-        self._save(state=ExportState.FAILED, code=code, finished_at=self._now(), owner="", until=0)
-        return ExportResult.FAILED
+    def _end(self, state: ExportState, code: str = "") -> WorkResult:
+        self.save(state=state, code=code, finished_at=self._now(), owner="", until=0)
+        return WorkResult(state.value)
 
     def _now(self) -> int:
         return int(self._parts.clock.now() * 1000)
