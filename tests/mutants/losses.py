@@ -217,7 +217,7 @@ LOSSES: Final = (
         "a lease whose note finds no room has none",
         3,
         "shared/adapters/dynamo/credentials/lease_hints.py",
-        'noted = hint is None or item.get(hint.name, {}).get("S") == str(hint)',
+        'noted = item.get(hint.name, {}).get("S") == str(hint)',
         "noted = True",
         "tests/contracts/test_hints.py::"
         "test_those_that_do_not_fit_beside_the_slots_are_noted_once_for_each_lease[dynamo]",

@@ -1,6 +1,6 @@
 """Which pages are checked, and how often each may still break each rule.
 
-The file of allowed counts only shrinks: a page that breaks a rule more often than allowed fails, and so does an allowed
+The file of allowed counts only shrinks. A page that breaks a rule more often than allowed fails. So does an allowed
 count that is too high, until `make english` lowers it.
 """
 

@@ -83,19 +83,19 @@ class LedgerQueue(ABC):
     # reading
 
     def read(self, job: str, chunk: int) -> Ledger | None:
-        """Return one ledger."""
+        """Return one ledger, consistent."""
         return self._read(job, chunk)
 
     def read_these(self, places: Collection[tuple[str, int]]) -> list[Ledger]:
-        """Return the ledgers of chunks `(job, number)` that there are, in no order."""
+        """Return the ledgers of chunks `(job, number)` that there are, consistent, a hundred in one read, unordered."""
         return self._read_these(places)
 
     def read_all(self, job: str) -> list[Ledger]:
-        """Return all ledgers of a job."""
+        """Return all of the job's ledgers, consistent, by number."""
         return self._list(job)
 
     def read_some(self, job: str, first: int, count: int) -> list[Ledger]:
-        """Return up to `count` ledgers of a job from number `first` on.
+        """Return some of the job's ledgers by number, read consistently.
 
         Args:
             first: the number of the first chunk.
@@ -104,11 +104,11 @@ class LedgerQueue(ABC):
         return self._list_some(job, first, count)
 
     def list_queue(self, job: str) -> list[Ledger]:
-        """Return the ledgers that wait for a worker."""
+        """Return the job's ledgers that are IDLE, consistent, by number."""
         return [x for x in self._list(job) if x.status is LedgerStatus.IDLE]
 
     def find_inflight(self, job: str) -> list[Ledger]:
-        """Return the ledgers that a worker holds."""
+        """Return the job's ledgers that are BUSY, consistent, by number."""
         return [x for x in self._list(job) if x.status is LedgerStatus.BUSY]
 
     # writing
@@ -266,13 +266,13 @@ class LedgerQueue(ABC):
         """Give up doubtful attempts that were proven absent and may not be made again, or are cancelled (Resolve, N.4).
 
         Args:
-            state: UNKNOWN_CLOSED of those that are cancelled.
+            state: DROPPED, or UNKNOWN_CLOSED of those that are cancelled.
         """
         wanted = tuple(attempts)
         return self._change(job, chunk, lambda x: rules.disprove(x, wanted, state))
 
     def drop(self, job: str, chunk: int, indices: Iterable[int], state: Cell = Cell.SKIPPED) -> Ledger | None:
-        """Take recipients that still wait out of the job (N.2, N.3)."""
+        """Take recipients that still wait out of the job (N.2, N.3); return the ledger then, None if there is none."""
         wanted = tuple(indices)
         return self._change(job, chunk, lambda x: runs.drop(x, wanted, state))
 

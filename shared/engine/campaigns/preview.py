@@ -9,9 +9,10 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
 from shared.domain.ids import new_id
 from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.queue import LedgerQueue
 from shared.engine.lane.compose import Composition, Made
 from shared.engine.lists.list_jobs import stand_in
-from shared.ports import Clock, LedgerStore, Links, Records
+from shared.ports import Clock, Links, Records
 
 MAX_ROW: Final = 10_000
 """The last recipient of a list that a preview goes to: it counts from the list's beginning."""
@@ -32,7 +33,7 @@ class Previews:
     """Renders campaigns' messages before they are sent."""
 
     def __init__(
-        self, *, records: Records, ledgers: LedgerStore, links: Links, settings: Settings, clock: Clock
+        self, *, records: Records, ledgers: LedgerQueue, links: Links, settings: Settings, clock: Clock
     ) -> None:
         self._records = records
         self._ledgers = ledgers

@@ -17,12 +17,13 @@ from shared.domain.hooks.told import CellChange, ToldCells
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell
 from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.outbox import CellEvent, HookOutbox
 from shared.engine.pool import Pool
 from shared.engine.reports.attempts import Attempt, attempts_of, error_of, skipped_early
-from shared.ports import Clock, LedgerStore, Retriable, ToldChanges
+from shared.ports import Clock, Retriable, ToldChanges
 
 KNOWN_JOBS: Final = 256
 SLICE: Final = {HookPace.NOW: 4_000, HookPace.LATER: 20_000}
@@ -84,7 +85,7 @@ class Gatherer:
         self,
         *,
         records: Chunks,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         told: ToldChanges,
         outbox: HookOutbox,
         clock: Clock,

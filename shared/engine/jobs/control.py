@@ -9,13 +9,14 @@ from shared.domain.audit import SYSTEM, Act, Event, audited
 from shared.domain.jobs import retries
 from shared.domain.jobs.job import Job, RetryRequest, StopReason
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell, Change, JobState
 from shared.domain.times import DAY_MS
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
 from shared.engine.jobs.stop import Stopper
-from shared.ports import Clock, LedgerStore, Records, Retriable
+from shared.ports import Clock, Records, Retriable
 
 MIN_LIFE_MS: Final = 15 * DAY_MS
 """Retention that must be left for a resume or a retry: its feedback needs the items."""
@@ -60,7 +61,7 @@ class JobControl:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         planner: Planner,
         retrier: Retrier,
         clock: Clock,

@@ -14,12 +14,13 @@ from typing import Final
 
 from shared.domain.audit import SYSTEM, Act, Event
 from shared.domain.jobs.job import Job
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Change, JobState
 from shared.domain.times import Millis
 from shared.engine.intake.accept import send_pointers
 from shared.engine.jobs.giving_way import GiveWay
 from shared.engine.suppression.standing import StandingCheck, key_of
-from shared.ports import Changed, Clock, Lanes, LedgerStore, OpenJob, Records, Standings
+from shared.ports import Changed, Clock, Lanes, OpenJob, Records, Standings
 
 PROMPT_MS: Final = 3_000
 """The function that planned a job less than this long ago is still sending its pointers."""
@@ -30,7 +31,7 @@ class Planner:
     """Starts jobs. A second plan of the same job only duplicates pointers."""
 
     def __init__(
-        self, *, records: Records, ledgers: LedgerStore, lanes: Lanes, standings: Standings, clock: Clock
+        self, *, records: Records, ledgers: LedgerQueue, lanes: Lanes, standings: Standings, clock: Clock
     ) -> None:
         self.standing_check = StandingCheck(standings)
         self._give_way = GiveWay(records=records, ledgers=ledgers)

@@ -12,10 +12,11 @@ from typing import Final
 from shared.domain.jobs import retries
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell, Change
 from shared.domain.times import Seconds
 from shared.engine.lane.recovery import Recovery
-from shared.ports import Clock, LedgerStore, Records
+from shared.ports import Clock, Records
 
 SLICE: Final = 100
 """Chunks between two records of how far a retry is: about half a second's work."""
@@ -35,7 +36,7 @@ class RetryStep(Enum):
 class Retrier:
     """Carries out recorded retries."""
 
-    def __init__(self, *, records: Records, ledgers: LedgerStore, recovery: Recovery, clock: Clock) -> None:
+    def __init__(self, *, records: Records, ledgers: LedgerQueue, recovery: Recovery, clock: Clock) -> None:
         self._records = records
         self._ledgers = ledgers
         self._recovery = recovery

@@ -16,10 +16,11 @@ from typing import Final
 from shared.contracts import due
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.times import Millis
 from shared.engine.jobs.giving_way import may_wait
-from shared.ports import Clock, LedgerStore, OpenJob, Queue, Records
+from shared.ports import Clock, OpenJob, Queue, Records
 
 LOOKS_S: Final = (3.0, 20.0)
 """Seconds after a pause: most leases have ended by the first look, those of slow providers by the second."""
@@ -38,7 +39,7 @@ class Turns:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         credentials: Callable[[], Iterable[str]],
         queue: Queue,
         clock: Clock,

@@ -12,6 +12,7 @@ from typing import Final
 from shared.contracts import Waking, pointer
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.switches import Switch
 from shared.domain.namespaces import owner
@@ -19,7 +20,7 @@ from shared.domain.times import Seconds
 from shared.engine.jobs.ledgers import only_ledgers
 from shared.engine.jobs.plan import Planner
 from shared.engine.pool import Pool
-from shared.ports import Clock, Lanes, LedgerStore, OpenJob, Queue, Records
+from shared.ports import Clock, Lanes, OpenJob, Queue, Records
 
 SECONDS: Final = 20.0
 """How long one message's part of the way takes, and a page."""
@@ -52,7 +53,7 @@ class Waker:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         lanes: Lanes,
         planner: Planner,
         clock: Clock,

@@ -13,12 +13,13 @@ from shared.domain.jobs.job import DIGEST, MAIL, Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.passes import Passing, Past
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes import backoff
 from shared.domain.mails.retry import retry_delay
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.suppression.suppressed import heeds
-from shared.ports import Clock, Lanes, LedgerStore, Records
+from shared.ports import Clock, Lanes, Records
 
 PATIENCE: Final = 20
 """A chunk that waits for a provider comes back after 1/PATIENCE of the time since the breaker opened. It never comes
@@ -41,7 +42,7 @@ class Recovery:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         lanes: Lanes,
         breaker_cache: BreakerCache,
         clock: Clock,

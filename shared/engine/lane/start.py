@@ -5,14 +5,14 @@ from typing import Final
 
 from shared.contracts import Credential, pointer
 from shared.domain.jobs.ledger import Ledger
-from shared.domain.jobs.queue import Expired, NotDue
+from shared.domain.jobs.queue import Expired, LedgerQueue, NotDue
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.backoff import MAX_QUEUE_DELAY
 from shared.domain.lanes.pacing import pace
 from shared.domain.times import Seconds
 from shared.engine.lane.recovery import Recovery
 from shared.engine.lane.slots import PATIENCE, patience
-from shared.ports import Clock, Lanes, LedgerStore, Records
+from shared.ports import Clock, Lanes, Records
 
 KEPT_JOBS: Final = 64
 """Jobs kept in memory that were stopped a moment ago."""
@@ -39,7 +39,7 @@ class Starter:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         lanes: Lanes,
         credential: Credential,
         recovery: Recovery,

@@ -13,6 +13,7 @@ from typing import Final
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.look_ups import LOOKS, next_look
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.runs import SAFE_MS
 from shared.domain.jobs.states import Cell, JobState
 from shared.domain.mails.destination import fails, has_end, is_pending
@@ -20,7 +21,7 @@ from shared.domain.mails.mail import MailState, StoredMail, cleaned
 from shared.domain.times import Millis
 from shared.engine.mails.reports import MailReporter
 from shared.engine.walks.doubts import Asking
-from shared.ports import Clock, LedgerStore, MailFigures, MailFiles, Mails, Records
+from shared.ports import Clock, MailFigures, MailFiles, Mails, Records
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ class MailEnds:
 
     mails: Mails
     records: Records
-    ledgers: LedgerStore
+    ledgers: LedgerQueue
     files: MailFiles
     reporter: MailReporter
 
@@ -111,7 +112,7 @@ class MailJobs:
     """
 
     records: Records
-    ledgers: LedgerStore
+    ledgers: LedgerQueue
     mails: Mails
     ends: MailEnds
     asking: Asking

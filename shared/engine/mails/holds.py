@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.mails.retry import IN_A_ROW, failed_for_now, is_refusal, row_of, to_hold
 from shared.engine.mails.ends import MailEnds
-from shared.ports import LedgerStore, Mails, Records
+from shared.ports import Mails, Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class DomainHolds:
 
     mails: Mails
     records: Records
-    ledgers: LedgerStore
+    ledgers: LedgerQueue
 
     def look(self, job: Job, some: Iterable[Ledger]) -> int:
         """Delay the destinations of the domains that refused the last three in a row; return how many.

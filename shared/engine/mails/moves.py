@@ -8,6 +8,7 @@ from shared.domain.audit import SYSTEM, Act, audited
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell
 from shared.domain.mails.destination import MailDestination, destination, waits
 from shared.domain.mails.mail import StoredMail, host_of
@@ -15,7 +16,7 @@ from shared.domain.times import Millis
 from shared.engine.lane.recovery import Recovery
 from shared.engine.reports.attempts import detail_of
 from shared.engine.reports.message_log import MessageLog
-from shared.ports import Clock, Journal, LedgerStore, Records
+from shared.ports import Clock, Journal, Records
 
 EachShown = Callable[
     [Callable[[tuple[Ledger, Chunk]], MailDestination], Sequence[tuple[Ledger, Chunk]]], Iterable[MailDestination]
@@ -44,7 +45,7 @@ class MailMoves:
     """
 
     records: Records
-    ledgers: LedgerStore
+    ledgers: LedgerQueue
     recovery: Recovery
     logs: MessageLog
     journal: Journal

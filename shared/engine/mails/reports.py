@@ -14,6 +14,7 @@ from shared.domain.audit import SYSTEM
 from shared.domain.content.content import Content, Finished, Mailbox
 from shared.domain.ids import new_id
 from shared.domain.jobs.job import Job
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.mails.destination import fails, is_pending
 from shared.domain.mails.mail import StoredMail, begin_report, end_report, opened
 from shared.domain.mails.queue import MailSchedule, NewDestination
@@ -21,7 +22,7 @@ from shared.domain.mails.report import MAX_HEADER, FailedDestination, ReportedMa
 from shared.domain.times import KEY_LIFE_MS
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
 from shared.engine.reports.attempts import attempts_of, detail_of, last_refusal, skipped_early
-from shared.ports import Clock, FileChanged, Idempotency, LedgerStore, MailFigures, MailFiles, Mails, Records, Retriable
+from shared.ports import Clock, FileChanged, Idempotency, MailFigures, MailFiles, Mails, Records, Retriable
 
 RACES: Final = 10
 """Compare-and-swaps of one mail that others write meanwhile."""
@@ -44,7 +45,7 @@ class MailReporter:
 
     mails: Mails
     records: Records
-    ledgers: LedgerStore
+    ledgers: LedgerQueue
     files: MailFiles
     queuer: MailQueuer
     clock: Clock

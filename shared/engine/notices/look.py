@@ -13,11 +13,12 @@ from shared.domain.jobs import runs as cells
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.look_ups import LOOKS, next_look
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell, JobState
 from shared.domain.times import DAY_MS
 from shared.engine.notices.words import NoticeWords
 from shared.engine.walks.doubts import Asking
-from shared.ports import Clock, LedgerStore, Notices, Records
+from shared.ports import Clock, Notices, Records
 
 LAST_MS: Final = 2 * DAY_MS
 """A run whose items expire so soon is closed: without them its notices would never end."""
@@ -41,7 +42,7 @@ class NoticeRuns:
     """
 
     records: Records
-    ledgers: LedgerStore
+    ledgers: LedgerQueue
     notices: Notices
     words: NoticeWords
     asking: Asking

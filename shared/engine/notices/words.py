@@ -14,12 +14,13 @@ from shared.domain.jobs import runs as cells
 from shared.domain.jobs.details import FeedbackEntry
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell
 from shared.domain.notices import words as rules
 from shared.domain.notices.inbox import fits
 from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeChange, NoticeRun
 from shared.domain.notices.notifier import Notifier
-from shared.ports import Clock, LedgerStore, Notices, Notifiers, Records, Retriable
+from shared.ports import Clock, Notices, Notifiers, Records, Retriable
 
 RACES: Final = 10
 """Compare-and-swaps of one notice that others write meanwhile."""
@@ -49,7 +50,7 @@ class NoticeWords:
     """
 
     def __init__(
-        self, *, notices: Notices, notifiers: Notifiers, records: Records, ledgers: LedgerStore, clock: Clock
+        self, *, notices: Notices, notifiers: Notifiers, records: Records, ledgers: LedgerQueue, clock: Clock
     ) -> None:
         self._notices = notices
         self._notifiers = notifiers

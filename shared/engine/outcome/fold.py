@@ -10,11 +10,12 @@ from typing import Final
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE, COUNT_KEYS, RESTING, Change, JobState
 from shared.engine.lane.recovery import Recovery
 from shared.engine.outcome.announcer import Announcing, Silent
 from shared.engine.outcome.bounce_guard import BounceGuard
-from shared.ports import FOLDS, Clock, LedgerStore, Lists, Records, Retriable
+from shared.ports import FOLDS, Clock, Lists, Records, Retriable
 
 ROUNDS: Final = 3
 """How often the finaliser starts over when others write meanwhile; the next record or the sweeper comes back for the
@@ -57,7 +58,7 @@ class Logger:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         lists: Lists,
         recovery: Recovery,
         clock: Clock,

@@ -19,6 +19,7 @@ from shared.domain.jobs.feedback import CHANNEL_WISHES, SUPPRESSES, WISHES, Word
 from shared.domain.jobs.job import DIGEST, Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import STOPPED, UNSUBSCRIBED
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import reopened
 from shared.domain.recipients.suppressions import BY_CHANNEL, AnyReach, DigestsOf, Reach
 from shared.domain.times import Seconds
@@ -39,7 +40,7 @@ from shared.engine.outcome.words import (
     names_id,
 )
 from shared.engine.pool import Pool
-from shared.ports import Clock, LedgerStore, Records, Retriable
+from shared.ports import Clock, Records, Retriable
 
 LATER: Final = 15.0
 """Seconds after which a soft word about a call still under way is checked again."""
@@ -114,7 +115,7 @@ class Tracker:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         recovery: Recovery,
         clock: Clock,
         pool: Callable[[int], Pool],

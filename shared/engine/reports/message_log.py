@@ -12,6 +12,7 @@ from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.job import Job, public_counts
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.retries import repeatable
 from shared.domain.jobs.states import COUNT_KEYS, Cell, MessageState, Status, message_state, status
 from shared.domain.times import Millis
@@ -24,7 +25,7 @@ from shared.engine.reports.attempts import (
     error_of,
     skipped_early,
 )
-from shared.ports import Clock, LedgerStore, Records
+from shared.ports import Clock, Records
 
 LIVE_CHUNKS: Final = 100
 """Jobs of up to this many chunks have their counts computed from the ledgers; larger ones show the folded counts."""
@@ -141,7 +142,7 @@ class MessageLog:
     """Reads the results of a job's messages."""
 
     def __init__(
-        self, *, records: Records, ledgers: LedgerStore, clock: Clock, feedback_timeout: int = FEEDBACK_TIMEOUT
+        self, *, records: Records, ledgers: LedgerQueue, clock: Clock, feedback_timeout: int = FEEDBACK_TIMEOUT
     ) -> None:
         self._records = records
         self._ledgers = ledgers

@@ -14,12 +14,13 @@ from typing import Final
 from shared import contracts
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.lease_hints import MOST, LeaseHint
 from shared.domain.times import Millis, Seconds
 from shared.engine.intake.accept import send_pointers
 from shared.engine.lane.recovery import Recovery
-from shared.ports import Clock, Hints, Lanes, LedgerStore, Queue, Records
+from shared.ports import Clock, Hints, Lanes, Queue, Records
 
 LOOKS: Final = (15.0, 30.0, 45.0)
 """Seconds after the sweeper's start when leases are checked again; it starts every minute."""
@@ -43,7 +44,7 @@ class ExpiredLeases:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         recovery: Recovery,
         hints: Hints,
         credentials: Callable[[], Sequence[str]],

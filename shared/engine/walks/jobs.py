@@ -13,6 +13,7 @@ from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.look_ups import due
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE, RESTING, Cell, JobState
 from shared.domain.times import Millis
 from shared.engine.intake.accept import send_pointers
@@ -26,7 +27,7 @@ from shared.engine.walks.doubts import Asking
 from shared.engine.walks.keeping import AGED_MS, Keeping
 from shared.engine.walks.pointing import Pointing
 from shared.engine.walks.stuck_jobs import StuckJobs
-from shared.ports import Clock, Holds, Lanes, LedgerStore, OpenJob, Records
+from shared.ports import Clock, Holds, Lanes, OpenJob, Records
 
 YOUNG_MS: Final = 20_000
 """Age in milliseconds up to which a job is not checked: most have ended by then. The others cannot have lost anything
@@ -56,7 +57,7 @@ class OpenJobs:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         holds: Holds,
         lanes: Lanes,
         actions: JobActions,

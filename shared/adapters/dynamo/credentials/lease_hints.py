@@ -32,7 +32,9 @@ class Notes:
             hint: the lease that the slots are for.
         """
         self._there[credential] = frozenset(name for name in item if name.startswith(PREFIX))
-        noted = hint is None or item.get(hint.name, {}).get("S") == str(hint)
+        if hint is None:
+            return
+        noted = item.get(hint.name, {}).get("S") == str(hint)
         if noted or self._apart.get((credential, hint.name)) == str(hint):
             return
         self._db.call(
