@@ -20,8 +20,9 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import BY_KEYS, Ledger
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.states import COUNT_KEYS, Cell, JobState
-from shared.engine.reports.export import Exporter, ExportResult
+from shared.engine.reports.export import Exporter
 from shared.engine.reports.message_log import MessageLog
+from shared.engine.work import WorkResult
 
 NAME: Final = "0" * 26
 CREDENTIAL: Final = "sendgrid-main"
@@ -166,7 +167,7 @@ def run(*, rows: int) -> dict[str, float]:
     began = time.process_time()
     did = exporter.work(NAME, owner="bench", deadline=clock.now() + 3600)
     spent = time.process_time() - began - stores.spent
-    if did is not ExportResult.READY or target.export.rows != rows:
+    if did is not WorkResult.READY or target.export.rows != rows:
         raise SystemExit(f"{did}: {target.export.rows} rows")
     return {"cpu_s": spent, "rss_mb": peak_mb(), "bytes": target.bytes, "parts": len(target.export.parts)}
 

@@ -28,7 +28,8 @@ from shared.contracts import Credential, Settings
 from shared.domain.campaigns.campaign import Campaign, Message, Upload, UploadState
 from shared.domain.lists.uploads import PackedChunk
 from shared.domain.recipients.addresses import address_hash
-from shared.engine.lists.ingest import Ingestion, IngestResult
+from shared.engine.lists.ingest import Ingestion
+from shared.engine.work import WorkResult
 
 HEADER: Final = b"Recipient,first_name,last_name,city,code\r\n"
 SUPPRESSED: Final = 10_000
@@ -161,7 +162,7 @@ def run(*, rows: int, channel: str) -> dict[str, float]:
     began = time.process_time()
     did = ingestion.work(upload.campaign, upload.id, owner="bench", deadline=clock.now() + 3600)
     spent = time.process_time() - began - files.spent
-    if did is not IngestResult.READY or uploads.last.checkpoint is None:
+    if did is not WorkResult.READY or uploads.last.checkpoint is None:
         raise SystemExit(f"{did}")
     counts = uploads.last.checkpoint.counts
     return {

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from shared.domain.times import DAY_MS, Millis
 
+AGAIN_MS: Final = 3_600_000
+"""Milliseconds after which an export that was given up is begun anew on request."""
 USABLE_MS: Final = 6 * DAY_MS
 """Milliseconds for which an export is given out; the bucket keeps it a day longer, for who is still fetching it."""
 SETTLED_MS: Final = 120_000
@@ -49,7 +51,11 @@ class ExportState(StrEnum):
     PREPARING = "preparing"
     READY = "ready"
     FAILED = "failed"
-    """Its recipients are no longer kept."""
+    """Its recipients are no longer kept, or it was given up; `code` says which."""
+
+
+GIVEN_UP: Final = "given_up"
+"""The code of an export that was begun again and again, and came no further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,8 @@ class Export:
         columns: the lists' own, in the order of their first appearance; known as soon as there is an `upload`.
         upload: of its file, in parts; `parts`: the ETags of those that count.
         owner: invocation that makes it, empty while none has begun; `until`: when another may.
+        starts: leases taken since it came further.
+        code: of one that was given up; empty for one whose recipients are no longer kept.
         ttl: Unix seconds when the item may be removed.
         file: the name of its file, if that is not one of the run's own.
         later: its rows have LATER; one that an earlier version has begun is ended as it began.
@@ -89,6 +97,8 @@ class Export:
     upload: str = ""
     parts: tuple[str, ...] = ()
     owner: str = ""
+    starts: int = 0
+    code: str = ""
     finished_at: int = 0
     file: str = ""
     later: bool = False

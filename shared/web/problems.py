@@ -78,6 +78,10 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "missing_columns": (409, "The list lacks columns that the template uses."),
     "list_expired": (409, "The list was uploaded more than 30 days ago. Upload it again."),
     "expired": (409, "The job is too old. Too little of its retention is left for feedback to arrive."),
+    "export_given_up": (
+        409,
+        "Twelve invocations made no progress. This is a fault of Posthaste. Ask for the export again in an hour.",
+    ),
     "too_large": (413, "The body is larger than 5 MB."),
     "unsupported_media_type": (415, "Send the body as application/json."),
     "validation_failed": (422, "The request is well formed, but some of its fields are not valid."),

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from shared.domain.exports import AGAIN_MS
+from shared.engine.work import MAX_STARTS
 from tests.api.conftest import Api
 from tests.fakes.clock import FakeClock
 
@@ -46,3 +48,20 @@ def test_a_campaign_s_export_has_all_its_lists(api: Api, clock: FakeClock) -> No
     clock.advance(70 * 86_400)
     got = api.call("GET", f"/campaigns/{name}/export")
     assert (got.status, got.code) == (409, "expired")
+
+
+@pytest.mark.slow
+def test_an_export_that_was_given_up_says_so(api: Api, clock: FakeClock) -> None:
+    job = api.logged(["a@example.org"])
+    begun(api, f"/batches/{job}")
+    found = api.lists.exporter.exports.get(job)
+    assert found is not None
+    assert api.lists.exporter.exports.save(found, found.changed(starts=MAX_STARTS))
+    api.lists.export()
+    got = api.call("GET", f"/batches/{job}/export")
+    assert (got.status, got.code) == (409, "export_given_up")
+    assert got.json["detail"].endswith("Ask for the export again in an hour.")
+    clock.advance(AGAIN_MS / 1000 + 1)
+    begun(api, f"/batches/{job}")
+    api.lists.export()
+    assert api.call("GET", f"/batches/{job}/export").json["state"] == "ready"

@@ -8,9 +8,10 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
+from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.jobs.exports import DynamoExports
 from shared.adapters.s3.multipart import S3Multipart
-from shared.domain.exports import Export, ExportState
+from shared.domain.exports import GIVEN_UP, Export, ExportState
 from shared.ports import Exports, FileChanged, Multipart, Retriable
 from tests.contracts.conftest import ACCOUNT
 from tests.fakes.clock import FakeClock
@@ -73,6 +74,19 @@ def test_an_export_is_read_as_it_was_written(kept: Kept) -> None:
     )
     assert kept.exports.save(first, full)
     assert kept.exports.get(first.id) == full
+    given_up = full.changed(state=ExportState.FAILED, starts=13, code=GIVEN_UP)
+    assert kept.exports.save(full, given_up)
+    assert kept.exports.get(first.id) == given_up
+
+
+def test_an_export_of_an_earlier_version_has_no_starts_and_no_code(clock: FakeClock, moto_dynamo: Any) -> None:
+    stores = MotoStores(moto_dynamo, clock)
+    exports = DynamoExports(stores.dynamo, stores.tables.records)
+    assert exports.save(None, export())
+    assert not {"starts", "code"} & set(stores.dynamo.get(stores.tables.records, keys.export("e" * 26)) or {})
+    found = exports.get("e" * 26)
+    assert found is not None
+    assert (found.starts, found.code) == (0, "")
 
 
 def test_of_two_writers_one_wins(kept: Kept) -> None:

@@ -7,7 +7,7 @@ import pytest
 from shared.domain.campaigns.campaign import Upload
 from shared.domain.lists.uploads import BadRow
 from shared.domain.recipients.suppressions import Reach
-from shared.engine.lists.ingest import IngestResult
+from shared.engine.work import WorkResult
 from tests.fakes.faults import Crash, When
 from tests.fakes.intake import ACCOUNT, Intake
 
@@ -53,7 +53,7 @@ def plain(**options: Any) -> Result:
     """What is stored of the list if nothing happens."""
     intake = small()
     upload = intake.take(DATA, **options)
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     return result(intake, upload)
 
 
@@ -85,7 +85,7 @@ def cut_short(intake: Intake, upload: Upload, nth: int, when: When) -> None:
     """Read a list in spite of a fault: killed at its n-th call and swept, or with this call made twice."""
     intake.tap.arm(nth, when)
     if when is When.REPEATED:
-        assert intake.work(upload) is IngestResult.READY
+        assert intake.work(upload) is WorkResult.READY
     else:
         with pytest.raises(Crash):
             intake.work(upload)

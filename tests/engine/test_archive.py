@@ -13,7 +13,8 @@ from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs.job import Job
 from shared.domain.times import DAY_MS
 from shared.engine.reports.archive import LOST_MS, Archiver
-from shared.engine.reports.export import LEASE_MS, UPLOAD_MS, ExportResult
+from shared.engine.reports.export import LEASE_MS, UPLOAD_MS
+from shared.engine.work import WorkResult
 from tests.engine.test_export import Bench, expected, people
 from tests.fakes.faults import Crash, When
 from tests.fakes.records import FakeRecords
@@ -35,7 +36,7 @@ class Shelf(Bench):
         for _, act in self.archiver.walk():
             act()
 
-    def serve_all(self) -> list[ExportResult]:
+    def serve_all(self) -> list[WorkResult]:
         did = []
         while (message := self.queue.receive()) is not None:
             self.queue.delete(message)
@@ -81,7 +82,7 @@ def test_a_finished_job_is_archived_when_its_feedback_is_over(shelf: Shelf) -> N
     shelf.world.settle()
     shelf.world.clock.advance(WAIT / 1000)
     shelf.sweep()
-    assert shelf.serve_all() == [ExportResult.READY]
+    assert shelf.serve_all() == [WorkResult.READY]
     assert shelf.owed, "it is owed until somebody has seen that it stands"
     shelf.sweep()
     assert (shelf.owed, shelf.queue.waiting) == ([], [])
@@ -103,7 +104,7 @@ def test_one_at_a_time_and_a_lost_message_is_sent_again(shelf: Shelf) -> None:
     assert shelf.queue.waiting == []
     shelf.world.clock.advance(LOST_MS / 1000)
     shelf.sweep()
-    assert shelf.serve_all() == [ExportResult.READY]
+    assert shelf.serve_all() == [WorkResult.READY]
 
 
 def test_a_job_that_ends_again_is_written_anew(shelf: Shelf) -> None:

@@ -9,7 +9,7 @@ import pytest
 from shared.domain.jobs import chunks
 from shared.domain.lists.csv_rows import RowReader
 from shared.domain.workbooks.broken import ERRORS, NOT_STORED, UNKNOWN
-from shared.engine.lists.ingest import IngestResult
+from shared.engine.work import WorkResult
 from tests.domain.test_workbooks import book, ods, ods_sheet
 from tests.fakes.intake import Intake
 
@@ -75,7 +75,7 @@ UNCALCULATED: Final = (
 def test_a_cell_without_its_value_makes_its_row_invalid(data: bytes, why: str) -> None:
     intake = Intake()
     upload = intake.take(data)
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     end = intake.now(upload)
     assert end.checkpoint is not None
     assert (end.checkpoint.counts.accepted, end.checkpoint.counts.invalid) == (1, 1)
@@ -99,7 +99,7 @@ def test_a_cell_without_its_value_makes_its_row_invalid(data: bytes, why: str) -
 def test_an_empty_value_and_texts_that_only_look_alike_are_sent(data: bytes) -> None:
     intake = Intake()
     upload = intake.take(data)
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     ((ann, _),) = (chunks.unpack(x.data) for x in intake.chunks(upload))
     assert not ERRORS & set(ann.values.values())
 

@@ -16,8 +16,9 @@ from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import Rejected
-from shared.engine.reports.export import LEASE_MS, ExportDesk, Exporter, ExportResult
+from shared.engine.reports.export import LEASE_MS, ExportDesk, Exporter
 from shared.engine.reports.message_log import Filter
+from shared.engine.work import WorkResult
 from shared.ports import Retriable
 from tests.fakes.exports import FakeExports, FakeMultipart
 from tests.fakes.faults import Crash, When
@@ -55,10 +56,10 @@ class Bench:
     def ask(self, *jobs: Job) -> Export:
         return self.desk.ask(NAME, ACCOUNT, [self.world.job(j.id) for j in jobs])
 
-    def work(self, seconds: float = 900, owner: str = "me") -> ExportResult:
+    def work(self, seconds: float = 900, owner: str = "me") -> WorkResult:
         return self.exporter.work(NAME, owner=owner, deadline=self.world.clock.now() + seconds)
 
-    def serve(self) -> list[ExportResult]:
+    def serve(self) -> list[WorkResult]:
         """Work on each message that is there."""
         did = []
         while (message := self.queue.receive()) is not None:
@@ -219,11 +220,11 @@ def test_one_at_a_time(bench: Bench) -> None:
     assert len(bench.queue.sent) == 1
     held = first.changed(owner="another", until=bench.world.clock.ms + LEASE_MS)
     assert bench.exports.save(first, held)
-    assert bench.work() is ExportResult.HELD
+    assert bench.work() is WorkResult.HELD
     bench.world.clock.advance(LEASE_MS / 1000 + 1)
-    assert bench.work() is ExportResult.READY
-    assert bench.work() is ExportResult.NOTHING
-    assert bench.exporter.work("nobody", owner="me", deadline=bench.world.clock.now() + 60) is ExportResult.NOTHING
+    assert bench.work() is WorkResult.READY
+    assert bench.work() is WorkResult.NOTHING
+    assert bench.exporter.work("nobody", owner="me", deadline=bench.world.clock.now() + 60) is WorkResult.NOTHING
 
 
 def test_of_two_concurrent_requests_one_begins_it(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +251,7 @@ def test_at_its_time_limit_another_invocation_goes_on_where_it_was(bench: Bench)
     message = bench.queue.receive()
     assert message is not None
     bench.queue.delete(message)
-    assert bench.work(seconds=20) is ExportResult.HANDED_OVER
+    assert bench.work(seconds=20) is WorkResult.HANDED_OVER
     between = bench.exports.items[NAME]
     assert 0 < between.done < between.chunks
     assert 0 < between.progress < 1
@@ -316,12 +317,12 @@ def test_a_worker_without_lease_adds_no_part_to_the_file(bench: Bench) -> None:
         assert bench.ask(job).state is ExportState.PREPARING
         assert (
             bench.another(part=1000).work(NAME, owner="other", deadline=bench.world.clock.now() + 60)
-            is ExportResult.READY
+            is WorkResult.READY
         )
         return put(name, upload, number, data)
 
     bench.multipart.put = frozen  # type: ignore[method-assign]
-    assert bench.work() is ExportResult.LOST
+    assert bench.work() is WorkResult.LOST
     assert [r["recipient"] for r in bench.made(job)] == expected(who)
 
 
@@ -339,7 +340,7 @@ def test_a_part_that_was_replaced_makes_the_file_anew(bench: Bench) -> None:
 
     first = bench.exports.items[NAME].run
     bench.multipart.put = spoiled  # type: ignore[method-assign]
-    assert bench.work() is ExportResult.HANDED_OVER
+    assert bench.work() is WorkResult.HANDED_OVER
     assert bench.exports.items[NAME].run != first
     bench.multipart.put = put  # type: ignore[method-assign]
     assert [r["recipient"] for r in bench.made(job)] == expected(who)
@@ -350,7 +351,7 @@ def test_what_is_no_longer_kept_is_said_and_not_left_out(bench: Bench) -> None:
     records: Any = bench.world.records
     del records.chunks[job.id, 1]
     assert bench.ask(job).state is ExportState.PREPARING
-    assert bench.serve() == [ExportResult.FAILED]
+    assert bench.serve() == [WorkResult.FAILED]
     assert bench.ask(job).state is ExportState.FAILED
     assert bench.queue.waiting == []
     assert bench.files.items == {}
@@ -365,4 +366,4 @@ def test_a_lost_message_is_sent_again_when_the_request_is_repeated(bench: Bench)
     bench.world.clock.advance(LEASE_MS / 1000 + 1)
     bench.ask(job)
     assert len(bench.queue.waiting) == 1
-    assert bench.serve() == [ExportResult.READY]
+    assert bench.serve() == [WorkResult.READY]

@@ -3,7 +3,7 @@
 import pytest
 
 from shared.domain.jobs import chunks
-from shared.engine.lists.ingest import IngestResult
+from shared.engine.work import WorkResult
 from tests.domain.test_workbooks import book, ods, ods_sheet
 from tests.fakes.intake import Intake
 
@@ -45,7 +45,7 @@ def sent(data: bytes, *, keep: bool = False) -> tuple[list[str], int, int]:
     """Return to whom a list is sent, how many rows were read, and how many are hidden."""
     intake = Intake()
     upload = intake.take(data, keep_hidden=keep)
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     end = intake.now(upload)
     assert end.checkpoint is not None
     people = [person.address for x in intake.chunks(upload) for person in chunks.unpack(x.data)]
@@ -72,6 +72,6 @@ def test_the_rows_below_a_hidden_one_keep_their_numbers() -> None:
     rows = [("", "recipient"), ("", PEOPLE[0]), ('table:visibility="filter"', PEOPLE[1]), ("", "no address")]
     intake = Intake()
     upload = intake.take(ods(ods_sheet("".join(row.format(*x) for x in rows))).getvalue())
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     (problem,), _ = intake.uploads.problems(intake.now(upload), after=0, limit=10)
     assert (problem.sheet_row, problem.code) == (4, "invalid_address")

@@ -11,7 +11,8 @@ from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Cell
 from shared.domain.lists.uploads import ListCounts
 from shared.engine.lists import ingest as module
-from shared.engine.lists.ingest import MAX_STARTS, Code, IngestResult
+from shared.engine.lists.ingest import Code
+from shared.engine.work import MAX_STARTS, WorkResult
 from shared.ports import Retriable
 from tests.engine.reading import DATA, ROWS, Frozen, cut_short, plain, result, small
 from tests.fakes.faults import Crash, When
@@ -21,7 +22,7 @@ from tests.fakes.intake import Intake
 def test_a_list_becomes_chunks_ledgers_and_problems_and_its_campaign_is_ready() -> None:
     intake = small()
     upload = intake.take(DATA)
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     end = intake.now(upload)
     assert (end.state, end.columns, end.progress) == (UploadState.READY, ("recipient", "name"), 1.0)
     assert (end.owner, end.until, end.starts, end.finished_at) == ("", 0, 0, intake.clock.ms)
@@ -51,12 +52,12 @@ def test_reading_twice_changes_nothing() -> None:
     intake = small()
     upload = intake.take(DATA)
     message = intake.queue.waiting[0]
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     before = result(intake, upload), intake.now(upload), intake.uploads.campaigns[upload.campaign]
     intake.queue.send([message.body, message.body])
-    assert intake.serve() == [IngestResult.NOTHING, IngestResult.NOTHING]
+    assert intake.serve() == [WorkResult.NOTHING, WorkResult.NOTHING]
     assert (result(intake, upload), intake.now(upload), intake.uploads.campaigns[upload.campaign]) == before
-    assert intake.ingestion.work("x", "y", owner="o", deadline=intake.clock.now() + 9) is IngestResult.NOTHING
+    assert intake.ingestion.work("x", "y", owner="o", deadline=intake.clock.now() + 9) is WorkResult.NOTHING
 
 
 def calls(*, drop: bool) -> int:
@@ -98,7 +99,7 @@ def test_a_fault_anywhere_gives_the_lease_back_and_the_sweeper_has_it_read(error
         if waiting.until:  # else the fault was in taking the lease
             assert intake.queue.waiting == []
             assert waiting.until - intake.clock.ms == 30_000 * 2**waiting.starts
-            assert intake.work(upload) is IngestResult.HELD
+            assert intake.work(upload) is WorkResult.HELD
             intake.clock.advance(60)
             intake.sweep()
         intake.serve()
@@ -111,16 +112,16 @@ def test_out_of_time_again_and_again_it_makes_the_same(every: int) -> None:
     intake = small()
     upload = intake.take(DATA, drop_duplicates=True)
     intake.tap.delay = lambda: intake.clock.advance(1)  # each call takes a second
-    did: list[IngestResult] = []
-    while not did or did[-1] is IngestResult.HANDED_OVER:
+    did: list[WorkResult] = []
+    while not did or did[-1] is WorkResult.HANDED_OVER:
         body = intake.queue.receive()
         assert body is not None
         intake.queue.delete(body)
         did.append(intake.work(upload, seconds=every * 8))
         intake.clock.advance(1)
     intake.tap.delay = lambda: None
-    assert did.count(IngestResult.HANDED_OVER) >= 6 // every
-    assert did[-1] is IngestResult.READY
+    assert did.count(WorkResult.HANDED_OVER) >= 6 // every
+    assert did[-1] is WorkResult.READY
     assert intake.queue.waiting == []
     assert result(intake, upload) == wanted
 
@@ -134,7 +135,7 @@ def test_marks_come_in_pieces_that_say_what_they_hold(monkeypatch: pytest.Monkey
     for _ in range(100):
         intake.tap.arm(23, When.AFTER)
         try:
-            assert intake.work(upload) in {IngestResult.READY, IngestResult.NOTHING}
+            assert intake.work(upload) in {WorkResult.READY, WorkResult.NOTHING}
         except Crash:
             crashes += 1
             intake.clock.advance(1000)
@@ -158,14 +159,14 @@ def test_a_worker_without_lease_changes_no_counts(name: str, drop: bool) -> None
     for nth in range(1, 8):
         intake = small()
         upload = intake.take(DATA, drop_duplicates=drop)
-        seen: list[IngestResult] = []
+        seen: list[WorkResult] = []
 
-        def meanwhile(intake: Intake = intake, upload: Upload = upload, seen: list[IngestResult] = seen) -> None:
+        def meanwhile(intake: Intake = intake, upload: Upload = upload, seen: list[WorkResult] = seen) -> None:
             seen.append(intake.work(upload))
 
         Frozen(intake, name, nth, meanwhile)
-        assert intake.work(upload) is IngestResult.LOST
-        assert seen == [IngestResult.READY]
+        assert intake.work(upload) is WorkResult.LOST
+        assert seen == [WorkResult.READY]
         assert result(intake, upload) == wanted, nth
 
 
@@ -175,13 +176,13 @@ def test_the_second_of_two_waits_until_the_lease_is_over() -> None:
     intake.tap.arm_at("uploads.store.chunk")
     with pytest.raises(Crash):
         intake.work(upload)
-    assert intake.work(upload) is IngestResult.HELD
+    assert intake.work(upload) is WorkResult.HELD
     intake.sweep()
     assert len(intake.queue.waiting) == 1
     intake.clock.advance(900 + module.LEASE_MARGIN)
     intake.sweep()
     assert len(intake.queue.waiting) == 2
-    assert intake.serve() == [IngestResult.READY, IngestResult.NOTHING]
+    assert intake.serve() == [WorkResult.READY, WorkResult.NOTHING]
 
 
 def gone(intake: Intake, upload: Upload) -> None:
@@ -201,7 +202,7 @@ def test_a_file_that_is_not_the_one_that_was_completed_fails(spoil: Any, code: C
         Frozen(intake, "uploads.note", 1, lambda: spoil(intake, upload), seconds=1)
     else:
         spoil(intake, upload)
-    assert intake.work(upload) is IngestResult.FAILED
+    assert intake.work(upload) is WorkResult.FAILED
     end = intake.now(upload)
     assert (end.state, end.code) == (UploadState.FAILED, code.value)
     assert end.detail.endswith(".")
@@ -219,7 +220,7 @@ def test_marks_that_went_with_their_time_fail_the_file() -> None:
     for name in [k for k in intake.files.items if ".marks/" in k]:
         del intake.files.items[name]
     intake.clock.advance(1000)
-    assert intake.work(upload) is IngestResult.FAILED
+    assert intake.work(upload) is WorkResult.FAILED
     assert intake.now(upload).code == Code.FILE_CHANGED
 
 
@@ -240,7 +241,7 @@ def test_a_list_of_blank_rows_is_read_no_further(monkeypatch: pytest.MonkeyPatch
     read = intake.files._block
     intake.files._block = lambda *args: blocks.append(read(*args)) or blocks[-1]  # type: ignore[method-assign, func-returns-value]
     upload = intake.take(header + row * 10_000 + b"ann@example.org,x\n")
-    assert intake.serve() == [IngestResult.FAILED]
+    assert intake.serve() == [WorkResult.FAILED]
     end = intake.now(upload)
     assert end.code == Code.NO_VALID_ROWS
     assert len(b"".join(blocks)) < 1_000
@@ -250,7 +251,7 @@ def test_a_list_that_ends_in_blank_rows_is_read_to_its_end(monkeypatch: pytest.M
     monkeypatch.setattr(module, "JUNK", 20)
     intake = small()
     upload = intake.take(b"recipient,a\nann@example.org,x\n" + b",\n" * 2_000 + b"ben@example.org,y\n" + b"\n" * 2_000)
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     end = intake.now(upload)
     assert end.checkpoint is not None
     assert end.checkpoint.counts.accepted == 2
@@ -263,7 +264,7 @@ def test_a_list_whose_first_rows_are_all_junk_is_read_no_further(monkeypatch: py
     read = intake.files._block
     intake.files._block = lambda *args: blocks.append(read(*args)) or blocks[-1]  # type: ignore[method-assign, func-returns-value]
     upload = intake.take(b"recipient\n" + b"x\n" * 10_000 + b"ann@example.org\n")
-    assert intake.serve() == [IngestResult.FAILED]
+    assert intake.serve() == [WorkResult.FAILED]
     end = intake.now(upload)
     assert (end.code, end.size) == (Code.NO_VALID_ROWS, 20_026)
     assert end.detail.startswith("None of its first ")
@@ -279,7 +280,7 @@ def test_a_list_with_valid_rows_among_its_first_is_read_to_its_end(monkeypatch: 
     intake = small()
     chunk = b"".join(b"p%d@example.org\n" % n for n in range(7))
     upload = intake.take(b"recipient\n" + chunk + b"x\n" * 500 + b"ben@example.org\n")
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     end = intake.now(upload)
     assert end.checkpoint is not None
     assert end.checkpoint.counts.accepted == 8
@@ -296,7 +297,7 @@ def test_what_can_never_be_read_is_given_up_in_the_end() -> None:
         pauses.append((intake.now(upload).until - intake.clock.ms) // 1000)
         intake.clock.advance(pauses[-1])
     assert pauses == [60, 120, 240, 480, 960, 1920, *[3600] * 6]
-    assert intake.work(upload) is IngestResult.FAILED
+    assert intake.work(upload) is WorkResult.FAILED
     assert intake.now(upload).code == Code.GIVEN_UP
     assert intake.uploads.campaigns[upload.campaign].uploading == ""
 
@@ -323,7 +324,7 @@ def test_an_edit_past_the_lock_does_not_hold_the_end_up() -> None:
         intake.uploads.campaigns[old.id] = old.changed(intake.clock.ms, guard_off=True)
 
     Frozen(intake, "campaigns.get", 2, override, seconds=1)
-    assert intake.work(upload) is IngestResult.READY
+    assert intake.work(upload) is WorkResult.READY
     campaign = intake.uploads.campaigns[upload.campaign]
     assert (campaign.guard_off, campaign.ready, campaign.uploading) == (True, upload.id, "")
 
@@ -346,6 +347,6 @@ def test_a_list_of_a_removed_campaign_is_never_read_again() -> None:
         intake = small()
         upload = intake.take(DATA)
         Frozen(intake, name, nth + 1, lambda i=intake, u=upload: i.uploads.campaigns.pop(u.campaign), seconds=1)
-        assert intake.work(upload) is IngestResult.FAILED
+        assert intake.work(upload) is WorkResult.FAILED
         assert (intake.now(upload).state, intake.now(upload).code) == (UploadState.FAILED, "campaign_gone")
         assert list(intake.uploads.unread()) == []

@@ -9,7 +9,7 @@ from shared.domain.campaigns.campaign import UploadState
 from shared.domain.jobs import chunks
 from shared.domain.lists.encodings import ENCODINGS, TRANSCODED
 from shared.engine.lists import converting
-from shared.engine.lists.ingest import IngestResult
+from shared.engine.work import WorkResult
 from tests.engine.reading import DATA, Result, cut_short, result, small
 from tests.fakes.faults import When
 from tests.fakes.intake import Intake
@@ -22,7 +22,7 @@ def wanted() -> Result:
     """Return what is stored of the same rows in UTF-8."""
     intake = small()
     upload = intake.take(TEXT.encode())
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     return result(intake, upload)
 
 
@@ -32,7 +32,7 @@ def test_a_list_in_its_named_encoding_is_the_same_with_the_same_row_numbers(enco
     intake, plain = small(), small()
     upload = intake.take(text.encode(encoding), encoding=encoding)
     same = plain.take(text.encode())
-    assert intake.serve() == plain.serve() == [IngestResult.READY]
+    assert intake.serve() == plain.serve() == [WorkResult.READY]
     assert result(intake, upload) == result(plain, same)
     end = intake.now(upload)
     assert intake.files.items[end.csv] == text.encode()
@@ -80,7 +80,7 @@ def test_it_is_made_utf8_once_however_often_reading_is_interrupted(monkeypatch: 
 def test_a_list_in_another_encoding_sends_none_of_its_rows(data: bytes, options: dict[str, Any], detail: str) -> None:
     intake = Intake()
     upload = intake.take(data, **options)
-    assert intake.serve() == [IngestResult.FAILED]
+    assert intake.serve() == [WorkResult.FAILED]
     end = intake.now(upload)
     assert (end.state, end.code) == (UploadState.FAILED, "invalid_encoding")
     assert detail in end.detail
@@ -89,14 +89,14 @@ def test_a_list_in_another_encoding_sends_none_of_its_rows(data: bytes, options:
 def test_what_takes_too_long_is_refused() -> None:
     intake = small()
     slow = intake.take(TEXT.encode("utf-16"), encoding="utf-16")
-    assert intake.work(slow, seconds=-1) is IngestResult.FAILED
+    assert intake.work(slow, seconds=-1) is WorkResult.FAILED
     assert "takes too long" in intake.now(slow).detail
 
 
 def test_in_a_list_that_is_said_to_be_utf8_a_damaged_row_is_reported_and_blocks_no_others() -> None:
     intake = small()
     upload = intake.take(DATA + b"zoe@example.com,Zo\xeb\n", encoding="utf-8")
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     problems, _ = intake.uploads.problems(intake.now(upload), after=0, limit=100)
     assert problems[-1].code == "invalid_utf8"
     assert "multipart.begin" not in intake.tap.calls
@@ -118,7 +118,7 @@ def test_in_a_list_that_is_said_to_be_utf8_a_damaged_row_is_reported_and_blocks_
 def test_letters_of_each_code_page_are_read_as_they_were_written(encoding: str, name: str) -> None:
     intake = Intake()
     upload = intake.take(f"recipient,name\na@example.org,{name}\n".encode(encoding), encoding=encoding)
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     ((person,),) = (chunks.unpack(x.data) for x in intake.chunks(upload))
     assert person.values == {"name": name}
 

@@ -7,7 +7,7 @@ import pytest
 from shared.domain.campaigns.campaign import Message, UploadState
 from shared.domain.jobs import chunks
 from shared.domain.lists.uploads import PackedChunk
-from shared.engine.lists.ingest import IngestResult
+from shared.engine.work import WorkResult
 from tests.engine.reading import DATA, small
 from tests.fakes.intake import Intake
 
@@ -43,7 +43,7 @@ def test_a_useless_file_says_why_and_leaves_the_list_that_was_ready(data: bytes,
     intake.serve()
     campaign = intake.uploads.campaigns[before.campaign]
     upload = intake.take(data, campaign=campaign)
-    assert intake.serve() == [IngestResult.FAILED]
+    assert intake.serve() == [WorkResult.FAILED]
     end = intake.now(upload)
     assert (end.state, end.code) == (UploadState.FAILED, code)
     assert end.detail
@@ -58,7 +58,7 @@ def test_a_campaign_without_credential_or_country_is_refused() -> None:
         ({"channel": "sms"}, {"region": "XX"}, "invalid_region"),
     ):
         upload = intake.take(DATA, campaign=intake.campaign(**changes), **options)
-        assert intake.serve() == [IngestResult.FAILED]
+        assert intake.serve() == [WorkResult.FAILED]
         assert intake.now(upload).code == code
 
 
@@ -84,7 +84,7 @@ def test_bad_rows_are_listed_one_by_one_and_block_no_others(end: bytes) -> None:
     parts = [bad + end + end + good.replace(b"r", b"r%d" % i) + b" \t" + end for i, (bad, _) in enumerate(kinds)]
     file = b"\xef\xbb\xbf" + end + b" Recipient ,Name" + end + b"".join(parts).removesuffix(end)
     upload = intake.take(file, encoding="utf-8")
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     end_of_it = intake.now(upload)
     assert end_of_it.columns == ("recipient", "name")
     assert end_of_it.checkpoint is not None
@@ -101,7 +101,7 @@ def test_columns_that_no_placeholder_can_name_are_kept_beside_those_that_one_can
     intake = small()
     text = "имя,RECIPIENT,€,{{é}},unsubscribe_url\nAnn,a@example.com,M,1,https://example.com\n"
     upload = intake.take(text.encode())
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     (chunk,) = intake.chunks(upload)
     (person,) = chunks.unpack(chunk.data)
     assert person.address == "a@example.com"
@@ -114,9 +114,9 @@ def test_a_list_of_too_many_is_refused_whole(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("shared.domain.lists.ingest.MAX_LISTED", 40)
     intake = small()
     before = intake.take(b"recipient,name\na@example.com,Ann\n")
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     upload = intake.take(DATA, campaign=intake.uploads.campaigns[before.campaign])
-    assert intake.serve() == [IngestResult.FAILED]
+    assert intake.serve() == [WorkResult.FAILED]
     assert (intake.now(upload).state, intake.now(upload).code) == (UploadState.FAILED, "too_many_rows")
     assert intake.uploads.campaigns[upload.campaign].ready == before.id
 
@@ -126,7 +126,7 @@ def test_a_malformed_number_holds_no_list_up() -> None:
     upload = intake.take(
         b"recipient\n+33612345678\n06 12\n0612345679\n", campaign=intake.campaign(channel="sms"), region="FR"
     )
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     (chunk,) = intake.chunks(upload)
     assert isinstance(chunk, PackedChunk)
     assert [r.address for r in chunks.unpack(chunk.data)] == ["+33612345678", "+33612345679"]
@@ -138,7 +138,7 @@ def test_a_list_that_is_not_utf8_names_its_first_such_row() -> None:
     intake = small()
     good = b"ann@example.com,Ann\n" * 50
     upload = intake.take(b"recipient,name\n\n" + good + b"zoe@example.com,Zo\xeb\n" + good + b"x@example.com,\xff\n")
-    assert intake.serve() == [IngestResult.FAILED]
+    assert intake.serve() == [WorkResult.FAILED]
     end = intake.now(upload)
     assert end.code == "invalid_encoding"
     assert end.detail == (

@@ -6,7 +6,7 @@ from shared.domain.jobs import chunks
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Cell
 from shared.domain.recipients.suppressions import Reach
-from shared.engine.lists.ingest import IngestResult
+from shared.engine.work import WorkResult
 from tests.engine.reading import DATA, ROWS, small, suppressing
 from tests.fakes.faults import Crash, When
 from tests.fakes.intake import ACCOUNT
@@ -18,7 +18,7 @@ def test_unsendable_recipients_are_skipped_with_their_first_reason() -> None:
     suppressing(intake, "r1@example.com", "r40@example.com", "elsewhere@example.com")
     intake.stores.records.suppress("acc_other", "r2@example.com", "bounced", intake.clock.ms)
     upload = intake.take(DATA)
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     end = intake.now(upload)
     assert end.skipped == {"suppressed": 2, "unsubscribed": 1}
     people = [r for x in intake.chunks(upload) for r in chunks.unpack(x.data)]
@@ -38,7 +38,7 @@ def test_a_list_without_sendable_recipients_is_read_and_done() -> None:
     intake = small()
     suppressing(intake, "r0@example.com", "r1@example.com", reach=Reach.CAMPAIGNS)
     upload = intake.take(b"recipient\nr0@example.com\nr1@example.com\n")
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     assert intake.now(upload).skipped == {"unsubscribed": 2}
     assert [x.status for x in intake.ledgers(upload)] == [LedgerStatus.DONE]
 
@@ -54,7 +54,7 @@ def test_counts_are_those_of_the_ledgers_even_if_somebody_is_suppressed_between_
             intake.work(upload)
         suppressing(intake, *(f"r{i}@example.com" for i in range(ROWS)))
         intake.clock.advance(1000)
-        assert intake.work(upload) is IngestResult.READY
+        assert intake.work(upload) is WorkResult.READY
         held = sum(len(x.having(Cell.SKIPPED)) for x in intake.ledgers(upload))
         marked = sum(1 for x in intake.chunks(upload) for r in chunks.unpack(x.data) if r.skip)
         skipped = intake.now(upload).skipped

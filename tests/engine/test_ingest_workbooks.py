@@ -12,7 +12,7 @@ from shared.domain.campaigns.campaign import UploadState
 from shared.domain.jobs import chunks
 from shared.domain.workbooks import bounds
 from shared.engine.lists import converting
-from shared.engine.lists.ingest import IngestResult
+from shared.engine.work import WorkResult
 from tests.engine.reading import DATA, Frozen, cut_short, result, small
 from tests.fakes.faults import When
 from tests.fakes.intake import Intake
@@ -37,14 +37,14 @@ def wanted(**options: Any) -> Any:
     """Return what is stored of the same rows as CSV."""
     intake = small()
     upload = intake.take(DATA, **options)
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     return result(intake, upload)
 
 
 def test_a_workbook_becomes_the_list_that_it_shows() -> None:
     intake = small()
     upload = intake.take(BOOK)
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     assert result(intake, upload) == wanted()
     end = intake.now(upload)
     assert (end.state, end.size, end.progress) == (UploadState.READY, len(BOOK), 1.0)
@@ -89,10 +89,10 @@ def test_one_that_stood_still_while_another_read_the_list_changes_nothing() -> N
     for name in ("multipart.begin", "multipart.put", "multipart.complete"):
         intake = small()
         upload = intake.take(BOOK)
-        did: list[IngestResult] = []
+        did: list[WorkResult] = []
         Frozen(intake, name, 1, lambda intake=intake, upload=upload, did=did: did.append(intake.work(upload)))
-        assert intake.work(upload) is IngestResult.LOST
-        assert did == [IngestResult.READY]
+        assert intake.work(upload) is WorkResult.LOST
+        assert did == [WorkResult.READY]
         assert result(intake, upload) == expected
 
 
@@ -107,10 +107,10 @@ def test_the_named_sheet_is_read() -> None:
     book.save(out)
     intake = Intake()
     upload = intake.take(out.getvalue(), sheet="Three")
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     assert b"three@example.org" in intake.files.items[intake.now(upload).csv]
     lost = intake.take(out.getvalue(), sheet="Four")
-    assert intake.serve() == [IngestResult.FAILED]
+    assert intake.serve() == [WorkResult.FAILED]
     end = intake.now(lost)
     assert (end.code, end.detail) == ("no_such_sheet", "The workbook has no sheet 'Four'; it has One, Two, Three.")
 
@@ -151,7 +151,7 @@ def test_a_useless_workbook_says_why(data: bytes, code: str, detail: str) -> Non
     intake = Intake()
     intake.files.block = 1 << 16
     upload = intake.take(data)
-    assert intake.serve() == [IngestResult.FAILED]
+    assert intake.serve() == [WorkResult.FAILED]
     end = intake.now(upload)
     assert (end.state, end.code) == (UploadState.FAILED, code)
     assert detail in end.detail
@@ -160,12 +160,12 @@ def test_a_useless_workbook_says_why(data: bytes, code: str, detail: str) -> Non
 def test_a_file_that_is_too_large_or_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     intake = small()
     slow = intake.take(BOOK)
-    assert intake.work(slow, seconds=-1) is IngestResult.FAILED
+    assert intake.work(slow, seconds=-1) is WorkResult.FAILED
     assert (intake.now(slow).code, "too long" in intake.now(slow).detail) == ("workbook_too_large", True)
     intake = small()
     monkeypatch.setattr(converting, "MAX_PACKED", len(BOOK) - 1)
     large = intake.take(BOOK)
-    assert intake.serve() == [IngestResult.FAILED]
+    assert intake.serve() == [WorkResult.FAILED]
     assert intake.now(large).code == "workbook_too_large"
     assert "multipart.begin" not in intake.tap.calls
 
@@ -176,7 +176,7 @@ def test_a_large_list_goes_to_the_bucket_in_parts(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("shared.domain.workbooks.table.BATCH", 3)
     intake = small()
     upload = intake.take(BOOK)
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     assert intake.tap.calls.count("multipart.put") > 5
     assert result(intake, upload) == expected
 
@@ -187,6 +187,6 @@ def test_an_export_of_contacts_is_sent_with_all_its_columns(kind: str) -> None:
     data = f"{','.join(names)}\r\n,Ann,ann@example.org{',' * 89}\r\n".encode()
     intake = Intake()
     upload = intake.take(data if kind == "csv" else xlsx(data))
-    assert intake.serve() == [IngestResult.READY]
+    assert intake.serve() == [WorkResult.READY]
     ((person,),) = (chunks.unpack(x.data) for x in intake.chunks(upload))
     assert (person.address, person.values["first_name"]) == ("ann@example.org", "Ann")

@@ -9,7 +9,7 @@ from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import BATCH_WRITE, TRIES, Dynamo
 from shared.domain.campaigns.campaign import Upload, UploadState
 from shared.domain.jobs.states import JobState
-from shared.engine.lists.ingest import IngestResult
+from shared.engine.work import WorkResult
 from shared.ports import Retriable
 from tests.fakes.clock import FakeClock
 from tests.fakes.intake import Intake
@@ -77,7 +77,7 @@ def test_a_list_of_long_rows_is_read_in_one_invocation(moto_dynamo: Any) -> None
     partition = Throttling(moto_dynamo, intake.clock)
     stores = MotoStores(partition, intake.clock)
     upload = upload_over(intake, stores, "\r\n".join(["recipient,token", *rows]).encode())
-    assert intake.work(upload) is IngestResult.READY
+    assert intake.work(upload) is WorkResult.READY
     found = intake.uploads.get(upload.campaign, upload.id)
     assert found is not None
     assert found.state is UploadState.READY

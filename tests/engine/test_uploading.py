@@ -7,9 +7,9 @@ import pytest
 from shared.contracts import TEST_CREDENTIAL, ingest
 from shared.domain.campaigns.campaign import MAX_JOBS, Campaign, Upload, UploadState
 from shared.domain.lists.uploads import ListRules
-from shared.engine.lists.ingest import IngestResult
 from shared.engine.lists.uploading import PLACE_SECONDS, WITHDRAWN, Place, Refusal, Reminder, as_csv
 from shared.engine.walks import simple
+from shared.engine.work import WorkResult
 from shared.ports import Retriable
 from tests.fakes.faults import Crash, When
 from tests.fakes.intake import Intake
@@ -155,7 +155,7 @@ def test_a_list_that_is_withdrawn_while_it_is_read_is_read_no_further(
         store(*args)
 
     monkeypatch.setattr(intake.uploads, "store", withdraw)
-    assert intake.serve() == [IngestResult.LOST]
+    assert intake.serve() == [WorkResult.LOST]
     assert (intake.now(upload), intake.uploads.campaigns[campaign.id].ready) == (taken[0], "")
 
 

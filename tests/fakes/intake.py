@@ -8,8 +8,9 @@ from shared.domain.campaigns.campaign import Campaign, Message, Upload
 from shared.domain.ids import new_id
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.lists.uploads import ListRules, PackedChunk
-from shared.engine.lists.ingest import Ingestion, IngestResult
+from shared.engine.lists.ingest import Ingestion
 from shared.engine.lists.uploading import Reminder, Uploading
+from shared.engine.work import WorkResult
 from tests.fakes.campaigns import FakeCampaigns
 from tests.fakes.clock import FakeClock
 from tests.fakes.exports import FakeMultipart
@@ -80,13 +81,13 @@ class Intake:
         assert isinstance(made, Upload)
         return made
 
-    def work(self, upload: Upload, seconds: float = INVOCATION) -> IngestResult:
+    def work(self, upload: Upload, seconds: float = INVOCATION) -> WorkResult:
         """Have a list read in an invocation of its own."""
         owner = f"owner{next(self._owners)}"
         deadline = self.clock.now() + seconds
         return self.ingestion.work(upload.campaign, upload.id, owner=owner, deadline=deadline)
 
-    def serve(self) -> list[IngestResult]:
+    def serve(self) -> list[WorkResult]:
         """Serve all messages that are due, as the queue's function does."""
         did = []
         while message := self.queue.receive():

@@ -108,7 +108,7 @@ LISTS: Final = (
         "a dead reader's lease never runs out",
         3,
         INGEST,
-        "        if found.until > now * 1000:\n",
+        "        if found.until > self.clock.now() * 1000:\n",
         "        if found.until:\n",
         f"{TESTS}::test_the_second_of_two_waits_until_the_lease_is_over",
     ),

@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 COMPOSE: Final = "shared/engine/lane/compose.py"
 ARCHIVE: Final = "shared/engine/reports/archive.py"
 EXPORT: Final = "shared/engine/reports/export.py"
+WORK: Final = "shared/engine/work.py"
 PAGES: Final = "functions/api/recipients/unsubscribe.py"
 _QUOTES: Final = "tests/domain/test_quoted_addresses.py"
 SCHEDULES: Final = "shared/engine/intake/schedules.py"
@@ -303,10 +304,35 @@ RECIPIENTS: Final = (
     Mutant(
         "who has lost an export's lease goes on with it",
         3,
-        EXPORT,
-        "        if not self._parts.exports.save(self.held, new):\n            raise _Lost\n",
-        "        self._parts.exports.save(self.held, new)\n",
+        WORK,
+        "        if not self._write(self.held, new):\n            raise LeaseLost\n",
+        "        self._write(self.held, new)\n",
         "tests/engine/test_export.py::test_a_worker_without_lease_adds_no_part_to_the_file",
+    ),
+    Mutant(
+        "an export whose workers die is begun for ever",
+        3,
+        WORK,
+        "self.give_up() if self.held.starts > MAX_STARTS else",
+        "self.give_up() if self.held.starts < 0 else",
+        "tests/engine/test_export_given_up.py"
+        "::test_an_export_whose_worker_dies_again_and_again_is_given_up[multipart.put]",
+    ),
+    Mutant(
+        "a part does not forgive the deaths before it",
+        3,
+        WORK,
+        "self.save(starts=0, **changes)",
+        "self.save(**changes)",
+        "tests/engine/test_export_given_up.py::test_a_part_forgives_the_deaths_before_it",
+    ),
+    Mutant(
+        "an archive that was given up is made no more",
+        3,
+        ARCHIVE,
+        "        elif found.code:\n",
+        '        elif found.code == "none":\n',
+        "tests/engine/test_export_given_up.py::test_an_archive_that_was_given_up_is_begun_anew_an_hour_later",
     ),
     Mutant(
         "who has asked for a job's archive takes it for made",

@@ -56,7 +56,7 @@ def answer(call: Call[Nothing, Nothing], kind: str, name: str, jobs: Sequence[Jo
     export = services.exports.ask(name, call.key.account, kept)
     as_of = datetime.fromtimestamp(export.begun_at / 1000, UTC)
     if export.state is ExportState.FAILED:
-        raise Problem("expired", "The recipients are no longer kept.")
+        raise Problem("export_given_up") if export.code else Problem("expired", "The recipients are no longer kept.")
     if export.state is ExportState.PREPARING:
         view = ExportPreparing(state="preparing", progress=round(export.progress, 4), as_of=as_of)
         return view.answer(202, {"Retry-After": str(RETRY_AFTER)})
@@ -102,7 +102,7 @@ def route(path: str, name: str, tag: str, handler: Handler, *problems: str) -> A
         query=Nothing,
         body=Nothing,
         answers={200: ExportReady, 202: ExportPreparing},
-        problems=("not_found", "expired", *problems),
+        problems=("not_found", "expired", "export_given_up", *problems),
     )
 
 

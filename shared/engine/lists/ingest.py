@@ -30,6 +30,7 @@ from shared.domain.times import Millis, Seconds
 from shared.domain.workbooks.bounds import WorkbookError
 from shared.engine.lists.converting import Converter, in_other_encoding, may_be_workbook
 from shared.engine.suppression.unwanted import Unwanted
+from shared.engine.work import LeasedWork, LeaseLost, WorkResult
 from shared.ports import Campaigns, Clock, FileChanged, Files, Multipart, Queue, Records, Uploads
 
 PIECE: Final = 32_768
@@ -38,25 +39,9 @@ LEASE_MARGIN: Final = 30.0
 """Seconds that a lease outlives its invocation by default: clocks differ."""
 LAST_SECONDS: Final = 20.0
 """Seconds before its end in which an invocation begins no other block; a quarter of its time where that is less."""
-MAX_STARTS: Final = 12
-"""Leases that may bring a list no further before it is given up: six hours of faults."""
 JUNK: Final = 10_000
 """Rows after which a list is read no further if none has a valid recipient: other lists wait behind it."""
 _LOG: Final = logging.getLogger(__name__)
-
-
-class IngestResult(StrEnum):
-    """The result of an invocation."""
-
-    NOTHING = "nothing"
-    """There is no such upload, or it is read already."""
-    HELD = "held"
-    """Another reads it, or it waits after a fault."""
-    LOST = "lost"
-    """The lease was lost."""
-    HANDED_OVER = "handed_over"
-    READY = "ready"
-    FAILED = "failed"
 
 
 class Code(StrEnum):
@@ -101,7 +86,7 @@ class Ingestion:
     clock: Clock
     lease_margin: Seconds = LEASE_MARGIN
 
-    def work(self, campaign: str, upload: str, *, owner: str, deadline: Seconds) -> IngestResult:
+    def work(self, campaign: str, upload: str, *, owner: str, deadline: Seconds) -> WorkResult:
         """Read a list until its end or nearly until `deadline` (Unix seconds); then another invocation continues.
 
         Concurrency: one lease at a time; a second invocation returns at once.
@@ -114,35 +99,21 @@ class Ingestion:
             Exception: any fault; the list is read again later, more seldom each time.
         """
         found = self.uploads.get(campaign, upload)
-        now = self.clock.now()
         if found is None or found.state not in UNREAD:
-            return IngestResult.NOTHING
-        if found.until > now * 1000:
-            return IngestResult.HELD
-        held = found.changed(
-            state=UploadState.READING,
-            owner=owner,
-            until=round((deadline + self.lease_margin) * 1000),
-            starts=found.starts + 1,
-        )
-        if not self.uploads.save(found, held):
-            return IngestResult.HELD
-        lease = _Lease(self, held, stop=deadline - min(LAST_SECONDS, (deadline - now) / 4))
-        try:
-            return lease.run()
-        except Exception:  # any fault is raised again; the list waits longer after each
-            lease.wait(seconds=min(3600, 30 * 2**lease.held.starts))
-            raise
+            return WorkResult.NOTHING
+        if found.until > self.clock.now() * 1000:
+            return WorkResult.HELD
+        return _Reading(self, found, deadline).run(owner, state=UploadState.READING)
 
 
-class _Lease:
-    """One invocation's work on one list. `held`: the upload as this invocation wrote it last."""
+class _Reading(LeasedWork[Upload]):
+    """One invocation's work on one list."""
 
-    def __init__(self, parts: Ingestion, held: Upload, *, stop: float) -> None:
+    def __init__(self, parts: Ingestion, found: Upload, deadline: Seconds) -> None:
+        super().__init__(found, parts.uploads.save, parts.clock, deadline=deadline, last=LAST_SECONDS)
         self._parts = parts
-        self.held = held
-        self._stop = stop
-        self._marks = _Marks(parts.files, f"{held.blob}.marks/")
+        self._until = round((deadline + parts.lease_margin) * 1000)
+        self._marks = _Marks(parts.files, f"{found.blob}.marks/")
         self._skips = _Skips(self._unwanted)
 
     def _unwanted(self) -> Skips:
@@ -153,11 +124,17 @@ class _Lease:
         whose = campaign.namespace if campaign is not None else held.account
         return Unwanted(self._parts.records, whose, heeded)
 
-    def run(self) -> IngestResult:
-        """Read until the end, or until there is no time left."""
+    def until(self) -> Millis:
+        return self._until
+
+    def rest(self, until: Millis) -> None:
+        self.save(owner="", until=until)
+
+    def give_up(self) -> WorkResult:
+        return self._fail(Code.GIVEN_UP)
+
+    def work(self) -> WorkResult:
         held = self.held
-        if held.starts > MAX_STARTS:
-            return self._fail(Code.GIVEN_UP)
         try:
             channel_of(held.channel).reader(held.region)
         except ValueError:
@@ -182,81 +159,68 @@ class _Lease:
         size = chunking.chunk_size(chunking.MAX_RECIPIENTS, 1, rate)
         return Options(held.channel, held.region, held.drop_duplicates, size, held.column, held.strict)
 
-    def _read(self, options: Options) -> IngestResult:
+    def _read(self, options: Options) -> WorkResult:
         held, mark = self.held, self.held.checkpoint
         marks = self._marks.load(mark.marks) if mark else ()
         rows = Ingest(options, mark, marks, skips=self._skips, all_utf8=not held.encoding)
         start = mark.position.offset if mark else 0
         name, etag = held.source
         for block in self._parts.files.read(name, etag=etag, start=start):
-            if (made := self._made_csv(block)) is not None:
-                return self._read(options) if made else IngestResult.LOST
+            if self._makes_csv(block):
+                return self._read(options)
             step = rows.feed(block)
             if rows.fault:
                 break
-            if not self._save(step):
-                return IngestResult.LOST
+            self._save(step)
             if (ended := self._before_its_end(step.checkpoint)) is not None:
                 return ended
         return self._finish(rows)
 
-    def _before_its_end(self, here: Checkpoint) -> IngestResult | None:
+    def _before_its_end(self, here: Checkpoint) -> WorkResult | None:
         """End a list of junk or of blank rows, or hand it over if there is no time left; None: read on."""
         seen = here.counts.rows + here.position.blanks
         if seen >= JUNK and not here.counts.accepted:
             return self._fail(Code.NO_VALID_ROWS, f"None of its first {seen:,} rows has a valid recipient.")
-        if self._parts.clock.now() > self._stop and not self.held.starts:  # else the next would begin here again
+        if self._parts.clock.now() > self.stop and not self.held.starts:  # else the next would begin here again
             return self._hand_over()
         return None
 
-    def _made_csv(self, block: bytes) -> bool | None:
-        """Have CSV in UTF-8 made of a file; None if it is that, False if the lease is lost. `block`: its first one."""
+    def _makes_csv(self, block: bytes) -> bool:
+        """Have CSV in UTF-8 made of a file; False if it is that. `block`: its first one."""
         held, parts = self.held, self._parts
         converter, made = Converter(parts.files, parts.multipart, parts.clock), None
         if may_be_workbook(held, block):
-            made = converter.convert(held, owner=held.owner, stop=self._stop)
+            made = converter.convert(held, owner=held.owner, stop=self.stop)
         if made is None and in_other_encoding(held):
-            made = converter.transcode(held, owner=held.owner, stop=self._stop)
+            made = converter.transcode(held, owner=held.owner, stop=self.stop)
         if made is None:
-            return None
-        saved = held.changed(csv=made.name, csv_etag=made.etag, csv_size=made.size, hidden=made.hidden, starts=0)
-        if not parts.uploads.save(held, saved):
             return False
-        self.held = saved
+        self.checkpoint(csv=made.name, csv_etag=made.etag, csv_size=made.size, hidden=made.hidden)
         return True
 
-    def _finish(self, rows: Ingest) -> IngestResult:
+    def _finish(self, rows: Ingest) -> WorkResult:
         """End a list that was read to its end, or to a fault."""
         step = rows.finish()
         if rows.fault:
             return self._fail(rows.fault.code, rows.fault.detail)
-        if not self._save(step):
-            return IngestResult.LOST
+        self._save(step)
         if not step.checkpoint.counts.accepted:
             return self._fail(Code.NO_VALID_ROWS)
-        return self._end(IngestResult.READY, state=UploadState.READY, columns=rows.header)
+        return self._end(WorkResult.READY, state=UploadState.READY, columns=rows.header)
 
-    def _save(self, step: UploadStep) -> bool:
-        """Store what a step brought, then the checkpoint; False if the lease is lost."""
+    def _save(self, step: UploadStep) -> None:
+        """Store what a step brought, then the checkpoint."""
         held = self.held
         if step.checkpoint.position == (held.checkpoint.position if held.checkpoint else Position()):
-            return True
+            return
         uploads = self._parts.uploads
         uploads.store(held, step.chunks, [self._ledger(x) for x in step.chunks])
         if step.problems:
             uploads.note(held, held.problems, step.problems)
         self._marks.append(step.marks)
         skipped = Counter(held.skipped or {}) + self._skips.taken()
-        saved = held.changed(
-            checkpoint=step.checkpoint,
-            problems=held.problems + bool(step.problems),
-            skipped=dict(skipped) or None,
-            starts=0,
-        )
-        if not uploads.save(held, saved):
-            return False
-        self.held = saved
-        return True
+        problems = held.problems + bool(step.problems)
+        self.checkpoint(checkpoint=step.checkpoint, problems=problems, skipped=dict(skipped) or None)
 
     def _ledger(self, x: PackedChunk) -> rules.Ledger:
         held = self.held
@@ -271,23 +235,17 @@ class _Lease:
             ttl=held.ttl,
         )
 
-    def _hand_over(self) -> IngestResult:
-        if not self.wait(seconds=0):
-            return IngestResult.LOST
+    def _hand_over(self) -> WorkResult:
+        self.rest(0)
         self._parts.queue.send([ingest(self.held.campaign, self.held.id)])
-        return IngestResult.HANDED_OVER
+        return WorkResult.HANDED_OVER
 
-    def wait(self, *, seconds: Seconds) -> bool:
-        """Give the lease back; no invocation may take it for some seconds. False if it is lost."""
-        until = round((self._parts.clock.now() + seconds) * 1000) if seconds else 0
-        return self._parts.uploads.save(self.held, self.held.changed(owner="", until=until))
-
-    def _fail(self, code: str, detail: str = "") -> IngestResult:
+    def _fail(self, code: str, detail: str = "") -> WorkResult:
         sentence = detail or _DETAILS[Code(code)]
         _LOG.warning("list cannot be used", extra={"upload": self.held.id, "code": str(code)})
-        return self._end(IngestResult.FAILED, state=UploadState.FAILED, code=str(code), detail=sentence)
+        return self._end(WorkResult.FAILED, state=UploadState.FAILED, code=str(code), detail=sentence)
 
-    def _end(self, did: IngestResult, **changes: Any) -> IngestResult:
+    def _end(self, did: WorkResult, **changes: Any) -> WorkResult:
         """Write the upload's end, and free its campaign."""
         parts, held = self._parts, self.held
         while True:
@@ -298,20 +256,18 @@ class _Lease:
                 return self._forsake(now)
             if campaign.uploading != held.id:
                 if parts.uploads.get(held.campaign, held.id) != held:
-                    return IngestResult.LOST
+                    raise LeaseLost
                 raise LookupError(f"campaign {held.campaign} does not wait for upload {held.id}")
             if parts.uploads.end(held, ended, campaign, _freed(campaign, ended, now)):
                 return did
             if parts.uploads.get(held.campaign, held.id) != held:
-                return IngestResult.LOST  # else only the campaign has changed
+                raise LeaseLost  # else only the campaign has changed
 
-    def _forsake(self, now: Millis) -> IngestResult:
+    def _forsake(self, now: Millis) -> WorkResult:
         """End an upload whose campaign was removed past its lock, as with its account: it can never be sent."""
-        code = Code.CAMPAIGN_GONE
-        ended = self.held.changed(
-            owner="", until=0, finished_at=now, state=UploadState.FAILED, code=code.value, detail=_DETAILS[code]
-        )
-        return IngestResult.FAILED if self._parts.uploads.save(self.held, ended) else IngestResult.LOST
+        code, failed = Code.CAMPAIGN_GONE, UploadState.FAILED
+        self.save(owner="", until=0, finished_at=now, state=failed, code=code.value, detail=_DETAILS[code])
+        return WorkResult.FAILED
 
 
 def _freed(campaign: Campaign, ended: Upload, now: Millis) -> Campaign:

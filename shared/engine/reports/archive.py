@@ -14,7 +14,7 @@ from typing import Final
 
 from shared.contracts import export as message
 from shared.domain.archive import due, export_id, file
-from shared.domain.exports import Export, ExportState
+from shared.domain.exports import AGAIN_MS, Export, ExportState
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.domain.times import Millis
@@ -65,6 +65,10 @@ class Archiver:
             if found.until > now:
                 return False
             new = found.changed(owner="")  # the exporter that made it is lost
+        elif found.code:
+            _LOG.error("not archived yet: given up", extra={"job": job.id})
+            self.records.archive_again(job.id, at, now + AGAIN_MS)  # then it is begun anew
+            return False
         else:
             if found.state is ExportState.FAILED:
                 _LOG.error("not archived: rows have gone", extra={"job": job.id})

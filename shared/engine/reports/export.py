@@ -10,19 +10,19 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
 from shared.contracts import export as message
 from shared.domain import exports as sheet
-from shared.domain.exports import Export, ExportState, guard
+from shared.domain.exports import AGAIN_MS, GIVEN_UP, Export, ExportState, guard
 from shared.domain.ids import new_id
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import ERASED
 from shared.domain.times import DAY_MS, Millis, Seconds
 from shared.engine.reports.message_log import LogLine, MessageLog
+from shared.engine.work import LeasedWork, LeaseLost, WorkResult
 from shared.ports import Clock, Exports, FileChanged, Multipart, Queue, Records, Retriable
 
 PART: Final = 8 * 1024 * 1024
@@ -102,20 +102,6 @@ def begin(export: str, account: str, jobs: Sequence[Job], now: Millis, version: 
     )
 
 
-class ExportResult(StrEnum):
-    """The result of an invocation."""
-
-    NOTHING = "nothing"
-    """There is no such export, or it is made already."""
-    HELD = "held"
-    """Another makes it."""
-    LOST = "lost"
-    """The lease was lost."""
-    HANDED_OVER = "handed_over"
-    READY = "ready"
-    FAILED = "failed"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exporter:
     """Makes exports. `queue`: the export function's own; `part`: bytes of a part, at least."""
@@ -128,7 +114,7 @@ class Exporter:
     clock: Clock
     part: int = PART
 
-    def work(self, export: str, *, owner: str, deadline: Seconds) -> ExportResult:
+    def work(self, export: str, *, owner: str, deadline: Seconds) -> WorkResult:
         """Make an export to its end or nearly until `deadline` (Unix seconds); then another invocation continues.
 
         Args:
@@ -137,70 +123,66 @@ class Exporter:
             deadline: when the invocation ends.
 
         Raises:
-            Exception: any fault; a repeated request continues the export once the lease is over.
+            Exception: any fault; a repeated request continues the export later, more seldom each time.
         """
         found = self.exports.get(export)
-        now = self.clock.now()
         if found is None or found.state is not ExportState.PREPARING:
-            return ExportResult.NOTHING
-        if found.owner and found.until > now * 1000:
-            return ExportResult.HELD
-        held = found.changed(owner=owner, until=int(now * 1000) + LEASE_MS)
-        if not self.exports.save(found, held):
-            return ExportResult.HELD
-        run = _Run(self, held, stop=deadline - min(MARGIN_S, (deadline - now) / 4))
-        if held.upload and now * 1000 - held.begun_at > UPLOAD_MS:
-            return run.anew()
-        try:
-            return run.work()
-        except FileChanged:
-            _LOG.warning("export made anew", extra={"export": export})
-            return run.anew()
+            return WorkResult.NOTHING
+        if found.owner and found.until > self.clock.now() * 1000:
+            return WorkResult.HELD
+        return _Making(self, found, deadline).run(owner)
 
 
 class _Gone(Exception):
     """A chunk is no longer kept."""
 
 
-class _Lost(Exception):
-    """Another invocation has continued the export."""
+class _Making(LeasedWork[Export]):
+    """One invocation's work on one export."""
 
-
-class _Run:
-    """One invocation's work on one export. `held`: the export as this invocation wrote it last."""
-
-    def __init__(self, parts: Exporter, held: Export, *, stop: float) -> None:
+    def __init__(self, parts: Exporter, found: Export, deadline: Seconds) -> None:
+        super().__init__(found, parts.exports.save, parts.clock, deadline=deadline, last=MARGIN_S)
         self._parts = parts
-        self._stop = stop
-        self.held = held
 
-    def work(self) -> ExportResult:
-        """Continue from the checkpoint."""
+    def until(self) -> Millis:
+        return self._now() + LEASE_MS
+
+    def rest(self, until: Millis) -> None:
+        self.save(until=until)  # it keeps its owner: without one, it is free at once
+
+    def give_up(self) -> WorkResult:
+        _LOG.warning("export given up", extra={"export": self.held.id})
+        return self._end(ExportState.FAILED, GIVEN_UP)
+
+    def work(self) -> WorkResult:
+        held = self.held
+        if held.upload and self._now() - held.begun_at > UPLOAD_MS:
+            return self._anew()
         try:
-            if not self.held.upload:
-                columns = self._columns()
-                self._save(columns=columns, upload=self._parts.multipart.begin(self.held.blob))
-            if not self._write():
-                return self._hand_over()
-            held = self.held
-            self._parts.multipart.complete(held.blob, held.upload, held.parts)
-            self._save(state=ExportState.READY, finished_at=self._now(), owner="", until=0)
-        except _Lost:
-            return ExportResult.LOST
+            return self._make()
+        except FileChanged:
+            _LOG.warning("export made anew", extra={"export": held.id})
+            return self._anew()
         except _Gone:
-            return self._give_up()
-        return ExportResult.READY
+            return self._end(ExportState.FAILED)
 
-    def anew(self) -> ExportResult:
+    def _make(self) -> WorkResult:
+        if not self.held.upload:
+            columns = self._columns()
+            self.save(columns=columns, upload=self._parts.multipart.begin(self.held.blob))
+        if not self._write_parts():
+            return self._hand_over()
+        held = self.held
+        self._parts.multipart.complete(held.blob, held.upload, held.parts)
+        return self._end(ExportState.READY)
+
+    def _anew(self) -> WorkResult:
         """Have the file made from its beginning, under another name."""
         now = self._now()
-        try:
-            self._save(run=new_id(now), begun_at=now, job=0, chunk=0, done=0, rows=0, columns=(), upload="", parts=())
-            return self._hand_over()
-        except _Lost:
-            return ExportResult.LOST
+        self.save(run=new_id(now), begun_at=now, job=0, chunk=0, done=0, rows=0, columns=(), upload="", parts=())
+        return self._hand_over()
 
-    def _write(self) -> bool:
+    def _write_parts(self) -> bool:
         """Write part after part; False if the time was over before the last."""
         held = self.held
         buffer = [] if held.parts else [sheet.header(held.columns, later=held.later)]
@@ -213,7 +195,7 @@ class _Run:
             if size >= self._parts.part:
                 self._put(b"".join(buffer), **place)
                 buffer, size = [], 0
-            if self._parts.clock.now() > self._stop:
+            if self._parts.clock.now() > self.stop:
                 return False
         if buffer:
             self._put(b"".join(buffer), **place)
@@ -223,9 +205,9 @@ class _Run:
         """Store a part, then the checkpoint behind it."""
         held = self.held
         if held.until <= self._now():
-            raise _Lost
+            raise LeaseLost
         etag = self._parts.multipart.put(held.blob, held.upload, len(held.parts) + 1, data)
-        self._save(parts=(*held.parts, etag), **place)
+        self.checkpoint(parts=(*held.parts, etag), **place)
 
     def _chunks(self) -> Iterator[tuple[int, int, bytes, int]]:
         """Yield what is left: index of the job, number of the chunk, its rows, and how many these are."""
@@ -270,23 +252,14 @@ class _Run:
             raise _Gone
         return ()
 
-    def _save(self, **changes: object) -> None:
-        new = self.held.changed(**{"until": self._now() + LEASE_MS, **changes})
-        if not self._parts.exports.save(self.held, new):
-            raise _Lost
-        self.held = new
-
-    def _hand_over(self) -> ExportResult:
-        self._save(owner="")
+    def _hand_over(self) -> WorkResult:
+        self.save(owner="")
         self._parts.queue.send([message(self.held.id)])
-        return ExportResult.HANDED_OVER
+        return WorkResult.HANDED_OVER
 
-    def _give_up(self) -> ExportResult:
-        try:
-            self._save(state=ExportState.FAILED, finished_at=self._now(), owner="", until=0)
-        except _Lost:
-            return ExportResult.LOST
-        return ExportResult.FAILED
+    def _end(self, state: ExportState, code: str = "") -> WorkResult:
+        self.save(state=state, code=code, finished_at=self._now(), owner="", until=0)
+        return WorkResult(state.value)
 
     def _now(self) -> int:
         return int(self._parts.clock.now() * 1000)
@@ -321,6 +294,6 @@ def _time(ms: int) -> str:
 
 def _holds(found: Export, wanted: Sequence[tuple[str, int]], now: Millis) -> bool:
     """Tell whether an export is usable, being made, or has failed and would fail again. `wanted`: jobs and versions."""
-    if found.state is ExportState.FAILED and found.of(wanted):
-        return True
+    if found.state is ExportState.FAILED:
+        return now - found.finished_at <= AGAIN_MS if found.code else found.of(wanted)
     return found.usable(wanted, now) or (found.state is ExportState.PREPARING and found.until > now)
