@@ -29,7 +29,7 @@ class Lists(Protocol):
     """Which jobs belong to a campaign."""
 
     def sent(self, campaign: str) -> Sequence[str]:
-        """Return the jobs that a campaign's lists have become, oldest first, consistent; none if it has gone."""
+        """Return the jobs made from a campaign's lists, oldest first, consistent; none if it no longer exists."""
         ...
 
 
@@ -55,16 +55,16 @@ class Campaigns(Lists, Protocol):
         ...
 
     def delete(self, campaign: Campaign, *, event: Event | None = None) -> bool:
-        """Remove a campaign if it is as read; one that has gone counts as removed.
+        """Remove a campaign if it is as read; one that no longer exists counts as removed.
 
         `event`: kept only if this call removes it.
         """
         ...
 
     def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Listed], str]:
-        """Return some of the account's campaigns, newest first, and the place to go on from, empty at the end.
+        """Return some of the account's campaigns, newest first, and the place to continue from, empty at the end.
 
-        One that was just made may be missing for a moment.
+        A new campaign may be missing for a moment.
 
         Args:
             test: whether those of test keys are meant.
@@ -125,9 +125,9 @@ class Templates(Protocol):
         ...
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredTemplate], str]:
-        """Return some templates of a namespace, newest first, without their messages, and the place to go on from.
+        """Return templates of a namespace without their messages, newest first, and the place to continue from.
 
-        One that was just made may be missing for a moment.
+        A new template may be missing for a moment.
 
         Args:
             after: the place that an earlier page returned; empty for the start.
@@ -145,7 +145,7 @@ class Templates(Protocol):
         ...
 
     def delete(self, template: StoredTemplate, *, event: Event | None = None) -> bool:
-        """Remove a template with all its versions, if it is as read; one that has gone counts as removed.
+        """Remove a template with all its versions, if it is as read; one that no longer exists counts as removed.
 
         `event`: kept only if this call removes it.
         """
@@ -201,9 +201,9 @@ class Uploads(Protocol):
     def store(self, upload: Upload, chunks: Sequence[PackedChunk], ledgers: Sequence[Ledger]) -> None:
         """Store chunks and their ledgers, in this order.
 
-        A chunk that is there already is written again. A ledger is written again only by a later lease of the upload:
-        `upload` is as held, and what a lower version of it or the same one wrote is never replaced by it. So a ledger
-        that is worked on is safe from whoever comes late, and one of a step that was never counted is made anew.
+        A stored chunk is written again. A stored ledger is replaced only if a lower version of the upload wrote it: an
+        earlier lease. So a worker that comes late cannot change a ledger that is worked on. The ledgers of a step that
+        was never counted are made anew.
 
         Args:
             upload: the upload as held; its version is that of the lease.
@@ -233,14 +233,14 @@ class Uploads(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What is known of a file: bytes, and its ETag without quotes."""
+    """A file's size in bytes, and its ETag without quotes."""
 
     size: int
     etag: str
 
 
 class FileChanged(Exception):
-    """The file is no longer the one that was asked for, or has gone."""
+    """The file is no longer the one that was asked for, or no longer exists."""
 
 
 class Files(Protocol):
@@ -278,7 +278,7 @@ class Files(Protocol):
 
         Raises:
             FileChanged: there is no file with that ETag.
-            Retriable: the connection was lost; reading may go on from where it was.
+            Retriable: the connection was lost; reading may continue from the same place.
         """
         ...
 

@@ -126,7 +126,7 @@ class WindowKeeping(Protocol):
         ...
 
     def remove(self, window: DigestWindow) -> bool:
-        """Remove a window with its ids if it is as read. False: it is not. One that has gone counts as removed."""
+        """Remove a window with its ids if it is as read, else return False. True if it no longer exists."""
         ...
 
 

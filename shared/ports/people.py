@@ -1,4 +1,4 @@
-"""Where the console's people and their sessions are kept, and who says who somebody is."""
+"""The stores of the console's people and sessions, and the provider that identifies a person."""
 
 from __future__ import annotations
 
@@ -65,14 +65,15 @@ class People(Protocol):
     """Users, memberships and sessions."""
 
     def owns_login(self, identity: Identity) -> bool:
-        """Return whether a login that the settings name is somebody's: that of whom asks for it first.
+        """Return whether a person owns a login that the settings name: its owner is the first person who asks.
 
-        Logins can be given up and taken by others, who must not become what the settings make of the first.
+        A person can give up a login, and another can take it. The settings must not give the first person's rights to
+        the second.
         """
         ...
 
     def signed_in(self, identity: Identity, *, let_in: str = ..., operator: str = ...) -> User:
-        """Return the user that somebody is, made at the first sign-in; memberships that wait for them become theirs.
+        """Return a person's user, made at the first sign-in; memberships that wait for the person become theirs.
 
         Args:
             let_in: the name in the settings by which they may sign in, as `Identity.granted_by` returns it.
@@ -97,7 +98,7 @@ class People(Protocol):
         ...
 
     def invite(self, provider: str, login: str, account: str, role: Role, *, by: str = ...) -> None:
-        """Invite the next person who signs in by a login, for 30 days; a membership that there is stays as it is.
+        """Invite the next person who signs in by a login, for 30 days; an existing membership stays as it is.
 
         Args:
             login: in any case of letters.
@@ -118,7 +119,7 @@ class People(Protocol):
         ...
 
     def remove(self, user: str, account: str, *, by: str) -> bool:
-        """Take a membership away; False if there is none."""
+        """Remove a membership; False if there is none."""
         ...
 
     def settle(self, user: User, account: str) -> bool:
@@ -130,7 +131,7 @@ class People(Protocol):
         ...
 
     def change(self, user: str, account: str, role: Role, *, by: str) -> bool:
-        """Change what a member may do; the next page that they ask for knows.
+        """Change a member's role, with effect from the next page that they ask for.
 
         Returns:
             False if they are no member.

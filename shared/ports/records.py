@@ -212,7 +212,7 @@ class Records(SuppressionRecords, Protocol):
         Args:
             now: Unix milliseconds, recorded where the transition has a time; PLAN needs `due_at` to have come. For
                 GIVE_WAY it is the time of the job's next try, before which it is not planned.
-                LOG goes by the `unknown` of `job.counts`: a job with some is asked about.
+                LOG reads the `unknown` of `job.counts`: if a job has some, its providers are asked.
             reason: of a stop; one by the bounce guard needs that its owner has not overridden it.
             strict: only if the job's version is still that of `job`.
 
@@ -223,7 +223,7 @@ class Records(SuppressionRecords, Protocol):
         ...
 
     def override_guard(self, job: str) -> None:
-        """Let the bounce guard stop a job no more; nothing happens if the job does not exist any more."""
+        """Exempt a job from the bounce guard; nothing happens if the job no longer exists."""
         ...
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
@@ -295,19 +295,19 @@ class Records(SuppressionRecords, Protocol):
         ...
 
     def look_again(self, job: str, at: int | None) -> None:
-        """Ask about a LOGGED job's doubts again at `at` (Unix ms), or no more; in another state it stays as it is."""
+        """Ask about a LOGGED job's doubts again at `at` (Unix ms); None: never. In another state it stays as it is."""
         ...
 
     def notice_runs(self, now: Millis) -> Iterable[str]:
-        """Walk the LOGGED runs of notices at which to look by now (Unix ms), a minute after LOG for the first time."""
+        """Walk the LOGGED runs of notices whose check is due by now (Unix ms), first a minute after LOG."""
         ...
 
     def mail_jobs(self, now: Millis) -> Iterable[str]:
-        """Walk the LOGGED jobs of mails at which to look by now (Unix ms), a minute after LOG for the first time."""
+        """Walk the LOGGED jobs of mails whose check is due by now (Unix ms), first a minute after LOG."""
         ...
 
     def look_at_run_again(self, job: str, at: int | None) -> None:
-        """Look at a LOGGED run of notices, or job of a mail, again at `at` (Unix ms), or no more."""
+        """Check a LOGGED run of notices, or job of a mail, again at `at` (Unix ms); None: never."""
         ...
 
     def unarchived(self, now: Millis, limit: int) -> Iterable[tuple[str, int]]:

@@ -1,6 +1,6 @@
 """Events on DynamoDB: one item per log, in the order of time.
 
-Nothing here changes or removes an event; its time to live is the only thing that ends it.
+Nothing here changes or removes an event: only its time to live does.
 """
 
 import heapq
@@ -18,15 +18,15 @@ from shared.ports import Clock
 
 DAY_S: Final = 86_400
 WAKE: Final = "wake"
-"""A log in `records` for its stream alone. Functions are denied the partitions of the audit log there."""
+"""A log in `records` only for its stream. Functions have no access to the partitions of the audit log there."""
 WAKE_DAYS: Final = 2
-"""Longer than a stream keeps records."""
+"""Days that such an entry is kept: longer than a stream keeps records."""
 PAGES: Final = 5
 """Queries that one page with a filter may take."""
 EXAMINED: Final = 1000
-"""Entries that each of them looks at."""
+"""Entries that each of these queries reads."""
 MAX_NOTED: Final = 10_000
-"""Actors, with what they ask for, whose hour a process remembers."""
+"""Most entries (account, act and name) whose noted hour a process remembers."""
 
 
 def puts(db: Dynamo, table: str, event: Event) -> list[Item]:
@@ -113,9 +113,10 @@ class DynamoJournal:
         return [_event(account, x) for x in found], after
 
     def _examined(self, query: Mapping[str, Any]) -> tuple[list[Item], str]:
-        """Return the newest entries that a query finds, and where the next go on, empty if these are all.
+        """Return the newest entries that a query finds, and the place to continue from, empty at the end.
 
-        Of several tables each is asked; what is older than the end of one's page may lack entries and is left.
+        Each of several tables is queried. Entries older than the end of one table's page are left out: that table may
+        have more entries between them.
         """
         found: dict[str, Item] = {}
         end = ""
@@ -151,7 +152,7 @@ def _event(account: str, item: Item) -> Event:
 
 
 def _having(items: Sequence[Item], **wanted: str) -> list[Item]:
-    """Return the entries whose attributes are those; an empty one is every."""
+    """Return the entries with the wanted attributes; an empty value matches every entry."""
     return [item for item in items if all(value in ("", text(item, name)) for name, value in wanted.items())]
 
 

@@ -1,7 +1,7 @@
 """DynamoDB calls with the errors and retries the engine expects.
 
-botocore's own retries stay on for DynamoDB: every write is conditional, and a write whose answer was lost is
-recognised by what it wrote (`shared.domain.jobs.queue`), so a repeat is harmless. Clients that *send* have none.
+botocore's own retries stay on for DynamoDB. Every write is conditional. If the answer of a write is lost, its caller
+recognises the stored item (`shared.domain.jobs.queue`), so a repeat is harmless. Clients that *send* do not retry.
 """
 
 import random
@@ -26,7 +26,7 @@ CONFIG: Final = Config(
     connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3}, max_pool_connections=64
 )
 TRIES: Final = 6
-"""Tries of a transaction that meets another, with jitter up to 25, 50, 100 … ms."""
+"""Tries of a transaction that conflicts with another, after random pauses of up to 25, 50, 100 … ms."""
 LONGEST_PAUSE: Final = 1.0
 """Seconds, in which a partition takes as much as it ever does."""
 BATCH_WRITE: Final = 25
@@ -86,7 +86,7 @@ class Dynamo:
         self._sleep = sleep
 
     def call(self, method: str, **kwargs: Any) -> Any:
-        """Call a method; ConditionFailed, Cancelled, Retriable, or botocore's own error for a fault of ours."""
+        """Call a method; raises ConditionFailed, Cancelled, Retriable, or botocore's own error for a fault of ours."""
         operation = getattr(self.client, method)
         for n in range(TRIES):
             try:
@@ -150,7 +150,7 @@ class Dynamo:
         return found
 
     def batch_get_from(self, wanted: Mapping[str, Any]) -> list[Item]:
-        """Return the items there are of at most 100 in several tables, in no order; `wanted` as BatchGetItem has it."""
+        """Return the existing ones of at most 100 items in several tables, in no order; `wanted` as in BatchGetItem."""
         return [item for items in self.batch_read(wanted).values() for item in items]
 
     def batch_read(self, wanted: Mapping[str, Any]) -> dict[str, list[Item]]:
@@ -170,8 +170,8 @@ class Dynamo:
     def batch_put(self, puts: Sequence[tuple[str, Item]]) -> None:
         """Put items into tables, in any order, without conditions.
 
-        A partition takes 1,000 units a second, and a batch may be more than that: tries are counted anew whenever some
-        of it was stored.
+        A partition takes 1,000 units a second, and a batch may be more than that. So the count of tries begins anew
+        whenever a part of the batch was stored.
         """
         self.batch_write([(table, {"PutRequest": {"Item": item}}) for table, item in puts])
 

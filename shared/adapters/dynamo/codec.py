@@ -175,7 +175,7 @@ _OPTIONAL_OF_JOB: Final[tuple[tuple[tuple[str, ...], Callable[[Any], Item]], ...
     (("name", "sender", "subject", "campaign", "created_by", "resumed_by"), s),
     (("duplicates", "not_before", "rests_until", "planned_at", "pointed_at"), n),
 )
-"""What a job's item has only if it is not empty, and how it is written."""
+"""Fields that a job's item has only if they are not empty, and the function that writes each."""
 
 
 def job_item(x: Job) -> Item:
@@ -277,7 +277,7 @@ def _retry(fields: Mapping[str, Any]) -> RetryRequest:
 
 
 def open_slot(x: Job, *, running: bool) -> str:
-    """Return the partition of the index `open` that a job stands in."""
+    """Return the partition of the index `open` that holds a job."""
     return indices.open_slot(x.route[0] if x.exclusive else None, x.shard, running=running)
 
 
@@ -285,7 +285,7 @@ def open_slot(x: Job, *, running: bool) -> str:
 
 
 def chunk_item(x: Chunk, content: bytes | None = None) -> Item:
-    """Return a chunk's item. `content`: the job's packed content, if it stands here instead of in its own item."""
+    """Return a chunk's item. `content`: the job's packed content, if it is stored here and not in its own item."""
     item: Item = {**keys.chunk(x.job, x.number), "recipients": {"B": chunk_codec.pack(x.recipients)}, "ttl": n(x.ttl)}
     return item if content is None else item | {"data": {"B": content}}
 

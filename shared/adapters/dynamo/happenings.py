@@ -1,7 +1,7 @@
-"""What streams of the tables say that webhooks hear of: each record of an item that matters becomes an event.
+"""Events for webhooks from the streams of the tables: each record of an item that matters becomes an event.
 
-A record has the item as it is after a write, and not what it was before. So an item that keeps its state while it is
-written again shows the same event again, under the same id.
+A record has the item as it is after a write, and not as it was before. So a write that leaves an item's state as it is
+shows the same event again, under the same id.
 """
 
 import base64
@@ -33,7 +33,7 @@ from shared.domain.recipients.suppressions import Reach
 from shared.domain.times import DAY_MS
 
 KEPT_S: Final = 7 * DAY_MS // 1000
-"""So long an event is remembered whose item is not written any more after some days."""
+"""Seconds that an event is remembered if its item is no longer written after some days."""
 _LOG: Final = "LOG"
 _NEW: Final = "INSERT"
 _READ: Final = frozenset({UploadState.READY.value, UploadState.FAILED.value})
@@ -54,7 +54,7 @@ class _Shown:
 
 
 def read(records: Sequence[Record], now: int) -> Iterator[Happening]:
-    """Yield what records of the streams of `records` and `ops` say.
+    """Yield the events that records of the streams of `records` and `ops` show.
 
     Args:
         records: as Lambda hands them over.
@@ -156,11 +156,11 @@ _READERS: Final[Sequence[tuple[Callable[[Item], bool], Callable[[_Shown], Iterat
     (lambda x: "notice" in x and "status" in x and number(x, "ttl") > 0, _updates),
     (lambda x: "address" in x and "reason" in x, _suppressions),
 )
-"""Which items matter, and what reads each."""
+"""For each kind of item that matters: a test, and the function that reads it."""
 
 
 def alarm(event: Mapping[str, Any]) -> Happening:
-    """Return what EventBridge says of an alarm whose state has changed."""
+    """Return EventBridge's event of an alarm whose state has changed."""
     detail = event["detail"]
     name = event_id(HookKind.ALARM_CHANGED, detail["alarmName"], detail["state"]["value"], detail["state"]["timestamp"])
     at = int(datetime.fromisoformat(detail["state"]["timestamp"]).timestamp() * 1000)

@@ -1,7 +1,7 @@
 """Where identities and the audit log are kept: in tables of their own, and before an upgrade in `records`.
 
-No function may write the one or change the other (docs/adr/0080). A stage that is older than these tables has its
-items in `records`; `places` reads them there.
+No function may write identities or change the audit log (docs/adr/0080). A stage that is older than these tables has
+its items in `records`; `places` reads them there.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Homes:
-    """The tables. Empty: `records`, as before there were others.
+    """The names of the tables. Empty: `records`, as before there were other tables.
 
     Attributes:
-        identities: of accounts, API keys and senders.
-        audit: of the audit log.
-        both: whether entries of the audit log are written to `records`, too: by operators' tools alone, so that the
-            version before this one has them after a rollback.
+        identities: the table of accounts, API keys and senders.
+        audit: the table of the audit log.
+        both: whether entries of the audit log are also written to `records`. Only operators' tools do so: the version
+            before this one needs the entries after a rollback.
     """
 
     identities: str = ""
@@ -32,4 +32,4 @@ class Homes:
 
 
 IN_RECORDS: Final = Homes()
-"""As before there were other tables."""
+"""Everything is in `records`, as before there were other tables."""

@@ -8,7 +8,7 @@ from shared.ports import Clock, Idempotency, Mismatch, Replay, Stored
 
 
 class IdempotentReplies:
-    """Reads the records that acceptance writes, and writes those of what has no transaction of its own.
+    """Reads the records that acceptance writes, and writes those of requests without a transaction of their own.
 
     Args:
         client: a low-level boto3 DynamoDB client.
@@ -31,6 +31,6 @@ class IdempotentReplies:
     def keep(self, key: Idempotency, owner: str) -> Stored | Replay | Mismatch:
         """Store the answer of a request that is about to be carried out, unless there is an earlier one.
 
-        `owner`: a random id of what it makes, by which a write whose answer was lost is recognised.
+        `owner`: a random id of the thing that it makes. It identifies a write whose answer was lost.
         """
         return idempotent_writes.store(self._db, self._table, (), key, owner=owner, now=int(self._clock.now() * 1000))

@@ -1,6 +1,6 @@
 """Writes that a client may repeat under an idempotency key: one transaction with the record of the key.
 
-The record's time, not DynamoDB's deletion, decides whether a key still counts: TTL deletes late.
+The record's time decides whether a key still counts, since DynamoDB's TTL deletes late.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ def store(
 
     Args:
         key: the client's, if it gave one.
-        owner: a random id of what is made, by which a write whose answer was lost is recognised.
+        owner: a random id of the thing that is made. It identifies a write whose answer was lost.
 
     Raises:
         Cancelled: a condition of `actions` does not hold; its codes and items are in their order.
@@ -58,9 +58,9 @@ def store(
 def create(
     db: Dynamo, table: str, actions: Sequence[Item], key: Idempotency | None, *, owner: str, now: Millis
 ) -> Stored | Replay | Mismatch:
-    """Write as `store` does what begins with the put of a new item.
+    """Write as `store` does; the first action puts a new item.
 
-    An item that exists is this process's own, whose answer was lost: its id is random.
+    If the item exists, this process wrote it and the answer was lost: its id is random.
 
     Args:
         actions: actions of one transaction; the first is the put.

@@ -28,7 +28,7 @@ def slot_credential(slot: str) -> str:
 def waits_for(slot: str, credential: str) -> bool:
     """Tell whether jobs of a slot may wait for a credential: those that reserve it, or may use any; all if it is empty.
 
-    Only what runs does: a job that is READY waits for no pause of a credential.
+    Only running jobs do: a READY job waits for no pause of a credential.
     """
     return not credential or ("#RUN" in slot and slot_credential(slot) in ("", credential))
 
@@ -39,12 +39,12 @@ def doubt_slot(shard: int) -> str:
 
 
 def notice_slot(shard: int) -> str:
-    """Partition of the index `open` with finished runs of notices, by when to look for words that are not told."""
+    """Partition of the index `open` with finished runs of notices, by when to look for results not yet applied."""
     return f"notice#{shard}"
 
 
 def mail_slot(shard: int) -> str:
-    """Partition of the index `open` with finished jobs of mails, by when to look whether the mail can be cleaned."""
+    """Partition of the index `open` with finished jobs of mails, by when to check whether the mail can be cleaned."""
     return f"mail#{shard}"
 
 
@@ -57,7 +57,7 @@ def jobs_pk(account_id: str, kind: str, *, test: bool) -> str:
     """Partition of the index `mine` with an account's jobs of a kind.
 
     Args:
-        test: whether jobs of test keys are meant; they are apart, but for those that team keys rehearse.
+        test: whether jobs of test keys are meant; they are apart, except the rehearsals of team keys.
     """
     return mine_pk(account_id, f"test{kind}" if test and not is_team(account_id) else kind)
 

@@ -4,7 +4,7 @@ Table `records` (pk, sk):
 
 | pattern | key |
 |---|---|
-| a job; its content (if not in its only chunk); one chunk | `J#job / JOB`, `J#job / CONTENT`, `J#job / C#00012` |
+| a job, its content (if not in its only chunk), one chunk | `J#job / JOB`, `J#job / CONTENT`, `J#job / C#00012` |
 | details of a chunk, windows then feedback | `D#job#00012 / W#epoch#seq`, `F#hash` |
 | an account's control, request allowances, guests | `A#account / CONTROL`, `BUCKET`, `GUESTS` |
 | bucket of an unsubscription link, by method | `A#account#VISITS#sha256[:32]#POST / BUCKET` |
@@ -28,7 +28,7 @@ Table `records` (pk, sk):
 | finished jobs of mails, by when to look next (index `open`) | `mail#0-15` / `at#job` |
 | jobs that are to be archived, by when (index `open`) | `archive#0-15` / `at#job` |
 | an account's jobs of a kind, newest first (index `mine`) | `account#kind / created_at#job` |
-| a campaign; its uploads; problems of an upload, by step | `M#campaign / CAMPAIGN`, `U#upload`, `E#upload#00012` |
+| a campaign, its uploads, problems of an upload by step | `M#campaign / CAMPAIGN`, `U#upload`, `E#upload#00012` |
 | uploads that are to be read, oldest first (index `open`) | `ingest` / `created_at#campaign#upload` |
 | an account's campaigns, newest first (index `mine`) | `account#campaigns`, `account#testcampaigns` / `created_at#id` |
 | an account's lists of a file (index `mine`) | `account#lists` / `sha256#created_at` |
@@ -40,7 +40,7 @@ Table `ops`:
 | pattern | key |
 |---|---|
 | one ledger; all ledgers of a job | `J#job / L#00012` |
-| slots; breaker; reservation of a credential | `P#credential / PACER`, `BREAKER`, `HOLDER` |
+| slots, breaker, reservation of a credential | `P#credential / PACER`, `BREAKER`, `HOLDER` |
 | which credentials were ever declared? | `SYS / CREDENTIALS` |
 | how far is the sweeper? | `SYS / SWEEP` |
 | with which body did this webhook's signature come? | `W#sha256 / POST` |
@@ -63,10 +63,11 @@ Table `audit`, to which functions only add:
 | an account's audit log, oldest first | `A#account#AUDIT` / `at#id#kind` |
 | the audit log of the whole deployment | `A#*#AUDIT` / `at#id#kind` |
 
-The keys of both were in `records` before, and are still written there by operators' tools, for a rollback; the audit
-entry of a resume is there for good, since the stream of `records` wakes what waits.
+Both were in `records` before. Operators' tools still write them there, for a rollback. The audit entry of a resume is
+always also written there, since the stream of `records` wakes the waiting jobs.
 
-Test keys have theirs under `account#TEST`, and team keys under `account-team`: see `shared.domain.namespaces`.
+Items of test keys are under `account#TEST`, and those of team keys under `account-team`: see
+`shared.domain.namespaces`.
 
 `created_at` in an index key is 15 digits of Unix milliseconds, so that text order is time order.
 """
@@ -289,7 +290,7 @@ def event(namespace: str, log: str, at_ms: Millis, event_id: str, kind: str) -> 
 
     Args:
         namespace: the account, its test keys' namespace, or EVERYONE.
-        event_id: the id of what it happened to.
+        event_id: the id of the thing that it happened to.
     """
     return key(f"{account_pk(namespace)}#{log.upper()}", f"{aged(at_ms, event_id)}#{kind}")
 
@@ -325,7 +326,7 @@ def breaker(credential: str) -> Key:
 
 
 def post(digest: str) -> Key:
-    """What is remembered of a webhook's signature, by the sha256 of what it covers, hex; in `ops`."""
+    """The note of a webhook's signature, under the sha256 (hex) of the bytes that it covers; in `ops`."""
     return key(f"{POST_PREFIX}{digest}", "POST")
 
 
@@ -354,7 +355,7 @@ def problems(campaign_id: str, upload_id: str, number: int) -> Key:
 
 
 def problems_prefix(upload_id: str) -> str:
-    """What the sort keys of an upload's problems begin with."""
+    """The beginning of the sort keys of an upload's problems."""
     return f"E#{upload_id}#"
 
 

@@ -1,4 +1,4 @@
-"""What an account has, newest first, on DynamoDB: keys from the index `mine`, then the items themselves."""
+"""Lists of an account's things, newest first, on DynamoDB: keys from the index `mine`, then the items themselves."""
 
 import heapq
 from collections.abc import Callable, Sequence
@@ -32,10 +32,10 @@ class Listing:
     def page(
         self, account: str, kinds: Sequence[str], *, tests_only: bool = False, after: str = "", limit: int
     ) -> tuple[list[Job], str]:
-        """Return up to `limit` of the account's jobs, newest first, and the place to go on from, empty at the end.
+        """Return up to `limit` of the account's jobs, newest first, and the place to continue from, empty at the end.
 
         Args:
-            tests_only: those of test keys alone, else all.
+            tests_only: only those of test keys, else all.
             after: what the page before returned (`created_at#job`), or empty.
             limit: at least 1.
         """
@@ -46,9 +46,9 @@ class Listing:
     def among(
         self, spaces: Sequence[str], kinds: Sequence[str], *, after: str = "", limit: int
     ) -> tuple[list[Job], str]:
-        """Return up to `limit` of the jobs of some namespaces, newest first, and the place to go on from, or empty.
+        """Return up to `limit` jobs of some namespaces, newest first, and the place to continue from, empty at the end.
 
-        The index is eventually consistent: a job just accepted may be missing for a moment. One query per kind and
+        The index is eventually consistent: a new job may be missing for a moment. One query per kind and
         namespace, all at once, then one read per 100 jobs.
         """
         pks = [indices.jobs_pk(x.removesuffix(TEST), k, test=x.endswith(TEST)) for k in kinds for x in spaces]
@@ -97,7 +97,7 @@ def entries(
     after: str,
     limit: int,
 ) -> tuple[list[Item], str]:
-    """Return a page of an account's things: some attributes of their items, newest first, and where to go on.
+    """Return a page of an account's things, newest first, with some attributes each, and the place to continue from.
 
     Args:
         pk: partition of the index `mine`.

@@ -1,7 +1,7 @@
 """Places for files that are open, on DynamoDB: one item for those of a namespace's lists, one for those of its mails.
 
-The item is written when a place is given, if it has not changed meanwhile. What becomes of a file
-costs nothing: places are looked at only when all seem taken.
+The item is written when a place is given, if it has not changed meanwhile. The arrival of a file costs no write:
+`take` checks which places are filled only when all seem taken.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

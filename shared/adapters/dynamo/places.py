@@ -1,7 +1,7 @@
 """Reads of identities: from their own table, and before an upgrade from `records`.
 
-They are read in `records` until an operator's tool has moved them (`accounts.moving`). Then `SYS / MOVED` in the table
-of identities says so, and items in the old place count no more.
+They are read in `records` until an operator's tool has moved them (`accounts.moving`). Then the item `SYS / MOVED` is
+in the table of identities, and items in the old place no longer count.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ READ: Final = 40
 
 
 class Places:
-    """Reads identities from their table, and from `records` what has not been moved yet. Safe for threads."""
+    """Reads identities from their table, and those that were not moved yet from `records`. Safe for threads."""
 
     def __init__(self, dynamo: Dynamo, records: str) -> None:
         self._db = dynamo
@@ -24,7 +24,7 @@ class Places:
         self._moved = self.home == records
 
     def moved(self) -> bool:
-        """Tell whether the old place counts no more; asked of the table until it is so."""
+        """Tell whether the old place no longer counts; reads the table until that is so."""
         if not self._moved:
             self._moved = self._db.get(self.home, keys.moved()) is not None
         return self._moved
@@ -32,7 +32,7 @@ class Places:
     def _asked(
         self, part: Sequence[keys.Key], more: Sequence[keys.Key], *, consistent: bool
     ) -> dict[str, dict[str, Any]]:
-        """Return what one call reads: identities where they are and may be, and `more` items of `records`."""
+        """Return the keys that one call reads: identities in both places, and `more` items of `records`."""
         tables: dict[str, list[keys.Key]] = {self.home: list(part)}
         tables[self._records] = [*tables.get(self._records, []), *([] if self._moved else part), *more]
         return {name: {"Keys": of, "ConsistentRead": consistent} for name, of in tables.items() if of}
@@ -84,7 +84,7 @@ class Places:
     def twins(self, actions: Iterable[Item]) -> list[Item]:
         """Return the same writes for the old place, which the version before this one reads after a rollback.
 
-        What is not there is not changed there: functions that add accounts do not know the old place.
+        An item that is not in the old place is not changed there: functions that add accounts do not write to it.
         """
         if self.home == self._records:
             return []

@@ -1,4 +1,4 @@
-"""Items that are written only if they are as they were read, with what belongs to the same transaction."""
+"""Items that are written only if they are as they were read, with further actions of the same transaction."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -14,7 +14,7 @@ from shared.ports import Idempotency, Mismatch, Replay, Stored
 
 
 class Entity(Protocol):
-    """Something whose writes are counted."""
+    """An entity with a count of its writes."""
 
     @property
     def version(self) -> int: ...  # noqa: D102 - of the entity
@@ -92,7 +92,7 @@ class Versioned(Generic[V]):
             return Stored() if self._is(_found(lost), new) else None
 
     def delete(self, key: Key, entity: V, *, event: Event | None) -> bool:
-        """Remove an entity if it is as read; one that has gone counts as removed.
+        """Remove an entity if it is as read; one that no longer exists counts as removed.
 
         Args:
             event: kept only if this call removes it.
@@ -113,7 +113,7 @@ class Versioned(Generic[V]):
 
 
 def _found(lost: Cancelled) -> Item | None:
-    """Return what is stored in place of the first action's item. Raises what was lost if its condition holds."""
+    """Return the stored item of the first action; raises the transaction's error if that action's condition holds."""
     if lost.codes[0] != FAILED:
         raise lost
     return lost.items[0]

@@ -56,7 +56,7 @@ class DomainIdentities(Protocol):
         """Have the provider forget a domain; one that it does not know is no fault. Only operators may.
 
         Raises:
-            IdentityChanged: somebody else made or changed it, so it stays.
+            IdentityChanged: another client made or changed it, so it stays.
             IdentityUnanswered: it is not known whether it did.
         """
         ...

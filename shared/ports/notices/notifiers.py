@@ -130,7 +130,7 @@ class Programs(Protocol):
         ...
 
     def delete(self, program: Program, *, event: Event) -> bool:
-        """Remove a program if it is as read, with an event; one that has gone counts as removed."""
+        """Remove a program if it is as read, with an event; one that no longer exists counts as removed."""
         ...
 
     def get(self, namespace: str, name: str) -> Program | None:

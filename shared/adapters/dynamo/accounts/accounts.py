@@ -1,8 +1,9 @@
 """Accounts, allowed senders and request allowances on DynamoDB; their API keys: `api_keys`.
 
-A request needs at most two reads: its key, and, when it sends, whether the account is suspended and may use the sender
-(one BatchGetItem). Both are remembered in the process for CACHE seconds, so a revoked key or sender works that much
-longer at most; what is *not* there is never remembered, so a new key works at once.
+A request needs at most two reads. The first reads its key. If the request sends, the second (one BatchGetItem) reads
+whether the account is suspended and may use the sender. The process remembers both for CACHE seconds, so a revoked key
+or sender works for at most that much longer. A process never remembers that a key is missing, so a new key works at
+once.
 """
 
 from collections.abc import Iterable
@@ -128,7 +129,7 @@ class Accounts(ApiKeys):
         self._change_channel("ADD", account, channel, Act.CHANNEL_OPENED, by)
 
     def close_channel(self, account: str, channel: str, *, by: str = SYSTEM) -> None:
-        """Undo `open_channel`. Processes use the channel for up to CACHE seconds more, and accepted jobs go on.
+        """Undo `open_channel`. Processes use the channel for up to CACHE seconds more. Accepted jobs are not affected.
 
         Raises:
             UnknownAccount: there is no such account.
@@ -149,9 +150,9 @@ class Accounts(ApiKeys):
             raise UnknownAccount(account)
 
     def suspend(self, account: str, reason: str = "operator", *, by: str = SYSTEM) -> bool:
-        """Suspend an account: senders start no further window for it, and what would send is refused.
+        """Suspend an account: senders start no further window for it, and requests that would send are refused.
 
-        What it has accepted waits. The API of a process that knows the account better refuses CACHE seconds later.
+        Its accepted jobs wait. A process that remembers the account refuses its requests up to CACHE seconds later.
 
         Args:
             reason: why; free text without addresses.
@@ -161,7 +162,7 @@ class Accounts(ApiKeys):
 
         Raises:
             UnknownAccount: there is no such account.
-            ValueError: the reason has an address in it.
+            ValueError: the reason contains an address.
         """
         now = self._now()
         event = audited(account, now, account, Act.ACCOUNT_SUSPENDED, by, {"reason": reason})
@@ -173,7 +174,7 @@ class Accounts(ApiKeys):
         return False
 
     def unsuspend(self, account: str, *, by: str = SYSTEM) -> bool:
-        """End a suspension, and what waits goes on; False if there was none.
+        """End a suspension, so that waiting jobs continue; False if there was none.
 
         Raises:
             UnknownAccount: there is no such account.
@@ -234,7 +235,7 @@ class Accounts(ApiKeys):
     def check_sender(self, account: str, address_key: str) -> SenderCheck:
         """Tell whether the account may send from an address, given as its normalised key; one call, remembered.
 
-        Only a yes is remembered: a sender just added works at once.
+        Only a yes is remembered, so a new sender works at once.
         """
         name = (account, address_key)
         known = self._recall(self._senders, name)
@@ -284,14 +285,14 @@ class Accounts(ApiKeys):
     # Moving
 
     def move(self) -> int:
-        """Move what an older version left in `records` to the tables of their own; returns how many items were new.
+        """Move items that an older version left in `records` to their own tables; return how many items were new.
 
-        Every change does so before it is made, so a command is needed only where nothing changes.
+        Every change of an account does so first. So a command is needed only for a deployment without changes.
         """
         return Mover(self._db, self._table).move(self._now())
 
     def moved(self) -> bool:
-        """Tell whether it has been done, so that the old place counts no more."""
+        """Tell whether the move is done, so that the old place no longer counts."""
         return self._places.moved()
 
 
@@ -300,5 +301,5 @@ def _test_bucket(account: str) -> keys.Key:
 
 
 def _domain(sender: str) -> dict[str, str | int]:
-    """Return what the audit log tells of a sender: of an address only its domain, beside its hash."""
+    """Return a sender's data for the audit log: of an address only its domain and its hash."""
     return {"domain": sender.rpartition("@")[2]}

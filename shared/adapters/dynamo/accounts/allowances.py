@@ -1,18 +1,18 @@
 """Request allowances on DynamoDB: those of an account and of all its keys and notifiers are one item.
 
-A call must not cost a write of its own (a batch of one is budgeted by the write unit). So each process holds tokens of
-an account, and draws the next BLOCK of them with one conditional update: one write per 50 requests of all its keys. A
-process starts with GRACE tokens without asking, so that a quiet account never writes at all. Hence the rate may be
-exceeded by at most GRACE + 2 * BLOCK requests per process, once: a bound on overload, not a bill. Tokens that were
-drawn for calls that send are not used by others.
+A call must not cost a write of its own: the budget of a batch of one counts write units. So each process holds tokens
+of an account. One conditional update draws the next BLOCK of them: one write per 50 requests of all its keys. A process
+starts with GRACE tokens without asking, so that a quiet account never writes at all. Hence each process may exceed the
+rate once, by at most GRACE + 2 * BLOCK requests: a bound on overload, not a bill. Tokens that were drawn for calls that
+send serve only such calls.
 
-Each allowance is a clock (Unix microseconds; "generic cell rate algorithm"): each token moves it by one interval, and
-it may be at most the burst's intervals ahead of now. The account's is `tat`, and the draw moves it before the requests.
-That of a key or notifier is moved after them: a draw also notes who made the requests since the one before, and returns
-how far the clocks are. By this a process refuses a key; it learns of another process's requests with its next draw. A
-refusal is remembered until its end, so that a client who storms on costs no calls.
+Each allowance is a clock (Unix microseconds; "generic cell rate algorithm"). Each token moves it by one interval, and
+it may be at most the burst's intervals ahead of now. The account's clock is `tat`, and a draw moves it before the
+requests. The clock of a key or notifier moves after its requests. A draw notes which of them made the requests since
+the draw before, and returns all clocks. A process refuses a key by these clocks, and learns of another process's
+requests with its next draw. It remembers a refusal until its end, so that a client that keeps asking costs no calls.
 
-The item has the clocks of those who ask now. A draw removes clocks that have been still for a minute.
+The item has the clocks of the keys and notifiers that ask now. A draw removes clocks that have been still for a minute.
 """
 
 import threading
@@ -41,14 +41,14 @@ _MICRO: Final = 1_000_000
 
 @dataclass(slots=True)
 class _Held:
-    """What a process has of an account.
+    """The tokens of an account that a process holds.
 
     Attributes:
         grace: tokens that it did not draw.
         tokens: drawn ones.
         refused: until when there are none; Unix microseconds.
         used: requests of each key and notifier, by clock, that no draw has noted yet.
-        clocks: as the last answer had them, by name.
+        clocks: each clock's name and its time in the last answer.
     """
 
     grace: int
@@ -108,7 +108,7 @@ class Allowances:
         return None
 
     def _spend(self, account: str, held: _Held, now: int, claim: Claim) -> int:
-        """Use a token of the account; return `now`, or when there will be one."""
+        """Use a token of the account; return `now`, or the time from which there is one."""
         if held.refused[claim] > now:
             return held.refused[claim]
         if held.grace:
@@ -123,7 +123,7 @@ class Allowances:
         return now
 
     def _draw(self, account: str, held: _Held, now: int, claim: Claim) -> int:
-        """Draw a block, and note who made the requests before; return `now`, or when there will be one."""
+        """Draw a block, and note who made the requests before; return `now`, or the time from which there is one."""
         cost, most = _us(self._block, self._account), _us(self._account.most(claim), self._account)
         noted = dict(held.used.most_common(MOVED))
         moves = {_ACCOUNT: cost} | {x: _us(count, self._quotas[x[:2]]) for x, count in noted.items()}

@@ -1,8 +1,8 @@
 """API keys on DynamoDB.
 
 Each is two items: one under the hash of its text, for requests, and one under its account, for lists. Every change of a
-key is one transaction with its entry in the account's audit log. When it was last used is an item in `records`: that
-much functions write, who may not write identities.
+key is one transaction with its entry in the account's audit log. The time of its last use is an item in `records`,
+since functions write it, and they may not write identities.
 """
 
 import logging
@@ -23,7 +23,7 @@ from shared.domain.namespaces import KeyKind, kind_of, team_space
 from shared.ports import Clock, Retriable
 
 CACHE: Final = 30.0
-"""Seconds that a key is remembered in a process: so much longer a revoked one works."""
+"""Seconds that a process remembers a key: a revoked key works for up to that much longer."""
 MAX_CACHED: Final = 10_000
 USE_NOTED_MS: Final = 3_600_000
 """A key's last use is noted at most once an hour, so that a busy key costs no write with each request."""
@@ -167,8 +167,8 @@ class ApiKeys:
             until: when the old key ends, Unix milliseconds, unless it ends before.
 
         Returns:
-            The new key's text, the new key and the other; None if the account has none of that id that is valid, or it
-            has just been changed.
+            The new key's text, the new key, and the old key. None if the account has no valid key of that id, or
+            another call changed it meanwhile.
         """
         found = self._mirror(account, key_id)
         now = self._now()
@@ -220,7 +220,7 @@ class ApiKeys:
         return [self._put({**keys.api_key(digest), **fields}), self._put(mirror)]
 
     def _heir(self, old: ApiKey, new: ApiKey) -> Item:
-        """Return what notes which key replaced another, for the jobs that the other made."""
+        """Return the action that notes which key replaced another, for the jobs that the other made."""
         update = {
             "TableName": self._home,
             "Key": keys.heirs(old.account, old.id),
@@ -230,7 +230,7 @@ class ApiKeys:
         return {"Update": update}
 
     def _expiry(self, digest: str, key: ApiKey, at: int) -> list[Item]:
-        """Return what sets when a key ends, if it is as read."""
+        """Return the actions that set when a key ends, if it is as read."""
         change: Item = {
             "TableName": self._home,
             "UpdateExpression": "SET expires = :at",
@@ -244,7 +244,7 @@ class ApiKeys:
     def _together(self, actions: Sequence[Item], event: Event) -> bool:
         """Write with the entry of the audit log in one transaction; False if a condition does not hold.
 
-        What an older version left in `records` is moved before, and the change is made there, too.
+        Identities that an older version left in `records` are moved first, and the change is also made there.
         """
         if not self._places.moved():
             Mover(self._db, self._table).move(self._now())
@@ -278,7 +278,7 @@ class ApiKeys:
 
 
 def key_fields(key: ApiKey) -> Item:
-    """Return what is stored of a key, without where."""
+    """Return the stored attributes of a key, without its place."""
     fields: Item = {
         "account": s(key.account),
         "test": {"BOOL": key.test},

@@ -1,13 +1,13 @@
 """Request buckets: how often something may be asked. Those of accounts, which are shared, are in `allowances`.
 
-A call must not cost a write of its own (a batch of one is budgeted by the write unit). So each process holds tokens
-of an account, and draws the next BLOCK of them from the account's bucket in DynamoDB with one conditional update: one
-write per 50 requests. A process starts with GRACE tokens without asking, so that a quiet account never writes at all.
-Hence the rate may be exceeded by at most GRACE + BLOCK requests per process, once: a bound on overload, not a bill.
+A call must not cost a write of its own: the budget of a batch of one counts write units. So each process holds tokens
+of an account. One conditional update draws the next BLOCK of them from the account's bucket in DynamoDB: one write per
+50 requests. A process starts with GRACE tokens without asking, so that a quiet account never writes at all. Hence each
+process may exceed the rate once, by at most GRACE + BLOCK requests: a bound on overload, not a bill.
 
-The bucket is a clock (`tat`, Unix microseconds; "generic cell rate algorithm"): each token moves it by one interval,
-and it may be at most `burst` intervals ahead of now. A refusal is remembered until its end, so that a client who
-storms on costs no calls.
+The bucket is a clock (`tat`, Unix microseconds; "generic cell rate algorithm"). Each token moves it by one interval,
+and it may be at most `burst` intervals ahead of now. A process remembers a refusal until its end, so that a client
+that keeps asking costs no calls.
 """
 
 import threading
@@ -30,8 +30,12 @@ _MICRO: Final = 1_000_000
 class Buckets:
     """The request buckets of all accounts; safe for threads.
 
-    `key`: where an account's is kept; `block`: tokens that are drawn at once: by ones the bucket is exact; `keep`: days
-    after which DynamoDB removes a bucket that is no longer used, 0 for never.
+    Args:
+        rate: requests per second and account.
+        burst: requests at once after a pause.
+        key: where an account's bucket is kept.
+        block: tokens that one update draws; with 1 the bucket is exact.
+        keep: days after which DynamoDB removes a bucket that is no longer used, 0 for never.
     """
 
     def __init__(
@@ -79,7 +83,7 @@ class Buckets:
         return None
 
     def _draw(self, account: str, now: int) -> int:
-        """Draw a block; return `now`, or when there will be one."""
+        """Draw a block; return `now`, or the time from which there is one."""
         cost = round(self._block * self._interval)
         ahead = round(self._burst * self._interval)
         try:

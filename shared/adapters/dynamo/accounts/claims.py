@@ -34,7 +34,7 @@ class DynamoClaims:
         return [_claim(x) for x in self._db.partition(self._table, _key(account, "")["pk"]["S"])]
 
     def add(self, account: str, domain: str, *, by: str = SYSTEM) -> SenderClaim | None:
-        """Claim a domain; a claim that is there stays as it is. None: the account has as many as it may.
+        """Claim a domain; an existing claim stays as it is. None: the account has as many as it may.
 
         Args:
             domain: lower-case ASCII.

@@ -1,8 +1,8 @@
 """`ports.FirstAccounts` on DynamoDB: items of `identities` that are all new, in one transaction.
 
-What a person has made is noted under their id. The note is written with the account and its key, on the condition that
-there is none: so one person has one account and one key, whatever is repeated, done twice at once or interrupted.
-Nothing that is stored is ever changed here, and no key is read.
+A note under a person's id names the account and the key that they have made. One transaction writes it with both, on
+the condition that there is no note yet. So one person has one account and one key, even if calls are repeated, run at
+the same time or are interrupted. This module never changes a stored item, and reads no key.
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ from shared.domain.people import FirstAccount, Newcomer, first_key_name
 from shared.ports import Clock, Retriable
 
 NOTE: Final = "N#"
-"""What the partition of a note begins with."""
+"""The beginning of a note's partition key."""
 
 
 def _note(user: str) -> keys.Key:
@@ -31,7 +31,7 @@ def made_by_people(dynamo: Dynamo, pages: int) -> tuple[set[str], bool]:
 
     Args:
         dynamo: knows the table of identities.
-        pages: how many megabytes of it are read at most.
+        pages: the most megabytes of the table that are read.
     """
     request: Item = {
         "FilterExpression": "begins_with(pk, :note)",

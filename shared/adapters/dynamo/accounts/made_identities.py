@@ -6,7 +6,7 @@
 | the names of those that an account had made, also of those it has given up | `A#account#DOMAINS / provider#region` |
 
 An item shows who made a domain known, and grants nothing, so functions may write it. Only operators remove a domain.
-They look for accounts that use it in what accounts claim and what operators granted.
+They look for accounts that use it among the claims of accounts and the grants of operators.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ class DynamoMadeIdentities:
         return True
 
     def release(self, made: MadeIdentity) -> None:
-        """Count a domain no longer; see `ports.MadeIdentities`."""
+        """Stop counting a domain for its account; see `ports.MadeIdentities`."""
         self._count(made, "DELETE domains :those")
 
     def add(self, made: MadeIdentity) -> None:
@@ -64,7 +64,7 @@ class DynamoMadeIdentities:
             yield MadeIdentity(provider, region, domain, text(item, "account"), number(item, "made_at"))
 
     def forget(self, made: MadeIdentity) -> None:
-        """Note that a domain was removed, and count it no longer; a repeat changes nothing."""
+        """Note that a domain was removed, and stop counting it; a repeat changes nothing."""
         if made.account:
             self.release(made)
         self._db.call("delete_item", TableName=self._table, Key=_key(made))

@@ -1,8 +1,8 @@
 """Moves identities and audit logs from `records` to tables of their own, once; for operators' tools.
 
-What is moved stays in the old place too: the version before this one reads it after a rollback. Any number of tools may
-move at once, and beside one that changes things: each item is copied with a check that it is still there, in one
-transaction, so nothing comes back that was taken away meanwhile.
+Moved items also stay in the old place: the version before this one reads them after a rollback. Any number of tools may
+move at once, and other tools may change identities at the same time. One transaction copies an item and checks that it
+is still in the old place. So an item that is removed meanwhile does not come back.
 """
 
 from typing import Final
@@ -13,11 +13,11 @@ from shared.adapters.dynamo.codec import n
 from shared.domain.audit import EVERYONE, Log
 
 OWN: Final = ("PROFILE", keys.SENDER_PREFIX, keys.KEY_PREFIX, keys.HEIR_PREFIX)
-"""What the sort keys of identities in an account's partition begin with; all others there are no identities."""
+"""The beginnings of the sort keys of identities in an account's partition; all other items are no identities."""
 
 
 class Mover:
-    """Moves what a deployment has in `records`."""
+    """Moves the identities and audit logs that a deployment has in `records`."""
 
     def __init__(self, dynamo: Dynamo, records: str) -> None:
         self._db = dynamo
@@ -41,7 +41,7 @@ class Mover:
         return self._log(account) + sum(map(self._identity, [*own, entry]))
 
     def _identity(self, item: Item) -> bool:
-        """Copy an item that is still in the old place; False if it has gone, or is in the new one already."""
+        """Copy an item that is still in the old place; False if it is not, or is in the new one already."""
         key = {"pk": item["pk"], "sk": item["sk"]}
         still = {"TableName": self._old, "Key": key, "ConditionExpression": "attribute_exists(pk)"}
         put = {"TableName": self._homes.identities, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}

@@ -11,7 +11,7 @@ from shared.domain.accounts import Standing, sender_of
 
 
 class DynamoStandings:
-    """`ports.Standings`. `table`: the name of `records`, where an older version has identities, too."""
+    """`ports.Standings`. `table`: the name of `records`, where an older version also has identities."""
 
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._places = Places(dynamo, table)
@@ -32,7 +32,7 @@ class DynamoStandings:
         return all(account_of(account, x).opens(channel) for x in found)
 
     def _lives(self, account: str, key: str, found: Iterable[Item]) -> bool:
-        """Tell whether a key is there, or one that replaced it, or that one's, by the items found of it."""
+        """Tell whether a key or one of its successors exists. `found`: the items of the key and its heirs."""
         asked = {key}
         items = list(found)
         while not any(x["sk"]["S"].startswith(keys.KEY_PREFIX) for x in items):

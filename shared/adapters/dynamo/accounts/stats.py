@@ -10,7 +10,7 @@ from shared.domain.stats import Day
 from shared.ports import Clock
 
 AMOUNTS: Final = ("success", "failure", "queued", "skipped")
-"""They add up to the messages accepted on that day."""
+"""Figures that add up to the messages accepted on that day."""
 _PROVIDER: Final = "p."
 
 

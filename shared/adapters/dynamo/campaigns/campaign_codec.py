@@ -121,14 +121,14 @@ def problems_item(x: Upload, index: int, problems: Sequence[BadRow]) -> Item:
 
 
 def problems(item: Mapping[str, Any]) -> list[BadRow]:
-    """Read one step's problems. Those of an earlier version show no more than number, code and sentence."""
+    """Read one step's problems. Those of an earlier version show only number, code and sentence."""
     rows = json.loads(zlib.decompress(binary(item, "rows")))
     more = shown(item) if "shown" in item else [(0, "")] * len(rows)
     return [BadRow(row, code, detail, *end) for (row, code, detail), end in zip(rows, more, strict=True)]
 
 
 def shown(item: Mapping[str, Any]) -> list[tuple[int, str]]:
-    """Read of each problem of a step its row in a spreadsheet, and its value; apart, so that values can be erased."""
+    """Read each problem's row in a spreadsheet, and its value; they are apart, so that values can be erased."""
     return [(row, value) for row, value in json.loads(zlib.decompress(binary(item, "shown")))]
 
 

@@ -55,7 +55,7 @@ class DynamoCampaigns:
         return self._items.get(keys.campaign(campaign))
 
     def sent(self, campaign: str) -> Sequence[str]:
-        """Return the jobs that a campaign's lists have become, oldest first, consistent."""
+        """Return the jobs made from a campaign's lists, oldest first, consistent."""
         found = self.get(campaign)
         return found.jobs if found is not None else ()
 
@@ -76,10 +76,7 @@ class DynamoCampaigns:
         return True
 
     def delete(self, campaign: Campaign, *, event: Event | None = None) -> bool:
-        """Remove a campaign if it is as read; what was read of its lists goes by TTL.
-
-        One that has gone counts as removed. `event`: kept only if this call removes it.
-        """
+        """Remove a campaign if it is as read; the items read from its lists expire with their TTL."""
         return self._items.delete(keys.campaign(campaign.id), campaign, event=event)
 
     def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Listed], str]:
@@ -99,7 +96,7 @@ class DynamoCampaigns:
         *,
         event: Event | None = None,
     ) -> Stored | Replay | Mismatch | None:
-        """Turn a list into a job. The content is stored first; content without a job is deleted by its TTL."""
+        """Turn a list into a job. The content is stored first; content without a job expires with its TTL."""
         made = idempotent_writes.earlier(self._db, self._table, key, job.created_at)
         if made is not None:
             return made

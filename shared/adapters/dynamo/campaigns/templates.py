@@ -78,10 +78,7 @@ class DynamoTemplates:
         return [_template(x) for x in page["Items"]]
 
     def delete(self, template: StoredTemplate, *, event: Event | None = None) -> bool:
-        """Remove a template if it is as read, then its versions; those that a fault leaves behind nobody can name.
-
-        One that has gone counts as removed. `event`: kept only if this call removes it.
-        """
+        """Remove a template if it is as read, then its versions. A fault may leave versions that are out of reach."""
         if not self._items.delete(keys.template(template.id), template, event=event):
             return False
         wanted = [keys.template_version(template.id, v) for v in range(1, template.version + 1)]

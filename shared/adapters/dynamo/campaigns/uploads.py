@@ -1,4 +1,4 @@
-"""Uploaded lists on DynamoDB: the upload, its campaign's lock, and the chunks, ledgers and problems read of it."""
+"""Uploaded lists on DynamoDB: uploads, their campaign's lock, and the chunks, ledgers and problems read from them."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -15,9 +15,9 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.lists.uploads import BadRow, PackedChunk
 
 SAME: Final = 20
-"""Uploads of the same file that are looked at."""
+"""The most uploads of the same file that a query reads."""
 TRANSACTION: Final = 100
-"""Ledgers written at once: what DynamoDB takes."""
+"""Ledgers in one transaction: DynamoDB's limit."""
 
 
 class DynamoUploads:
@@ -29,7 +29,7 @@ class DynamoUploads:
         self._ops = ops
 
     def add(self, upload: Upload) -> None:
-        """Store a new upload; its id is random, so nobody else's is there."""
+        """Store a new upload; its id is random, so no other upload has it."""
         self._db.call("put_item", TableName=self._records, Item=campaign_codec.upload_item(upload))
 
     def get(self, campaign: str, upload: str) -> Upload | None:
@@ -103,15 +103,16 @@ class DynamoUploads:
     def store(self, upload: Upload, chunks: Sequence[PackedChunk], ledgers: Sequence[Ledger]) -> None:
         """Store chunks and their ledgers, in this order.
 
-        Chunks go in calls of 25 without a condition, ledgers in transactions of 100: those cost twice the units, one a
-        chunk, but one by one they would take a third of an ingest's processor time and most of its waiting.
+        Chunks are written in calls of 25 without a condition, ledgers in transactions of 100. A transaction costs two
+        write units a ledger instead of one. But single writes would take a third of an ingest's processor time and most
+        of its waiting.
         """
         self._db.batch_put([(self._records, _chunk_item(upload, x)) for x in chunks])
         for start in range(0, len(ledgers), TRANSACTION):
             self._put_new([ledger_item(x) for x in ledgers[start : start + TRANSACTION]], upload.version)
 
     def _put_new(self, items: list[Item], version: int) -> None:
-        """Put ledgers in one transaction, but for those that are ours already or a later lease's."""
+        """Put ledgers in one transaction, except those that this lease or a later one has written already."""
         while items:
             puts = [{"Put": _fenced(self._ops, item, "ingest", version)} for item in items]
             try:

@@ -1,4 +1,4 @@
-"""What is going on at the credentials: slots reserved, switches and breakers, from the table `ops`."""
+"""The present state of credentials: reserved slots, switches and breakers, from the table `ops`."""
 
 from collections.abc import Sequence
 from typing import Any

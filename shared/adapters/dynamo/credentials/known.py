@@ -1,4 +1,4 @@
-"""Which credentials were ever declared: jobs may still wait for one that is declared no more."""
+"""Which credentials were ever declared: jobs may still wait for one that is no longer declared."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -31,9 +31,9 @@ class KnownCredentials:
 
 
 class OpenSlots:
-    """Every partition of the index `open` that has jobs; which these are is asked when they are first walked.
+    """Every partition of the index `open` that has jobs; the first walk reads which these are.
 
-    Jobs of campaigns stand under their credential, also when that is declared no more.
+    Jobs of campaigns are under their credential, even when it is no longer declared.
     """
 
     def __init__(self, roster: KnownCredentials, declared: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from shared.domain.lanes.lease_hints import MOST, PREFIX, LeaseHint
 
 
 class Notes:
-    """What a process writes of its own leases: beside the slots, or apart while others' hints fill that item."""
+    """Writes hints of a process's own leases: beside the slots, or apart while hints of others fill that item."""
 
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._db = dynamo

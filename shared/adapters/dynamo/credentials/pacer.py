@@ -1,8 +1,8 @@
-"""Time slots of credentials, reserved in DynamoDB so that the rate holds whatever the number of workers.
+"""Time slots of credentials, reserved in DynamoDB so that any number of workers together keep to the rate.
 
-The slot clock (`tat`, Unix microseconds) is the time at which the next slot may start. Beside it are what holds the
-credential back (`switches`), the calls that ended of late (`tallies`) and, as `own_…`, the clocks of jobs with a lower
-rate of their own: when the next window of each may start. Source: docs/protocol.md, "Pace".
+The slot clock (`tat`, Unix microseconds) is the time at which the next slot may start. The same item has the switches
+that hold the credential back (`switches`) and the counts of recent calls (`tallies`). Its attributes `own_…` are the
+clocks of jobs with a lower rate of their own: when the next window of each may start. Source: docs/protocol.md, "Pace".
 """
 
 import logging
@@ -32,7 +32,7 @@ _OWN: Final = "own_"
 _NEVER: Final = 1e15
 _KNOWN: Final = "(attribute_not_exists(hold_until) OR hold_until <= :known)"
 STALE: Final = 60.0
-"""Seconds after which a job's clock that has passed is removed: it says nothing any more, and the item stays small."""
+"""Seconds after which a job's clock that has passed is removed: it is no longer needed, and the item stays small."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -62,11 +62,11 @@ class _Wish:
 
 
 class DynamoPacer:
-    """`ports.Pacer`: one conditional update a reservation, the likely branch first: the one that was right last time.
+    """`ports.Pacer`: one conditional update for each reservation; the branch that was right last time is tried first.
 
-    A lone worker finds the credential idle again and again, several always find each other's slots ahead; either way a
-    wrong guess costs one write more. The same condition asks what holds the credential back, which so costs nothing;
-    what is new is told by the write that fails.
+    A single worker usually finds the credential idle. Several workers usually find each other's slots ahead. A wrong
+    guess costs one more write. The same condition checks what holds the credential back, which so costs nothing. If
+    that has changed, the write fails and returns the item.
 
     Args:
         answered: tells when AWS gave an answer, by which this process's clock is judged; None: it is not.
@@ -86,12 +86,12 @@ class DynamoPacer:
         self._answered = answered
         self._behind: dict[str, bool] = {}
         self._rates: dict[str, AttributeValue] = {}
-        """Credential → the present rate in DynamoDB's own words, which a float may only come near to."""
+        """Credential → the present rate exactly as DynamoDB returned it; a float may differ slightly."""
         self._notes = Notes(dynamo, table)
         self._stale: dict[str, str] = {}
-        """Credential → a job's clock that says nothing any more."""
+        """Credential → a job's clock that is no longer needed."""
         self._over: dict[str, list[str]] = {}
-        """Credential → counts of calls that are looked at no more."""
+        """Credential → counts of calls that are no longer needed."""
         self._lock = threading.Lock()
         self._skew = 0.0
 
@@ -187,7 +187,7 @@ class DynamoPacer:
         )
 
     def _missed(self, wish: _Wish, item: Item, until: Seconds, waited: Seconds) -> Slots | bool:
-        """Wait until the slots may be had, and return whether the credential will be idle; slots if there are none."""
+        """Wait for slots, and return whether the credential is idle then; empty slots if none can be had now."""
         if self._pull_back(wish, item):
             return False
         if "rate" in item:
@@ -208,7 +208,7 @@ class DynamoPacer:
         return tat <= wish.now + max(0.0, turn) * _MICRO
 
     def _start(self, wish: _Wish) -> tuple[int, RefusalTally]:
-        """The credential is idle: the slots start now. Returns the first, and the calls of late."""
+        """Reserve slots of an idle credential, from now on; return the first (Unix microseconds), and recent calls."""
         values = {":new": n(wish.now + wish.cost), ":now": n(wish.now)}
         own = {":own": n(wish.now + wish.turn)}
         item = self._update(
@@ -221,7 +221,7 @@ class DynamoPacer:
         return wish.now, tallies.of_late(item, wish.pace, self._clock.now())
 
     def _follow(self, wish: _Wish) -> tuple[int, RefusalTally]:
-        """Somebody's slots are still to come: these follow them."""
+        """Reserve slots behind those that are still to come; return as `_start`."""
         values = {":cost": n(wish.cost), ":now": n(wish.now), ":horizon": n(wish.horizon)}
         item = self._update(
             wish,
@@ -232,7 +232,7 @@ class DynamoPacer:
         return number(item, "tat") - wish.cost, tallies.of_late(item, wish.pace, self._clock.now())
 
     def _update(self, wish: _Wish, expression: str, condition: str, values: Item) -> Item:
-        """Write, if nothing is paused and the rate is that by which the slots were reckoned."""
+        """Write, if nothing is paused and the rate is still the one that the slots were computed with."""
         present = wish.pace.present
         removed: list[str] = []
         names = {"#rate": "rate"} | ({"#own": wish.own} if wish.own else {})
@@ -296,7 +296,7 @@ class DynamoPacer:
         return counted, removed
 
     def _note_stale(self, wish: _Wish, attributes: Item) -> None:
-        """Note a job's own slots that are long over: the next write removes them."""
+        """Note a job's clock that has long passed: the next write removes it."""
         past = wish.now - round(STALE * _MICRO)
         old = next((x for x in attributes if x.startswith(_OWN) and number(attributes, x) < past), "")
         if old:
@@ -308,7 +308,7 @@ class DynamoPacer:
         """Compare this process's clock with that of AWS.
 
         Raises:
-            Retriable: it is wrong; what it reserved is burned, and others pull the slots back.
+            Retriable: it is wrong; the slots that it reserved are lost, and others pull the slot clock back.
         """
         at = self._answered(answer) if self._answered is not None else None
         off = self._clock.now() - at if at is not None else 0.0
@@ -317,9 +317,9 @@ class DynamoPacer:
             raise Retriable(f"the clock of this process is {off:.0f} s off")
 
     def _pull_back(self, wish: _Wish, item: Item) -> bool:
-        """Pull back what is further ahead than the rules allow: a worker's clock was wrong. False if nothing is.
+        """Pull back clocks that are further ahead than the rules allow: a worker's time was wrong. False if none is.
 
-        All slots that this worker may still use are over before the first that is given out again.
+        All slots that this worker may still use are over before the first slot that is reserved again.
         """
         now = wish.asked
         # Whatever was written by hand and is no time is wrong, too: no reservation would ever agree with it.

@@ -1,6 +1,7 @@
 """Operators' switches on DynamoDB: on the items that senders read anyway, each change with its entry in an audit log.
 
-A credential's stand beside its slots in `ops`, those of accounts and of everything are control items in `records`.
+A credential's switches are beside its slots in `ops`. Those of accounts and of everything are control items in
+`records`.
 """
 
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ _MARKS: Final = ("paused", "suspended")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How a switch stands. `reason` and `since` (Unix ms) of a pause: empty and 0 where there is none."""
+    """The setting of a switch. `reason` and `since` (Unix ms) of a pause: empty and 0 where there is none."""
 
     switches: Switches = AS_DECLARED
     reason: str = ""
@@ -50,7 +51,7 @@ class DynamoHolds:
 
 
 class Switchboard:
-    """Where operators pause, resume and slow.
+    """Pauses, resumes and slows sending, for operators.
 
     Args:
         client: a low-level boto3 DynamoDB client.
@@ -74,10 +75,10 @@ class Switchboard:
         self._clock = clock
 
     def pause(self, switch: Switch, *, by: str, reason: str) -> bool:
-        """Pause: who sends learns it with its next window. False if it was paused already; that reason stays.
+        """Pause. Senders learn it with their next window. False if it was paused already; that reason stays.
 
         Raises:
-            ValueError: an address stands in the reason.
+            ValueError: the reason contains an address.
         """
         update = self._update(switch, "SET paused = :reason, paused_at = :now", "attribute_not_exists(paused)")
         now = self._now()
@@ -86,14 +87,14 @@ class Switchboard:
         return self._write(update, switch, now, acts, by, {"reason": reason})
 
     def resume(self, switch: Switch, *, by: str, reason: str) -> bool:
-        """End a pause. False: there was none. The stream record of the audit entry's copy starts what waits.
+        """End a pause. False: there was none. The stream record of the audit entry's copy starts the waiting jobs.
 
         Args:
             switch: the credential, account or whole deployment.
             reason: why; free text without addresses.
 
         Raises:
-            ValueError: an address stands in the reason.
+            ValueError: the reason contains an address.
         """
         change = "SET resumed_at = :now REMOVE paused, paused_at"
         update = self._update(switch, change, "attribute_exists(paused)")
@@ -103,14 +104,14 @@ class Switchboard:
         return self._write(update, switch, now, acts, by, {"reason": reason})
 
     def set_rate(self, credential: str, rate: float, *, ceiling: float, by: str, reason: str) -> bool:
-        """Set a credential's present rate, and forget what its provider's refusals left of it; False if it was so.
+        """Set a credential's present rate, and end its lowering after refusals; False if nothing changes.
 
         Args:
             rate: messages per second; 0: as declared.
             ceiling: the declared rate.
 
         Raises:
-            ValueError: the rate is below MIN_RATE or above the ceiling, or an address stands in the reason.
+            ValueError: the rate is below MIN_RATE or above the ceiling, or the reason contains an address.
         """
         if rate and not MIN_RATE <= rate <= ceiling:
             raise ValueError(f"a rate is from {MIN_RATE:g} to {ceiling:g} messages per second")
@@ -129,7 +130,7 @@ class Switchboard:
     def close_breaker(self, credential: str, *, by: str, reason: str) -> bool:
         """Close a credential's circuit breaker; False if it is closed, or never opened.
 
-        The version goes up, so that workers which know the open breaker take this in with their next read.
+        The version rises, so that workers that remember the open breaker accept the change with their next read.
 
         Raises:
             ValueError: the reason contains an address.
@@ -147,7 +148,7 @@ class Switchboard:
         return self._write(update, Switch(credential=credential), now, (Act.BREAKER_CLOSED,), by, {"reason": reason})
 
     def read(self, *asked: Switch) -> dict[Switch, Setting]:
-        """Return how switches stand, consistently."""
+        """Return the settings of switches, consistent."""
         found: dict[str, Item] = {}
         for table in (self._records, self._ops):
             wanted = [self._place(t)[1] for t in asked if self._place(t)[0] == table]
@@ -166,7 +167,7 @@ class Switchboard:
     def _write(
         self, update: Item, switch: Switch, now: int, acts: tuple[Act, ...], by: str, told: dict[str, str]
     ) -> bool:
-        """Make a change and its audit entry, or neither; the act is that for the kind of switch, in their order."""
+        """Make a change and its audit entry, or neither; `acts`: those of a credential, an account and everything."""
         act = acts[0 if switch.credential else 1 if switch.account else 2]
         name = switch.credential or switch.account or EVERYONE
         event = audited(switch.account or EVERYONE, now, name, act, by, told)

@@ -1,4 +1,4 @@
-"""What holds a credential back, on the item of its slots: the write that reserves some asks for it."""
+"""The switches that hold a credential back, on the item of its slots: the write that reserves slots checks them."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,7 +10,7 @@ LOWERED: Final = ("lowered", "hold_until", "provider_limit", "refused_share")
 
 
 def switches(item: Mapping[str, Any]) -> Switches:
-    """Read a credential's switches. A rate that is none, or not above 0, is a pause: in doubt nothing is sent."""
+    """Read a credential's switches. A rate that is no number, or not above 0, is a pause: in doubt nothing is sent."""
     lowered = lowered_of(item)
     if "rate" not in item:
         return Switches(paused="paused" in item, lowered=lowered)
@@ -19,7 +19,7 @@ def switches(item: Mapping[str, Any]) -> Switches:
 
 
 def lowered_of(item: Mapping[str, Any]) -> Lowered:
-    """Read what a provider's refusals have left of the rate; a rate without a hold, or that is none, lowers nothing."""
+    """Read the rate as lowered after refusals; without a hold, or if the rate is no number, nothing is lowered."""
     until = int(rate_of(item["hold_until"])) if "hold_until" in item else 0
     rate, limit, share = (_least(item, name) for name in ("lowered", "provider_limit", "refused_share"))
     return Lowered(rate, until, limit, share) if until > 0 else NOT_LOWERED

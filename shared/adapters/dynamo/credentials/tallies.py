@@ -1,7 +1,7 @@
 """Calls that ended at a credential's pace, counted on the item of its slots by the writes that reserve some.
 
-Names of attributes say what they count, and in which stretch of time (`Pace.stretches`). Two are looked at together:
-the present one and the one before.
+The name of an attribute says what it counts, and in which stretch of time (`Pace.stretches`). Readers add up two
+stretches: the present one and the one before.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ def of_late(item: Mapping[str, Any], pace: Pace, now: Seconds) -> RefusalTally:
 
 
 def stale(item: Mapping[str, Any], pace: Pace, now: Seconds) -> list[str]:
-    """Return the attributes that count what is looked at no more."""
+    """Return the attributes that count calls of earlier stretches."""
     kept = {prefix + name for name in pace.stretches(now) for prefix in _ALL}
     return sorted(name for name in item if name.startswith(_ALL) and name not in kept)
 

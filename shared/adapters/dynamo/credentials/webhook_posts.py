@@ -11,11 +11,11 @@ from shared.adapters.dynamo.codec import n, s
 from shared.ports import Clock, Seal
 
 SLACK: Final = 600
-"""Seconds that a signature is remembered beyond its end: clocks differ."""
+"""Seconds that a signature is remembered after it has expired: clocks differ."""
 
 
 class Posts:
-    """Remembers signatures until they are too old to be believed.
+    """Remembers signatures until they are too old to be accepted.
 
     Args:
         client: a low-level boto3 DynamoDB client.

@@ -38,12 +38,7 @@ class DynamoWindowKeeping:
             yield item["open_sk"]["S"].partition("#")[2]
 
     def numbered(self, window_: DigestWindow, first: int, last: int) -> Sequence[DigestWindow]:
-        """Return the windows of the same key with numbers in a range, in order, consistent.
-
-        Args:
-            first: the lowest number.
-            last: the highest number.
-        """
+        """Return the windows of the same key with numbers from `first` to `last`, in order, consistent."""
         if first > last:
             return []
         found = self._db.query(
@@ -67,7 +62,7 @@ class DynamoWindowKeeping:
         return True
 
     def ids(self, window_ids: Collection[str]) -> Mapping[str, bytes]:
-        """Return what was kept of the ids of windows' events, consistent; one read per 100."""
+        """Return the stored ids of windows' events, consistent; one read per 100."""
         places = {(key["pk"]["S"], key["sk"]["S"]): x for x in window_ids for key in [keys.ids(x)]}
         found = self._db.batch_get(self._table, [keys.ids(x) for x in places.values()])
         return {places[x["pk"]["S"], x["sk"]["S"]]: binary(x, "data") for x in found}

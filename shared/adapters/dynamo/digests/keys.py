@@ -13,7 +13,7 @@
 | the policy with the longest prefix of a batch key | `B#account / POLICY#prefix` |
 | a version of a policy | `B#account / V#prefix#00003` |
 
-A place is a hash of account and batch key, and the first part of a window's id. What is of test keys is under
+A place is a hash of account and batch key, and the first part of a window's id. Items of test keys are under
 `account#TEST` instead of `account`. Times are 15 digits of Unix milliseconds.
 """
 

@@ -29,16 +29,16 @@ class DynamoWindowPages:
         self._table = records
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[DigestWindow], str]:
-        """Return windows of a namespace, newest first, and the place to go on from, empty at the end."""
+        """Return windows of a namespace, newest first, and the place to continue from, empty at the end."""
         pk = indices.mine_pk(namespace, keys.KIND)
         found, end = entries(self._db, self._table, pk, keys.window, _READ, after=after, limit=limit)
         return [x for x in map(window, found) if x.namespace == namespace], end
 
     def of_key(self, namespace: str, key: str, *, after: str, limit: int) -> tuple[list[DigestWindow], str]:
-        """Return windows of a batch key, newest first, and the place to go on from, empty at the end.
+        """Return windows of a batch key, newest first, and the place to continue from, empty at the end.
 
         Numbered windows and those of urgent events are two ranges of one partition, merged by when they were opened.
-        The place is the lowest sort key that was taken of each.
+        The place is the lowest sort key that was taken from each range.
         """
         pk = keys.windows_pk(namespace, key)
         seen = after.split(",") if after else ("", "")

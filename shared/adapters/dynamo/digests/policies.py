@@ -1,7 +1,7 @@
 """Digest policies on DynamoDB: a small item for each, and one for each of its versions, which holds the texts.
 
-The policies of a namespace are in one partition by prefix. The one with the longest prefix of a batch key is found from
-the key downwards, in a read or two, whatever their number.
+The policies of a namespace are in one partition by prefix. A search from the batch key downwards finds the one with the
+key's longest prefix, in a read or two, however many policies there are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -85,7 +85,7 @@ class DynamoDigestPolicies:
         return items[0] if items else None
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[DigestPolicy], str]:
-        """Return policies of a namespace by prefix, consistent, and the place to go on from, empty at the end."""
+        """Return policies of a namespace by prefix, consistent, and the place to continue from, empty at the end."""
         heads: list[Item] = []
         pk = keys.policies_pk(namespace)
         for item in self._db.partition(self._table, pk, keys.POLICY_PREFIX):

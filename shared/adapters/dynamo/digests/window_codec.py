@@ -1,6 +1,6 @@
 """Both directions of a window's item.
 
-Every event rewrites the item, so what is empty is left out, ids of parts are binary, and an item of 200 parts takes at
+Every event rewrites the item. So empty fields are left out, and ids of parts are binary. An item of 200 parts takes at
 most three write units.
 """
 
@@ -72,8 +72,8 @@ def window_update(table: str, old: DigestWindow, new: DigestWindow, *, versioned
     """Return the update of a window: what differs is written, on the condition that its state is unchanged.
 
     Args:
-        new: as it is to be stored, but for its version, which is one more than the stored one.
-        versioned: the version has to be unchanged, too.
+        new: as it is to be stored, except its version, which is one more than the stored one.
+        versioned: whether the version also has to be unchanged.
     """
     before, after = _fields(old), _fields(new)
     changes = {k: v for k, v in after.items() if before.get(k) != v and k != "version"}

@@ -1,4 +1,4 @@
-"""Windows and parts on DynamoDB: plain conditional writes, which a hot window takes a thousand of in a second."""
+"""Windows and parts on DynamoDB: plain conditional writes, of which a busy window takes a thousand in a second."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
@@ -42,7 +42,7 @@ class DynamoWindows:
         self._table = records
 
     def put_parts(self, parts: Sequence[EventPart]) -> None:
-        """Store parts; one by itself by a put, which is answered sooner."""
+        """Store parts; a single part by a put, which is faster."""
         items = [_part_item(x) for x in parts]
         if len(items) == 1:
             self._db.call("put_item", TableName=self._table, Item=items[0])
@@ -50,7 +50,7 @@ class DynamoWindows:
             self._db.batch_put([(self._table, x) for x in items])
 
     def parts(self, ids: Collection[str]) -> Mapping[str, bytes]:
-        """Return the data of those of the parts that there are, by id, consistent; one read per 100."""
+        """Return the data of the parts that exist, by id, consistent; one read per 100."""
         items = self._db.batch_get(self._table, [keys.part(x) for x in dict.fromkeys(ids)])
         return {x["pk"]["S"].partition("#")[2]: binary(x, "data") for x in items}
 
@@ -83,13 +83,7 @@ class DynamoWindows:
         return window_
 
     def open_urgent(self, window_: DigestWindow, event: str, since: Millis, content: bytes = b"") -> DigestWindow:
-        """Store the window of an urgent event, and return it, or the one of the event that it repeats.
-
-        Args:
-            window_: closed, with the event in its only part.
-            event: the event's id, or empty.
-            content: hash of the event, or empty.
-        """
+        """Store the window of an urgent event, and return it, or the one of the event that it repeats."""
         if not event:
             return self.open(window_)
         item = {

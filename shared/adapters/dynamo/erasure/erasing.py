@@ -1,7 +1,7 @@
-"""A person's data are found and removed: what is kept by address at once, lists of recipients by reading the table.
+"""Finds and removes a person's data: entries under their address at once, lists of recipients by reading the table.
 
-Only a chunk says who is in it, so that a million recipients cost thousands of writes; so all chunks are read, once.
-Each write is a compare-and-swap, and doing everything again changes nothing. Source: docs/adr/0046.
+Only a chunk lists its recipients, so that a million recipients cost thousands of writes. So an erasure reads all chunks
+once. Each write is a compare-and-swap, and a repeated erasure changes nothing. Source: docs/adr/0046.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -44,7 +44,7 @@ TRIES: Final = 5
 
 
 class Eraser:
-    """Finds and removes what is known of one address or number.
+    """Finds and removes the data of one address or number.
 
     Args:
         s3: makes an S3 client.
@@ -83,7 +83,7 @@ class Eraser:
     # What is kept by address
 
     def lists(self, accounts: list[str]) -> None:
-        """Replace the address by its hash in suppressions and unsubscriptions, which go on working."""
+        """Replace the address by its hash in suppressions and unsubscriptions, which stay in effect."""
         owners = {name: account for account in accounts for name in namespaces_of(account)}
         invited = list(guests.erase(self._db, self._table, accounts, self._key, dry=self._dry))
         self.report.erased.update([Erased.GUESTS] * len(invited))
@@ -103,7 +103,7 @@ class Eraser:
                     self._hash(name, item, digest, own)
 
     def _entries(self, owners: Sequence[str], digest: str, reach: Reach) -> Iterator[Item]:
-        """Yield the entries of an address in a list of each owner; in that of digests it may have many."""
+        """Yield the entries of an address in a list of each owner; the list of digests may have many."""
         wanted = [keys.suppression(name, digest, reach) for name in owners]
         if reach is not Reach.DIGESTS:
             yield from self._db.batch_get(self._table, wanted)
@@ -124,7 +124,7 @@ class Eraser:
     def notices(self, accounts: list[str], now: int) -> None:
         """Remove texts of the number, blank notices to it, and cancel those that have not ended. `now`: Unix ms.
 
-        The message of a run that is under way is not sent if it still waits: its row is blanked at once.
+        A run's message that still waits is not sent: its row is blanked at once.
         """
         accounts = [name for account in accounts for name in accounts_of(account)]
         for account in DynamoTexts(self._db, records=self._table).erase(accounts, self._key, dry=self._dry):
@@ -155,11 +155,11 @@ class Eraser:
     # What is found by reading everything
 
     def scan(self, start: str, reached: Callable[[str, int], None]) -> None:
-        """Read all chunks and contents, and erase what is the person's.
+        """Read all chunks and contents, and erase the person's data.
 
         Args:
-            start: a place that `reached` was told, or empty.
-            reached: told after each page the place to go on from, empty at the end, and how many items were read.
+            start: a place that `reached` got, or empty.
+            reached: gets, after each page, the place to continue from, empty at the end, and how many items were read.
         """
         request: dict[str, Any] = dict(SCAN)
         if start:
@@ -194,12 +194,12 @@ class Eraser:
             self._chunk(item)
 
     def _unread(self, lists: set[str]) -> None:
-        """Report lists whose chunks may have come behind the scan, unless that is said of them already."""
+        """Report lists whose chunks may have come behind the scan, unless the report names them already."""
         for name in sorted(x for x in lists if not any(x in sentence for sentence in self.report.kept)):
             self.report.kept.append(f"The list {name} was being read meanwhile and may name the person: erase again.")
 
     def _chunk(self, item: Item) -> None:
-        """Blank a chunk's rows of the person; last, so that whoever dies before finds them again."""
+        """Blank a chunk's rows of the person, as the last step, so that a run after a crash finds them again."""
         for _ in range(TRIES):
             left, found = self._without(chunk_codec.unpack(codec.binary(item, "recipients")))
             if not found:
@@ -271,7 +271,7 @@ class Eraser:
         return left, found
 
     def _alone(self, job: Item, item: Item) -> None:
-        """Blank the content of a message that had no other recipient, and what its job shows: subject and name."""
+        """Blank the content of a message without other recipients, and its job's subject and name."""
         place = item if "data" in item else self._db.get(self._table, keys.content(job["pk"]["S"][2:]))
         if place is not None:
             self._replace(place, blank)
@@ -280,7 +280,7 @@ class Eraser:
             self._db.call("update_item", TableName=self._table, **mails.unnamed(job))
 
     def _content(self, item: Item) -> None:
-        """Take copies to the person out of a content; who is alone in a job is told in `_found`."""
+        """Take copies to the person out of a content. `_chunk` handles a person who is a job's only recipient."""
         stored = contents.unpack(item, self._blobs)
         if stored is None:
             return
@@ -295,7 +295,7 @@ class Eraser:
         self._replace(item, lambda content: uncopied(content, self._names))
 
     def _replace(self, item: Item, change: Callable[[Content], Content]) -> None:
-        """Write a content anew where it stands: in an item, or in the bucket."""
+        """Write a content anew in its place: an item, or the bucket."""
         stored = contents.unpack(item, self._blobs)
         if stored is None or self._dry:
             return
@@ -330,7 +330,7 @@ class Eraser:
         """Blank the person's rows in archived files, all of which are read; after `scan`, so that none is made anew.
 
         Args:
-            reached: told the bytes of each file that was read.
+            reached: gets the bytes of each file that was read.
         """
         names = {name.lower() for name in self._names}
         files = Archived(self._s3(), self._bucket, names, dry=self._dry)
@@ -343,7 +343,7 @@ class Eraser:
     def _files(self, job_id: str, job: Item | None) -> None:
         """Remove the files of a list, and exports that may name the person; a list that is being read keeps its file.
 
-        A list that was not sent has no job, and its file is looked for by its name.
+        A list that was not sent has no job; its file is found under its name.
         """
         account, campaign = (codec.text(job, x) if job is not None else "" for x in ("account", "campaign"))
         if campaign or job is None:

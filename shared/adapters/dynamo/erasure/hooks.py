@@ -1,4 +1,4 @@
-"""What is kept of a person in deliveries of webhooks."""
+"""A person's data in deliveries of webhooks."""
 
 from collections.abc import Collection
 
@@ -8,7 +8,7 @@ from shared.adapters.dynamo.hooks.queue import delivery_of, packed_body
 from shared.domain.hooks.erasing import forgotten
 
 PREFIXES = (keys.pending_pk(""), keys.ended_pk(""))
-"""What the partitions of deliveries begin with."""
+"""The beginnings of the partition keys of deliveries."""
 
 
 def is_delivery(item: Item) -> bool:

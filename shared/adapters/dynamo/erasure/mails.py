@@ -1,6 +1,6 @@
-"""What is kept of a finished message to a person: the files of its mail, and the name of the job that sends it.
+"""The data of a finished message to a person: the files of its mail, and the name of the job that sends it.
 
-The name is the mail's id. What ends the mail, and removes its content, finds it by that name.
+The name is the mail's id. The code that ends the mail and removes its content finds the mail by this id.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def is_of_mail(job: Item) -> bool:
 def files_of(job: Item) -> Sequence[str]:
     """Return beginnings of the names of a job's files that name its recipients: none, if it sends no mail.
 
-    The content goes only if it was for one recipient; others need it until each has its end.
+    The content is among them only if it was for one recipient. Other recipients need it until each message has ended.
     """
     name = codec.text(job, "name")
     if not is_of_mail(job) or not name:
@@ -29,7 +29,7 @@ def files_of(job: Item) -> Sequence[str]:
 
 
 def unnamed(job: Item) -> Item:
-    """Return the update of a job that removes what its only message was about."""
+    """Return the update of a job that removes its subject and, unless it sends a mail, its name."""
     shown = ("subject",) if is_of_mail(job) else ("subject", "name")
     return {
         "Key": {"pk": job["pk"], "sk": job["sk"]},

@@ -1,4 +1,4 @@
-"""A person's notices are found by their number in each account, and blanked, and so are their uploaded records."""
+"""Finds and blanks a person's notices, by their number in each account, and their uploaded records."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -24,9 +24,9 @@ class ErasedNotice:
     """A notice that was found.
 
     Attributes:
-        account: whose it is.
-        run: under way, whose message may still wait; None if there is none.
-        done: False if it kept changing, and is as it was.
+        account: its account.
+        run: its run under way, whose message may still wait; None if there is none.
+        done: False if the notice kept changing, and is as it was.
     """
 
     account: str
@@ -51,7 +51,7 @@ def erase_notices(
 
 
 def _erase(store: DynamoNotices, account: str, uuid: str, now: int, *, dry: bool) -> ErasedNotice | None:
-    """Blank one notice; None if it has gone."""
+    """Blank one notice; None if it no longer exists."""
     run = None
     for _ in range(TRIES):
         notice = store.read([uuid]).get(uuid)
@@ -71,7 +71,7 @@ class UploadedRecords:
         dynamo: the DynamoDB client.
         table: the name of `records`.
         number: the normalised number.
-        blob: returns a file of the bucket, None if it has gone.
+        blob: returns a file of the bucket, None if it no longer exists.
     """
 
     dynamo: Dynamo

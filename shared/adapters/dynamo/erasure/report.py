@@ -1,4 +1,4 @@
-"""What an erasure has found and done."""
+"""The report of an erasure: findings and changes."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Erased(StrEnum):
-    """What an erasure counts: things of a kind, and what is done to them."""
+    """The counters of an erasure: a kind of thing, and the change that it gets."""
 
     RECIPIENTS = "recipients blanked"
     CONTENTS = "contents of single messages blanked"
@@ -29,12 +29,12 @@ class Erased(StrEnum):
 
 @dataclass(slots=True)
 class ErasureReport:
-    """What was found, by kind, and what was done with it.
+    """The findings of an erasure.
 
     Attributes:
-        erased: how many, by `Erased`; of lists each once, however many files it has.
-        accounts: of whom something was found.
-        jobs: in which the person was a recipient or a copy.
+        erased: how many, by `Erased`; a list counts once, however many files it has.
+        accounts: those that had data of the person.
+        jobs: those in which the person was a recipient or got a copy.
         kept: what stays for now, and why: one sentence each.
     """
 

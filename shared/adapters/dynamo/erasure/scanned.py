@@ -1,4 +1,4 @@
-"""What an erasure reads of the table `records`, and what it blanks in the problems of uploaded lists."""
+"""The items of `records` that an erasure reads, and the blanking of the problems of uploaded lists."""
 
 import base64
 import json

@@ -1,6 +1,6 @@
 """Endpoints on DynamoDB: an item each, one that lists a namespace's, and one for many namespaces that have some.
 
-What reads the last kind has a module of its own: most functions need no more than that.
+The module `listeners` reads the last kind: most functions need only that.
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,9 +68,9 @@ class DynamoEndpoints:
         return self._items.write(old, new, event=event)
 
     def delete(self, endpoint: Endpoint, *, event: Event | None) -> None:
-        """Remove an endpoint with its work, in whatever version; nothing happens if it has gone.
+        """Remove an endpoint with its work, in any version; nothing happens if it no longer exists.
 
-        With the last one of a namespace, the namespace leaves the list of those that have some.
+        With its last endpoint, a namespace leaves the list of namespaces that have some.
         """
         for _ in range(_TRIES):
             names = self._names(endpoint.namespace)

@@ -14,7 +14,7 @@ class DynamoListeners:
     """`ports.Listeners` over the table `records`: eventually consistent, remembered for some seconds.
 
     Args:
-        clock: by which what is remembered grows old.
+        clock: measures how long answers have been remembered.
     """
 
     def __init__(self, dynamo: Dynamo, *, records: str, clock: Clock) -> None:

@@ -40,7 +40,7 @@ class DynamoHookQueue:
         return self._works.note(endpoint, wake=wake)
 
     def pending(self, endpoint: str, *, after: str = "", limit: int) -> tuple[Sequence[HookDelivery], str]:
-        """Return the deliveries that wait, soonest first, consistent, and where to go on, empty at the end."""
+        """Return waiting deliveries, soonest first, and the place to continue from, empty at the end; consistent."""
         query: dict[str, Any] = {
             "KeyConditionExpression": "pk = :pk AND sk > :after",
             "ExpressionAttributeValues": {":pk": s(keys.pending_pk(endpoint)), ":after": s(after or " ")},
@@ -57,7 +57,7 @@ class DynamoHookQueue:
         after: str = "",
         limit: int,
     ) -> tuple[Sequence[HookDelivery], str]:
-        """Return the deliveries that have ended, the newest first, and where to go on, empty at the end."""
+        """Return ended deliveries, newest first, and the place to continue from, empty at the end."""
         pk = keys.ended_pk(endpoint)
         query: dict[str, Any] = {
             "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",
@@ -76,8 +76,8 @@ class DynamoHookQueue:
     def get(self, endpoint: str, name: str) -> HookDelivery | None:
         """Return a delivery by its `name`; None if there is none.
 
-        One read finds a delivery that was never tried: it is due since it was created. For others all that waits is
-        read, before the log.
+        One read finds a delivery that was never tried: it is due since it was created. For others, all waiting
+        deliveries are read, and then the log.
         """
         parsed = parse_name(name)
         if parsed is None:
@@ -102,11 +102,7 @@ class DynamoHookQueue:
         return delivery_of(item) if item else None
 
     def settle(self, moves: Sequence[tuple[HookDelivery, HookDelivery]]) -> None:
-        """Replace deliveries by what an attempt made of them.
-
-        Args:
-            moves: each as it was read, PENDING, and as it is now.
-        """
+        """Replace deliveries, as they were read, by their state after an attempt."""
         puts: list[Item] = []
         together: list[tuple[str, Item]] = []
         deletes: list[tuple[str, Item]] = []
@@ -153,7 +149,7 @@ def _item(x: HookDelivery) -> Item:
 
 
 def packed_body(x: HookDelivery) -> Item:
-    """Return the attribute that holds what a delivery says."""
+    """Return the attribute that holds a delivery's body."""
     return {"B": zlib.compress(x.pack().encode(), 6)}
 
 

@@ -1,9 +1,9 @@
-"""What was handed on to webhooks, on DynamoDB, in the table `records`.
+"""Changes that were handed on to webhooks, on DynamoDB, in the table `records`.
 
 | pattern | key |
 |---|---|
-| what was handed on of a chunk | `HC#job#00012 / TOLD#now`, `TOLD#later` |
-| was this event handed on? until then with what it says | `HT#event / TOLD` |
+| changes of a chunk that were handed on | `HC#job#00012 / TOLD#now`, `TOLD#later` |
+| was this event handed on? until then with its data | `HT#event / TOLD` |
 
 The partition of a chunk's details has only details: earlier versions read all of it.
 """
@@ -27,17 +27,17 @@ class DynamoToldChanges:
         self._table = records
 
     def read(self, places: Collection[tuple[str, int]], pace: HookPace) -> Mapping[tuple[str, int], ToldCells]:
-        """Return what was handed on of chunks `(job, number)`, by chunk, consistent; one read per 100."""
+        """Return the changes of chunks `(job, number)` that were handed on, by chunk, consistent; one read per 100."""
         wanted = [_key(job, chunk, pace) for job, chunk in dict.fromkeys(places)]
         found = [_told(x) for x in self._db.batch_get(self._table, wanted)]
         return {(x.job, x.chunk): x for x in found}
 
     def write(self, some: Sequence[ToldCells], pace: HookPace) -> None:
-        """Note what was handed on of chunks; one write per 25."""
+        """Note the changes of chunks that were handed on; one write per 25."""
         self._db.batch_put([(self._table, _item(x, pace)) for x in some])
 
     def begin(self, was: ToldCells, cells: bytes, at: Millis) -> ToldCells | None:
-        """Note what is about to be handed on of a chunk at once, and return that; an earlier note stays."""
+        """Note the changes of a chunk that are about to be handed on at once; return them. An earlier note stays."""
         update = {
             "UpdateExpression": "SET begun = if_not_exists(begun, :cells), begun_at = if_not_exists(begun_at, :at), "
             "#ttl = :ttl",
@@ -52,7 +52,7 @@ class DynamoToldChanges:
             return None
 
     def finish(self, begun: ToldCells) -> None:
-        """Note that what was begun is handed on, unless another has noted it."""
+        """Note that the changes of `begin` were handed on, unless another call has noted it."""
         update = {
             "UpdateExpression": "SET told = :cells, #at = :at REMOVE begun, begun_at",
             "ConditionExpression": "begun_at = :at",
@@ -74,7 +74,7 @@ class DynamoToldChanges:
         return {x["pk"]["S"].partition("#")[2] for x in found if "data" not in x}
 
     def claim(self, name: str, data: str, ttl: int) -> str:
-        """Store what an event says, and return what the first claim has stored; empty: the event was noted."""
+        """Store an event's data, and return the data that the first claim stored; empty: the event was noted."""
         try:
             self._db.call(
                 "put_item",

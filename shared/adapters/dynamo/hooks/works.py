@@ -46,7 +46,7 @@ class DynamoWorks:
         return self._wakes_by(work, wake)
 
     def acquire(self, endpoint: str, owner: str, *, now: Millis, until: Millis) -> HookWork | None:
-        """Take an endpoint's lease if it is free, and return its work; None: another has it, or there is no work."""
+        """Take an endpoint's lease if it is free, and return its work; None: it is held, or there is no work."""
         free = "attribute_exists(pk) AND (attribute_not_exists(#until) OR #until <= :now OR #owner = :owner)"
         values = self._wake(endpoint, until) | {":owner": s(owner), ":now": n(now), ":until": n(until)}
         try:
@@ -55,7 +55,7 @@ class DynamoWorks:
             return None
 
     def keep(self, old: HookWork, new: HookWork) -> HookWork | None:
-        """Store what the owner of a lease changed, but for `added` and `wake`, and return the work as it then is."""
+        """Store the changes of a lease's owner, except `added` and `wake`; return the work as stored."""
         sets, removes, values = _changes(new, order=old.replay is not None)
         sets["#until"] = n(new.until)
         try:
@@ -66,11 +66,7 @@ class DynamoWorks:
             return None
 
     def release(self, work: HookWork) -> HookWork | None:
-        """Store what the owner of a lease changed, and end the lease, if `added` is as the owner knows it.
-
-        Args:
-            work: with its `wake`; 0: nothing waits.
-        """
+        """Store the changes of a lease's owner, and end the lease, if `added` is as the owner read it."""
         sets, removes, values = _changes(work, order=True)
         removes += ["#owner", "#until"]
         if work.wake:
@@ -87,7 +83,7 @@ class DynamoWorks:
         return None
 
     def drop(self, work: HookWork) -> None:
-        """Remove the work of an endpoint that is gone, if its owner still has the lease."""
+        """Remove the work of a removed endpoint, if its owner still has the lease."""
         try:
             self._db.call(
                 "delete_item",
@@ -116,7 +112,7 @@ class DynamoWorks:
         return True
 
     def waking(self, shard: int, now: Millis) -> Iterable[str]:
-        """Walk the ids of a shard's endpoints that are to be looked at by now, the earliest first: a hint."""
+        """Walk the ids of a shard's endpoints whose check is due by now, the earliest first: a hint."""
         for item in self._db.query(
             self._table,
             IndexName=INDEX_OPEN,
@@ -126,7 +122,7 @@ class DynamoWorks:
             yield item["pk"]["S"].partition("#")[2]
 
     def _wakes_by(self, work: HookWork, wake: Millis) -> HookWork:
-        """Have an endpoint looked at earlier, if it is to be looked at later than that."""
+        """Bring the check of an endpoint forward to `wake`, if it is due later."""
         if work.wake <= wake:
             return work
         values = self._wake(work.endpoint, wake)

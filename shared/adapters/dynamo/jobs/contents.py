@@ -1,4 +1,4 @@
-"""Where a job's content stands: in its only chunk, in an item of its own, or in the bucket."""
+"""Stores a job's content in one of three places: its only chunk, an item of its own, or the bucket."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -14,14 +14,14 @@ from shared.domain.jobs.job import Job
 from shared.domain.times import DAY_MS
 
 CHUNK_CONTENT: Final = 3_000
-"""Bytes of packed content that stand in the chunk of a job that has only one: a single mail is one write less. More
-would make the chunk dear to read for those who want its recipients alone."""
+"""Most bytes of packed content that are stored in the chunk of a job that has only one: a single mail is one write
+less. With more, the chunk would be expensive to read for callers that need only its recipients."""
 INLINE_CONTENT: Final = 350_000
 """Bytes of packed content that still fit DynamoDB's 400 KB item; larger contents go to the bucket."""
 
 
 class Blobs(Protocol):
-    """Large contents by name."""
+    """Large contents, each under its name."""
 
     def put(self, name: str, data: bytes) -> None:
         """Store bytes."""
@@ -63,7 +63,7 @@ def kept(job_id: str, item: Item, blobs: Blobs) -> Item:
         item: the item of the content.
 
     Returns:
-        The attributes that the item of the content gets. The former copy is deleted by the rule of its folder.
+        The attributes that the item of the content gets. The rule of its folder deletes the former copy.
     """
     name = item["blob"]["S"] if "blob" in item else ""
     new = f"{CONTENTS}{CONTENT_WAITS[-1]}/{job_id}"
@@ -75,7 +75,7 @@ def kept(job_id: str, item: Item, blobs: Blobs) -> Item:
 
 
 def unpack(item: Item, blobs: Blobs) -> Content | None:
-    """Return the content that stands in an item, or in the blob it names; None if there is none (any more)."""
+    """Return the content in an item, or in the blob that the item names; None if there is none (any more)."""
     packed = bytes(item["data"]["B"]) if "data" in item else None
     if "blob" in item:
         packed = blobs.get(item["blob"]["S"])

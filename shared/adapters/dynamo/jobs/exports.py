@@ -1,4 +1,4 @@
-"""What is known of exports, on DynamoDB."""
+"""Exports and their progress, on DynamoDB."""
 
 from typing import Final
 

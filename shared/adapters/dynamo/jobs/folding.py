@@ -1,4 +1,4 @@
-"""Counting on DynamoDB: what a ledger adds to its job and to the stats, as actions of one transaction."""
+"""Counting on DynamoDB: the figures that a ledger adds to its job and the stats, as actions of one transaction."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -52,7 +52,7 @@ def _ledger(item: Item | None) -> Ledger | None:
 
 
 def mark_folded(table: str, old: Ledger, new: Ledger) -> Item:
-    """Return the action that records in an unchanged ledger what is counted."""
+    """Return the action that records in an unchanged ledger which figures are counted."""
     return {
         "Update": {
             "TableName": table,

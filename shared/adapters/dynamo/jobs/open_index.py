@@ -38,9 +38,9 @@ class OpenIndex:
                 yield _entry(item)
 
     def open_at_once(self, slots: Iterable[str]) -> list[OpenJob] | None:
-        """Return the open jobs of some slots by one read of the index, in no order; None if it is more than one reads.
+        """Return the open jobs of some slots by one read of the index, in no order; None if the index is too large.
 
-        That is 1 MB, some thousand entries. Those of finished jobs are in the index, too.
+        One read returns 1 MB, some thousand entries. The index also has entries of finished jobs.
         """
         page = self._db.call("scan", TableName=self._records, IndexName=INDEX_OPEN)
         wanted = set(slots)
@@ -52,13 +52,13 @@ class OpenIndex:
         return self.open_jobs([indices.open_slot(credential, 0, running=running)])
 
     def doubts(self, now: int) -> Iterable[str]:
-        """Walk the LOGGED jobs with messages of unknown fate about which a provider is to be asked by now."""
+        """Walk the LOGGED jobs with messages of unknown fate whose next question to a provider is due by now."""
         for shard in _shards(now):
             for item in self._until(indices.doubt_slot(shard), now):
                 yield item["open_sk"]["S"].partition("#")[2]
 
     def look_again(self, job: str, at: int | None) -> None:
-        """Ask about a LOGGED job's doubts again at `at`, or no more."""
+        """Ask about a LOGGED job's doubts again at `at`; None: never again."""
         values: Item = {":doubt": s("doubt#")}
         change = REMOVED
         if at is not None:
@@ -68,19 +68,19 @@ class OpenIndex:
         self._move(job, change, "begins_with(open_pk, :doubt)", values)
 
     def notice_runs(self, now: int) -> Iterable[str]:
-        """Walk the LOGGED runs of notices at which to look by now."""
+        """Walk the LOGGED runs of notices whose check is due by now."""
         for shard in _shards(now):
             for item in self._until(indices.notice_slot(shard), now):
                 yield item["open_sk"]["S"].partition("#")[2]
 
     def mail_jobs(self, now: int) -> Iterable[str]:
-        """Walk the LOGGED jobs of mails at which to look by now."""
+        """Walk the LOGGED jobs of mails whose check is due by now."""
         for shard in _shards(now):
             for item in self._until(indices.mail_slot(shard), now):
                 yield item["open_sk"]["S"].partition("#")[2]
 
     def look_at_run_again(self, job: str, at: int | None) -> None:
-        """Look at a LOGGED run of notices, or job of a mail, again at `at`, or no more."""
+        """Check a LOGGED run of notices, or job of a mail, again at `at`; None: never again."""
         values: Item = {":notice": s("notice#"), ":mail": s("mail#")}
         change = REMOVED
         if at is not None:
@@ -90,14 +90,14 @@ class OpenIndex:
         self._move(job, change, "(begins_with(open_pk, :notice) OR begins_with(open_pk, :mail))", values)
 
     def unarchived(self, now: int, limit: int) -> Iterable[tuple[str, int]]:
-        """Walk the LOGGED jobs that are to be archived by now, and since when."""
+        """Walk the LOGGED jobs whose archiving is due by now, and since when."""
         for shard in _shards(now):
             for item in islice(self._until(indices.archive_slot(shard), now, Limit=limit), limit):
                 at, _, job = item["open_sk"]["S"].partition("#")
                 yield job, int(at)
 
     def archive_again(self, job: str, at: int, later: int | None) -> None:
-        """Archive a job that was found at `at` later, or no more."""
+        """Archive a job that was found at `at` at `later` instead; None: never."""
         values: Item = {":archive": s("archive#"), ":at": s(keys.aged(at, job))}
         change = REMOVED
         if later is not None:
@@ -105,7 +105,7 @@ class OpenIndex:
         self._move(job, change, "begins_with(open_pk, :archive) AND open_sk = :at", values)
 
     def _until(self, slot: str, now: int, **more: Any) -> Iterable[Item]:
-        """Walk what of a slot of the index `open` is due by now, oldest first."""
+        """Walk the entries of a slot of the index `open` that are due by now, oldest first."""
         return self._db.query(
             self._records,
             IndexName=INDEX_OPEN,
@@ -115,7 +115,7 @@ class OpenIndex:
         )
 
     def _move(self, job: str, change: str, condition: str, values: Item) -> None:
-        """Change the place in the index `open` of a job that is LOGGED, if it is as expected."""
+        """Change a LOGGED job's place in the index `open`, if the place is as expected."""
         try:
             self._db.call(
                 "update_item",
@@ -131,7 +131,7 @@ class OpenIndex:
 
 
 def _shards(now: int) -> Iterable[int]:
-    """Walk the shards, each minute from another on: whoever does not come to the end leaves out others each time."""
+    """Walk the shards, from another one each minute: walks that end early then do not leave out the same shards."""
     first = now // MINUTE_MS
     return ((first + i) % SHARDS for i in range(SHARDS))
 

@@ -69,7 +69,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return codec.job(item) if item else None
 
     def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
-        """Return those of the jobs that there are, consistent."""
+        """Return those of the jobs that exist, consistent."""
         items = self._db.batch_get(self._records, [keys.job(name) for name in dict.fromkeys(names)])
         return {found.id: found for found in map(codec.job, items)}
 
@@ -95,7 +95,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return Control(found, paused, breaker, suppressed_at)
 
     def _with_breaker(self, wanted: Sequence[keys.Key], lane: str) -> tuple[list[Item], Breaker | None]:
-        """Read items, and the lane's breaker in the same call, a moment old at half the price."""
+        """Read items, and in the same call the lane's breaker, which may be a moment old and costs half as much."""
         if not lane:
             return self._db.batch_get(self._records, wanted), None
         items = self._db.batch_get_from(
@@ -108,12 +108,12 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return [x for x in items if x is not breaker], codec.breaker(lane, breaker)
 
     def chunk(self, job: str, number: int) -> Chunk | None:
-        """Return a chunk; None when it has gone."""
+        """Return a chunk; None if it no longer exists."""
         item = self._db.get(self._records, keys.chunk(job, number))
         return codec.chunk(item) if item else None
 
     def some_chunks(self, job: str, numbers: Collection[int]) -> dict[int, Chunk]:
-        """Return those of a job's chunks that there are, by their numbers."""
+        """Return those of a job's chunks that exist, by their numbers."""
         items = self._db.batch_get(self._records, [keys.chunk(job, n) for n in dict.fromkeys(numbers)])
         return {chunk.number: chunk for chunk in map(codec.chunk, items)}
 
@@ -126,7 +126,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return None
 
     def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
-        """Return what a lease needs, in one consistent read. None: the job or the chunk no longer exists."""
+        """Return all that a lease needs, in one consistent read. None: the job or the chunk no longer exists."""
         wanted = [keys.job(job), keys.chunk(job, number)] + ([keys.content(job)] if content else [])
         read, breaker = self._with_breaker(wanted, lane)
         items = {item["sk"]["S"]: item for item in read}
@@ -150,7 +150,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         self._keep(self._records, keys.job(job.id), until, {"version": n(1)})
 
     def _keep(self, table: str, key: keys.Key, until: int, more: Item | None = None) -> None:
-        """Let an item be deleted later. `more`: a name that it gets, or what its version grows by."""
+        """Have an item deleted later. `more`: attributes to set, as of `transitions.keep`."""
         try:
             self._db.call("update_item", **transitions.keep(table, key, until, more or {}))
         except ConditionFailed:
@@ -164,7 +164,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
             return  # it has gone
 
     def reserved(self, credential: str) -> tuple[str, list[str]]:
-        """Return the campaign whose jobs hold a credential, and these, consistent; both are empty if none do."""
+        """Return the campaign whose jobs hold a credential, and these jobs, consistent; both are empty if none do."""
         item = self._db.get(self._ops, keys.holder(credential)) or {}
         return (codec.text(item, "holder"), sorted(item["jobs"]["SS"])) if "jobs" in item else ("", [])
 
@@ -174,7 +174,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return self._together([there, {"Update": reservation.without(self._ops, job.route[0], [job.id])}])
 
     def clear(self, credential: str) -> None:
-        """Take jobs that have gone from those that hold a credential."""
+        """Remove deleted jobs from those that hold a credential."""
         _, jobs = self.reserved(credential)
         there = {x["job"]["S"] for x in self._db.batch_get(self._records, [keys.job(job) for job in jobs])}
         if there < set(jobs):
@@ -187,7 +187,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         self._db.call("put_item", TableName=self._records, Item=codec.detail_item(detail))
 
     def complete_detail(self, known: Detail | None, detail: Detail) -> bool:
-        """Store a window detail in place of the one that was read, which its time names; False if there is another."""
+        """Replace the window detail that was read, as shown by its time; False if another one is stored."""
         item = codec.detail_item(detail)
         if known is None:
             return self._put_if(item, _NEW)
@@ -199,7 +199,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return codec.detail(item) if item else None
 
     def put_feedback(self, detail: FeedbackDetail) -> None:
-        """Store the words of one batch of events about one chunk; a repeat changes nothing."""
+        """Store the feedback of one batch of events about one chunk; a repeat changes nothing."""
         self._put_if(codec.feedback_item(detail), _NEW)
 
     def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
@@ -244,7 +244,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return self._change_with(job, update, beside) if beside else self._changed(update)
 
     def _changed(self, update: Item) -> Changed:
-        """Make a transition that stands alone."""
+        """Make a transition that needs no other write."""
         try:
             answer = self._db.call("update_item", **update)
         except ConditionFailed as lost:
@@ -252,7 +252,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return Changed(won=True, job=codec.job(answer["Attributes"]))
 
     def _change_with(self, job: Job, update: Item, beside: Sequence[Item]) -> Changed:
-        """Make a transition in one transaction with what stands beside it."""
+        """Make a transition in one transaction with other writes."""
         returned = {k: v for k, v in update.items() if k != "ReturnValues"}  # no transaction returns what it wrote
         try:
             self._db.call("transact_write_items", TransactItems=[{"Update": returned}, *beside])
@@ -266,7 +266,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return Changed(won=True, job=self.job(job.id))
 
     def override_guard(self, job: str) -> None:
-        """Let the bounce guard stop a job no more."""
+        """Exempt a job from the bounce guard."""
         try:
             self._db.call("update_item", **transitions.override_guard(self._records, job))
         except ConditionFailed:

@@ -1,4 +1,4 @@
-"""An account's jobs by the time that they wait for, on DynamoDB."""
+"""An account's scheduled jobs by their time, on DynamoDB."""
 
 from typing import Final
 

@@ -17,11 +17,11 @@ from shared.domain.jobs.states import TRANSITIONS, Change, JobState, reopened
 from shared.domain.times import Millis
 
 RETURNING: Final[Item] = {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
-"""For an update that tells what is stored then, whether it was made or not."""
+"""For an update that returns the item as it then is, whether the update was made or not."""
 FIRST_LOOK_MS: Final = 60_000
-"""After this time a finished run of notices is looked at, whether all of its words were told."""
+"""Time after which a finished run of notices is first checked for results that are not applied."""
 PLACED: Final = ("open_pk = :open_pk", "open_sk = :open_sk")
-"""What puts a job that is LOGGED into the index `open`, with what `place` returns."""
+"""Assignments that put a LOGGED job into the index `open`; `place` returns their values."""
 
 
 def make(
@@ -92,14 +92,14 @@ class _Transition:
         self.values |= values
 
     def plan(self, now: int) -> None:
-        """Start a job that is due; one that starts again is stopped no more."""
+        """Start a job that is due; a job that starts again is no longer stopped."""
         for begin in ("not_before", "rests_until"):
             self.require(f"(attribute_not_exists({begin}) OR {begin} <= :now)")
         self.assign(["planned_at = :now"], {":now": n(now)})
         self.removes += ["stopped", "freed", "rests_until"]
 
     def log(self, job: Job, now: int, archive: int | None) -> None:
-        """End a job, and put it into the index `open` if it is to be looked at later."""
+        """End a job, and put it into the index `open` if a later check is due."""
         self.assign(["finished_at = :now", *(["freed = :one"] if job.exclusive else [])], {":now": n(now)})
         placed = place(job, job.counts["unknown"], now, archive)
         if placed:
@@ -108,7 +108,7 @@ class _Transition:
             self.removes += ["open_pk", "open_sk"]
 
     def stop(self, now: int, reason: str) -> None:
-        """Stop a job, with the reason; the bounce guard only where it was not switched off."""
+        """Stop a job, with the reason; the bounce guard stops it only if it was not switched off."""
         if reason == StopReason.BOUNCE_GUARD:
             self.require("attribute_not_exists(guard_off)")
         values: Item = {":true": {"BOOL": True}, ":now": n(now), ":reason": s(reason)}
@@ -165,7 +165,7 @@ def record_retry(
 
 
 def override_guard(table: str, job: str) -> Item:
-    """Return what takes a job from under the bounce guard."""
+    """Return the update that exempts a job from the bounce guard."""
     return {
         "TableName": table,
         "Key": keys.job(job),
@@ -227,7 +227,7 @@ def as_read(table: str, job: Job) -> Item:
 
 
 def reopen(table: str, job: Job) -> Item:
-    """Return what puts a job, as read, back to work because feedback has reopened one of its messages."""
+    """Return the update that puts a job, as read, back to work because feedback has reopened one of its messages."""
     target = job.state if job.retry else reopened(job.state)
     values: Item = {":one": n(1), ":version": n(job.version), ":to": s(target.value)}
     expression = "SET #state = :to, version = version + :one"
@@ -252,10 +252,10 @@ def _update(table: str, job: Job, expression: str, condition: str, values: Item)
 
 
 def place(job: Job, unknown: int, since: int, archive: int | None) -> Item:
-    """Return the values of `PLACED` for a job that is LOGGED; empty if it is in the index no more.
+    """Return the values of `PLACED` for a LOGGED job; empty if it leaves the index.
 
     Args:
-        unknown: its messages of unknown fate, which come first: their providers are asked.
+        unknown: the number of its messages of unknown fate. If there are any, their providers are asked first.
         since: when it is LOGGED (Unix ms).
         archive: milliseconds after which it is to be archived; None: no job is.
     """
@@ -272,7 +272,7 @@ def place(job: Job, unknown: int, since: int, archive: int | None) -> Item:
 
 
 def same_retry(job: Job, values: Item) -> str:
-    """Return the condition that the retry on its way is still that of `job`, and add what it compares with."""
+    """Return the condition that the retry on its way is still that of `job`, and add its value to `values`."""
     if job.retry is None:
         return "attribute_not_exists(retry)"
     values[":before"] = codec.retry_map(job.retry)

@@ -175,7 +175,7 @@ def _state(notifier: str, item: Mapping[str, Any]) -> InboxState:
 
 
 def _lost(old: InboxState, new: InboxState, stored: InboxState) -> InboxStep:
-    """Return what it means that the inbox is not as read."""
+    """Return the result of a step whose inbox is not as read."""
     there = stored.payload, stored.record
     if there == (new.payload, new.record):
         return InboxStep.TAKEN  # by this call, whose answer was lost, or by another that took the same

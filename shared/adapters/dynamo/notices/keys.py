@@ -2,14 +2,14 @@
 
 | pattern | key |
 |---|---|
-| a notifier; when it was last there | `Y#name / NOTIFIER`, `SEEN` |
+| a notifier; its last calls | `Y#name / NOTIFIER`, `SEEN` |
 | how far a notifier's updates are read | `Y#name / UPDATES` |
-| what a notifier's updates of a UTC day count, once it is over | `Y#name / DAY#20261123` |
+| counts of a notifier's updates of a UTC day, once it is over | `Y#name / DAY#20261123` |
 | a notifier's updates of a UTC day, in order | `Y#name#UPDATES#20261123` / `stamp#uuid[:8]` |
-| an account's programs, by name | `G#account / PROGRAM#name` |
+| an account's programs, in the order of their names | `G#account / PROGRAM#name` |
 | an account's notifiers, newest first (index `mine`) | `account#notifier` / `created_at#name` |
 
-Those of test keys are under `account#TEST` instead of `account`. A stamp is 15 digits of Unix milliseconds.
+Items of test keys are under `account#TEST` instead of `account`. A stamp is 15 digits of Unix milliseconds.
 """
 
 from typing import Final
@@ -32,7 +32,7 @@ def notifier(name: str) -> Key:
 
 
 def contact(name: str) -> Key:
-    """When a notifier was last there."""
+    """A notifier's last calls."""
     return key(notifier_pk(name), "SEEN")
 
 
@@ -47,7 +47,7 @@ def updates_pk(name: str, day: str) -> str:
 
 
 def day(name: str, day: str) -> Key:
-    """What a notifier's updates of a UTC day, `YYYYMMDD`, count."""
+    """The counts of a notifier's updates of a UTC day, `YYYYMMDD`."""
     return key(notifier_pk(name), f"{DAY_PREFIX}{day}")
 
 

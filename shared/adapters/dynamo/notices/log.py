@@ -15,10 +15,10 @@ _LOG = "#UPDATES#"
 
 
 def closed_of(actions: Sequence[Item], codes: Sequence[str], items: Sequence[Item | None]) -> int | None:
-    """Return what stamps must be later than, of a transaction that was cancelled; None: the log was no reason.
+    """Return the stamp that later ones must exceed after a transaction was cancelled; None: the log was no reason.
 
     Args:
-        actions: as they were asked for.
+        actions: the actions of the transaction.
         codes: why each was refused, in their order.
     """
     found = []
@@ -34,5 +34,5 @@ def closed_of(actions: Sequence[Item], codes: Sequence[str], items: Sequence[Ite
 
 
 def overtaken() -> Retriable:
-    """Return the fault of a transaction whose entries were stamped STAMPS times, each time behind what is closed."""
+    """Return the fault of a transaction whose entries got STAMPS stamps, all of them in the closed part of the log."""
     return Retriable("the log is closed past every stamp")

@@ -1,8 +1,8 @@
-"""What a notifier's request needs: its password checked, and a note that it was there.
+"""Checks the password of a notifier's request, and notes that the notifier called.
 
-A request costs at most two reads, of the notifier and of its account's control, and both are remembered for CACHE
-seconds: so much longer a disabled notifier works, or one of an account that was suspended. A password that a remembered
-notifier refuses is tried again on the stored one, so a new password works at once.
+A request costs at most two reads: of the notifier, and of its account's control. The process remembers both for CACHE
+seconds. So a disabled notifier, or one of a suspended account, works for up to that much longer. If a remembered
+notifier refuses a password, the stored one is asked, so a new password works at once.
 """
 
 import logging
@@ -31,9 +31,9 @@ class Logins:
         self._noted: dict[str, Contact] = {}
 
     def find(self, name: str, password: str) -> Notifier | None:
-        """Return the notifier whose name and password these are.
+        """Return the notifier that has this name and password.
 
-        None: there is none, it is disabled, its password has ended, or its account is suspended.
+        None: there is none, it is disabled, its password has expired, or its account is suspended.
         """
         if not is_name(name) or not is_password(password):
             return None

@@ -1,4 +1,4 @@
-"""Both directions of a notice's item. What is as by default is left out, which keeps it within a kilobyte."""
+"""Both directions of a notice's item. Default values are left out, which keeps the item within a kilobyte."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,8 @@ def _runs(x: Notice) -> Item:
 def _due(x: Notice) -> Item:
     """Return the attributes that place a notice in the index of what is due; none if nothing is.
 
-    The index shows `campaign`, so that has the notifier's name: whose it is can be told without reading the notice.
+    The index shows `campaign`, so that attribute has the notifier's name. Readers of the index then need not read a
+    notice to find its notifier.
     """
     if x.due is None:
         return {}

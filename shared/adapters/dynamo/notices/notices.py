@@ -22,12 +22,12 @@ class DynamoNotices:
         self._table = records
 
     def read(self, uuids: Collection[str]) -> dict[str, Notice]:
-        """Return those of the notices that there are, by key, consistent; one read per 100."""
+        """Return those of the notices that exist, by key, consistent; one read per 100."""
         items = self._db.batch_get(self._table, [keys.notice(x) for x in dict.fromkeys(uuids)])
         return {x.uuid: x for x in map(notice_codec.notice, items)}
 
     def write(self, old: Notice | None, change: NoticeChange) -> bool:
-        """Write a change in one transaction with its entries; a put alone if there are none."""
+        """Write a change in one transaction with its entries; a single put if there are none."""
         if change.notice is not None and not change.entries:
             return self._put(old, change)
         for _ in range(STAMPS):
@@ -124,7 +124,7 @@ def notice_puts(table: str, changes: Sequence[tuple[Notice | None, NoticeChange]
 
 
 def _is_ours(stored: Item | None, change: NoticeChange) -> bool:
-    """Tell whether a notice was stored by the very write that was refused, whose first answer was lost."""
+    """Tell whether the refused write had stored the notice before, with an answer that was lost."""
     return stored is not None and notice_codec.notice(stored) == change.notice
 
 

@@ -1,4 +1,4 @@
-"""Notifiers on DynamoDB: one item each, and one that notes when it was last there."""
+"""Notifiers on DynamoDB: one item each, and one that notes its last calls."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -31,10 +31,7 @@ class DynamoNotifiers:
         self._items = Versioned(dynamo, records, _item, _notifier)
 
     def create(self, notifier: Notifier, *, event: Event) -> bool:
-        """Store a new notifier with an entry of the audit log; False if its name is taken.
-
-        Its updates are walked for the first time a day later.
-        """
+        """Store a new notifier with an entry of the audit log; False if its name is taken."""
         place = notice_keys.purge_place(notifier.name, notifier.created_at + DAY_MS)
         marks = {"Put": {"TableName": self._table, "Item": {**keys.marks(notifier.name), **place}}}
         return self._items.write(None, notifier, event=event, more=[marks])
@@ -58,7 +55,7 @@ class DynamoNotifiers:
         return len(newest(self._db, self._table, indices.mine_pk(namespace, keys.KIND), "", most))
 
     def contacts(self, names: Iterable[str]) -> Mapping[str, Contact]:
-        """Return when notifiers were last there, by name; those that never were have no entry."""
+        """Return each notifier's last calls, under its name; a notifier that never called has no entry."""
         items = self._db.batch_get(self._table, [keys.contact(x) for x in names], consistent=False)
         return {_name(x): Contact(number(x, "seen"), number(x, "status")) for x in items}
 

@@ -38,7 +38,7 @@ class DynamoPrograms:
         return self._items.get(keys.program(namespace, name))
 
     def all(self, namespace: str) -> Sequence[Program]:
-        """Return the programs of a namespace by name, consistent."""
+        """Return the programs of a namespace in the order of their names, consistent."""
         return [_program(x) for x in self._db.partition(self._table, keys.programs_pk(namespace))]
 
 

@@ -28,7 +28,7 @@ _TEXTS: Final = ("error", "message")
 def log_actions(table: str, entries: Sequence[UpdateEntry]) -> list[Item]:
     """Return the actions that add entries within a transaction: their puts, then one check per notifier.
 
-    If one of their conditions fails, an entry's stamp is taken or is not later than what is closed: stamp anew.
+    If one of their conditions fails, an entry's stamp is taken or not later than the mark `closed`. Then stamp anew.
     """
     lowest: dict[str, int] = {}
     for entry in entries:
@@ -73,7 +73,7 @@ class DynamoUpdates:
         self._raise(notifier, "collected", until)
 
     def to_purge(self, now: int) -> Iterator[str]:
-        """Walk the notifiers whose log is to be walked by now, the longest due first within each shard."""
+        """Walk the notifiers whose log is due for a purge by now, the longest due first within each shard."""
         for shard in range(SHARDS):
             for item in self._db.query(
                 self._table,
@@ -84,7 +84,7 @@ class DynamoUpdates:
                 yield item["open_sk"]["S"].partition("#")[2]
 
     def purge(self, notifier: str, until: int, *, again: int | None, event: Event | None = None) -> None:
-        """Raise the mark `purged`, and say when the log is to be walked again, in one transaction with an event."""
+        """Raise the mark `purged`, and set when the log is walked again, in one transaction with an event."""
         place = {} if again is None else places.purge_place(notifier, again)
         update: Item = {
             "TableName": self._table,
@@ -128,7 +128,7 @@ class DynamoUpdates:
         return {x.day: x for x in map(_counts, items)}
 
     def keep_day(self, notifier: str, day: NotifierDay) -> None:
-        """Store what a UTC day counts, for as long as its entries."""
+        """Store the counts of a UTC day, for as long as its entries."""
         start = int(datetime.strptime(day.day, "%Y%m%d").replace(tzinfo=UTC).timestamp())
         counts = {"statuses": day.statuses, "errors": day.errors, "rejected": day.rejected}
         item = {

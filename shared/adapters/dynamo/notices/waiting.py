@@ -1,4 +1,4 @@
-"""What waits of a notifier: payloads in its inbox, and notices for their next run."""
+"""A notifier's waiting work: payloads in its inbox, and notices for their next run."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -11,9 +11,9 @@ from shared.adapters.dynamo.notices.notices import DynamoNotices
 from shared.contracts import INDEX_OPEN
 
 LOOKED_FOR_PAGE: Final = 2_000
-"""Entries of the index that a page looks at: some 200 KB."""
+"""Most entries of the index that a page reads: some 200 KB."""
 LOOKED: Final = 100_000
-"""Entries of the index that a count looks at: some ten pages. They are of all notifiers of the shard."""
+"""Most entries of the index that a count reads: some ten pages. They are of all notifiers of the shard."""
 
 
 class DynamoWaiting:
@@ -37,7 +37,7 @@ class DynamoWaiting:
         return sum(1 for _ in islice(self._of(notifier, looked), most))
 
     def page(self, notifier: str, *, after: str, limit: int) -> tuple[list[str], str]:
-        """Return keys of notices that wait, the next due first, and the place to go on from; empty at the end."""
+        """Return keys of waiting notices, the next due first, and the place to continue from, empty at the end."""
         looked = list(islice(self._due(notifier, after), LOOKED_FOR_PAGE))
         whose = set(self._of(notifier, looked))
         found = [x for x in looked if _uuid(x) in whose]
@@ -64,7 +64,7 @@ class DynamoWaiting:
         )
 
     def _of(self, notifier: str, entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-        """Yield the keys of those that are the notifier's; entries of an older version do not say whose they are."""
+        """Yield the keys of the notifier's entries. Entries of an older version do not name their notifier."""
         walk = iter(entries)
         while some := list(islice(walk, BATCH_READ)):
             unnamed = [_uuid(x) for x in some if "campaign" not in x]

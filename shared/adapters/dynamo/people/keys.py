@@ -31,7 +31,7 @@ def profile(user: str) -> Key:
 
 
 def membership(user: str, account: str) -> Key:
-    """A membership, where the user's are."""
+    """A membership, in its user's partition."""
     return key(user_pk(user), f"{MEMBER}{account}")
 
 
@@ -41,7 +41,7 @@ def account_pk(account: str) -> str:
 
 
 def member(account: str, user: str) -> Key:
-    """The same membership, where the account's are."""
+    """The same membership, in its account's partition."""
     return key(account_pk(account), f"{USER}{user}")
 
 
@@ -55,7 +55,7 @@ def identity(provider: str, subject: str) -> Key:
 
 
 def waiting_pk(provider: str, login: str) -> str:
-    """Partition of what waits for somebody's first sign-in; logins know no case."""
+    """Partition of memberships that wait for a person's first sign-in; the case of a login does not matter."""
     return f"{LOGIN}{provider}#{login.lower()}"
 
 
@@ -69,7 +69,7 @@ def waiting(provider: str, login: str, account: str) -> Key:
 
 
 def invited(account: str, provider: str, login: str) -> Key:
-    """The same membership that waits, where the account's are.
+    """The same membership that waits, in its account's partition.
 
     Args:
         login: in any case of letters.

@@ -19,7 +19,7 @@ class DynamoPeople:
 
     Args:
         table: the name of the table `people`.
-        records: the table `records`, for operators' tools, whose entries of the audit log are written there, too.
+        records: the table `records`, for operators' tools: their entries of the audit log are also written there.
     """
 
     def __init__(self, dynamo: Dynamo, table: str, clock: Clock, *, records: str = "") -> None:
@@ -29,7 +29,7 @@ class DynamoPeople:
         self._records = records or table
 
     def owns_login(self, identity: Identity) -> bool:
-        """Return whether a login is somebody's, which it becomes with the first who asks; see the port."""
+        """Return whether a person owns a login of the settings; see the port."""
         place = keys.pin(identity.provider, identity.login)
         try:
             self._db.call(
@@ -54,7 +54,7 @@ class DynamoPeople:
         return self._done([{"Delete": {**there, "Key": keys.pin(provider, login)}}], event)
 
     def signed_in(self, identity: Identity, *, let_in: str = "", operator: str = "") -> User:
-        """Return the user that somebody is, made at the first sign-in; see the port."""
+        """Return a person's user, made at the first sign-in; see the port."""
         grants = {"let_in_by": s(let_in), "operator_by": s(operator), "operator": {"BOOL": bool(operator)}}
         user = self._known(identity, grants) or self._made(identity, grants)
         self._claim(identity, user)
@@ -115,7 +115,7 @@ class DynamoPeople:
         return self._done([self._delete(place, there=True) for place in places], event)
 
     def remove(self, user: str, account: str, *, by: str) -> bool:
-        """Take a membership away; the next page that the user asks for knows. False if there is none."""
+        """Remove a membership, with effect from the user's next page. False if there is none."""
         places = keys.membership(user, account), keys.member(account, user)
         event = audited(account, self._now(), user, Act.MEMBER_REMOVED, by)
         return self._done([self._delete(place, there=True) for place in places], event)
@@ -176,7 +176,7 @@ class DynamoPeople:
         """Return the user of an identity, as of this sign-in; None at the first.
 
         Args:
-            grants: by what they may, and what they are then, as stored.
+            grants: the stored attributes of the user's rights and their reasons.
         """
         pointer = self._db.get(self._table, keys.identity(identity.provider, identity.subject))
         if pointer is None:
@@ -200,7 +200,7 @@ class DynamoPeople:
         return _user(answer["Attributes"])
 
     def _made(self, identity: Identity, grants: Item) -> User:
-        """Store a new user; who signs in twice at once is one user. `grants`: as of `_known`."""
+        """Store a new user; two sign-ins of a person at once make one user. `grants`: as of `_known`."""
         now = self._now()
         item = {
             **keys.profile(new_id(now)),

@@ -58,7 +58,7 @@ class Guests:
         return [Guest(address, at) for address, at in sorted(read(self._db, self._table, account).items())]
 
     def add(self, account: str, address_key: str, *, by: str = SYSTEM) -> Guest | None:
-        """Add a guest; one who is there already stays as it is. None: the list is full.
+        """Add a guest; an existing guest stays as it is. None: the list is full.
 
         Args:
             address_key: the normalised address or number.
@@ -74,7 +74,7 @@ class Guests:
                 return Guest(address_key, now)
 
     def remove(self, account: str, address_key: str, *, by: str = SYSTEM) -> bool:
-        """Remove a guest: what team keys have waiting for them is skipped. False: the account has no such guest.
+        """Remove a guest: team keys' waiting messages to them are skipped. False: the account has no such guest.
 
         Args:
             address_key: the normalised address or number.

@@ -1,7 +1,8 @@
-"""Suppressed addresses, and those that unsubscribed, on DynamoDB: two lists of one making for each namespace.
+"""Suppressed addresses, and those that unsubscribed, on DynamoDB: two lists of the same form for each namespace.
 
-Each entry is two items: one under the hash of the normalised address, for "is it suppressed?", and one under its time,
-for lists and for senders that ask what is new. Both hold the address itself, since its owner may read the list.
+Each entry is two items. One is under the hash of the normalised address, for "is it suppressed?". The other is under
+its time, for lists and for senders that ask for new entries. Both hold the address itself, since the list's owner may
+read it.
 """
 
 from bisect import bisect_right
@@ -24,11 +25,11 @@ from shared.domain.times import Millis
 from shared.ports import Clock, Recent
 
 BY_KEY: Final = 300
-"""Up to this many addresses are looked up one by one (a unit each, 100 a call). For more, the list is read in pages of
-up to 1 MB or some 6,000 entries each."""
+"""Up to this many addresses are read one by one (a unit each, 100 a call). For more, the list is read in pages of up to
+1 MB or some 6,000 entries each."""
 WORTH: Final = 2_000
-"""Addresses that a page has to decide on. One that decides on fewer is the last, and those behind it are looked up:
-the list is long for so few addresses."""
+"""Addresses that a page has to decide on. A page that decides on fewer is the last: the list is long for so few
+addresses. The addresses behind it are read one by one."""
 LOG_PAGES: Final = 2
 """Pages of the log, 1 MB or some 4,000 entries each, that are read in one go."""
 
@@ -65,11 +66,11 @@ def remove(
     wanted: Callable[[Suppression], bool] = lambda _: True,
     event: Event | None = None,
 ) -> bool:
-    """Remove an address's entry, whoever adds it or removes it meanwhile.
+    """Remove an address's entry, even if other calls add or remove it meanwhile.
 
     Args:
         address_key: the normalised address.
-        wanted: whether an entry is to be removed; it is removed only as this has seen it.
+        wanted: whether an entry is to be removed; it is removed only if it is still as checked.
 
     Returns:
         False if there was none, or none that is wanted.
@@ -102,7 +103,7 @@ def among(
 ) -> dict[str, AnyReach]:
     """Return which addresses have an entry, and in which list. `ALL` wins over other lists.
 
-    Few addresses are looked up by key, for many the lists are read: a page takes as much time as WORTH addresses.
+    Few addresses cost a read by key each; for many, the lists are read. A page takes as much time as WORTH addresses.
 
     Args:
         addresses: normalised addresses.
@@ -209,11 +210,11 @@ class Suppressions:
     ) -> Suppression:
         """Suppress an address, given as its normalised key, or unsubscribe it, and return what is stored.
 
-        Repeating it changes at most the reason: the first time stays. What changes has an entry in the audit log.
+        Repeating it changes at most the reason: the first time stays. Each change has an entry in the audit log.
 
         Args:
             address_key: the normalised address or number.
-            reason: why, as its owner says.
+            reason: why, in the words of the list's owner.
         """
         now = int(self._clock.now() * 1000)
         new = Suppression(address_key, reason, now, policy=reach.policy if isinstance(reach, DigestsOf) else "")
@@ -237,7 +238,7 @@ class Suppressions:
     def _rename(
         self, namespace: str, address_key: str, known: Suppression, reason: str, reach: AnyReach, event: Event
     ) -> bool:
-        """Change the reason of an entry; False if it has gone. An erased one no longer holds its address."""
+        """Change the reason of an entry; False if it no longer exists. An erased one no longer holds its address."""
         digest = address_hash(address_key)
         update = {
             "TableName": self._table,
@@ -280,7 +281,7 @@ class Suppressions:
         return undoable(wanted, reason=found.reason, job=found.job, at=found.at, now=now)
 
     def undo(self, wanted: Unsubscription) -> bool:
-        """Take back, with an entry in the audit log, what a link did within a day; False if there is no such entry."""
+        """Undo a link's unsubscription within a day, with an entry in the audit log; False if there is none to undo."""
         now, address = int(self._clock.now() * 1000), wanted.address
         event = audited(wanted.account, now, person(address), Act.UNDONE, RECIPIENT, {"job": wanted.job})
         check = partial(self.undoable, wanted)
@@ -289,7 +290,7 @@ class Suppressions:
     def page(
         self, namespace: str, *, after: str = "", limit: int, reach: AnyReach = Reach.ALL
     ) -> tuple[list[Suppression], str]:
-        """Return up to `limit` entries, newest first, and the place to go on from, empty at the end.
+        """Return up to `limit` entries, newest first, and the place to continue from, empty at the end.
 
         Args:
             after: what the page before returned, or empty.
@@ -321,7 +322,7 @@ class Suppressions:
 
 
 def _event(namespace: str, now: int, address_key: str, act: Act, reach: AnyReach, by: str) -> Event:
-    """Return what the audit log says of a change by a key; the reason is the client's text and stays out of it."""
+    """Return the event of a change by a key. It does not contain the reason, which is the client's text."""
     data: dict[str, str | int] = {"scope": reach.kind.value}
     if isinstance(reach, DigestsOf):
         data["policy"] = masked(reach.policy)

@@ -21,7 +21,7 @@ _NAMES: Final = {
 def suppressing(db: Dynamo, table: str, namespace: str, now: Millis, reach: AnyReach = Reach.ALL) -> None:
     """Record that an address is about to be suppressed, or to unsubscribe.
 
-    It comes before the suppression itself, so that no crash leaves one that no reader looks for. It is not in the same
+    This write precedes the suppression, so that no crash leaves a suppression that readers miss. It is not in the same
     transaction, because many suppressions of one namespace at once would conflict.
     """
     try:
