@@ -16,7 +16,7 @@ from shared.engine.intake.sender_checks import sender_checks
 from shared.ports import DnsUnanswered
 from shared.web.http import Answer
 from shared.web.problems import Problem, invalid, missing
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 State = Literal["granted", "proven", "pending"]
 
@@ -217,17 +217,15 @@ def delete(call: Call[Nothing, Nothing]) -> Answer:
     raise missing("sender", domain)
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Senders",
     Route(
         method="GET",
         path="/senders",
         name="listSenders",
-        tag="Senders",
         summary="Addresses and domains that the account sends from",
         scope=Scope.READ,
         handler=pages,
-        query=Nothing,
-        body=Nothing,
         answers={200: SenderList},
         problems=("live_key_needed",),
     ),
@@ -235,15 +233,11 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/senders",
         name="createSender",
-        tag="Senders",
         summary="Claim a domain",
         description="Returns the TXT record to publish. Until DNS shows it, only test keys send from the domain. The "
         "record stays in place: without it the account may no longer send. Needs a live key.",
         scope=Scope.ADMIN,
         handler=create,
-        query=Nothing,
-        body=NewSender,
-        body_required=True,
         answers={201: SenderView},
         problems=("too_many_domains", "live_key_needed"),
     ),
@@ -251,12 +245,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/senders/{domain}",
         name="getSender",
-        tag="Senders",
         summary="A domain, with its SPF, DKIM and DMARC, and what providers say",
         scope=Scope.READ,
         handler=read,
-        query=Nothing,
-        body=Nothing,
         answers={200: CheckedSender},
         problems=("not_found", "live_key_needed"),
     ),
@@ -264,15 +255,12 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/senders/{domain}/verify",
         name="verifySender",
-        tag="Senders",
         summary="Look for the record that proves a domain",
         description="The account may send from the domain as soon as DNS shows the record, also without this call. A "
         "provider that signs with DKIM records of its own is asked to sign for the domain: `identities` has the CNAME "
         "records to publish.",
         scope=Scope.ADMIN,
         handler=verify,
-        query=Nothing,
-        body=Nothing,
         answers={200: CheckedSender},
         problems=("not_found", "not_proven", "dns_unanswered", "live_key_needed"),
     ),
@@ -280,12 +268,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="DELETE",
         path="/senders/{domain}",
         name="deleteSender",
-        tag="Senders",
         summary="Give up a domain",
         scope=Scope.ADMIN,
         handler=delete,
-        query=Nothing,
-        body=Nothing,
         answers={200: SenderRemoved},
         problems=("not_found", "granted_sender", "live_key_needed"),
     ),

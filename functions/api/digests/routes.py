@@ -10,7 +10,7 @@ from shared.domain.accounts import Scope
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.problems import Problem, missing
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 def pages(call: Call[DigestQuery, Nothing]) -> Answer:
@@ -50,19 +50,15 @@ def _named(call: Call[Any, Any]) -> tuple[str, str]:
     return call.key.namespace, call.path["window_id"]
 
 
-_TAG: Final = "Events"
-
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Events",
     Route(
         method="GET",
         path="/digests",
         name="listDigests",
-        tag=_TAG,
         summary="Windows of events, newest first",
         scope=Scope.READ,
         handler=pages,
-        query=DigestQuery,
-        body=Nothing,
         answers={200: WindowPage},
         problems=("bad_cursor",),
     ),
@@ -70,12 +66,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/digests/{window_id}",
         name="getDigest",
-        tag=_TAG,
         summary="A window, and the job that it became",
         scope=Scope.READ,
         handler=read,
-        query=Nothing,
-        body=Nothing,
         answers={200: WindowView},
         problems=("not_found",),
     ),
@@ -83,13 +76,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/digests/{window_id}/close",
         name="closeDigest",
-        tag=_TAG,
         summary="Close a window now",
         description="Its digest is made at once. A window that has closed stays as it is.",
         scope=Scope.SEND,
         handler=close,
-        query=Nothing,
-        body=Nothing,
         answers={200: WindowView},
         problems=("not_found", "closed"),
     ),
@@ -97,13 +87,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="DELETE",
         path="/digests/{window_id}",
         name="cancelDigest",
-        tag=_TAG,
         summary="Cancel an open window",
         description="None of its events is sent. The next event of the key opens another window.",
         scope=Scope.SEND,
         handler=cancel,
-        query=Nothing,
-        body=Nothing,
         answers={200: WindowView},
         problems=("not_found", "closed"),
     ),

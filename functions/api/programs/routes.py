@@ -18,7 +18,7 @@ from shared.web.etags import tagged
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
 from shared.web.problems import Problem, invalid, missing
-from shared.web.routing import AnyRoute, Nothing, Route, Scheme
+from shared.web.routing import Nothing, Route, Scheme, section
 
 TRIES: Final = 5
 """Versions that others make meanwhile."""
@@ -126,34 +126,26 @@ def _event(call: Call[Any, Any], program: Program, act: Act) -> Event:
     return audited(program.namespace, program.saved_at, program.name, act, call.key.id, {"version": program.version})
 
 
-_TAG: Final = "Programs"
-
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Programs",
     Route(
         method="POST",
         path="/programs",
         name="createProgram",
-        tag=_TAG,
         summary="Recommend a schedule of notices",
         scope=Scope.ADMIN,
         handler=create,
-        query=Nothing,
-        body=NewProgram,
         answers={201: ProgramView},
         problems=("program_exists", "too_many_programs"),
-        body_required=True,
         idempotent=True,
     ),
     Route(
         method="GET",
         path="/programs",
         name="listPrograms",
-        tag=_TAG,
         summary="All programs, sorted",
         scope=Scope.READ,
         handler=pages,
-        query=Nothing,
-        body=Nothing,
         answers={200: ProgramPage},
         schemes=(Scheme.KEY, Scheme.BASIC),
         tagged=True,
@@ -162,12 +154,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/programs/{program}",
         name="getProgram",
-        tag=_TAG,
         summary="A program",
         scope=Scope.READ,
         handler=read,
-        query=Nothing,
-        body=Nothing,
         answers={200: ProgramView},
         problems=("not_found",),
     ),
@@ -175,29 +164,22 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="PUT",
         path="/programs/{program}",
         name="putProgram",
-        tag=_TAG,
         summary="The next version of a program",
         description="It replaces the program as a whole. Notifiers see it at their next read.",
         scope=Scope.ADMIN,
         handler=put,
-        query=Nothing,
-        body=ProgramVersion,
         answers={200: ProgramView},
         problems=("not_found",),
-        body_required=True,
         idempotent=True,
     ),
     Route(
         method="DELETE",
         path="/programs/{program}",
         name="deleteProgram",
-        tag=_TAG,
         summary="Delete a program",
         description="Notifiers that have copied it keep their copies.",
         scope=Scope.ADMIN,
         handler=delete,
-        query=Nothing,
-        body=Nothing,
         answers={200: Deleted},
         problems=("not_found",),
     ),

@@ -12,7 +12,7 @@ from shared.domain.namespaces import KeyKind
 from shared.domain.recipients.guests import Guest
 from shared.web.http import Answer
 from shared.web.problems import Problem
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 class GuestView(View):
@@ -78,18 +78,16 @@ def delete(call: Call[Nothing, Nothing]) -> Answer:
     return GuestRemoved(address=address, removed=removed).answer()
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Guests",
     Route(
         method="GET",
         path="/guests",
         name="listGuests",
-        tag="Guests",
         summary="Addresses that team keys may send to",
         description="An account has at most 100 guests, all in one answer. Live keys and team keys read them.",
         scope=Scope.READ,
         handler=pages,
-        query=Nothing,
-        body=Nothing,
         answers={200: GuestList},
         problems=("live_key_needed",),
     ),
@@ -97,12 +95,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/guests/{address}",
         name="getGuest",
-        tag="Guests",
         summary="Whether team keys may send to an address",
         scope=Scope.READ,
         handler=read,
-        query=Nothing,
-        body=Nothing,
         answers={200: GuestView},
         problems=("not_found", "live_key_needed"),
     ),
@@ -110,14 +105,11 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="PUT",
         path="/guests/{address}",
         name="putGuest",
-        tag="Guests",
         summary="Let team keys send to an address",
         description="An e-mail address, or a telephone number with its country code. Needs a live key: a team key "
         "cannot choose its own recipients. Repeating it changes nothing.",
         scope=Scope.ADMIN,
         handler=put,
-        query=Nothing,
-        body=Nothing,
         answers={200: GuestView},
         problems=("too_many_guests", "live_key_needed"),
     ),
@@ -125,14 +117,11 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="DELETE",
         path="/guests/{address}",
         name="deleteGuest",
-        tag="Guests",
         summary="Stop team keys from sending to an address",
         description="Needs a live key. Messages of team keys that wait for the address are skipped as "
         "`not_a_guest`, as soon as their chunk is taken up.",
         scope=Scope.ADMIN,
         handler=delete,
-        query=Nothing,
-        body=Nothing,
         answers={200: GuestRemoved},
         problems=("live_key_needed",),
     ),
