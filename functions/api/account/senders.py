@@ -6,12 +6,12 @@ from pydantic import Field
 
 from functions.api.call import Call
 from functions.api.requests import Input
-from functions.api.views import Time, View, at
+from functions.api.views import TextOrNull, Time, View, at
 from shared.domain import senders as rules
 from shared.domain.accounts import Scope, sender_of
 from shared.domain.identities import DomainIdentity, IdentityState
 from shared.domain.namespaces import KeyKind
-from shared.domain.senders import CheckState, DnsCheck, SenderClaim
+from shared.domain.senders import CheckState, SenderClaim
 from shared.engine.intake.sender_checks import sender_checks
 from shared.ports import DnsUnanswered
 from shared.web.http import Answer
@@ -40,8 +40,8 @@ class CheckView(View):
 
     name: str = Field(description="`spf`, `dkim` or `dmarc`.")
     state: CheckState = Field(description="`unknown`: DNS did not answer.")
-    found: str | None
-    advice: str | None = Field(description="The next step, null if there is none.")
+    found: TextOrNull
+    advice: TextOrNull = Field(description="The next step, null if there is none.")
 
 
 class SigningRecord(View):
@@ -132,10 +132,6 @@ def _granted(sender: str) -> dict[str, Any]:
     return {"sender": sender, "state": "granted", "record": None, "created_at": None, "proven_at": None}
 
 
-def _check(found: DnsCheck) -> CheckView:
-    return CheckView(name=found.name, state=found.state, found=found.found or None, advice=found.advice or None)
-
-
 def _identity(found: DomainIdentity) -> IdentityView:
     records = [SigningRecord(type="CNAME", name=name, value=value) for name, value in found.records.items()]
     return IdentityView(
@@ -174,7 +170,7 @@ def read(call: Call[Nothing, Nothing]) -> Answer:
 
 
 def _checked(call: Call[Any, Any], fields: dict[str, Any], identities: list[DomainIdentity]) -> Answer:
-    checks = [_check(found) for found in sender_checks(call.services.dns(), fields["sender"])]
+    checks = [CheckView.model_validate(x) for x in sender_checks(call.services.dns(), fields["sender"])]
     return CheckedSender(**fields, checks=checks, identities=[_identity(x) for x in identities]).answer()
 
 
@@ -208,7 +204,7 @@ def verify(call: Call[Nothing, Nothing]) -> Answer:
 
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:
-    """Give up a claim. What providers know of its domain stays: only operators remove it."""
+    """Give up a claim. Providers still know its domain. Only operators remove it there."""
     account, domain = _account(call, KeyKind.LIVE), _domain(call.path["domain"])
     if call.services.claims.remove(account, domain, by=call.key.id):
         return SenderRemoved(domain=domain, removed=True).answer()

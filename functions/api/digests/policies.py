@@ -6,7 +6,7 @@ from functions.api.call import Call, now_of
 from functions.api.campaigns.views import Deleted
 from functions.api.declined import accepted
 from functions.api.digests.requests import DigestPolicyBody
-from functions.api.digests.views import DigestPolicyPage, DigestPolicyView, DigestPreview, policy_view, preview_of
+from functions.api.digests.views import DigestPolicyPage, DigestPolicyView, DigestPreview, preview_of
 from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.domain.digests.policy import DigestPolicy
@@ -36,26 +36,26 @@ def put(call: Call[Nothing, DigestPolicyBody]) -> Answer:
     )
 
     def record(made: DigestPolicy) -> Idempotency | None:
-        return record_of(call, policy_view(made).model_dump_json())
+        return record_of(call, DigestPolicyView.model_validate(made).model_dump_json())
 
     desk = call.services.digests().policy_desk
     saved = desk.save(draft, by=call.key.id, record=record)
     if isinstance(saved, Replay | Mismatch):
         return repeated(saved, 200)
-    return policy_view(accepted(saved)).answer()
+    return DigestPolicyView.model_validate(accepted(saved)).answer()
 
 
 def pages(call: Call[Paging, Nothing]) -> Answer:
     """Return a page of policies, by prefix."""
     store = call.services.digests().policies
     found, after = store.page(call.key.namespace, after=cursors.digests(call), limit=call.query.limit)
-    items = [policy_view(x) for x in found if not x.deleted]
+    items = [DigestPolicyView.model_validate(x) for x in found if not x.deleted]
     return DigestPolicyPage(items=items, next_cursor=cursors.seal(call, after)).answer()
 
 
 def read(call: Call[Nothing, Nothing]) -> Answer:
     """Return a policy."""
-    return policy_view(_owned(call)).answer()
+    return DigestPolicyView.model_validate(_owned(call)).answer()
 
 
 def preview(call: Call[Nothing, Nothing]) -> Answer:

@@ -5,7 +5,7 @@ from typing import Any, Final
 from functions.api.call import Call
 from functions.api.declined import accepted
 from functions.api.digests.requests import DigestQuery
-from functions.api.digests.views import WindowPage, WindowView, window_view
+from functions.api.digests.views import WindowPage, WindowView
 from shared.domain.accounts import Scope
 from shared.web import cursors
 from shared.web.http import Answer
@@ -22,24 +22,28 @@ def pages(call: Call[DigestQuery, Nothing]) -> Answer:
     else:
         found, after = store.of_key(call.key.namespace, query.batch_key, after=place, limit=query.limit)
     wanted = [x for x in found if query.state in (None, x.state)]
-    return WindowPage(items=[window_view(x) for x in wanted], next_cursor=cursors.seal(call, after)).answer()
+    return WindowPage(
+        items=[WindowView.model_validate(x) for x in wanted], next_cursor=cursors.seal(call, after)
+    ).answer()
 
 
 def read(call: Call[Nothing, Nothing]) -> Answer:
     """Return a window."""
-    return window_view(accepted(call.services.digests().desk.read(*_named(call)), absent=_absent(call))).answer()
+    return WindowView.model_validate(
+        accepted(call.services.digests().desk.read(*_named(call)), absent=_absent(call))
+    ).answer()
 
 
 def close(call: Call[Nothing, Nothing]) -> Answer:
     """Close a window now."""
     found = call.services.digests().desk.close(*_named(call), by=call.key.id)
-    return window_view(accepted(found, absent=_absent(call))).answer()
+    return WindowView.model_validate(accepted(found, absent=_absent(call))).answer()
 
 
 def cancel(call: Call[Nothing, Nothing]) -> Answer:
     """Cancel an open window."""
     found = call.services.digests().desk.cancel(*_named(call), by=call.key.id)
-    return window_view(accepted(found, absent=_absent(call))).answer()
+    return WindowView.model_validate(accepted(found, absent=_absent(call))).answer()
 
 
 def _absent(call: Call[Any, Any]) -> Problem:

@@ -1,4 +1,4 @@
-"""What was posted to an endpoint: listed, tried again, replayed."""
+"""Deliveries to an endpoint: they are listed, tried again and replayed."""
 
 from typing import Any, Final
 
@@ -6,7 +6,7 @@ from functions.api.call import Call, now_of
 from functions.api.declined import accepted
 from functions.api.hooks.requests import DeliveriesQuery, NewReplay
 from functions.api.hooks.routes import owned
-from functions.api.hooks.views import HookDeliveryPage, HookDeliveryView, ReplayView, delivery_view, replay_view
+from functions.api.hooks.views import HookDeliveryPage, HookDeliveryView, ReplayView, delivery_view
 from shared.domain.accounts import Scope
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint
@@ -42,7 +42,7 @@ def replay(call: Call[Nothing, NewReplay]) -> Answer:
     until = int(body.until.timestamp() * 1000) if body.until is not None else now_of(call)
     state = DeliveryState(body.state) if body.state is not None else None
     order = accepted(call.services.hooks().desk.replay(endpoint, since, until, state, by=call.key.id))
-    return replay_view(order).answer(202)
+    return ReplayView.model_validate(order).answer(202)
 
 
 def _named(call: Call[Any, Any], endpoint: Endpoint) -> HookDelivery:

@@ -8,7 +8,7 @@ from functions.api.call import Call, now_of, zone_of
 from functions.api.campaigns.rules import owned_template
 from functions.api.campaigns.views import Deleted
 from functions.api.programs.requests import NewProgram, ProgramVersion
-from functions.api.programs.views import ProgramPage, ProgramView, program_view
+from functions.api.programs.views import ProgramPage, ProgramView
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act, Event, audited
 from shared.domain.notices.notifier import METHODS
@@ -36,7 +36,7 @@ def create(call: Call[Nothing, NewProgram]) -> Answer:
     if len(there) >= MAX_PROGRAMS:
         raise Problem("too_many_programs")
     made = Program(call.key.namespace, name, _steps(call), now, now, call.body.metadata or {})
-    answer = program_view(made).model_dump_json()
+    answer = ProgramView.model_validate(made).model_dump_json()
     found = store.save(None, made, record_of(call, answer), event=_event(call, made, Act.PROGRAM_CREATED))
     if isinstance(found, Replay | Mismatch):
         return repeated(found, 201)
@@ -58,7 +58,7 @@ def put(call: Call[Nothing, ProgramVersion]) -> Answer:
             "saved_at": now_of(call),
         }
         new = replace(old, version=old.version + 1, **changes)
-        answer = program_view(new).model_dump_json()
+        answer = ProgramView.model_validate(new).model_dump_json()
         event = _event(call, new, Act.PROGRAM_CHANGED)
         found = call.services.notices().programs.save(old, new, record_of(call, answer), event=event)
         if isinstance(found, Replay | Mismatch):
@@ -69,16 +69,16 @@ def put(call: Call[Nothing, ProgramVersion]) -> Answer:
 
 
 def pages(call: Call[Nothing, Nothing]) -> Answer:
-    """Return all programs, by name."""
+    """Return all programs, sorted by their names."""
     found = call.services.notices().programs.all(call.key.namespace)
-    page = ProgramPage(items=[program_view(x) for x in found], next_cursor=None)
+    page = ProgramPage(items=[ProgramView.model_validate(x) for x in found], next_cursor=None)
     answer = page.answer(zone=zone_of(call))
     return tagged(call, answer, answer.body)
 
 
 def read(call: Call[Nothing, Nothing]) -> Answer:
     """Return a program."""
-    return program_view(_owned(call)).answer()
+    return ProgramView.model_validate(_owned(call)).answer()
 
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:
