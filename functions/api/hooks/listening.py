@@ -43,7 +43,7 @@ def pending(call: Call[PendingQuery, Nothing]) -> Answer:
 
 
 def done(call: Call[Nothing, Received]) -> Answer:
-    """Note what became of a delivery that was fetched."""
+    """Note the outcome of a delivery that was fetched."""
     endpoint, body = _listening(call), call.body
     delivery = call.services.hooks().desk.delivery(endpoint, call.path["delivery_id"])
     if delivery is None:
