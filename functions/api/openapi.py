@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from functions.api.error_page import WEBHOOK_CODES
+from functions.api.examples.document import add_examples
 from functions.api.hooks.page import MODELS, webhooks
 from functions.api.operations import ROUTES
-from functions.api.samples.document import add_samples
 from functions.api.tags import TAGS
 from shared.contracts import WEBHOOK_PATH
 from shared.web.authentication import SUSPENDED
@@ -108,7 +108,7 @@ def generate() -> Schema:
             "schemas": schemas,
         },
     }
-    add_samples(document)
+    add_examples(document)
     return document
 
 
