@@ -115,7 +115,7 @@ def _recorded(done: Iterable[tuple[str, Resumed]]) -> bool:
 
 
 def override(call: Call[Nothing, Nothing]) -> Answer:
-    """Let the campaign be sent whatever bounces, for good."""
+    """Let the campaign be sent from now on, however many messages bounce."""
     campaign = owned(call)
     found = call.services.campaigns().control.override_guard(campaign, by=call.key.id)
     if found is None:
@@ -133,7 +133,7 @@ def stats(call: Call[Nothing, Nothing]) -> Answer:
 
 
 def _seen(call: Call[Any, Any], campaign: Campaign, jobs: Sequence[Job]) -> list[JobView]:
-    """Return jobs as they stand."""
+    """Return jobs as they are now."""
     paused = bool(jobs) and call.services.records.control(jobs[-1].id, campaign.account).paused
     return [seen(call, job, paused=paused) for job in jobs]
 

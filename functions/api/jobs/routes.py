@@ -40,7 +40,7 @@ def visible(call: Call[Any, Any], job: Job) -> bool:
 
 
 def seen(call: Call[Any, Any], job: Job, *, paused: bool) -> JobView:
-    """Return a job as it stands: live counts, what it waits for, and when it will be done."""
+    """Return a job as it is now: live counts, what it waits for, and when it is done."""
     return progress_view(job, call.services.progress.read(job, paused=paused))
 
 
@@ -121,7 +121,7 @@ def not_now(found: NotNow) -> Problem:
 
 
 def operations(path: str, name: str, kind: str | None) -> tuple[Route, ...]:
-    """Return the operations on one job under a path, e.g. `/batches/{id}`.
+    """Return the operations on one job under a path such as `/batches/{id}`.
 
     Args:
         path: the resource's path, as in `/batches/{id}`.

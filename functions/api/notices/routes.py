@@ -41,7 +41,7 @@ def read(call: Call[Nothing, Nothing]) -> Answer:
 
 
 def caller(call: Call[Any, Any]) -> Notifier:
-    """Return the notifier that calls; these routes let in nobody else."""
+    """Return the notifier that calls. These routes let in only notifiers."""
     if call.notifier is None:
         raise Problem("unauthorized")
     return call.notifier

@@ -75,7 +75,7 @@ def complete(call: Call[Nothing, UploadDone]) -> Answer:
 
 
 def read(call: Call[Paging, Nothing]) -> Answer:
-    """Return where a list stands, with a page of its problems."""
+    """Return the state of a list, with a page of its problems."""
     campaign = owned(call)
     name = call.path["upload_id"]
     uploads = call.services.campaigns().uploads
