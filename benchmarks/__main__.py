@@ -1,8 +1,7 @@
 """`python -m benchmarks`: measure, print the table of goals and results, write .local/bench.json.
 
-Exits with 1 if a counted row misses its goal, or if docs/cost.md has other figures than those counted: these are the
-same on every machine. Timed rows only report; the time of
-a calibration loop in the same run says what the machine was worth.
+Exits with 1 if a counted row misses its goal, or if docs/cost.md differs from the counted figures. Those figures are
+the same on every machine. Timed rows only report. A calibration loop in the same run measures the machine's speed.
 """
 
 import argparse
@@ -75,7 +74,7 @@ def insert(page: Path, block: str, mark: str = MARK) -> None:
     """Replace what is between a page's two markers. Raises ValueError if it lacks them.
 
     Args:
-        block: what is to stand there.
+        block: the new text between the markers.
         mark: the marker, before and after it.
     """
     head, _, tail = _parts(page, mark)

@@ -1,9 +1,9 @@
 """`python -m benchmarks.deployed`: the sender as it is deployed, in a process of its own.
 
-The function's handler with two pointers an event, the real stores, pacer, secrets, logs and metrics, and the real
-provider and transport; moto's server stands for AWS and the simulator for the provider, in other processes, so that
-their processor time is not counted. One recipient a call, windows of 200, a rate that does not bind. Prints one JSON
-line. `python -m benchmarks.sender` measures the same engine over stores in memory.
+Runs the function's handler with two pointers an event, and the real stores, pacer, secrets, logs and metrics. The
+provider and the transport are also real. Moto's server replaces AWS and the simulator replaces the provider. They are
+other processes, so that their processor time is not counted. One recipient a call, windows of 200, a rate that does not
+bind. Prints one JSON line. `python -m benchmarks.sender` measures the same engine over stores in memory.
 """
 
 import argparse

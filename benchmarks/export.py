@@ -1,7 +1,7 @@
 """The export of a job of a million messages, over stores in memory: its processor time and peak memory.
 
-Chunks, ledgers and details are made when they are read, as a sender leaves them (windows of 200, one provider id each,
-all delivered since), and read through the codecs of the real stores; making them is not counted. Parts are dropped.
+Chunks, ledgers and details are made when they are read, as a sender leaves them: windows of 200, one provider id each,
+all delivered since. The codecs of the real stores read them. Making them is not counted. Parts are dropped.
 """
 
 import argparse
@@ -46,7 +46,7 @@ class Clock:
 
 
 class Stores:
-    """What a job left, made when it is read; `spent`: seconds of processor time that making it took."""
+    """The state that a job left, made when it is read; `spent`: seconds of processor time that making it took."""
 
     def __init__(self, rows: int) -> None:
         self.total = rows

@@ -1,10 +1,10 @@
 """`python -m benchmarks.feedback`: what an event costs the edge and the tracker, in a process of its own.
 
-A signed post of 1,000 events as SendGrid makes them, about two chunks of 500, goes through the webhook function, and
-what that queues through the tracker's handler. Of a hundred events 47 say that the message was accepted, 46 delivered,
-3 deferred; 2 are hard bounces, whose addresses are suppressed, and 2 are opens, which are read over. Everything is real
-but the network: SQS and DynamoDB answer at once, at botocore's boundary. Prints one JSON line; `--profile` prints where
-the time goes instead.
+The webhook function gets a signed post of 1,000 events as SendGrid makes them, about two chunks of 500. The tracker's
+handler gets what the function queues. Of a hundred events, 47 report that the message was accepted, 46 that it was
+delivered, and 3 that it was deferred. Two are hard bounces, whose addresses are suppressed, and two are opens, which
+are skipped. Everything is real except the network: SQS and DynamoDB answer at once, at botocore's boundary. Prints one
+JSON line; `--profile` prints where the time is spent instead.
 """
 
 import argparse
@@ -101,7 +101,7 @@ class Far:
 
 
 def _wire(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an item as it stands in an answer: bytes in base64."""
+    """Return an item as an answer contains it: bytes in base64."""
     return {k: {"B": base64.b64encode(v["B"]).decode()} if "B" in v else v for k, v in item.items()}
 
 

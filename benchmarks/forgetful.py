@@ -1,7 +1,7 @@
 """Far ends that take messages of any size and keep none: `python -m benchmarks.forgetful` prints its ports and serves.
 
-A relay (SMTP), an API that answers as Mailgun and SES do, and a bucket (`GET`) whose file has the size that its name
-ends in.
+They are a relay (SMTP), an API that answers as Mailgun and SES do, and a bucket. The bucket's files (`GET`) have the
+size that their name ends in.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""What of a cold start is left to the first event, and what the init phase does before it.
+"""The time of a cold start: the part left to the first event, and the part that the init phase does before it.
 
 `python -m benchmarks.init`: processor time, medians over processes that start in turns. In the init phase a function
-has a whole processor, afterwards its share by memory (0.29 at 512 MB), so the first event takes that many times longer.
-`--without-bytecode` compiles every module anew, as a function does whose asset has no bytecode.
+has a whole processor. Afterwards it has its share by memory (0.29 at 512 MB), so the first event takes that many times
+longer. `--without-bytecode` compiles every module anew, as a function does whose asset has no bytecode.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """`python -m benchmarks.largest PROVIDER`: the memory of a sender with two of the largest mails in work.
 
-Prints one JSON line. A process of its own with all that the sender's function loads, the real clients of the bucket and
-of the provider, and two threads, as an invocation has two pointers. The bucket and the provider are another process
+Prints one JSON line. The process loads all that the sender's function loads, with the real clients of the bucket and of
+the provider. It has two threads, as an invocation has two pointers. The bucket and the provider are another process
 (`forgetful`).
 """
 

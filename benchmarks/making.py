@@ -1,6 +1,6 @@
 """The largest window of a digest, made into its job by the real engine and stores: processor time and peak memory.
 
-What DynamoDB would answer is here already, so serialising, signing and reading of every call count, and the network
+DynamoDB's answers are prepared in memory. So the serialising, signing and reading of every call count, and the network
 does not.
 """
 
@@ -47,7 +47,7 @@ PAGE: Final = 6_000
 
 
 class Table:
-    """What stands in for DynamoDB: items by their keys, without conditions.
+    """A table in place of DynamoDB: items by their keys, without conditions.
 
     Attributes:
         spent: seconds of processor time that its own work took.

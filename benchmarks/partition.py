@@ -1,7 +1,7 @@
 """A list of a million rows beside a partition's limit of 1,000 write units a second, in fake time.
 
 All chunks of a list are in one partition. Each step of the reader takes its processor time and stores its chunks
-through the real store; a step that fails ends the invocation, and the list waits as it does after a fault.
+through the real store. A step that fails ends the invocation, and the list waits as it does after a fault.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""`python -m benchmarks.sender`: one worker of a lane as fast as it goes, in a process of its own.
+"""`python -m benchmarks.sender`: one worker of a lane at full speed, in a process of its own.
 
-The real sender, provider and transport against the simulator in another process, which answers after 50 ms; two leases,
-windows of 200, a rate that does not bind. Ledgers and records are in memory, by default at no distance; what DynamoDB's
-client costs in processor time is measured apart (`adapter`). Prints one JSON line.
+The real sender, provider and transport run against the simulator in another process, which answers after 50 ms. There
+are two leases, windows of 200, and a rate that does not bind. Ledgers and records are in memory, by default at no
+distance. The processor time of DynamoDB's client is measured apart (`adapter`). Prints one JSON line.
 """
 
 import argparse
@@ -83,8 +83,8 @@ class Distance(Tap):
 def run(messages: int, per_call: int, distance: float, *, campaign: bool = False) -> dict[str, float]:
     """Send a batch, or a campaign's list; returns messages a second, µs of processor time a message and MB of memory.
 
-    `slowness`: what the calibration loop took just before and after, of the reference's time; processor time is to be
-    divided by it, since a neighbour on the same core or cache makes the same work cost more.
+    `slowness`: the time of the calibration loop just before and after, divided by the reference's time. Divide
+    processor time by it, since a neighbour on the same core or cache makes the same work cost more.
     """
     clock: Any = SystemClock()
     with SimulatorProcess("--api-key", f"sendgrid={KEY}") as simulator:

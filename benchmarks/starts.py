@@ -1,9 +1,10 @@
 """Cold starts: what importing a function and building its clients costs above bare boto3, and the memory it takes.
 
-Each figure is the median, over fifteen rounds, of what a fresh process took more than the bare one of the same round:
-so a busy machine disturbs both. Time is processor time of the process: user and system. Bare boto3 is `import boto3`
-and one DynamoDB client. A function is measured with all that its first event needs in memory: its handler, its AWS
-clients, its use case, for a sender also provider and transport. No event is handled and nothing is connected to.
+Each figure is the median over fifteen rounds. In each round it is the difference between a fresh process and the bare
+one of the same round, so a busy machine disturbs both. Time is processor time of the process: user and system. Bare
+boto3 is `import boto3` and one DynamoDB client. A function is measured with all that its first event needs in memory:
+its handler, its AWS clients and its use case. A sender also has its provider and transport. No event is handled and
+nothing is connected to.
 """
 
 import json

@@ -1,7 +1,7 @@
 """An uploaded list of a million rows, read by the real engine and stores: its processor time and peak memory.
 
-The file is made in blocks on the fly, which is not counted; its memory is. What DynamoDB and S3 would answer is here
-already, so serialising, signing and reading of every call count, and the network does not.
+The file is made in blocks on the fly, which is not counted; its memory is. The answers of DynamoDB and S3 are prepared
+in memory. So the serialising, signing and reading of every call count, and the network does not.
 """
 
 import argparse

@@ -46,7 +46,7 @@ def confirm(
 
     Args:
         question: with the amount, and the stage or address.
-        otherwise: what to say unless the answer is yes: that nothing was changed, and what goes on.
+        otherwise: the lines to print unless the answer is yes: that nothing was changed, and what continues.
 
     Raises:
         Misused: there is no terminal, or a program reads the output.

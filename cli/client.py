@@ -1,7 +1,7 @@
 """The HTTP API as the command line uses it: patient with a busy server, and safe to repeat.
 
-A request that creates something carries an Idempotency-Key, chosen once per command: when the connection is lost or the
-server fails, the same bytes go out again under the same key, so that nothing can be sent twice. 429 is honoured as
+A request that creates something carries an Idempotency-Key, chosen once per command. When the connection is lost or the
+server fails, the same bytes are sent again under the same key. So nothing can be sent twice. 429 is honoured as
 Retry-After says. Redirects are never followed: the API key is for one address.
 """
 
@@ -126,7 +126,7 @@ class ApiClient:
 
         Args:
             body: the JSON text, or the bytes of another type.
-            again: whether a repeat is harmless when it is not known what became of the request; None: if it has a key.
+            again: whether a repeat is harmless when the fate of the request is not known; None: if it has a key.
         """
         headers = {"Content-Type": media, **({"Idempotency-Key": key} if key else {})}
         return self._call("POST", path, body, headers, again=bool(key) if again is None else again)
@@ -150,7 +150,7 @@ class ApiClient:
 
         Raises:
             Misused: the address is none.
-            Unreachable: the server was never reached by this client, or its certificate is refused.
+            Unreachable: this client never reached the server, or its certificate is refused.
         """
         url = self._target.url
         answer = None

@@ -1,7 +1,7 @@
 """A deployment as its operators reach it: the AWS account (or the emulator), the stack and its tables and secrets.
 
-The table's name comes from the environment (POSTHASTE_RECORDS_TABLE) or from the outputs of the stage's stack.
-boto3 is imported when it is first needed: the other commands start without it.
+The table's name comes from POSTHASTE_RECORDS_TABLE in the environment, or from the outputs of the stage's stack. Boto3
+is imported when it is first needed: the other commands start without it.
 """
 
 import os
@@ -54,7 +54,7 @@ Stage = Annotated[
 Aws = Annotated[bool, typer.Option("--aws", help="Use the AWS account, even if a local cloud's settings are found.")]
 
 FORBIDDEN: Final = frozenset({"AccessDenied", "AccessDeniedException", "AuthorizationError", "UnauthorizedOperation"})
-"""What AWS says to an identity that may not do this; SNS has a word of its own."""
+"""AWS's error codes for an identity that may not do this; SNS has a code of its own."""
 REFUSED: Final = FORBIDDEN | {
     "AuthFailure",
     "ExpiredToken",
@@ -67,7 +67,7 @@ REFUSED: Final = FORBIDDEN | {
     "SignatureDoesNotMatch",
     "UnrecognizedClientException",
 }
-"""What AWS says to an identity that may not do this, or that it does not know."""
+"""AWS's error codes for an identity that may not do this, or that it does not know."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class OperatedDeployment:
     def settings(self) -> Settings:
         """Return the settings as the deployed functions have them; NotFound if there is no such deployment.
 
-        Those of the environment go before, where it names the tables, too.
+        If the environment also names the tables, its settings come first.
         """
         text = os.environ.get(ENV_SETTINGS) if self.records else None
         if text:
@@ -208,7 +208,7 @@ class OperatedDeployment:
     def put_verifying(self, credential_id: str, text: str) -> None:
         """Store what verifies a credential's webhooks, in a secret that the first such call makes.
 
-        It is encrypted by the key of the credential's own secret; NotFound if there is no such secret.
+        The key of the credential's own secret encrypts it; NotFound if there is no such secret.
         """
         client = self.client("secretsmanager")
         name = webhook_secret_name(self.stage, credential_id)

@@ -1,8 +1,8 @@
 """Where commands find their settings: the option, the environment, the user's login, the local cloud's `.local/env`.
 
-Settings that belong together are taken together: an address from one place is never joined with keys from the other,
-so that no command reaches another deployment than its user means, and no live key goes to a strange address. The file
-may be anybody's who has put a folder here, so it names addresses of this machine alone.
+Settings that belong together are taken together: an address from one place is never joined with keys from the other. So
+no command reaches another deployment than its user means, and no live key is sent to a strange address. The file may
+belong to anybody who has put a folder here, so it names only addresses of this machine.
 """
 
 import ipaddress
@@ -69,7 +69,7 @@ class HubLogin:
 def local_cloud(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> LocalCloud | None:
     """Return the local cloud's settings, None if there are none.
 
-    They stand in the folder that POSTHASTE_LOCAL names, else in `.local` of the current folder or the nearest folder
+    They are in the folder that POSTHASTE_LOCAL names, else in `.local` of the current folder or the nearest folder
     above that has one. A file that belongs to somebody else is passed over.
 
     Raises:
@@ -98,7 +98,7 @@ def api_target(environ: Mapping[str, str] | None = None, folder: Path | None = N
     Args:
         environ: the settings; by default the environment.
         folder: where to look for a local cloud; by default the current folder.
-        named: an address that the user chose for this command, or `local`; its key is found by the address.
+        named: an address that the user chose for this command, or `local`; the address decides which key is used.
 
     Raises:
         Misused: address or key is missing, or the key would travel in plain text.
@@ -197,7 +197,7 @@ def is_sendable(key: str) -> bool:
 
 
 def _is_here(url: str) -> bool:
-    """Tell whether an address is this machine's, whoever reads it."""
+    """Tell whether an address is this machine's for every program that parses it."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port

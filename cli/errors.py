@@ -1,11 +1,13 @@
-"""What ends a command early: one line on stderr that says what to do next, and an exit code for scripts.
+"""The errors that end a command early: one line on stderr that says what to do next, and an exit code for scripts.
 
+```
 CommandError
 ├── Failed          1  the operation was understood and did not succeed
 ├── Misused         2  the command line, a file or a setting is not what it should be
 ├── NotFound        3  no such account, key, batch, credential or deployment
 ├── NotAuthorised   4  the API key or the AWS identity may not do this
-└── Unreachable     5  nobody answers at the address
+└── Unreachable     5  no answer from the address
+```
 """
 
 from enum import IntEnum
@@ -28,7 +30,7 @@ class CommandError(Exception):
     """Ends the command. The message is shown as it is: it must hold no secret.
 
     Args:
-        problem: the code of the API's answer, e.g. `stopping`; empty if the error is not the API's.
+        problem: the code of the API's answer, such as `stopping`; empty if the error is not the API's.
     """
 
     code: ClassVar[ExitCode]
@@ -63,6 +65,6 @@ class NotAuthorised(CommandError):
 
 
 class Unreachable(CommandError):
-    """Nobody answers at the address."""
+    """There is no answer from the address."""
 
     code = ExitCode.UNREACHABLE

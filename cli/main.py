@@ -1,6 +1,6 @@
 """The `posthaste` command: the parts, what ends it early, and its exit codes.
 
-Exit codes: 0 done; 1 the operation failed; 2 usage; 3 not found; 4 not authorised; 5 cannot reach; 130 interrupted.
+Exit codes: 0 done, 1 the operation failed, 2 usage, 3 not found, 4 not authorised, 5 cannot reach, 130 interrupted.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""What people and programs read: text or JSON on stdout, everything else on stderr.
+"""Output for people and programs: text or JSON on stdout, everything else on stderr.
 
-Text from the outside (names, providers' words) is printed without control characters: no terminal obeys it.
+Text from the outside (names, providers' texts) is printed without control characters, so that no terminal obeys it.
 """
 
 import json as codec
@@ -19,7 +19,7 @@ REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 class Surroundings:
-    """What a test replaces: the time, and whether stdout is a terminal (None: ask it)."""
+    """The surroundings that a test replaces: the time, and whether stdout is a terminal (None: ask it)."""
 
     def __init__(self, clock: Clock | None = None, *, terminal: bool | None = None) -> None:
         self.clock: Clock = clock or SystemClock()

@@ -8,7 +8,7 @@ from cli.errors import Failed
 OPERATOR: Final = "this is a command of operators, which needs boto3: pipx inject posthaste-cli boto3"
 CHECKOUT: Final = "this command needs a checkout of Posthaste: run `make setup` in one, then .venv/bin/posthaste"
 PARTS: Final = {"boto3": OPERATOR, "botocore": OPERATOR, "aws_cdk": CHECKOUT, "infra": CHECKOUT, "simulator": CHECKOUT}
-"""What to do, by the package that is missing."""
+"""Missing package → what to do."""
 
 
 def missing_part(error: Exception) -> str | None:

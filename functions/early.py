@@ -1,4 +1,4 @@
-"""What a function makes before its first event.
+"""Objects that a function makes before its first event.
 
 In the init phase Lambda gives a function a whole processor, afterwards its share by memory: 0.29 at 512 MB. So clients
 and use cases are made there. Source: Lambda Developer Guide, "Lambda execution environment".

@@ -1,9 +1,10 @@
-"""What the functions tell CloudWatch: the names that they, the alarms and the dashboard share.
+"""Metrics of the functions in CloudWatch: the names that they, the alarms and the dashboard share.
 
-Like the contracts, infra may import this; it imports nothing itself but the standard library. A figure is told with
-the dimensions `stage` and `service`, and where it is about one provider also `channel` and `provider`: two stages of an
-account share no series. Never with an id or an
-address: each value of a dimension makes a series that is paid for, and metrics are kept for fifteen months.
+Like the contracts, infra may import this. It imports only the standard library.
+
+Every figure has the dimensions `stage` and `service`, and if it is about one provider also `channel` and `provider`. So
+two stages of an account share no series. No dimension is an id or an address: each value makes a series that is paid
+for, and metrics are kept for fifteen months.
 """
 
 from enum import StrEnum
@@ -13,7 +14,7 @@ NAMESPACE: Final = "Posthaste"
 
 
 class Service(StrEnum):
-    """Who tells: all lanes' senders are one service."""
+    """The part that reports a figure. The senders of all lanes are one service."""
 
     SEND = "send"
     LOG = "log"
@@ -65,7 +66,7 @@ class Metric(StrEnum):
     SWEPT = "Swept"
     """sweep: 1 after each run without a fault."""
     SWEEP_INCOMPLETE = "SweepIncomplete"
-    """sweep: kinds of work of which a run did not see all; the next goes on from there."""
+    """sweep: kinds of work that a run did not finish; the next run continues there."""
     STUCK = "StuckJobs"
     """sweep: jobs that should have moved on and have not."""
     GIVEN_UP = "JobsGivenUp"

@@ -45,11 +45,11 @@ class ControlClient:
         return json.loads(data) if data else None
 
     def faults(self, provider: str, credential: str, **faults: Any) -> Any:
-        """Replace a credential's faults, e.g. `mode="503", count=3, latency_ms=50`; none: all is well."""
+        """Replace a credential's faults: `mode="503", count=3, latency_ms=50`; none: all is well."""
         return self.json("PUT", f"/_control/{provider}/{credential}/faults", faults)
 
     def webhooks(self, provider: str, credential: str, **changes: Any) -> Any:
-        """Change webhook settings, e.g. `url="http://…", loss=0.1`; return them with their counters."""
+        """Change webhook settings: `url="http://…", loss=0.1`; return them with their counters."""
         path = f"/_control/{provider}/{credential}/webhooks"
         return self.json("PUT", path, changes) if changes else self.json("GET", path)
 
@@ -63,7 +63,7 @@ class ControlClient:
         self.json("PUT", f"/_control/{provider}/{credential}/keys", {"keys": list(keys)})
 
     def write(self, provider: str, credential: str, sender: str, text: str, to: str = "") -> str:
-        """Have a phone write a text to a number of a credential; return the provider's id of it.
+        """Have a phone write a text to a number of a credential; return the provider's id for the text.
 
         Args:
             sender: the phone's number, E.164.
@@ -77,7 +77,7 @@ class ControlClient:
         return str(self.json("POST", f"/_control/{provider}/{credential}/listener")["base_url"])
 
     def relay(self, name: str, **settings: Any) -> str:
-        """Replace an SMTP relay's settings, e.g. `eight_bit=False, greylist_s=60`; return its base URL."""
+        """Replace an SMTP relay's settings: `eight_bit=False, greylist_s=60`; return its base URL."""
         return str(self.json("PUT", f"/_control/relays/{name}", settings)["base_url"])
 
     def log(self, provider: str = "", credential: str = "", *, since: float = 0) -> list[dict[str, Any]]:

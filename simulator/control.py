@@ -20,8 +20,8 @@
 | POST `/_control/reset` | forget log, faults and undelivered webhooks |
 | GET `/`, `/inbox.json`, `/inbox/{seq}.json` | the inbox, see `inbox/serving.py` |
 
-Errors are `{"error": text}`: 400, 404, or 421 for a Host that is not this machine (a web page elsewhere that resolves
-to loopback must not read mails).
+Errors are `{"error": text}`: 400, 404, or 421 for a Host that is not this machine. So a web page elsewhere that
+resolves to loopback cannot read mails.
 """
 
 import json

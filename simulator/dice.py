@@ -1,4 +1,4 @@
-"""Replayable chance: the same seed and key give the same rolls, whatever the timing and the order of requests."""
+"""Replayable chance: the same seed and key give the same rolls, independent of the timing and the order of requests."""
 
 import base64
 from hashlib import blake2b

@@ -5,8 +5,8 @@
 | ok | the provider's answer, after `latency_ms` | as the provider decides | yes |
 | 503, 429, 401 | the provider's own status, headers and body | no | the call |
 | 406 | what SendGrid's edge answers now and then, and all to a call without `Accept` | no | the call |
-| 500 | a gateway's answer (`status`: 500, 502, 504), with `own` the provider's words | only if `accept` | the call |
-| refuse | connection refused: nobody listens (see `listener.py`) | no | nothing |
+| 500 | a gateway's answer (`status`: 500, 502, 504), with `own` the provider's text | only if `accept` | the call |
+| refuse | connection refused: no process listens (see `listener.py`) | no | nothing |
 | reset | the request is read, then the connection is reset | no | the call |
 | accept_and_drop | the request is read, then the connection is closed without an answer | yes | the call |
 | slow | the provider's answer, `after_s` seconds later | yes, at arrival | the call |
@@ -38,7 +38,7 @@ class Rule(BaseModel):
         after_s: for slow.
         status: for 500.
         accept: for 500: the message goes out all the same.
-        own: for 500: in the provider's own words.
+        own: for 500: in the provider's own text.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -56,7 +56,7 @@ class Rule(BaseModel):
 
     @property
     def refuses(self) -> bool:
-        """Whether nobody listens while it applies."""
+        """Whether no process listens while it applies."""
         return self.mode is Mode.REFUSE
 
     @model_validator(mode="after")
@@ -91,7 +91,7 @@ class Faults(BaseModel):
 
 
 class Injector:
-    """Applies one credential's faults. Used by the event loop's thread alone."""
+    """Applies one credential's faults. Used only by the event loop's thread."""
 
     def __init__(self) -> None:
         self.faults = Faults()

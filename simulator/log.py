@@ -75,7 +75,7 @@ class Row:
 
 
 class Log:
-    """All calls and accepted recipients since the start or the last `clear`. Used by the event loop's thread alone."""
+    """All calls and accepted recipients since the start or the last `clear`. Used only by the event loop's thread."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
@@ -119,7 +119,7 @@ class Log:
             self._inbox_bytes -= old[0].content.size
 
     def clear(self) -> None:
-        """Forget everything; numbers go on."""
+        """Forget everything; the serial numbers continue."""
         self.calls.clear()
         self.rows.clear()
         self._places.clear()
@@ -176,10 +176,11 @@ class Log:
         """Count calls and accepted recipients; times are arrivals.
 
         Returns:
-            `calls`, `answered` calls, `accepted` recipients, calls by `statuses` and `faults`, recipients in each
-            second (`per_second`: [[Unix second, count], ...]), the most in any window of one second
-            (`max_in_one_second`, half open: two arrivals exactly 1 s apart are in different windows), and the
-            first and last arrival of an accepted recipient (None if there is none).
+            - `calls`, `answered` calls, `accepted` recipients, calls by `statuses` and `faults`
+            - recipients in each second (`per_second`: [[Unix second, count], ...])
+            - the most in any window of one second (`max_in_one_second`, half open: two arrivals exactly 1 s apart are
+              in different windows)
+            - the first and last arrival of an accepted recipient (None if there is none)
         """
         calls = [c for c in self.calls if wanted.takes(c)]
         statuses: dict[str, int] = {}
@@ -215,7 +216,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedRows:
-    """What one credential has accepted, for a provider's own look-ups; lines as of `Row.line`, oldest first."""
+    """One credential's accepted messages, for a provider's own look-ups; lines as of `Row.line`, oldest first."""
 
     log: Log
     provider: str
@@ -256,5 +257,5 @@ def _taken(rows: Iterable[Row], wanted: Filter) -> Iterator[Row]:
 
 
 def _next(last_found: int, wanted: Filter, limit: int, found: int, last: int) -> int:
-    """Go on after the last line of a full page, or after everything that was looked at."""
+    """Continue after the last line of a full page, or after everything that was examined."""
     return last_found + 1 if found == limit else max(last + 1, wanted.cursor)

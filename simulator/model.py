@@ -1,4 +1,4 @@
-"""What the parts of the simulator hand to each other, and the seam that a provider fills.
+"""The objects that the parts of the simulator hand to each other, and the seam that a provider fills.
 
 A provider is one class in one file with the members of `Provider`, which the file names `PROVIDER`.
 """
@@ -30,7 +30,7 @@ class Clock:
 
 
 class Mode(StrEnum):
-    """What a fault does to a call; see `faults.py` for what each leaves in the log."""
+    """The effects of a fault on a call; see `faults.py` for what each leaves in the log."""
 
     OK = "ok"
     UNAVAILABLE = "503"
@@ -68,7 +68,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An HTTP answer; `content-length` is added by the app."""
+    """An HTTP answer; the app adds `content-length`."""
 
     status: int
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What all messages of a call have in common, kept once.
+    """The parts that all messages of a call have in common, kept once.
 
     Attributes:
         size: bytes of the call's body.
@@ -101,7 +101,7 @@ class Call:
         at: arrival in Unix seconds.
         status: of the answer; 0 while or if there was none.
         fault: the mode that was injected, or `ok`.
-        accepted: recipients accepted, whatever was answered.
+        accepted: the number of recipients accepted, with any answer.
         answered: the whole answer was written to a connection that was still open.
         finished: it is over, whether answered or not.
         slack: seconds by which it may have arrived before `at`, because the simulator was busy.
@@ -134,8 +134,8 @@ class Message:
         values: text replaced in subject and bodies, for this recipient.
         callback: URL of its events where the request names one; empty: the credential's.
         callbacks: word → URL, of events that go to another one.
-        headers: those that the request adds; `values` are put into them, too.
-        behaviour: what becomes of it, chosen at acceptance.
+        headers: those that the request adds; `values` are also put into them.
+        behaviour: the message's fate, chosen at acceptance.
         family: beginning of the names of its behaviours, where a provider sends in several ways: `call:`.
         acknowledged: words the webhook target answered with 2xx, in order.
     """
@@ -161,7 +161,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a provider says to a call if no fault interferes; with messages if it accepts."""
+    """A provider's answer to a call if no fault interferes; with messages if it accepts."""
 
     reply: Reply
     messages: list[Message] = field(default_factory=list)
@@ -182,7 +182,7 @@ class Accepted(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a provider may know of a call beside the request.
+    """Facts that a provider may know of a call beside the request.
 
     Attributes:
         credential: whose call it is.
@@ -204,7 +204,7 @@ class Context:
 
 
 class Provider(Protocol):
-    """One provider's wire format. Methods are functions of their arguments alone, and may run in any thread.
+    """One provider's wire format. Methods are functions of only their arguments, and may run in any thread.
 
     `receive` runs in one thread, and may keep what it needs in the context's memory. It is called before a fault can
     interfere: what it answers with messages is accepted only when a message's `call` is set.
@@ -224,7 +224,7 @@ class Provider(Protocol):
         """Authenticate and check a call, and say what is answered and which messages are accepted."""
 
     def refusal(self, mode: Mode, status: int, retry_after: float) -> Reply:
-        """Return the provider's own answer for modes 503, 429, 401, and 500 in its own words."""
+        """Return the provider's own answer for modes 503, 429, 401, and 500 in its own text."""
 
     def words(self, behaviour: str) -> tuple[str, ...]:
         """Return the events of a behaviour in their natural order; KeyError if it is not known."""

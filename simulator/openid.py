@@ -49,9 +49,9 @@ class OpenIdClient(BaseModel):
         claims: replace those of ID tokens; null leaves one out.
         userinfo: replace those of the UserInfo endpoint; null leaves one out.
         metadata: replace those of the document of discovery; null leaves one out.
-        signed: `key`: by a published key; `stranger`: by another with the same id; `none`: by none; `HS256`: by the
-            text of the published key; `rotated`: by a key that replaces the published one.
-        iss: that a browser brings back; empty: the issuer's own; null: none.
+        signed: the signature of ID tokens. `key`: by a published key. `stranger`: by another with the same id. `none`:
+            by none. `HS256`: by the text of the published key. `rotated`: by a key that replaces the published one.
+        iss: that a browser brings back; empty for the issuer's own, null for none.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -15,7 +15,7 @@ Factory = Callable[[Path | None], Provider]
 
 @cache
 def providers() -> dict[str, Factory]:
-    """Return name → constructor, by name."""
+    """Return name → constructor, in the order of the names."""
     names = [module.name for module in pkgutil.walk_packages(vendors.__path__, f"{vendors.__name__}.")]
     found = [getattr(import_module(name), "PROVIDER", None) for name in names]
     return {make.name: make for make in sorted(filter(None, found), key=lambda make: str(make.name))}

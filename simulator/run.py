@@ -78,7 +78,7 @@ async def serve(
 
 
 class _Running:
-    """What a simulator offers, wherever it runs."""
+    """The services of a running simulator, in this process or another."""
 
     url = ""
     control: ControlClient
@@ -172,7 +172,7 @@ class SimulatorProcess(_Running):
         self._command = [sys.executable, "-m", "simulator", "--port", "0", *arguments]
         self._process: subprocess.Popen[str] | None = None
         self.document: dict[str, Any] = {}
-        """What it printed when ready: url, base_urls, seed, keys."""
+        """The line that it printed when ready: url, base_urls, seed, keys."""
 
     @property
     def pid(self) -> int:

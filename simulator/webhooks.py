@@ -1,8 +1,8 @@
 """Delivery of a credential's events to its webhook target: batched, signed, late, twice, out of order, or never.
 
-A message's events are planned at acceptance. Every chance is a function of seed, credential, ref and address, so a
-run is replayed by its seed whatever the timing. Anything but a 2xx is retried with growing, bounded delays, as
-SendGrid does for 24 hours; here `attempts` bounds it.
+A message's events are planned at acceptance. Every chance is a function of seed, credential, ref and address, so the
+seed replays a run, independent of the timing. Anything but a 2xx is retried with growing, bounded delays, as SendGrid
+does for 24 hours; here `attempts` bounds it.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ TICK: Final = 0.005
 class Delay(BaseModel):
     """Time before each event of a message, counted from the one before it.
 
-    fixed: `ms`; uniform: `ms` ± `spread_ms`; exponential: mean `ms`, at most ten times that.
+    fixed: `ms`. uniform: `ms` ± `spread_ms`. exponential: mean `ms`, at most ten times that.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -56,9 +56,12 @@ class Webhooks(BaseModel):
         paused: events wait.
         batch_events, batch_ms: a post leaves with so many events, or so long after its first was due.
         parallel: posts in flight.
-        duplicate, reorder, loss: probabilities per event (reorder: per message: its first and last event swap times).
+        duplicate, loss: probabilities per event.
+        reorder: probability per message that its first and last event swap times.
         duplicate_new_id: a duplicate carries an event id of its own, as the vendor's retries may.
-        attempts, retry_ms, retry_cap_ms: posts of a batch, the first delay between them (it doubles) and its bound.
+        attempts: posts of a batch.
+        retry_ms: the first delay between them; it doubles.
+        retry_cap_ms: its bound.
         behaviours: local part (up to a `+`) or whole phone number → behaviour, for example `{"bounce": "bounce"}`.
         mix: behaviour → probability for all other recipients; the rest is delivered.
     """
@@ -170,7 +173,7 @@ class Courier:
         self._wake()
 
     def behaviour(self, message: Message, dice: Dice) -> str:
-        """Return what becomes of a message."""
+        """Return the behaviour of a message."""
         local = message.to.partition("@")[0].partition("+")[0].lower()
         for name in (message.to, local):
             if name in self.settings.behaviours:
@@ -206,7 +209,7 @@ class Courier:
         self._wake()
 
     def report(self, message: Message, word: str) -> None:
-        """Report one event of a message that was not sent by a call, now."""
+        """Report, now, one event of a message that no call has sent."""
         if not self.settings.url:
             self.counters.discarded += 1
             return

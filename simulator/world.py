@@ -33,7 +33,7 @@ class Credential:
     courier: Courier
     listener: Listener | None = None
     memory: dict[str, Any] = field(default_factory=dict)
-    """What the provider keeps for it, see `Context`."""
+    """The data that the provider keeps for it, see `Context`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 FIRST, LAST = "<!-- demo: renewed by `make demo-page` -->\n", "<!-- end of the demo -->\n"
 STEP: Final = re.compile(r"^\[ *\d+\.\d s\]")
 PROVEN: Final = "each exactly once"
-"""What the summary says of a run without a fault."""
+"""The phrase in the summary of a run without a fault."""
 SHOWN: Final = 3
 """Lines shown of a step's progress, at its beginning and at its end."""
 

@@ -15,7 +15,7 @@ from tools.links import TOP, repository_path, rewritten
 ROOT: Final = Path(__file__).parents[1]
 DECISIONS: Final = "adr/"
 DECISIONS_BOOST: Final = 0.05
-"""What a hit in a decision counts, where one in another page counts 1."""
+"""The weight of a hit in a decision, where one in another page counts 1."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:

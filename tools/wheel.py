@@ -14,7 +14,7 @@ from tools.closure import PACKAGES, closure, imports
 ROOT: Final = Path(__file__).resolve().parents[1]
 SOURCE: Final = ROOT / "packages" / "cli"
 CUT: Final = ("infra.settings", "simulator.client")
-"""What only a checkout has: `doctor` reads a cdk.json by the first, `local fail` asks the simulator by the second."""
+"""Only a checkout has these: `doctor` reads a cdk.json by the first, `local fail` asks the simulator by the second."""
 NEEDS: Final = {
     "aiosmtpd": "aiosmtpd",
     "email_validator": "email-validator",

@@ -1,4 +1,4 @@
-"""What notices cost: uploaded over HTTP, taken, sent by runs, and told what became of them, over moto and metered.
+"""The cost of notices: uploaded over HTTP, taken, sent by runs, and reported back, over moto and metered.
 
 The provider posts each event by itself, as those of text messages do.
 """
@@ -95,7 +95,7 @@ class Clinic:
         self.world.finish()
 
     def say(self, uuids: Sequence[str], word: WordKind) -> None:
-        """Let the provider say what became of messages, a post about each, and have it told."""
+        """Post the provider's event about each message, one post each, and track it."""
         before, self.world.meter.tally = self.world.meter.tally, Tally()
         posts: dict[str, list[list[Word]]] = {}
         for notice in self.read(uuids):
@@ -127,7 +127,7 @@ class Clinic:
 
 
 def measure() -> list[Row]:
-    """Return what a notice writes, in a full run and alone, from its upload to its word."""
+    """Return what one notice writes, in a full run and in a run of one, from its upload to its last event."""
     with clinic() as c:
         first, further = delivered(c, *PAYLOADS, failures=1)
         (alone,) = delivered(c, 1)

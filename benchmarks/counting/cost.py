@@ -1,16 +1,23 @@
-"""What a million messages cost: the meter's figures times the price table, and what is assumed about the rest.
+"""The cost of a million messages: the meter's figures times the price table, and assumptions about the rest.
 
-Assumed: a batch is 1,000 messages to a lane of 1,000 a second with two workers; one event (delivered) per message.
-Batched feedback comes in posts of 100 events, and the tracker takes ten posts at once. One post per event: the tracker
-takes a hundred events of two chunks at once, of the 500 that it may (its five pollers collect for five seconds each, so
-that is 100 events a second), and what they changed is folded at once (the stream's window of a second).
-A function takes 6 ms per AWS call, and 5 ms besides; a sender is billed for as long as its lane's rate asks for, both
-workers all the time. An invocation logs 500 bytes of its own, a line for people and one of figures, and what Lambda
-says of it 550. A request to a provider carries 450 bytes besides its body (headers and TLS). A campaign has 5,000
-recipients, each with a body of their own of three placeholders and an unsubscription link, and its text part is
-derived. A request to the API, and a post of a provider, is a line of 180 bytes in the access log besides. What is kept
-until it expires is billed by DynamoDB's rule of sizes, with point-in-time recovery, and apart: a deployment decides how
-long it keeps jobs. Not counted: what lies idle (`rest` counts it), and the provider's own fee.
+Assumed:
+
+- A batch is 1,000 messages to a lane of 1,000 a second with two workers. Each message has one event (delivered).
+- Batched feedback comes in posts of 100 events, and the tracker takes ten posts at once.
+- With one post per event, the tracker takes a hundred events of two chunks at once, of the 500 that it may take. Its
+  five pollers collect for five seconds each, so that is 100 events a second. The changes are folded at once (the
+  stream's window of a second).
+- A function takes 6 ms per AWS call, and 5 ms besides.
+- A sender is billed for as long as its lane's rate asks for, with both workers busy all the time.
+- An invocation logs 500 bytes: a line for people and one of figures. Lambda's own lines add 550 bytes.
+- A request to a provider carries 450 bytes besides its body (headers and TLS).
+- A campaign has 5,000 recipients. Each has a body of their own of three placeholders and an unsubscription link. Its
+  text part is derived.
+- A request to the API, and a post of a provider, add a line of 180 bytes to the access log.
+
+DynamoDB's rule of sizes bills the items that are kept until they expire, with point-in-time recovery. They are listed
+apart, because each deployment decides how long it keeps jobs. Not counted: idle resources (`rest` counts them), and
+the provider's own fee.
 """
 
 from collections.abc import Mapping

@@ -113,12 +113,12 @@ def dead_provider() -> list[Row]:
 
 
 def sweeping() -> list[Row]:
-    """What the sweeper costs with much to do."""
+    """Measure the sweeper's cost with much to do."""
     return sweep.measure()
 
 
 def fairness() -> list[Row]:
-    """Who waits for whom, in fake time."""
+    """Measure how long accounts wait for one another, in fake time."""
     single, both = behind_bulk(14, 1, seconds=120, every=1), shared(14, seconds=60)
     return [
         Row(rows.FAIR, single.p95, 5, "s", counted=True),
@@ -127,7 +127,7 @@ def fairness() -> list[Row]:
 
 
 def limits() -> list[Row]:
-    """What becomes of a declared rate that the provider has lowered, in fake time."""
+    """Measure the rate used after the provider has lowered a declared rate, in fake time."""
     found = use(20, 10, seconds=300)
     return [
         Row(named(rows.LOWERED, "calls refused"), 100 * found.refused, 5, "%", counted=True),
@@ -136,7 +136,7 @@ def limits() -> list[Row]:
 
 
 def killed() -> list[Row]:
-    """What killed workers leave in doubt, and how long others take to go on, in fake time."""
+    """Measure the doubts that killed workers leave, and the time until others continue, in fake time."""
     kills = {rate: [kill(rate, seed) for seed in range(KILLS)] for rate in (20, 200)}
     out = [
         Row(

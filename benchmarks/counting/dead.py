@@ -1,4 +1,4 @@
-"""What a dead provider costs before it is left alone: the real sender and transport against the simulator.
+"""The cost of a dead provider until calls to it stop: the real sender and transport against the simulator.
 
 Two workers with two leases each serve the dead credential's lane, as AWS would start them; another credential of the
 route works. Stores are in memory. How many calls fail depends on how they meet, but never exceeds what the gates allow,

@@ -1,8 +1,8 @@
-"""What digests cost: events of a flood that are posted, collected in windows and made into jobs, over moto and metered.
+"""The cost of digests: events of a flood are posted, collected in windows and made into jobs, over moto and metered.
 
 The flood: a million events of ten recipients each, about 500 bytes of JSON, for a thousand people, over a hundred keys.
-So each key gets one window after the other that fills up, and each window is one job for nearly all people. What its
-messages cost to be sent is counted by other rows.
+So each key gets one window after the other that fills up, and each window is one job for nearly all people. Other rows
+count the cost of sending its messages.
 """
 
 import math
@@ -93,7 +93,7 @@ def _adder(w: World) -> DigestAdder:
 
 
 class _NoHints:
-    """Wakes nobody: a hint is a message, and no write unit."""
+    """Wakes no function: a hint is a message, and no write unit."""
 
     def at(self, window_id: str, at: int) -> None:
         """Forget a hint."""
@@ -126,7 +126,7 @@ def _save(w: World) -> None:
 
 
 def _window(w: World, adder: DigestAdder, flood: Flood, per_post: int) -> None:
-    """Fill a window, and have it made."""
+    """Fill a window, and make its job."""
     added: Sequence[AddedEvents] | NoPolicy | OtherContent = ()
     for _ in range(POSTS[per_post]):
         added = adder.add(w.account, _posted(flood.events(per_post)), test=False)

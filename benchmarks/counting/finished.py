@@ -1,4 +1,4 @@
-"""What a finished message costs: one to a thousand destinations, from the post until its content is removed."""
+"""The cost of a finished message: one to a thousand destinations, from the post until its content is removed."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,8 @@
 """How soon a change reaches an endpoint without batches while another endpoint hangs, in fake time.
 
-All functions of webhooks run as they are, over stores in memory. What AWS takes is added: for each call, and for
-messages on their way through queues and streams, and for the processor, of which a function has the share that its
-memory buys. The processor's times were measured on a whole one, with the real client of DynamoDB and with TLS.
+All functions of webhooks run as they are, over stores in memory. AWS's delays are added: for each call, for messages on
+their way through queues and streams, and for the processor. A function has the share of a processor that its memory
+buys. The processor's times were measured on a whole one, with the real client of DynamoDB and with TLS.
 """
 
 import random
@@ -46,7 +46,7 @@ QUEUED: Final[Seconds] = 0.030
 STREAM: Final[Seconds] = 0.250
 """From a write to the function that reads the stream: at most, four looks a second."""
 FOLD: Final[Seconds] = 3 * CALL + SEND
-"""What that function does before its hint is sent."""
+"""The time that function takes before its hint is sent."""
 ANSWER: Final[Seconds] = 0.050
 HANG: Final[Seconds] = 10.0
 WHOLE_MB: Final = 1769
@@ -54,7 +54,7 @@ WHOLE_MB: Final = 1769
 CPU_POST: Final[Seconds] = 0.0006
 CPU_SETTLE: Final[Seconds] = 0.00015
 CPU_STORE: Final[Seconds] = 0.00007
-"""For each delivery: post it by TLS; read it and store what became of it; store it first."""
+"""For each delivery: posting it by TLS, then reading it and storing the result, and storing it first."""
 CPU_CALL: Final[Seconds] = 0.00085
 """For a conditional write: a quarter of what the four calls of a sender's window take."""
 BATCH: Final = 25
@@ -254,9 +254,9 @@ class _Receivers:
 class _Hints:
     """`ports.HookHints`: messages reach a function after a while.
 
-    The queues are fair, as AWS documents it for messages with a group: a message of a group with few messages in flight
-    comes before those of a group with many. What is in flight is never interrupted. Which of several messages of such a
-    group comes first is not said; here it is the oldest.
+    The queues are fair, as AWS documents it for messages with a group. A message of a group with few messages in flight
+    comes before those of a group with many. Messages in flight are never interrupted. AWS does not document which of
+    several messages of such a group comes first; here it is the oldest.
     """
 
     def __init__(self, clock: FakeClock) -> None:

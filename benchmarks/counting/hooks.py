@@ -1,4 +1,4 @@
-"""What webhooks cost an account: its changes made into deliveries, and these posted to an endpoint with batches."""
+"""The cost of webhooks to an account: its changes become deliveries, which are posted to an endpoint with batches."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""What the intake of a notifier's records costs: seconds in fake time, and write units on moto."""
+"""The cost of taking in a notifier's records: seconds in fake time, and write units on moto."""
 
 from typing import Any, Final
 

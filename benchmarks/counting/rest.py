@@ -1,7 +1,7 @@
-"""What a deployment costs a month while nothing is sent: its idle functions metered, the rest by the price table.
+"""The cost of a deployment a month while nothing is sent: its idle functions metered, the rest by the price table.
 
-Assumed: a month of 730 hours; Lambda keeps five long polls of 20 s on each queue that a function consumes; a run takes
-6 ms per AWS call and 5 ms besides, and logs as in `cost`; each credential has the two secrets that most providers need.
+Assumed: a month of 730 hours. Lambda keeps five long polls of 20 s on each queue that a function consumes. A run takes
+6 ms per AWS call and 5 ms besides, and logs as in `cost`. Each credential has the two secrets that most providers need.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,10 +1,10 @@
-"""What a million single messages cost: each a POST of its own, a job of its own and an event in a post of its own.
+"""The cost of a million single messages: each has its own POST, its own job and its own event in its own post.
 
-Assumed beside what `cost` assumes: 2 KB of HTML; a provider that answers after 0.1 s; a lane whose workers have 512 MB.
+Assumed beside what `cost` assumes: 2 KB of HTML, a provider that answers after 0.1 s, and workers of 512 MB.
 
-- *Quiet*: a message a minute or so. Every function is started for this message alone.
-- *Busy*: twenty at a time. A sender has two pointers side by side; the logger and the tracker serve what has come in a
-  second or five; the event sources of queues get ten messages in a request.
+- *Quiet*: a message a minute or so. Every function is started for only this message.
+- *Busy*: twenty at a time. A sender has two pointers side by side. The logger serves the messages of a second or five
+  at once, and so does the tracker. The event sources of queues get ten messages in a request.
 """
 
 from dataclasses import replace
@@ -39,10 +39,10 @@ SENDER_POINTERS: Final = 2
 PROVIDER_SECONDS: Final = 0.1
 POINTER_BYTES: Final = 100
 HOOKS_GB: Final = 1.0
-"""infra/functions/hooks.py, GATHER_MB. Its stream has each end of a job, for accounts without endpoints, too."""
+"""infra/functions/hooks.py, GATHER_MB. Its stream also has each end of a job of accounts without endpoints."""
 DELIVERED: Final = "delivered"
 SEND: Final = "accepted"
-"""What SES says of a message first (`Send`)."""
+"""The first event of SES about a message (`Send`)."""
 
 
 def bills() -> list[Bill]:
@@ -68,7 +68,7 @@ def bill(name: str, *, count: int, kinds: tuple[str, ...] = (DELIVERED,), sns: b
     """Send single messages through the metered engine, with their feedback, and write the bill.
 
     Args:
-        count: messages that functions find together; 1: each is alone.
+        count: messages that functions find together; 1: each comes by itself.
         kinds: of the events about each message, in their order.
         sns: the events come by SNS.
     """

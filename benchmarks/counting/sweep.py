@@ -1,6 +1,6 @@
-"""What the sweeper costs with much to do: counted over the stores in memory, each call of which takes 6 ms.
+"""The cost of the sweeper with much to do: counted over the stores in memory, each call of which takes 6 ms.
 
-Calls are made one after the other here, so a walk takes no longer on AWS, where eight looks run at once, unless it is
+Calls are made one after the other here. On AWS eight looks run at once, so a walk takes no longer there unless it is
 bound by its processor. Not counted: further pages of the index, one for some 4,000 entries.
 """
 

@@ -1,4 +1,4 @@
-"""What stands in for the far side of AWS's clients."""
+"""Answers in place of the far side of AWS's clients."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What each function has in memory before it handles its first event; see `starts`. Imports nothing by itself."""
+"""The modules and clients in a function's memory before its first event; see `starts`. Imports nothing by itself."""
 
 from collections.abc import Callable
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What this machine is worth at this moment, by a fixed loop of plain Python."""
+"""The speed of this machine at this moment, by a fixed loop of plain Python."""
 
 import time
 from typing import Final

@@ -1,4 +1,4 @@
-"""What the benchmarks send, and to whom: HTML that compresses as mails do, and people with names."""
+"""The mails that the benchmarks send, and their recipients: HTML that compresses as mails do, and people with names."""
 
 import random
 from pathlib import Path

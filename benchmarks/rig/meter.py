@@ -1,12 +1,12 @@
 """A meter on botocore's events: which AWS calls were made, and what DynamoDB and SQS would bill for them.
 
-The figures in an emulator's answers are constants, so units are computed here from the items themselves, which are
-read behind the client's back before and after every write (`Peek`). What the meter cannot count exactly it refuses.
-One metered client is to be used by one thread at a time: another's write between the two looks would be counted twice.
+The figures in an emulator's answers are constants, so units are computed here from the items themselves. The meter
+reads them behind the client's back before and after every write (`Peek`). It refuses calls that it cannot count
+exactly. Only one thread at a time may use a metered client: another's write between the two looks would be counted
+twice.
 
-Assumed where AWS's documentation is silent: a transaction doubles the units of its tables, not those of an index,
-which is brought up to date afterwards; a cancelled transaction costs what its actions would have cost on the items as
-they are.
+Assumed where AWS's documentation is silent: a transaction doubles the units of its tables, but not those of an index,
+which is updated afterwards. A cancelled transaction costs the units of its actions on the items as they are.
 """
 
 from collections import Counter
@@ -41,7 +41,7 @@ class Unmetered(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A global secondary index and the attributes that stand in its entries beside the table's key."""
+    """A global secondary index and the attributes that its entries have beside the table's key."""
 
     name: str
     projected: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ class Tally:
 
 
 def label(table: str, key: Mapping[str, Any]) -> str:
-    """Return what kind of item a key names, e.g. `ops L` or `records JOB`."""
+    """Return what kind of item a key names: `ops L`, `records JOB`."""
     sort = key["sk"]["S"]
     kind = "STATS" if key["pk"]["S"].endswith("#STATS") else sort.partition("#")[0]
     if key["pk"]["S"].startswith("I#"):

@@ -1,4 +1,4 @@
-"""What AWS charges, in dollars (us-east-1, on demand, without free tiers). Source: aws.amazon.com/<service>/pricing.
+"""AWS's prices, in dollars (us-east-1, on demand, without free tiers). Source: aws.amazon.com/<service>/pricing.
 
 One file, so that another region or a change of prices is one edit.
 """

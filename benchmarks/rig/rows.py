@@ -101,9 +101,9 @@ class Row:
     """A measurement.
 
     Attributes:
-        metric: what is measured, and after a colon which of its figures; as in the JSON file.
-        value, goal: in `unit`; met if the value is at most the goal (at least, if `more`).
-        counted: exact and reproducible, so a miss fails the run; timed rows only report.
+        metric: the measured quantity, and after a colon which of its figures, as in the JSON file.
+        value, goal: in `unit`. The goal is met if the value is at most the goal (at least, if `more`).
+        counted: exact and reproducible, so a miss fails the run. Timed rows only report.
     """
 
     metric: str
@@ -125,7 +125,7 @@ class Row:
         return SHORT[metric] + self.metric.removeprefix(metric)
 
     def document(self) -> dict[str, Any]:
-        """Return the row as it stands in the JSON file."""
+        """Return the row as the JSON file has it."""
         return {
             "metric": self.metric,
             "value": round(self.value, 4),

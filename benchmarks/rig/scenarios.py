@@ -1,4 +1,4 @@
-"""What the counted rows and the bills run: batches and feedback through a metered deployment."""
+"""The scenarios of the counted rows and the bills: batches and feedback through a metered deployment."""
 
 import json
 import random
@@ -52,8 +52,8 @@ def _logged(w: World, job: str, count: int) -> Tally:
 def campaign(w: World, count: int, body: int = BODY) -> tuple[str, Tally]:
     """Send a campaign with three placeholders and an unsubscription link, from its creation to LOGGED.
 
-    Its list of `count` recipients comes in the request; a larger one would be put into the bucket by its owner, and
-    read the same way. Returns its job and what that took, the planner's looks at the stream of jobs included.
+    Its list of `count` recipients comes in the request. The owner of a larger list would put it into the bucket, and it
+    would be read the same way. Returns its job and what that took, the planner's looks at the stream of jobs included.
     """
     w.take()
     text = "Dear {{ name }} of {{ city }}, {{ word }}. " + prose(body) + '<a href="{{ unsubscribe_url }}">no more</a>'

@@ -35,7 +35,7 @@ def _binary(value: bytes | str) -> int:
 
 
 def value_size(value: Mapping[str, Any]) -> int:
-    """Return the bytes of one attribute value in DynamoDB's own form, e.g. {"S": "a"}.
+    """Return the bytes of one attribute value in DynamoDB's own form: {"S": "a"}.
 
     Binary values may be bytes (as clients have them) or base64 text (as on the wire).
 

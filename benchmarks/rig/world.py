@@ -72,7 +72,7 @@ class Wire:
 
 
 class Context:
-    """What Lambda tells a function about its invocation."""
+    """The context of an invocation that Lambda passes to a function."""
 
     function_name = "bench"
     memory_limit_in_mb = 512

@@ -1,1 +1,1 @@
-"""What an account has besides campaigns and batches: suppressions, schedules, daily figures, single messages."""
+"""Commands of an account besides campaigns and batches: suppressions, schedules, daily figures, single messages."""

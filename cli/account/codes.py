@@ -57,7 +57,7 @@ _ENHANCED: Final = re.compile(r"[245]\.(\d{1,3}\.\d{1,3})")
 
 
 def meaning(code: str) -> str:
-    """Return a code with its meaning: `the mailbox does not exist (5.1.1)`; the code alone if it has none here."""
+    """Return a code with its meaning: `the mailbox does not exist (5.1.1)`; only the code if it has none here."""
     found = _ENHANCED.fullmatch(code)
     words = MAIL.get(found[1]) if found else OURS.get(code)
     return f"{words} ({code})" if words else code

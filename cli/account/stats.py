@@ -1,4 +1,4 @@
-"""`posthaste stats`: what became of the messages of each day."""
+"""`posthaste stats`: the results of each day's messages."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -14,7 +14,7 @@ AT_PROVIDERS: Final = ("tried", "accepted", "delivered", "failed")
 
 
 class By(StrEnum):
-    """What the figures of a day are divided by."""
+    """The property by which the figures of a day are divided."""
 
     CHANNEL = "channel"
     PROVIDER = "provider"
@@ -30,9 +30,9 @@ def stats(
     by: Annotated[By | None, typer.Option(help="Divide the figures of each day.")] = None,
     json: Json = False,
 ) -> None:
-    """Show what became of the messages accepted on each day.
+    """Show the results of the messages accepted on each day.
 
-    `success` is delivered, or sent where the provider gives no feedback; `queued` includes messages whose outcome is
+    `success` is delivered, or sent where the provider gives no feedback. `queued` includes messages whose outcome is
     not known yet. --by provider shows what each provider was given.
     """
     query = {"from": start, "to": end, "by": by.value if by else ""}

@@ -59,7 +59,7 @@ def message(
 def _events(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Yield each event: by which time it is sorted, its time, and words.
 
-    A provider's words have whole seconds, of its own clock: none comes before the attempt that it is about.
+    A provider's events have whole seconds, of its own clock: none comes before the attempt that it is about.
     """
     for attempt in found.get("attempts") or ():
         where = attempt.get("credential_id")

@@ -1,4 +1,4 @@
-"""What `posthaste doctor` looks at: each check is a pure function from what AWS answered to findings."""
+"""The checks of `posthaste doctor`: each is a pure function from what AWS answered to findings."""
 
 from shared.providers.checks import Finding, Level, confirmed
 

@@ -14,7 +14,7 @@ SKEW_ERROR: Final = 300.0
 UNRESERVED: Final = 100
 """Concurrent executions that Lambda keeps for functions without reservation."""
 LEAST_SHARED: Final = 50
-"""What the functions without reservation need at least to live side by side: feedback alone takes ten."""
+"""The concurrency that functions without reservation need at least to run side by side: feedback takes ten."""
 BOOTSTRAP: Final = "/cdk-bootstrap/hnb659fds/version"
 """The parameter of the CDK's default bootstrap stack."""
 BOOTSTRAP_LEAST: Final = 6

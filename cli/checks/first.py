@@ -20,7 +20,7 @@ QUEUE: Final = re.compile(
 
 
 def failed(answer: Mapping[str, Any]) -> Finding:
-    """Say how to go on from a stack that failed before it ever ran (an item of `cloudformation.describe_stacks`)."""
+    """Say how to continue after a stack failed before it ever ran (an item of `cloudformation.describe_stacks`)."""
     name, status = answer["StackName"], answer["StackStatus"]
     events = (
         f"aws cloudformation describe-stack-events --stack-name {name} --output table "

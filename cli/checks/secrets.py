@@ -20,14 +20,14 @@ from shared.providers.registry import AwsAccount, AwsKeys, Needs
 
 _NAME: Final = re.compile(r"[a-z][a-z_]{0,30}")
 KEYLESS: Final = frozenset({"no_key", "no_topic"})
-"""What a reader of webhooks says that believes no post at all."""
+"""Reasons that a reader of webhooks gives if it refuses every post."""
 PAIR: Final = ("access_key_id", "secret_access_key")
 """With both of them a secret signs instead of the sender's role, where a role may sign."""
 
 MAX_NAMED: Final = 5
 """Accounts that a finding names."""
 DOOMED: Final = "InvalidRequestException"
-"""What Secrets Manager says to who reads a secret that is to be deleted."""
+"""The code of Secrets Manager's refusal to read a secret that is to be deleted."""
 
 
 class _Nowhere:
@@ -124,7 +124,7 @@ def strange(credential: Credential, fields: Iterable[str]) -> list[str]:
 
 
 def doomed(check: str, name: str) -> Finding:
-    """Judge a secret that somebody has marked for deletion: nobody reads it, its sender as little."""
+    """Judge a secret that somebody has marked for deletion: no one can read it, not even its sender."""
     says = "the secret is marked for deletion and cannot be read: its function fails"
     return Finding(check, Level.ERROR, says, f"aws secretsmanager restore-secret --secret-id {name}")
 
@@ -193,7 +193,7 @@ def first_accounts(unmarked: Sequence[str], *, whole: bool) -> Finding:
     """Judge the accounts that people made before such accounts were marked: they use every channel.
 
     Args:
-        whole: whether all accounts were looked at.
+        whole: whether all accounts were checked.
     """
     name = "first accounts"
     if unmarked:

@@ -8,7 +8,7 @@ from cli.errors import NotAuthorised, NotFound
 from shared.ports import Clock, Retriable
 
 UNASKED = (sdk.BotoCoreError, sdk.ClientError, NotFound, Retriable)
-"""What a check may raise instead of findings."""
+"""The errors that a check may raise instead of returning findings."""
 _NOBODY = (sdk.NoCredentialsError, sdk.PartialCredentialsError, sdk.TokenRetrievalError, sdk.SSOError)
 
 
@@ -45,7 +45,7 @@ def code_of(error: Exception) -> str:
 
 
 def blamed(error: sdk.ClientError, clock: Clock) -> NotAuthorised | None:
-    """Return that this machine's clock is why AWS refuses whatever it signs; None if it is not.
+    """Return that this machine's clock is why AWS refuses all signed requests; None if it is not.
 
     The refusal has AWS's own time in its head.
     """

@@ -1,1 +1,1 @@
-"""What messages say: stored templates and their versions, programs, previews."""
+"""The content of messages: stored templates and their versions, programs, previews."""

@@ -71,7 +71,7 @@ def try_template(
 ) -> None:
     """Send one real message of a stored template to yourself. A placeholder without a --value is empty.
 
-    It is sent by a campaign that is made for it and deleted again.
+    To send it, the command creates a campaign, and deletes the campaign afterwards.
     """
     given = pairs("--value", value or [])
     api = connect(ctx)

@@ -25,7 +25,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The program's name.")
 
 @app.command("list")
 def list_programs(ctx: typer.Context, json: Json = False) -> None:
-    """List the account's programs by name."""
+    """List the account's programs in the order of their names."""
     tables(COLUMNS, connect(ctx).pages("/programs", {}), json=json, empty="no programs", row=_row)
 
 

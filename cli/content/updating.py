@@ -44,7 +44,7 @@ def update(
     reply_to: ReplyTo = "",
     json: Json = False,
 ) -> None:
-    """Change a campaign. What no option names stays as it is; what was sent already is not changed.
+    """Change a campaign. Settings that no option names stay as they are; messages already sent do not change.
 
     A list that was read stays. If it lacks a column that the new content needs, it is not sent until it fits.
     """
@@ -92,7 +92,7 @@ class _Own:
 
 
 def _changed(api: ApiClient, campaign: str, settings: Said, said: Said) -> Said:
-    """Change settings and content, whichever are given; return the campaign.
+    """Change the settings and content that are given; return the campaign.
 
     Args:
         settings: the body of PATCH /campaigns, empty for none.

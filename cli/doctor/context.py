@@ -1,4 +1,4 @@
-"""What `posthaste doctor` looks at: a deployment, or where it is to be, and what was found out about it so far."""
+"""The subject of `posthaste doctor`: a deployment, or where it is to be, and what was found out about it so far."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from shared.ports import Clock
 
 @dataclass(frozen=True)
 class Patient:
-    """What is looked at.
+    """The deployment that is examined.
 
     Attributes:
         found: how to reach it.
@@ -22,7 +22,7 @@ class Patient:
         reserved: whether the lanes reserve their concurrency.
         from_file: whether `settings` are those of cdk.json.
         clock: time.
-        read: secrets by name; never shown.
+        read: secret name → its value; never shown.
     """
 
     found: OperatedDeployment
@@ -34,12 +34,12 @@ class Patient:
 
     @cached_property
     def environment(self) -> Mapping[str, str]:
-        """What is deployed, as a function of it sees it; empty if nothing is."""
+        """The environment of the deployed functions; empty if nothing is deployed."""
         return environment(self.found)
 
     @cached_property
     def identity(self) -> Mapping[str, Any]:
-        """Who asks, and the answer's own headers."""
+        """The identity that asks, and the answer's own headers."""
         answer: Mapping[str, Any] = self.found.client("sts").get_caller_identity()
         return answer
 

@@ -1,8 +1,8 @@
 """`posthaste doctor`: what is wrong with an AWS account before a deploy, and with a deployment after it.
 
-Here AWS is asked; what the answers mean is decided in `cli.checks`. One check that cannot be made does not keep the
-others: what the identity may not look at, or who does not answer, is a warning; what a local cloud cannot know is said,
-and never called ok.
+This module asks AWS; `cli.checks` judges the answers. A check that cannot be made does not stop the others. If the
+identity may not read something, or a service does not answer, that is a warning. Facts that a local cloud cannot know
+are named, and never called ok.
 """
 
 import json as codec
@@ -100,7 +100,7 @@ def examine(patient: Patient, checks: Iterable[Check]) -> Iterator[Finding]:
     """Make all checks that can be made.
 
     Raises:
-        Exception: AWS does not know who asks, or nothing of it was reached: no check can be made.
+        Exception: AWS does not know the identity, or no part of AWS was reached: no check can be made.
     """
     from cli.checks.unasked import UNASKED, unasked, unreachable  # noqa: PLC0415 - loads botocore
 

@@ -1,4 +1,4 @@
-"""What the doctor looks at of secrets, and of who may send: whether they are where only their functions reach them."""
+"""The doctor's look at secrets and senders: whether only their functions reach the secrets, and who may send."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the doctor asks AWS about the stack, and about the names that a first deploy needs."""
+"""The doctor's questions to AWS about the stack, and about the names that a first deploy needs."""
 
 from typing import Final
 

@@ -44,7 +44,7 @@ def _row(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _answer(attempt: Mapping[str, Any]) -> str:
-    """Return what became of an attempt, for people."""
+    """Return the result of an attempt, for people."""
     return f"{attempt.get('status') or attempt.get('error')} in {attempt.get('ms')} ms"
 
 

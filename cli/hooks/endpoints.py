@@ -123,7 +123,7 @@ def update(
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Change an endpoint. What no option names stays as it is. --event replaces all events."""
+    """Change an endpoint. Settings that no option names stay as they are. --event replaces all events."""
     options: dict[str, Any] = {
         "url": url or None,
         "events": events or None,

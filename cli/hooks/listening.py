@@ -1,6 +1,6 @@
 """`posthaste hook listen`: fetch an account's events, print them and forward them to a program on this machine.
 
-Nothing has to reach the machine from outside: the command fetches what is due, posts it, and reports how that went.
+The machine needs no access from outside: the command fetches what is due, posts it, and reports the result.
 """
 
 import json as codec

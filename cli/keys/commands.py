@@ -200,7 +200,7 @@ def _stopped(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) -
 
 
 def _show_traces(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) -> None:
-    """Show what a key has done, and what is open of it.
+    """Show what a key has done, and its jobs that are still open.
 
     Args:
         json: for programs.

@@ -1,4 +1,4 @@
-"""What an API key has done, by the audit log; and how the endpoints and notifiers that still serve it are disabled."""
+"""The traces of an API key in the audit log; and how the endpoints and notifiers that still serve it are disabled."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -24,14 +24,14 @@ from shared.domain.lists.header import doubts
 SHOWN: Final = 10
 """Problems of a list that are shown; `campaign problems` shows the others."""
 ENDED: Final = frozenset({"ready", "sent", "failed"})
-"""States of an upload that will not change by themselves."""
+"""States of an upload that do not change by themselves."""
 COLUMNS: Final = ("row", "value", "code", "detail")
 ONE: Final = {"duplicates": "duplicate"}
 BOM: Final = b"\xef\xbb\xbf"
 
 
 class Duplicates(StrEnum):
-    """What becomes of a recipient who is listed twice, as the API names it."""
+    """The treatment of a recipient who is listed twice, as the API names it."""
 
     DROP = "drop"
     KEEP = "keep"
@@ -120,7 +120,7 @@ def wants_all(upload: Mapping[str, Any]) -> bool:
 
 
 def show_problems(upload: Mapping[str, Any]) -> None:
-    """Print what became of a list's rows, and its first problems."""
+    """Print the counts of a list's rows, and its first problems."""
     accepted = counted(upload.get("accepted") or 0, "recipient")
     say(f"{accepted} of {counted(upload.get('rows') or 0, 'row')}{_aside(upload)}")
     for text in lacking(upload):

@@ -12,7 +12,7 @@ def is_workbook(file: Path) -> bool:
     """Return whether a file is a workbook that can be read; other ZIP files and old workbooks are not.
 
     Raises:
-        Misused: it may be one, but is too large to be looked at.
+        Misused: it may be one, but is too large to be checked.
     """
     try:
         with file.open("rb") as source:

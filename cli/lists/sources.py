@@ -1,7 +1,7 @@
 """Lists in files of this machine, as the API takes them: CSV in UTF-8.
 
-A file in another encoding is recognised and asked about; it is never read by a guess. Its copy in UTF-8 is uploaded,
-and so is that of a workbook.
+The command recognises a file in another encoding and asks about it; it never reads one by a guess. Its copy in UTF-8 is
+uploaded, and so is that of a workbook.
 """
 
 import codecs

@@ -1,4 +1,4 @@
-"""What the hub answers a notifier, read with care: it may be cut off, or come from a stranger."""
+"""The hub's answers to a notifier, read with care: one may be cut off, or come from a stranger."""
 
 import codecs
 import json

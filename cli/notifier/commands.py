@@ -267,7 +267,7 @@ def _login(url: str, user: str, password_file: Path | None) -> HubLogin:
 
 
 def _once(opened: SpoolFile, syncing: Syncing, *, json: bool) -> None:
-    """Sync once, and show and store what came of it, also if it failed."""
+    """Sync once, and show and store the result, also if it failed."""
     report = SyncReport()
     problem = ""
     try:

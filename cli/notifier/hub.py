@@ -38,13 +38,13 @@ _SOCKET: Final = (
 
 
 class UploadFate(Enum):
-    """What became of an upload."""
+    """The fate of an upload."""
 
     STORED = auto()
     UNREACHED = auto()
     """There is no connection."""
     HELD = auto()
-    """The hub did not take it, whatever its size is; it does later."""
+    """The hub did not take it, for a reason other than its size; it does later."""
     CUT = auto()
     """The link did not carry all of it, or it is too large."""
     LOST = auto()
@@ -57,10 +57,10 @@ class UploadFate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """The fate of an upload.
+    """An upload's fate, and what to do next.
 
     Attributes:
-        fate: what became of it.
+        fate: whether the hub has it, or why not.
         says: why not, for people.
         code: of a refusal.
         wait: seconds that the hub asks for; None if it does not.

@@ -1,7 +1,7 @@
 """Updates that the hub reports: fetched from where the last answer ended, and each stored exactly once.
 
 An answer and the place where it ends are stored in one transaction. The hub returns updates by `updated_at`, never one
-behind the end of an earlier answer. So an update that is not later than the last stored one is a repeat: an hour that
+behind the end of an earlier answer. So an update that is not later than the last stored one is a repeat. An hour that
 exists twice, in the night when summer time ends, is asked for twice.
 """
 

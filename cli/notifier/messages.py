@@ -25,7 +25,7 @@ class SpooledMessage:
     """A message of the spool. Times are Unix milliseconds, 0: not yet.
 
     Attributes:
-        id: the notifier's name of it.
+        id: the notifier's name for the message.
         action: what was asked last: NEW, UPDATE or CANCEL; empty if only the hub knows the message.
         data: its fields as given last; empty if they are not known here.
         changed_at: when that was.

@@ -1,4 +1,4 @@
-"""What waits to be uploaded: one payload at a time, each until it is answered.
+"""The records that wait to be uploaded: one payload at a time, each until it is answered.
 
 A payload is a range of records, fixed before its first byte is sent. It holds at most one record of a message. So the
 hub may take it twice, or a part of it once more: nothing but these records lies between, and each is harmless twice.
@@ -139,7 +139,7 @@ class Outbox:
             db.execute("UPDATE payload SET open = 0, doubted = ?", (now_ms,))
 
     def held(self) -> None:
-        """Note that the hub did not take the payload for now, whatever its size is."""
+        """Note that the hub did not take the payload for now, for a reason other than its size."""
         with self._spool.change() as db:
             db.execute("UPDATE payload SET open = 0")
             db.execute("DELETE FROM payload WHERE doubted = 0")
@@ -181,7 +181,7 @@ class Outbox:
 
     @staticmethod
     def _doubt(db: sqlite3.Connection, first: int, last: int, now_ms: int) -> None:
-        """Hold later records of the payload's messages back, if the hub may still take an earlier try of it."""
+        """Hold back later records of the payload's messages, if the hub may still take an earlier try of the same."""
         row = db.execute("SELECT doubted FROM payload").fetchone()
         if row is None or not row[0]:
             return

@@ -28,7 +28,7 @@ def checked(given: Mapping[str, Any], now: float, where: str = "") -> Record:
     Args:
         given: field to value; None and empty values count as missing.
         now: Unix seconds.
-        where: begins the message, e.g. `record 3: `.
+        where: begins the message, such as `record 3: `.
 
     Raises:
         Misused: a field is missing, unknown or wrong.

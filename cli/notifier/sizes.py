@@ -6,7 +6,7 @@ So at most one upload of seven fails by its size, and a link that became better 
 from typing import Final
 
 LEAST: Final = 1_024
-"""Bytes. A record goes up whatever its size is, so a payload of one record may be larger."""
+"""Bytes. A record of any size is uploaded, so a payload of one record may be larger."""
 MOST: Final = 1_000_000
 """Bytes, far below the 5 MB that the hub takes: a larger upload is no faster, and costs more when it is cut off."""
 FIRST: Final = 64 * 1_024

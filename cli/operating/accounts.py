@@ -80,7 +80,7 @@ def _no_account(text: str) -> NotFound:
 
 
 def reason_of(text: str) -> str:
-    """Return a reason as the audit log takes it; Misused if it is empty, too long or names somebody."""
+    """Return a reason as the audit log takes it; Misused if it is empty or too long, or if it names somebody."""
     trimmed = text.strip()
     if not trimmed or len(trimmed) > MAX_REASON or not trimmed.isprintable() or has_address(trimmed):
         raise Misused(f"a reason has 1 to {MAX_REASON} printable characters, and no address or phone number in it")

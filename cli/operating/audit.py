@@ -61,7 +61,7 @@ def show(
 ) -> None:
     """Show an audit log: of an account, or what operators did to the deployment as a whole (rates, pauses, queues).
 
-    A key is shown by its name, if it has one and still exists.
+    The log shows the name of a key, if it has one and still exists.
     """
     _check_action(action)
     kind = kind_wanted(test=test, team=team)
@@ -123,7 +123,7 @@ def _operated(
     """Return entries as operators read them, newest first.
 
     Args:
-        account: whose log; empty for the deployment's.
+        account: the account's id; empty for the deployment's log.
         stage: the stage's name; empty for the default one.
         aws: whether AWS is meant even if a local cloud is up.
         everything: whether the logs of all accounts and of the deployment are meant.

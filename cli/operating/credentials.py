@@ -1,8 +1,8 @@
 """`posthaste credential …`: which provider accounts there are and how they do, and their secrets.
 
 `set` takes a provider account's secret from a file, a pipe or hidden prompts to Secrets Manager, if it can work there.
-The secret never stands on a command line, where other users and the shell's history would see it, and is never shown:
-no message here repeats any part of what was read.
+The secret is never on a command line, where other users and the shell's history would see it. It is never shown: no
+message here repeats any part of what was read.
 """
 
 import json as codec

@@ -1,8 +1,8 @@
-"""Dead letters: the queues of a stack, what lies in their dead-letter queues, and why it probably does.
+"""Dead letters: the queues of a stack, the messages in their dead-letter queues, and the probable reasons.
 
-SQS keeps no reason with a message. What is known of one is when it was sent, how often it was delivered, what it is
-about (its body is a hint that names a job, an upload or an export), how that stands, and what the logs of the function
-behind the queue say of it.
+SQS keeps no reason with a message. The message has its time, the number of its deliveries, and a body. The body is a
+hint that names a job, an upload or an export. The rest comes from the state of that object and from the logs of the
+function behind the queue.
 """
 
 import json
@@ -46,7 +46,7 @@ MAX_ID: Final = 64
 MAX_CHUNK: Final = 99_999
 _NO_ADDRESS: Final = re.compile(rf"(?:{IN_TEXT}|[^\s@<>\"']+)@[^\s@<>\"']+|\+\d{{6,}}")
 _FAULTS: Final = ("ERROR_CODE", "ERROR_MESSAGE", "ErrorCode", "ErrorMessage")
-"""What EventBridge (upper case) and SNS write beside what they could not deliver."""
+"""Attributes that EventBridge (upper case) and SNS write beside a message that they could not deliver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class QueuePlace:
     """A queue of the stack.
 
     Attributes:
-        name: without the stack's prefix, e.g. `lane-sendgrid-main`.
+        name: without the stack's prefix, such as `lane-sendgrid-main`.
         url: of the queue; empty for `plan`, `log` and `sweep`, to which only reports of failed invocations come.
         dead: of its dead-letter queue; empty for a lane's express queue, whose dead letters lie with the lane's.
     """
@@ -65,18 +65,18 @@ class QueuePlace:
 
     @property
     def kind(self) -> str:
-        """What its messages are about: `lane` for all lanes, else its name."""
+        """The subject of its messages: `lane` for all lanes, else its name."""
         return "lane" if self.name.startswith(LANE) else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A dead message in hand. Times are Unix milliseconds.
+    """A dead message that this command holds. Times are Unix milliseconds.
 
     Attributes:
         receipt: with it the message is deleted or given back.
         group: its MessageGroupId, the share of an account in a lane; empty without one.
-        deliveries: how often it was received, by commands that looked at it, too.
+        deliveries: how often it was received, also by commands that looked at it.
         redrives: how often it was redriven; `run`: in which run last.
         fault: what the service that could not deliver it says.
     """
@@ -95,7 +95,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a message is about, and how that stands: two short texts."""
+    """The subject of a message, and its state: two short texts."""
 
     what: str
     state: str
@@ -169,7 +169,7 @@ def _letter(message: Mapping[str, Any]) -> Letter:
 
 
 class Reader:
-    """Reads messages, and how things stand that they are about; each job is read once.
+    """Reads messages, and the state of their subjects; each job is read once.
 
     Args:
         job: by its id; None if there is none (any more), as of the others.
@@ -287,7 +287,7 @@ def _id(text: Any) -> str:
 
 
 def _inbox(body: str) -> About:
-    """Read a hint to an inbox; whatever became of it, the sweeper has its records taken."""
+    """Read a hint to an inbox. If the hint is lost, the sweeper still takes the inbox's records."""
     name = contracts.load_inbox(body)
     if not is_name(name):
         raise ValueError("not the name of a notifier")
@@ -295,7 +295,7 @@ def _inbox(body: str) -> About:
 
 
 def _window(body: str) -> About:
-    """Read a hint about a window, or the report of a run that failed; whatever became of it, each minute is a run."""
+    """Read a hint about a window, or the report of a run that failed. A run each minute makes up for both."""
     name = contracts.load_digest_hint(body)
     if not name:
         return _report(body)
@@ -312,7 +312,7 @@ def _changes(body: str) -> About:
 
 
 def _call(body: str) -> About:
-    """Read a hint about an endpoint; whatever became of it, each minute is a look for such endpoints."""
+    """Read a hint about an endpoint. If the hint is lost, a look each minute still finds the endpoint."""
     name = contracts.HookCall.loads(body).endpoint
     if not is_endpoint(name):
         raise ValueError("not the id of an endpoint")
@@ -333,7 +333,7 @@ def _report(body: str) -> About:
 
 
 class Errors:
-    """What the logs of the function behind a queue say about messages."""
+    """Errors about messages in the logs of the function behind a queue."""
 
     def __init__(self, found: OperatedDeployment, url: str) -> None:
         self._logs = found.client("logs")

@@ -44,7 +44,7 @@ DONE: Final[Mapping[str, tuple[str, str]]] = {
     "files of lists deleted": ("uploaded lists", "file deleted"),
     "exports deleted": ("exported files", "deleted; export again without this person"),
 }
-"""What an erasure counts, for people: what it was, and what was done to it."""
+"""The counts of an erasure, for people: what was counted, and what was done to it."""
 LOOKED_AT: Final = 500
 """Accounts whose entries the question counts: some seconds of reads."""
 LEFT: Final = ("stays_for_now", "how_long", "what_you_do")
@@ -67,7 +67,7 @@ STAYS: Final = (
         "look for them",
     ),
 )
-"""What stays for now: what, how long, and what you do about it."""
+"""Data that stays for now: what, how long, and what you do about it."""
 
 
 def erase(
@@ -194,7 +194,7 @@ def _notes(found: OperatedDeployment, clock: Clock, key: str, *, dry: bool) -> A
 
 @contextmanager
 def _going_on() -> Iterator[list[str]]:
-    """Yield a cell for the place that was reached; whoever is interrupted is told how to go on from there."""
+    """Yield a cell for the place that was reached; after an interruption, print how to continue from there."""
     place = [""]
     try:
         yield place

@@ -1,8 +1,10 @@
 """`posthaste logs`: what the deployment's functions logged, oldest first, on AWS and on the local cloud.
 
-Sources (docs.aws.amazon.com): AmazonCloudWatchLogs APIReference API_FilterLogEvents; logs UserGuide
-FilterAndPatternSyntax (a quoted term matches lines that contain it); lambda dg monitoring-cloudwatchlogs (platform
-events).
+Sources (docs.aws.amazon.com):
+
+- AmazonCloudWatchLogs APIReference API_FilterLogEvents
+- logs UserGuide FilterAndPatternSyntax (a quoted term matches lines that contain it)
+- lambda dg monitoring-cloudwatchlogs (platform events)
 """
 
 import json as codec

@@ -203,7 +203,7 @@ def remove_member(
 
 
 def _say_left(commands: Sequence[str]) -> None:
-    """Say that keys go on without the person who made them."""
+    """Say that keys still work without the person who made them."""
     for command in commands:
         say(f"a key that this person made still works; to revoke it:  {command}")
 

@@ -65,7 +65,7 @@ def update(
     aws: Aws = False,
     json: Json = False,
 ) -> None:
-    """Change a notifier's settings. What no option names stays as it is."""
+    """Change a notifier's settings. Settings that no option names stay as they are."""
     draft = NotifierDraft(
         timezone=timezone or None,
         hours=hours_of(hours) if hours else None,

@@ -222,7 +222,7 @@ def _errors(found: OperatedDeployment, place: QueuePlace, letters: Sequence[Lett
 
 @dataclass(slots=True)
 class _May:
-    """What an identity may not ask, empty if it may."""
+    """The call that an identity may not make, empty if it may make all."""
 
     denied: str = ""
 
@@ -276,7 +276,7 @@ def _show(rows: Sequence[Mapping[str, Any]], count: int, held: int, *, json: boo
 
 
 def rows(found: OperatedDeployment, now: float) -> list[dict[str, Any]]:
-    """Return what is in every queue of the stack, ages in seconds, None where nobody knows. `now`: Unix seconds."""
+    """Return what is in every queue of the stack, ages in seconds, None if unknown. `now`: Unix seconds."""
     known = places(found)
     sqs = found.client("sqs")
     urls = [url for place in known for url in (place.url, place.dead) if url]

@@ -1,8 +1,10 @@
 """Redrive: dead messages go back to where they are worked on, once more; promise 8 makes any repetition safe.
 
-A message is sent first and deleted afterwards, so that nothing is lost whenever this ends; what was sent and not
-deleted is redriven again, and changes nothing. Not SQS's own StartMessageMoveTask: that moves what nobody can read as
-well, does not say what it moved, and takes nothing back to where reports of failed invocations come from.
+A message is sent first and deleted afterwards, so that nothing is lost at any interruption. A message that was sent and
+not deleted is redriven again, and changes nothing.
+
+SQS's own StartMessageMoveTask is not used. It also moves unreadable messages, does not report what it moved, and cannot
+move reports of failed invocations back to their source.
 """
 
 import json
@@ -19,16 +21,16 @@ if TYPE_CHECKING:
     from shared.adapters.reports import Batch
 
 HOLD_SECONDS: Final = 300
-"""What is in hand is hidden from others for so long; it is much more than handling ten messages takes."""
+"""Seconds for which a held message is hidden from others; much more than handling ten messages takes."""
 MAX_BATCH_BYTES: Final = 256 * 1024
-"""What one call may carry wherever SQS's limit has not been raised to 1 MiB; a message of feedback has up to 200 KB."""
+"""Bytes that one call may carry where SQS's limit is not raised to 1 MiB; a message of feedback has up to 200 KB."""
 ATTRIBUTE_BYTES: Final = 200
 """More than the names, types and values of a message's two attributes take."""
 PATIENCE: Final = 75
 """Seconds that an invocation may take: more than the functions' time-out, or who asks would ask again meanwhile."""
 MAX_STALE: Final = 100
-"""Receives in a row that bring nothing but what was left before: so many messages are left that all of them come again
-before the end is seen."""
+"""Receives in a row that bring only messages that were left before. With more left messages than that, all of them come
+again before the end is seen."""
 BACK_AGAIN: Final = "was redriven in this run, and failed again"
 UNREADABLE: Final = "not a message of this queue"
 GATHERS: Final = "gather_hooks"
@@ -38,7 +40,7 @@ TOO_OLD: Final = "its records are older than the 24 hours for which the stream k
 NO_STREAM: Final = "its stream or shard is gone"
 NOT_WHOLE: Final = "not all of its records could be read: try again"
 HOPELESS: Final = frozenset({UNREADABLE, NO_BATCH, TOO_OLD, NO_STREAM})
-"""Why nobody can ever work on a message again; only such a one may be discarded."""
+"""Reasons why a message can never be worked on again; only such a message may be discarded."""
 
 
 class Delivery(Protocol):
@@ -62,9 +64,9 @@ class Redrive:
     """One run over one queue.
 
     Args:
-        deliver: what becomes of a message that can be read.
+        deliver: handles a message that can be read.
         about: what a body is about; None if it cannot be read.
-        discard: delete what nobody can ever work on again, instead of leaving it.
+        discard: delete messages that can never be worked on again, instead of leaving them.
     """
 
     def __init__(
@@ -88,11 +90,11 @@ class Redrive:
         self.tally = Redriven()
 
     def go(self, limit: int, moved: Callable[[int], None]) -> None:
-        """Move up to `limit` messages; whoever interrupts leaves nothing hidden.
+        """Move up to `limit` messages; an interruption leaves none hidden.
 
         Args:
             limit: the most to be moved.
-            moved: told how many have been, after each call.
+            moved: called with the number moved so far, after each call.
         """
         stale = 0
         try:
@@ -176,7 +178,7 @@ class Redriver:
 
 
 def parts(letters: Sequence[Letter]) -> list[list[Letter]]:
-    """Return messages in parts that one call carries; one that is larger stands alone."""
+    """Return messages in parts that one call carries; one that is larger is a part of its own."""
     found: list[list[Letter]] = []
     weight = MAX_BATCH_BYTES
     for letter in letters:

@@ -234,7 +234,7 @@ def of_key(job: Job, owner: str, key_id: str) -> bool:
 
 
 def stop_of_key(work: Work, owner: str, key_id: str, clock: Clock, tell_of: Callable[[Job], None]) -> int:
-    """Stop every open job that a key, just revoked, made or was the last to resume; returns how many that were.
+    """Stop every open job that a newly revoked key made or was the last to resume; returns how many that were.
 
     Of a mail, the destinations that wait are dropped: its job cannot be stopped.
 

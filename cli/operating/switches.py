@@ -1,6 +1,6 @@
 """`posthaste pause | resume | rate`: kill switches, which take effect within 3 seconds and without a deploy.
 
-They are operators' commands, straight to the deployment's tables; each change stands in an audit log with who made it.
+They are operators' commands, straight to the deployment's tables. An audit log has each change and who made it.
 """
 
 from collections.abc import Iterator

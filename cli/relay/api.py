@@ -40,7 +40,7 @@ _GONE: Final = 404
 
 
 class PostFate(Enum):
-    """What became of a post."""
+    """The fate of a post."""
 
     TAKEN = auto()
     REFUSED = auto()
@@ -54,14 +54,14 @@ class PostFate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MailAnswer:
-    """The fate of a post.
+    """A post's fate, and what to do next.
 
     Attributes:
-        fate: what became of it.
+        fate: whether the API took the mail, or why not.
         says: the mail's id if it was taken; else why not, for people, on one line.
         code: of a refusal.
         wait: seconds that the API asks for; None if it does not.
-        is_doubtful: the API or the store gave no answer of its own, perhaps on this mail alone.
+        is_doubtful: the API or the store gave no answer of its own, perhaps only on this mail.
         is_replayed: the API had taken it under its key before.
     """
 
@@ -74,7 +74,7 @@ class MailAnswer:
 
 
 class _NotDone(Exception):
-    """A call had no answer that goes on."""
+    """A call had no answer that allows the next step."""
 
     def __init__(self, answer: MailAnswer, status: int = 0) -> None:
         super().__init__(answer.says)
@@ -104,7 +104,7 @@ class MailApi:
         self._pool.clear()
 
     def post(self, mail: RelayMail) -> MailAnswer:
-        """Post a mail, and return what became of it; no fault of the network or the API is raised."""
+        """Post a mail, and return its fate; no fault of the network or the API is raised."""
         query = urlencode([("mail_from", mail.sender), *(("rcpt_to", x) for x in mail.recipients)])
         try:
             if mail.size <= AT_ONCE and len(query) <= QUERY:

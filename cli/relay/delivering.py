@@ -1,7 +1,7 @@
-"""What the relay holds: mail that it took while the API was out of reach, begun in the order of its schedule.
+"""The mail that the relay took while the API was out of reach, posted in the order of its schedule.
 
-A mail is one destination of the queue, whose metadata are the envelope and the key. So a post that is repeated, after
-a lost answer or a crash, is the same post under the same key, and the API takes it once.
+A mail is one destination of the queue, whose metadata are the envelope and the key. So a post that is repeated, after a
+lost answer or a crash, is the same post under the same key. The API takes it once.
 """
 
 from collections.abc import Callable, Iterator
@@ -89,7 +89,7 @@ class HeldMail:
             self._queue.send_cancel(mail, mail.schedule)
 
     def run(self, stop: Event) -> None:
-        """Deliver until stopped. What is in flight at the start, or after a fault of the disk, is posted again."""
+        """Deliver until stopped. Mail in flight at the start, or after a fault of the disk, is posted again."""
         recovered = False
         while not stop.is_set():
             try:
@@ -167,7 +167,7 @@ class HeldMail:
         return True
 
     def _post(self, mail: InflightMail) -> _Posted:
-        """Post a mail, and let it go on by the answer."""
+        """Post a mail, and settle it by the answer."""
         with self._queue.read_inflight(mail) as found:
             answer = posted(self._api.post, _read(found))
             ours = self._outage.is_at_fault(mail.mail, answer)

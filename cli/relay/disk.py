@@ -22,7 +22,7 @@ class Disk:
     """A POSIX file system. Its renames within one file system are atomic; `sync_folder` makes changes durable."""
 
     def names(self, folder: Path) -> list[str]:
-        """Return the names of a folder's entries, sorted; raises FileNotFoundError if it has gone."""
+        """Return the names of a folder's entries, sorted; raises FileNotFoundError if it does not exist any more."""
         return sorted(x.name for x in folder.iterdir())
 
     def make_folder(self, folder: Path) -> None:
@@ -56,7 +56,7 @@ class Disk:
         link.symlink_to(target)
 
     def rename(self, old: Path, new: Path) -> None:
-        """Move an entry; raises FileNotFoundError if it has gone."""
+        """Move an entry; raises FileNotFoundError if it does not exist any more."""
         os.rename(old, new)  # noqa: PTH104 - `Path.rename` returns a new path on every call
 
     def remove(self, file: Path) -> None:
@@ -64,5 +64,5 @@ class Disk:
         file.unlink(missing_ok=True)
 
     def remove_folder(self, folder: Path) -> None:
-        """Remove an empty folder; raises FileNotFoundError if it has gone."""
+        """Remove an empty folder; raises FileNotFoundError if it does not exist any more."""
         folder.rmdir()

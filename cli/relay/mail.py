@@ -26,7 +26,7 @@ class RelayMail:
         size: bytes of the content.
         content: open; it is read from its beginning.
         has_id: its header has a Message-ID.
-        new_since: what the API took before is another mail, Unix milliseconds; 0: the key alone decides.
+        new_since: mail that the API took before is another mail, Unix milliseconds; 0: only the key decides.
     """
 
     sender: str

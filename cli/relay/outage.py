@@ -14,10 +14,10 @@ LONGEST_WAIT: Final[Seconds] = 600.0
 
 
 class Outage:
-    """What one thread notes of the posts' answers; others may ask.
+    """One thread's notes about the answers to posts; other threads may read them.
 
-    The API may fail on one mail alone, and say nothing. So a mail that had no answer lets the next one be tried first.
-    It is at fault if it has no answer again after another mail had one.
+    The API may fail on only one mail, and give no answer. So a mail that had no answer lets the next one be tried
+    first. It is at fault if it has no answer again after another mail had one.
     """
 
     def __init__(self) -> None:

@@ -33,7 +33,7 @@ HIGHEST_PORT: Final = 65_535
 
 @dataclass(frozen=True, slots=True)
 class RelayOptions:
-    """What the relay is started with.
+    """The options that the relay is started with.
 
     Attributes:
         listen: HOST:PORT.

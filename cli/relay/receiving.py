@@ -1,4 +1,4 @@
-"""The content of a mail as SMTP's DATA carries it: read line by line into a file, whatever its size."""
+"""The content of a mail of any size as SMTP's DATA carries it: read line by line into a file."""
 
 import asyncio
 import tempfile

@@ -1,7 +1,7 @@
 """Two mails that are the same to the byte: one that a program repeats, since it lost the answer, or two that it means.
 
-A mail with a Message-ID is known by it: the same bytes are the same mail. Devices and scripts send mails without one,
-and the same alert again is a new alert. Of these, a mail is repeated only until its program has seen the answer.
+The Message-ID identifies a mail that has one: the same bytes are the same mail. Devices and scripts send mails without
+one, and the same alert again is a new alert. Of these, a mail is repeated only until its program has seen the answer.
 """
 
 import secrets

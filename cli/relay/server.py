@@ -33,7 +33,7 @@ class RelayAccess:
 
     Attributes:
         tls: for STARTTLS, which is required then; None: not offered.
-        user: its login is required; empty: nobody logs in.
+        user: its login is required; empty: no login is accepted.
         password: of the user.
     """
 
@@ -111,7 +111,7 @@ class RelayServer:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _take(self, sender: str, recipients: list[str], silent: list[str], content: BinaryIO) -> str:
-        """Take a mail in a thread, which goes on if the client leaves.
+        """Take a mail in a thread, which continues if the client leaves.
 
         Args:
             sender: envelope sender, empty for a notification.

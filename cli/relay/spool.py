@@ -161,7 +161,7 @@ class FileQueue:
 
     @contextmanager
     def enqueue(self) -> Iterator["FileDraft"]:
-        """Begin a mail; without `commit`, nothing of it stays."""
+        """Begin a mail; without `commit`, no part is kept."""
         mail = secrets.token_hex(16)
         folder = self._data / f"{_NEW}{mail}"
         with faults():

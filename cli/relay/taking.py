@@ -1,4 +1,4 @@
-"""What the relay answers to a mail: 250 only when the API has it, or the queue has it durably."""
+"""The relay's answers to a mail: 250 only when the API has it, or the queue has it durably."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -56,7 +56,7 @@ class MailIntake:
             sender: envelope sender, empty for a notification.
             recipients: whose failures are notified; with `silent` at least one.
             content: with CRLF at the ends of its lines, without the dots of SMTP; open until the reply is made.
-            silent: whose failures are not notified, unless `recipients` has the mailbox, too.
+            silent: whose failures are not notified, unless `recipients` also has the mailbox.
         """
         with ExitStack() as stack:
             if self._sender:
@@ -75,11 +75,11 @@ class MailIntake:
             return reply
 
     def confirmed(self, reply: str) -> None:
-        """Note that the program has seen a reply: it goes on in its session."""
+        """Note that the program has seen a reply: it continues its session."""
         self._rounds.confirmed(reply)
 
     def _told(self, reply: str, recipients: int) -> str:
-        """Print a line about a mail: what became of it, and no word of it."""
+        """Print a line about a mail: its fate, and none of its text."""
         fate = reply.removeprefix("250 2.0.0 ") if reply.startswith("250 ") else f"not taken: {reply}"
         self._tell(f"{counted(recipients, 'recipient')}: {fate}")
         return reply

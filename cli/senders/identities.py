@@ -33,7 +33,7 @@ MadeFor = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class IdentityRoom:
-    """What one deployment made known to providers, and who uses it."""
+    """The identities that one deployment made known to providers, and their users."""
 
     desk: Desk
     clock: Clock

@@ -1,4 +1,4 @@
-"""`posthaste batch …`: send one message to many recipients over the HTTP API, and follow what becomes of it."""
+"""`posthaste batch …`: send one message to many recipients over the HTTP API, and follow its progress."""
 
 import json as codec
 import secrets

@@ -1,4 +1,4 @@
-"""What batches and campaigns can both be told: a job's log, its export, stop, resume and retry."""
+"""Commands that batches and campaigns share: a job's log, its export, stop, resume and retry."""
 
 import json as codec
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ INCLUDED: Final[Mapping[str, Sequence[MessageState]]] = {
     "failed": (MessageState.FAILED,),
     "unknown": (MessageState.UNKNOWN,),
 }
-"""What a retry sends besides the unsent messages, which every retry sends: the word of `--include`, and states."""
+"""Value of `--include` → states that a retry then sends, besides the unsent messages, which every retry sends."""
 DEFAULT: Final = ("unsent", "failed")
 LOG: Final = ("id", "state", "attempts", "recipient", "providers", "error")
 
@@ -108,7 +108,7 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str, stats: str = "")
     Args:
         app: the commands of the kind.
         kind: `batch` or `campaign`.
-        root: where they stand in the API.
+        root: their collection's path in the API.
         log: what follows the path of one to its messages.
         stats: what follows the path of one to its counts.
     """

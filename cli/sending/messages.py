@@ -1,4 +1,4 @@
-"""What a campaign or a template says, as options of a command and as the API takes it."""
+"""The content of a campaign or a template, as options of a command and as the API takes it."""
 
 from pathlib import Path
 from typing import Annotated, Any

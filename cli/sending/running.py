@@ -1,7 +1,7 @@
 """A campaign from a file to its last message: create, upload, read, preview, ask, send, watch.
 
-Nothing is sent before the question is answered. Until then Ctrl-C leaves a campaign that sends nothing; while it sends,
-Ctrl-C on a terminal asks what to do, and elsewhere ends the watching alone.
+Nothing is sent before the question is answered. Until then Ctrl-C leaves a campaign that sends nothing. While it sends,
+Ctrl-C on a terminal asks what to do; elsewhere it ends only the watching.
 """
 
 import json as codec
@@ -43,7 +43,7 @@ class Plan:
         options: of the upload.
         rate: messages per second, 0 for the credential's own.
         at: when it is sent, RFC 3339; empty for now.
-        ask_duplicates: whether to ask what becomes of recipients who are listed twice.
+        ask_duplicates: whether to ask how to treat recipients who are listed twice.
     """
 
     file: Path

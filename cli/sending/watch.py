@@ -40,7 +40,7 @@ class JobProgress:
 
     Attributes:
         counts: per state of a message.
-        waiting_for: why it does not go on, or empty.
+        waiting_for: why it does not continue, or empty.
         rate: messages per second that it may send, 0 if that is not known.
         eta: when its last message goes out, as the API says, or empty.
         stop_reason: why it was last stopped, or empty.

@@ -1,4 +1,4 @@
-"""What a campaign or a batch is for people: draft, ready, sending, stopped, done. The API's states are in --json."""
+"""The state of a campaign or batch for people: draft, ready, sending, stopped, done. --json has the API's states."""
 
 from collections.abc import Mapping
 from typing import Any, Final

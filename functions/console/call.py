@@ -1,4 +1,4 @@
-"""What a page gets: the visit, and the console's services."""
+"""The arguments of a page: the visit, and the console's services."""
 
 from functions.console.screen import PageCall
 from functions.console.services import ConsoleServices

@@ -93,10 +93,10 @@ class Flow:
 
 
 def flow(days: Sequence[tuple[str, Mapping[str, int]]], names: Sequence[str] = FLOW_ORDER) -> Flow:
-    """Return the flow of some days; a day alone is drawn as wide as the chart.
+    """Return the flow of some days; a single day is drawn as wide as the chart.
 
     Args:
-        days: (date, amounts by name), oldest first.
+        days: (date, name → amount), oldest first.
         names: what is stacked, from the ground up. Names that have no colour of their own share the `SERIES`.
     """
     top = max((sum(amounts.get(name, 0) for name in names) for _, amounts in days), default=0)

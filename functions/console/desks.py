@@ -31,7 +31,7 @@ __all__ = ["Desks", "DigestRoom", "MailRoom", "NoticeRoom", "RaisedAlarm", "Send
 
 @dataclass(frozen=True, slots=True)
 class DigestRoom:
-    """What shows and moves windows of events."""
+    """Use cases and lists that show and move windows of events."""
 
     desk: WindowDesk
     pages: WindowPages
@@ -39,7 +39,7 @@ class DigestRoom:
 
 @dataclass(frozen=True, slots=True)
 class MailRoom:
-    """What shows mails, and moves their destinations."""
+    """Stores and use cases that show mails, and move their destinations."""
 
     mails: Mails
     moves: MailMoves
@@ -74,7 +74,7 @@ class Desks:
     mails: Callable[[], MailRoom]
     notices: Callable[[], NoticeRoom]
     switches: Switchboard
-    """What operators pause, slow and resume."""
+    """The switches by which operators pause, slow and resume."""
     dead_letters: Callable[[str], int]
     """About how many dead letters a queue has, by its name without the prefix."""
     alarms: RaisedAlarms

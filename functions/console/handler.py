@@ -1,7 +1,7 @@
 """The console's function: find the page, know the visitor, check the form's token, answer.
 
-A log line names the page, the user, the account, the ids that it was about, and the outcome; never a path, a query, a
-form or a cookie. Faults are logged as the API's: their kind and place.
+A log line names the page, the user, the account, the ids that it was about, and the outcome. It never has a path, a
+query, a form or a cookie. Faults are logged as the API's: their kind and place.
 """
 
 import traceback
@@ -156,7 +156,7 @@ def _refuse_role(look: Look, role: Role, screen: PageRoute) -> None:
 
 
 def _refuse_suspended(look: Look, screen: PageRoute) -> None:
-    """Refuse a suspended account what makes something, or lets it go on."""
+    """Refuse a suspended account pages that make something, or that let it continue."""
     if look.request.method == "POST" and not (screen.ends or screen.operators):
         raise SUSPENDED
 

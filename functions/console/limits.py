@@ -1,9 +1,9 @@
 """How often somebody may try to end a sign-in: each try makes this deployment ask its provider of identities.
 
 Each sign-in that was begun has an allowance: that is the brake against guessing. The network that a request comes from
-has another, which only bounds what we ask the provider. It is far above what one person needs, as one who tries again
-and again must not lock out the others of an organisation behind one address. Neither is stored: their hashes are, for a
-day, by the console's key. There are few networks, so without a key a hash could be guessed.
+has another, which only bounds what we ask the provider. It is far above what one person needs. So a person who tries
+again and again does not lock out the others of an organisation behind one address. Neither is stored: their hashes are,
+for a day, by the console's key. There are few networks, so without a key a hash could be guessed.
 """
 
 import hmac

@@ -1,4 +1,4 @@
-"""What lists of the console share: kinds of jobs and keys, filters, and places to go on from, sealed for an account."""
+"""The parts that the console's lists share: kinds of jobs and keys, filters, and places, sealed for an account."""
 
 import re
 from collections.abc import Sequence
@@ -117,8 +117,8 @@ def paging(look: Look, after: str, **filters: str) -> ListPages:
     """Return the pages around the one that is shown.
 
     Args:
-        after: the place to go on from; empty at the end.
-        filters: what the list is narrowed to, by name; an empty one is left out.
+        after: the place to continue from; empty at the end.
+        filters: filter → its value; an empty one is left out.
     """
     kept = {name: value for name, value in filters.items() if value}
     first = urlencode(kept) or "all="
@@ -129,7 +129,7 @@ def paging(look: Look, after: str, **filters: str) -> ListPages:
 
 
 def cut(look: Look, rows: Sequence[T]) -> tuple[Sequence[T], str]:
-    """Return the page of a short list that is read at once, and the place to go on from, empty at its end."""
+    """Return the page of a short list that is read at once, and the place to continue from, empty at its end."""
     begin = numbered(look)
     end = begin + PAGE
     return rows[begin:end], str(end) if end < len(rows) else ""

@@ -1,4 +1,4 @@
-"""What the console's pages are made of: a route as data, one visit, and what is answered instead of a page."""
+"""The building blocks of the console's pages: a route as data, one visit, and the answer in place of a page."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ MAX_FIELDS: Final = 100
 
 @dataclass(eq=False)
 class Denial(Exception):
-    """What the console shows instead of the page.
+    """An answer that the console shows instead of the page.
 
     Attributes:
         status: of HTTP.
@@ -94,14 +94,14 @@ class PageCall(Generic[S]):
 
     @property
     def who(self) -> SignedIn:
-        """Who visits a page that is not public."""
+        """The visitor of a page that is not public."""
         if self.visitor is None:
             raise LookupError("this page is public")
         return self.visitor
 
     @property
     def actor(self) -> str:
-        """Who visits a page that is not public, as the audit log names them."""
+        """The visitor of a page that is not public, as the audit log names them."""
         return self.who.person.user.actor
 
     def may(self, scope: Scope) -> bool:
@@ -131,7 +131,7 @@ class PageRoute:
         scope: what the visitor's role must include, in the account of the path.
         public: no session is needed, and no form's token is asked for.
         operators: only for operators; it does not exist for others.
-        ends: what is posted stops or deletes something, or only looks: members of a suspended account may do so, too.
+        ends: what is posted stops or deletes something, or only looks: members of a suspended account may also do so.
     """
 
     method: str

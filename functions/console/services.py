@@ -1,4 +1,4 @@
-"""What the console works with, built once per process: the use cases of the API, and its own people."""
+"""The services of the console, built once per process: the use cases of the API, and its own people."""
 
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -70,14 +70,14 @@ class ConsoleServices:
     progress: ProgressReader
     control: JobControl
     desks: Desks
-    """What the other lists are read from and changed by."""
+    """The stores and use cases of the other lists."""
     first_accounts: FirstAccounts | None
     """Makes an account for a person; None: they have to be invited."""
     links: PlaceSeal
     """Seals places in lists."""
     limits: SignInLimits
     reads: Executor
-    """Makes reads side by side. What it runs submits nothing to it, or all of its threads could wait for one."""
+    """Makes reads side by side. A read submits nothing to it, or all of its threads could wait for one."""
     campaigns: Callable[[], "CampaignDesk"]
     """Built by the first page of a campaign: others need not wait for it."""
 

@@ -1,4 +1,4 @@
-"""Windows of events become digests: by hints at their time, and every minute for whatever no hint has seen to."""
+"""Windows of events become digests: by hints at their time, and every minute if a hint was lost."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -17,7 +17,7 @@ MARGIN: Final = 15.0
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """Serve hints of the queue, or go on with the walks for as long as there is time."""
+    """Serve hints of the queue, or continue the walks for as long as there is time."""
     logs.begin(logger, logs.invocation(context))
     return _hints(event["Records"]) if "Records" in event else _minute(context)
 

@@ -54,7 +54,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
 
 
 def _wake(wakings: Iterable[tuple[Mapping[str, Any], Waking]], until: Seconds) -> list[dict[str, str]]:
-    """Go on with wakings until a time, each by one page at least; returns those that failed."""
+    """Continue wakings until a time, each by one page at least; returns those that failed."""
     failures = []
     for record, way in wakings:
         try:

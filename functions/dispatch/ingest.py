@@ -16,7 +16,7 @@ early(lambda: services.deployment().ingestion)
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Answer:
-    """Read the list that each message names; one that is read already, or by another, is left alone."""
+    """Read the list that each message names; skip lists that are read already, or that another reader has."""
     logs.begin(logger, logs.invocation(context))
     d = services.deployment()
     failures = []

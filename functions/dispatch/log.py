@@ -1,7 +1,7 @@
-"""The `ops` stream: ledgers that changed and that nobody works on are folded into their jobs; large retries go on.
+"""The `ops` stream: changed ledgers without a worker are folded into their jobs; large retries continue.
 
-A campaign of which only other tries are left may give way, so the one behind it is looked at (`Turns`).
-What a run of notices says reaches its notices here, as soon as it is known, and what became of a mail its sender.
+A campaign of which only other tries are left may give way, so the one behind it is checked (`Turns`). The results of a
+run of notices reach its notices here, as soon as they are known. The fate of a mail reaches its sender here.
 """
 
 import base64

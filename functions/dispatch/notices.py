@@ -1,4 +1,4 @@
-"""Every minute: notices that are due become runs, and finished runs are looked at until their notices know all."""
+"""Every minute: notices that are due become runs, and finished runs are checked until their notices have all facts."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ MARGIN = 10.0
 
 
 def handler(_event: Any, context: Any) -> dict[str, Any]:
-    """Go on with the notices' walks for as long as there is time."""
+    """Continue the notices' walks for as long as there is time."""
     logs.begin(logger, logs.invocation(context))
     d = services.deployment()
     swept = services.noticing().sweeper.sweep(d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN)

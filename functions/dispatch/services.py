@@ -74,4 +74,4 @@ def lane() -> SendingLane:
 
 
 Answer = dict[str, list[dict[str, str]]]
-"""A partial answer to SQS: what is named is delivered again, and in the end stands in the dead-letter queue."""
+"""A partial answer to SQS: messages in it are delivered again, and in the end reach the dead-letter queue."""

@@ -16,7 +16,7 @@ MARGIN = 10.0
 
 
 def handler(_event: Any, context: Any) -> dict[str, Any]:
-    """Go on with all walks for as long as there is time."""
+    """Continue all walks for as long as there is time."""
     logs.begin(logger, logs.invocation(context))
     d = services.deployment()
     try:

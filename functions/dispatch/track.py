@@ -1,4 +1,4 @@
-"""The feedback queue: providers' words are joined into the ledgers."""
+"""The feedback queue: providers' events are joined into the ledgers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -21,7 +21,7 @@ WHY_LEFT: Final[Mapping[str, Any]] = {
     "exception_name": "WordsLeft",
     "exception": "WordsLeft: a chunk failed, or there was no time",
 }
-"""What the dead letters of such messages are shown with, as those of an exception are."""
+"""The fault that the dead letters of such messages show, in the form of an exception."""
 MARGIN = 10.0
 """Seconds before the function's end after which no chunk is begun: a call of the one in hand may be tried again."""
 
@@ -32,7 +32,7 @@ Post = tuple[str, list[Word]]
 def handler(event: Mapping[str, Any], context: Any) -> Answer:
     """Join all words of the batch, those of one credential together: a chunk is written once for many of them.
 
-    A message is delivered again if one of its words was not joined, since its chunk failed or time was up; joining the
+    A message is delivered again if one of its words was not joined, since its chunk failed or time was up. Joining the
     others twice changes nothing.
     """
     logs.begin(logger, logs.invocation(context))
@@ -65,7 +65,7 @@ def _join(d: Deployment, credential: str, words: Sequence[Word], deadline: Secon
 
 
 def _heed(d: Deployment, credential: str, words: Sequence[Word]) -> None:
-    """Heed and store what numbers wrote to a credential; one that is declared no more has no accounts."""
+    """Apply and store what numbers wrote to a credential; one that is declared no more has no accounts."""
     about = next((c for c in d.settings.credentials if c.id == credential), None)
     if words and about is not None:
         heeded = receive(d.records, d.texts, about, words, int(d.clock.now() * 1000))
@@ -73,7 +73,7 @@ def _heed(d: Deployment, credential: str, words: Sequence[Word]) -> None:
 
 
 def _tell(settings: Settings, credential: str, tracked: Tracked) -> None:
-    """Tell how many words came of a credential; of one that is declared no more there is nobody to tell."""
+    """Write how many events of a credential were joined; nothing for one that is declared no more."""
     try:
         about = settings.credential(credential)
     except KeyError:

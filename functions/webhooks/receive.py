@@ -95,7 +95,7 @@ def _body(event: dict[str, Any]) -> bytes:
 
 
 def _taken(reading: Reading) -> dict[str, Any]:
-    """Return the answer to a post that was taken: what the provider waits for, or how much of it was ours."""
+    """Return the answer to a post that was taken: the reply for the provider, or how many of the events are ours."""
     if reading.reply is None:
         return _answer(200, {"received": reading.events, "ours": len(reading.words)})
     return {"statusCode": 200, "headers": {"Content-Type": reading.reply.content_type}, "body": reading.reply.body}

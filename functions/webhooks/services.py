@@ -1,4 +1,4 @@
-"""What the receiver of provider webhooks works with, built once per process."""
+"""The services of the receiver of provider webhooks, built once per process."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -148,7 +148,7 @@ def _demo(where: Paths) -> None:
 
 
 def _notices(running: Cloud) -> str:
-    """Have the notices delivered while the newsletter is sent; return in words what came of them."""
+    """Deliver the notices while the newsletter is sent; return their results in words."""
     story = notices.begin(running)
     return notices.summary(story, notices.watch(story))
 

@@ -1,4 +1,4 @@
-"""What was deployed, as its own functions see it, and the demo account that uses it."""
+"""The deployed settings, as the deployment's own functions see them, and the demo account that uses it."""
 
 import json
 import subprocess

@@ -46,7 +46,7 @@ def up(paths: Paths, lanes: Path | None = None, notice_clock: str = "") -> Cloud
         The running cloud. Calling this again is cheap: nothing is deployed while the sources are those deployed last.
 
     Raises:
-        LocalCloudError: a step failed; what runs stays for inspection, the next `up` goes on from there.
+        LocalCloudError: a step failed; running parts stay for inspection, and the next `up` continues from there.
     """
     paths.make()
     with processes.exclusive(paths):
@@ -128,7 +128,7 @@ def current(paths: Paths) -> Cloud:
 
 
 def write_env(paths: Paths, env: Mapping[str, str]) -> None:
-    """Write the `env` file, readable by its owner alone, in one rename."""
+    """Write the `env` file, readable only by its owner, in one rename."""
     draft = paths.env.with_suffix(".new")
     draft.touch(mode=0o600)
     draft.write_text("".join(f"{EXPORT}{key}={value}\n" for key, value in env.items()), encoding="utf-8")

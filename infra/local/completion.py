@@ -1,8 +1,8 @@
-"""What the emulator's CloudFormation drops silently, set by API from the synthesised template.
+"""Settings that the emulator's CloudFormation drops silently, set by API from the synthesised template.
 
-Reserved concurrency, table TTL and the HTTP API's CORS: the deployment succeeds without them, and without the first
-the bulkheads would not exist locally. Once set, they hold across code deployments. And the API's address, as functions
-are told it, has a host name that no machine can resolve: links in mails have to work.
+Reserved concurrency, table TTL and the HTTP API's CORS: the deployment succeeds without them, and without the first the
+bulkheads would not exist locally. Once set, they hold across code deployments. The API's address, as functions get it,
+also has a host name that no machine can resolve: links in mails have to work.
 """
 
 from collections.abc import Sequence

@@ -22,7 +22,7 @@ from infra.local.paths import ROOT, Paths
 from shared.providers.needs import Transport, needs_of
 
 SOURCES: Final = ("app.py", "cdk.json", "package-lock.json", "requirements/runtime.txt", "infra", "shared", "functions")
-"""What a deployed function or the template can depend on."""
+"""Files on which a deployed function or the template can depend."""
 CDK_SECONDS: Final = 1_200
 """Seconds of one command of the CDK, on a machine that does much else: idle, a synth takes half a minute."""
 PHONES: Final = Path(__file__).parent / "phones.json"
@@ -62,7 +62,7 @@ def more_lanes(file: Path | None, relay: Callable[[str], str], simulator: str) -
     """Return the context argument with the settings of the local cloud: with phones, a file's lanes, and a console.
 
     Args:
-        file: a JSON list of credentials; an SMTP relay among them without an address is the simulator's.
+        file: a JSON list of credentials. An SMTP relay among them that has no address gets the simulator's.
         relay: returns the address of the simulator's relay for a credential.
         simulator: its address, where people sign in to the console.
 
@@ -150,7 +150,7 @@ def stacks(paths: Paths, port: int) -> list[Stack]:
 
 
 def client(service: Any, port: int) -> Any:
-    """Return a client of the emulator's root user; untyped, as its services are chosen by name."""
+    """Return a client of the emulator's root user; untyped, as its service is a parameter."""
     session: boto3.Session = emulator.session()
     return session.client(service, endpoint_url=emulator.url(port), config=emulator.config())
 

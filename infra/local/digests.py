@@ -176,7 +176,7 @@ def _lists(mail: Mail, tasks: Sequence[str]) -> bool:
 
 
 def summary(flood: Flood, found: Sequence[Mail]) -> str:
-    """Return in words what became of the events."""
+    """Return the results of the events in words."""
     events = sum(map(len, flood.events.values()))
     return (
         f"{events} events for {len(flood.people)} people became {len(found)} mails instead of {flood.single:,}; "
@@ -185,7 +185,7 @@ def summary(flood: Flood, found: Sequence[Mail]) -> str:
 
 
 def delivered(cloud: Cloud) -> str:
-    """Post the events, close the windows, and check the mails; return in words what became of the events.
+    """Post the events, close the windows, and check the mails; return the results of the events in words.
 
     Raises:
         LocalCloudError: a person does not have exactly their events.

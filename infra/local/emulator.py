@@ -21,7 +21,7 @@ NAME: Final = "emulator"
 REGION: Final = "us-east-1"
 ACCOUNT: Final = "000000000000"
 KEY: Final = "test"
-"""The emulator's root user; every other caller is judged by IAM."""
+"""The emulator's root user; IAM judges every other caller."""
 START_SECONDS: Final = 30.0
 UNPACKED: Final = "ministack-lambda-*"
 """Folders that the emulator leaves behind of every process that is killed or cut short."""

@@ -1,7 +1,10 @@
 """The main job, end to end: one newsletter to many recipients through the HTTP API, watched and checked.
 
-The check compares three sources that know nothing of each other: the fixture (who should get it), the simulator's raw
-log (who was handed over, when, how often) and the API's log lines (what Posthaste believes).
+The check compares three independent sources:
+
+- the fixture (who should get it)
+- the simulator's raw log (who was handed over, when, how often)
+- the API's log lines (what Posthaste believes)
 """
 
 import json
@@ -32,7 +35,7 @@ PROBE: Final = "probe+{}@example.org"
 """Gets a message while it is looked whether the provider is back."""
 STATES: Final = ("queued", "sending", "sent", "delivered", "failed", "skipped", "unknown")
 OPEN: Final = ("queued", "sending", "sent")
-"""States that sending or feedback will still change."""
+"""States that sending or feedback can still change."""
 HANDED_OVER: Final = ("sent", "delivered", "failed")
 API_SECONDS: Final = 35.0
 """A little more than the HTTP API's own limit."""
@@ -94,7 +97,7 @@ def strike(cloud: Cloud) -> None:
 
 
 def carried(found: Mapping[str, Any]) -> str:
-    """Return in words which providers carried a batch, and how many messages were tried by more than one.
+    """Return in words which providers carried a batch, and how many messages more than one of them tried.
 
     `found`: as `evidence` returns it.
     """

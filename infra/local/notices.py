@@ -5,8 +5,8 @@ the clinic moves five of them to today and cancels five. Two have expired, and o
 busy twice. The function that begins runs is invoked at once, where its schedule would take a minute.
 
 In the demo, the time of notices is compressed (`fast`): a day takes six seconds. So the busy phone is called again on
-the next day, and on the day after, and a notice to a phone that nobody answers expires. On a cloud with the machine's
-time, the clinic asks for each further call, and no such notice is there.
+the next day, and on the day after. A notice to a phone without an answer expires. On a cloud with the machine's time,
+the clinic asks for each further call, and no such notice is there.
 """
 
 import base64
@@ -44,7 +44,7 @@ LATER: Final = 60
 BUSY: Final = "third"
 """The simulator's behaviour of a phone that answers at the third call."""
 NEVER: Final = "busy"
-"""That of a phone that nobody answers."""
+"""That of a phone that never answers."""
 END: Final = "29991231235959"
 """A range of updates ends by itself a few seconds ago."""
 HOUR: Final = 3_600
@@ -59,7 +59,7 @@ class Clinic:
     Attributes:
         cloud: where it is.
         name: its user name.
-        password: that goes with it.
+        password: the password of that user.
         template_id: what its notices say.
         since: when it was made: updates are read from here on.
     """
@@ -95,7 +95,7 @@ class Clinic:
             raise LocalCloudError(f"{len(records)} records were uploaded, {received} received")
 
     def updates(self) -> list[Record]:
-        """Return all updates that may be read by now; the last seconds are not among them."""
+        """Return all updates that are readable by now; the last seconds are not among them."""
         found: list[Record] = self.call("GET", f"/message_updates/{self.since:%Y%m%d%H%M%S}-{END}")
         return found
 

@@ -29,7 +29,7 @@ class Paths:
 
     @property
     def processes(self) -> Path:
-        """What was started: name, pid, start time, port."""
+        """The processes that were started: name, pid, start time, port."""
         return self.home / "processes.json"
 
     @property

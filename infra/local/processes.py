@@ -1,8 +1,8 @@
 """Processes of the local cloud: started in a group of their own, recorded by pid *and* start time, stopped safely.
 
-A pid alone is no identity: after a crash or a reboot it may belong to somebody else. A recorded process is touched only
-while its start time is the recorded one. Orphans (Lambda workers whose parent was killed) are recognised by the mark
-in their environment.
+A pid is not enough as an identity: after a crash or a reboot it may belong to somebody else. A recorded process is
+touched only while its start time is the recorded one. The mark in their environment identifies orphans (Lambda workers
+whose parent was killed).
 """
 
 import contextlib
@@ -90,7 +90,7 @@ def kill(pid: int, born: str) -> bool:
 
 
 def read(paths: Paths) -> dict[str, Process]:
-    """Return the recorded processes by name, living or not; an unreadable record counts as none."""
+    """Return the recorded processes, name → process, living or not; an unreadable record counts as none."""
     try:
         rows = json.loads(paths.processes.read_text(encoding="utf-8"))
         return {row["name"]: Process(**row) for row in rows}
@@ -112,7 +112,7 @@ def start(paths: Paths, name: str, command: Sequence[str], environment: Mapping[
         name: unique among the cloud's processes; a living one of that name is stopped first.
         command: program and arguments, run in the checkout.
         environment: the whole environment; nothing is inherited.
-        port: what it will listen on, for the record.
+        port: the port that it listens on, for the record.
     """
     recorded = read(paths)
     if name in recorded:
@@ -135,7 +135,7 @@ def start(paths: Paths, name: str, command: Sequence[str], environment: Mapping[
 
 
 def _victims(paths: Paths, process: Process, grace: float) -> dict[int, str]:
-    """Ask a process to end, and wait; return pid → start time of whoever has to be killed, the process among them."""
+    """Ask a process to end, and wait; return pid → start time of the processes to kill, this one among them."""
     started = started_at(process.pid)
     if started is not None and started != process.started:
         return {}
@@ -157,7 +157,7 @@ def stop(paths: Paths, process: Process, grace: float = GRACE) -> bool:
         grace: seconds between SIGTERM and SIGKILL, and to wait after it.
 
     Returns:
-        Whether anything had to be ended. A pid that now belongs to another process is left alone.
+        Whether anything had to be ended. A pid that now belongs to another process is not touched.
     """
     victims = _victims(paths, process, grace)
     for pid, born in victims.items():

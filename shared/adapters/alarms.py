@@ -36,7 +36,7 @@ class RaisedAlarms:
 
     Args:
         client: of CloudWatch; None where there is none, so that no alarm is ever raised.
-        prefix: that the names of the deployment's alarms and topic have. Alarms of other stages can have it, too.
+        prefix: that the names of the deployment's alarms and topic have. Alarms of other stages can also have it.
     """
 
     def __init__(self, client: Any, prefix: str, clock: Clock) -> None:

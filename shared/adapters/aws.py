@@ -26,7 +26,7 @@ class Aws:
         self._lock = threading.Lock()
 
     def client(self, service: str, config: Config | None = None) -> Any:
-        """Return a new low-level client of a service, e.g. `dynamodb`; its region and credentials: see botocore."""
+        """Return a new low-level client of a service, such as `dynamodb`; its region and credentials: see botocore."""
         with self._lock:
             return self.session.create_client(service, config=NAMED.merge(config) if config else NAMED)
 

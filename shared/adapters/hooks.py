@@ -1,4 +1,4 @@
-"""What webhooks use besides tables: hints by SQS, and the key that the secrets of endpoints are derived from."""
+"""Adapters of webhooks besides tables: hints by SQS, and the key from which the secrets of endpoints are derived."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final

@@ -14,8 +14,8 @@ T = TypeVar("T")
 class SecretLinks:
     """`ports.Links` over a secret; safe for threads.
 
-    Keys are rotated by hand: the former `current` goes in front of `previous`, where keys are parted by blanks, and
-    another takes its place.
+    People rotate the keys: the former `current` is moved to the front of `previous`, where blanks separate the keys,
+    and another takes its place.
     """
 
     def __init__(self, secrets: Secrets) -> None:
@@ -34,8 +34,8 @@ class SecretLinks:
     def read(self, token: str) -> Unsubscription | None:
         """Return what a token says; None if none of the keys has signed it.
 
-        A sender may have learned of another key before: what nobody seems to have signed is read again with keys that
-        are at most `KEPT_EMPTY` seconds old. Raises as `sign` does.
+        A sender may have learned of another key before. So a token without a known signature is read again with keys
+        that are at most `KEPT_EMPTY` seconds old. Raises as `sign` does.
         """
         return self._opened(lambda keys: read(keys, token))
 

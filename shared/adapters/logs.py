@@ -1,7 +1,7 @@
 """Log lines of the functions: JSON, each with the id that leads from one function to the next.
 
-`correlation_id` is the id of the job that a line is about, or of its upload or export; where a line is about several,
-the id of the request or of the invocation. What the engine logs by the standard library is written the same way.
+`correlation_id` is the id of the job that a line is about, or of its upload or export. Where a line is about several,
+it is the id of the request or of the invocation. Lines that the engine logs by the standard library have the same form.
 """
 
 import logging
@@ -51,5 +51,5 @@ def about(logger: Logger, name: str) -> Iterator[None]:
 
 
 def invocation(context: Any) -> str:
-    """Return the id of an invocation, as it stands in Lambda's own lines, too."""
+    """Return the id of an invocation, as Lambda's own lines also have it."""
     return str(getattr(context, "aws_request_id", ""))

@@ -19,7 +19,7 @@ def tell(stage: str, service: Service, figures: Mapping[Metric, float], credenti
 
     Args:
         stage: the deployment's, so that no other stage's alarms read them.
-        figures: each 0 is left out, but for gauges.
+        figures: each 0 is left out, except gauges.
         credential: the one they are about; its channel and its provider become dimensions, never its id.
     """
     told = {metric: value for metric, value in figures.items() if value or metric in GAUGES}

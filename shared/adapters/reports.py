@@ -1,8 +1,8 @@
 """Batches of a stream that its event source gave up: the reports that Lambda writes of them, and their records.
 
-Lambda reports each batch that failed too often, or was too old, to a queue; it names the batch by sequence numbers, and
-the stream keeps its records for 24 hours. Source: the developer guide of Lambda, "Retain discarded records for a
-DynamoDB event source".
+Lambda reports each batch that failed too often, or was too old, to a queue. The report names the batch by sequence
+numbers, and the stream keeps its records for 24 hours. Source: the developer guide of Lambda, "Retain discarded records
+for a DynamoDB event source".
 """
 
 import json
@@ -21,7 +21,7 @@ MAX_READS: Final = 50
 HOLD_SECONDS: Final = 90
 """A report in hand is hidden from other runs for so long."""
 REST_MS: Final = 60_000
-"""What has failed only just now is left for a minute: its fault may last."""
+"""A batch that has only now failed is left for a minute: its fault may last."""
 MAX_ENTRIES: Final = 10
 GONE: Final = frozenset({"TrimmedDataAccessException", "ResourceNotFoundException"})
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from types_boto3_scheduler import EventBridgeSchedulerClient
 
 CONFIG: Final = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 3})
-"""A region makes some hundred to a thousand schedules a second: throttled calls are made again, with jitter and not
-for long, since a client waits for the answer. botocore gives each call a ClientToken, so its repeats are one call."""
+"""A region makes some hundred to a thousand schedules a second. So throttled calls are made again, with jitter and not
+for long, since a client waits for the answer. Botocore gives each call a ClientToken, so its repeats are one call."""
 RETRIES: Final = {"MaximumEventAgeInSeconds": 300, "MaximumRetryAttempts": 5}
 """For a message that the queue did not take: after five minutes the sweeper has long started the job."""
 

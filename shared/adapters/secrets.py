@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 KEPT: Final = 300.0
 """Seconds: a rotated key is in use everywhere after five minutes, while a busy function reads it 12 times an hour."""
 KEPT_EMPTY: Final = 15.0
-"""Seconds: whoever has just filled in a secret should not have to wait."""
+"""Seconds: an operator who has only now filled in a secret does not wait long."""
 KEPT_REFUSED: Final = 15.0
-"""Seconds: a key that its provider refuses may have been replaced a moment ago; one that is wrong for good is not read
-with each call."""
+"""Seconds: a key that its provider refuses may have been replaced a moment ago. A key that is wrong for good is not
+read with each call."""
 
 
 class Secrets:

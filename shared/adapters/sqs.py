@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MAX_ENTRIES: Final = 10
 MAX_BATCH_BYTES: Final = 256 * 1024
-"""What one call carries; SQS takes up to 1 MiB, but bills by 64 KB, so a larger call saves nothing."""
+"""Bytes that one call carries; SQS takes up to 1 MiB, but bills by 64 KB, so a larger call saves nothing."""
 MAX_DELAY: Final = 900
 ATTEMPTS: Final = 4
 """Calls for the entries of one batch that SQS did not take for reasons of its own."""
@@ -105,7 +105,7 @@ class SqsQueue:
                 self._send_batch(entries[start : start + MAX_ENTRIES])
 
     def receive(self) -> Mapping[str, Any] | None:
-        """Return a message as an event source would hand it over, but for the queue's ARN; None if none waits.
+        """Return a message as an event source would hand it over, without the queue's ARN; None if none waits.
 
         Raises:
             Retriable: none was received, or it comes again when its visibility ends.
@@ -173,8 +173,8 @@ def _batches(bodies: Sequence[str]) -> Iterator[list[str]]:
 class SqsLane:
     """A lane's queues. Implements `ports.Lane`; safe for threads.
 
-    An express queue that is not there, or not yet, costs speed and nothing else: while a deployment is under way, or
-    after it was rolled back, its messages go by the lane's other queue.
+    A missing express queue costs speed and nothing else. While a deployment is under way, or after it was rolled back,
+    the lane's other queue takes its messages.
 
     Args:
         queue: of jobs of many messages.
@@ -230,7 +230,7 @@ def _is_missing(error: ClientError) -> bool:
 
 
 class Nowhere:
-    """The lane of a credential that is declared no more. What is sent there are hints; the sweeper moves the work."""
+    """The lane of a credential that is declared no more. Messages to it are hints; the sweeper moves the work."""
 
     def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
         """Drop messages."""

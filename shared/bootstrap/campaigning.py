@@ -1,4 +1,4 @@
-"""What campaigns are worked with, by the API and by the console; both build it when it is first asked for."""
+"""The services for campaigns, of the API and of the console. Both build them on first use."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class CampaignServices:
 
 
 TRIALS: Final = 20
-"""Tests at once; a list is sent as a campaign, which heeds the bounce guard."""
+"""Test messages in one burst. A list is sent as a campaign instead, to which the bounce guard applies."""
 TRIAL_SECONDS: Final = 60
 """Until there is another."""
 
@@ -91,7 +91,7 @@ def build(deployment: Deployment, control: JobControl, links: Links | None = Non
 
 @dataclass(frozen=True, slots=True)
 class CampaignDesk:
-    """What people work with who send a campaign by hand.
+    """The services for people who send a campaign through the console.
 
     Attributes:
         campaigns: use cases and reads.

@@ -47,13 +47,13 @@ class Consoling:
 
     @cached_property
     def first_accounts(self) -> JoinFunction | None:
-        """What makes people's first accounts; None: they have to be invited."""
+        """The client of the function that makes people's first accounts; None: people must be invited."""
         name = self.deployment.env.get(contracts.ENV_JOIN_FUNCTION, "")
         return JoinFunction(self.deployment.aws.later("lambda", PATIENCE), name) if name else None
 
     @cached_property
     def links(self) -> ConsoleSecret:
-        """What seals cookies and cursors, and the secret that the provider of identities knows."""
+        """The keys that seal cookies and cursors, and the secret that the identity provider shares with the console."""
         return ConsoleSecret(self.deployment.secrets)
 
     @cached_property

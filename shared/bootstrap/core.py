@@ -1,4 +1,4 @@
-"""What every function of a deployment works with: settings, tables, queues, clients and secrets."""
+"""The base of every function of a deployment: settings, tables, queues, clients and secrets."""
 
 import os
 import random
@@ -112,7 +112,7 @@ class Core:
 
     @cached_property
     def acceptances(self) -> "DynamoAcceptances":
-        """What notes in audit logs whose requests are accepted."""
+        """The store that notes accepted requests in audit logs."""
         from shared.adapters.dynamo.audit import DynamoAcceptances  # noqa: PLC0415 - of what keys ask for
 
         return DynamoAcceptances(self.dynamo, self.records_table, self.clock)

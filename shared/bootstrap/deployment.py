@@ -76,7 +76,7 @@ class Deployment(Core):
 
     @cached_property
     def schedules(self) -> "Schedules":
-        """What is told of jobs that wait for their time."""
+        """Keeps the schedules of jobs that wait for their time."""
         from shared.adapters.dynamo.jobs.scheduled import DynamoAgenda  # noqa: PLC0415
         from shared.adapters.scheduler import CONFIG as PATIENCE  # noqa: PLC0415
         from shared.adapters.scheduler import EventBridgeScheduler  # noqa: PLC0415
@@ -191,7 +191,7 @@ class Deployment(Core):
 
     @cached_property
     def logs(self) -> "MessageLog":
-        """What became of messages."""
+        """The log of messages: what happened to each."""
         from shared.engine.reports.message_log import MessageLog  # noqa: PLC0415
 
         timeout = self.settings.feedback_timeout
@@ -251,7 +251,7 @@ class Deployment(Core):
 
     @cached_property
     def announcer(self) -> "Announcer":
-        """What folds announce changes to webhooks by."""
+        """Announces the changes of folds to webhooks."""
         from shared.adapters.dynamo.hooks.listeners import DynamoListeners  # noqa: PLC0415
         from shared.adapters.hooks import SqsHookHints  # noqa: PLC0415
         from shared.engine.outcome.announcer import Announcer  # noqa: PLC0415
@@ -262,7 +262,7 @@ class Deployment(Core):
 
     @property
     def _reports(self) -> "StreamReports":
-        """What Lambda says of stream records that it gave up."""
+        """Lambda's reports about stream records that it gave up."""
         from shared.adapters.reports import StreamReports  # noqa: PLC0415
 
         url = self.env[contracts.ENV_LOG_REPORTS_URL]
@@ -325,7 +325,7 @@ class Deployment(Core):
 
     @property
     def walks(self) -> "list[Walk]":
-        """What the sweeper walks, in this order: first what live jobs need. Each has its share of the time."""
+        """The sweeper's walks, in order: those that live jobs need are first. Each has its share of the time."""
         from shared.adapters.dynamo.credentials.switchboard import DynamoHolds  # noqa: PLC0415
         from shared.engine.lists.uploading import Reminder  # noqa: PLC0415
         from shared.engine.notices.take import WaitingInboxes  # noqa: PLC0415
@@ -368,18 +368,18 @@ class Deployment(Core):
         return Asking(self.records, self.lanes, self._answers)
 
     def _answers(self, credential: str) -> bool:
-        """Tell whether a credential's provider can be asked what became of a message."""
+        """Tell whether a credential's provider can be asked for the fate of a message."""
         from shared.providers import registry  # noqa: PLC0415
 
         return credential in self.served and registry.resolves(self.settings.credential(credential).provider)
 
     @cached_property
     def sweeper(self) -> "Sweeper":
-        """Walks whatever somebody may have left."""
+        """Walks all that another part may have left undone."""
         return self.sweeper_of(self.walks)
 
     def sweeper_of(self, walks: "Sequence[Walk]") -> "Sweeper":
-        """Return what goes on with walks."""
+        """Return a sweeper that continues these walks where it last stopped."""
         from shared.adapters.dynamo.jobs.bookmarks import DynamoBookmarks  # noqa: PLC0415
         from shared.engine.pool import ThreadPool  # noqa: PLC0415
         from shared.engine.sweeper.sweep import Sweeper  # noqa: PLC0415

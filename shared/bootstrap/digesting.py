@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Digesting:
-    """What collects events and makes digests.
+    """The services that collect events and make digests.
 
     Attributes:
         deployment: whose events.
@@ -86,7 +86,7 @@ class Digesting:
 
     @cached_property
     def closer(self) -> "WindowCloser":
-        """Closes windows and has them made."""
+        """Closes windows and requests their digests."""
         from shared.engine.digests.close import WindowCloser  # noqa: PLC0415
 
         return WindowCloser(
@@ -101,7 +101,7 @@ class Digesting:
 
     @property
     def walks(self) -> "list[Walk]":
-        """What the function of every minute walks, in this order."""
+        """The walks of the function that runs every minute, in order."""
         from shared.engine.digests.clean import WindowCleaner  # noqa: PLC0415
         from shared.engine.walks import simple  # noqa: PLC0415
 
@@ -114,5 +114,5 @@ class Digesting:
         return self.deployment.sweeper_of(self.walks)
 
     def tell_late(self) -> None:
-        """Tell of a window that is late, at once: one that ends the process is heard of, too."""
+        """Report a late window at once, so that it is also reported when it then ends the process."""
         metrics.tell(self.deployment.settings.stage, Service.DIGEST, {Metric.DIGESTS_LATE: 1})

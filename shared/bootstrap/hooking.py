@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Hooking:
-    """What posts webhooks, and what changes endpoints.
+    """The services that post webhooks and change endpoints.
 
     Attributes:
         deployment: whose.
@@ -66,7 +66,7 @@ class Hooking:
 
     @cached_property
     def secrets(self) -> StoredHookSecrets:
-        """What the secrets of endpoints are derived from."""
+        """The secrets from which those of endpoints are derived."""
         return StoredHookSecrets(self.deployment.secrets)
 
     @cached_property

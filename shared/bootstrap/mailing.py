@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToldMailFigures:
-    """`ports.MailFigures` for CloudWatch, each at once: one that ends the process is heard of, too.
+    """`ports.MailFigures` for CloudWatch, each sent at once, so that a mail that ends the process is also counted.
 
     Attributes:
         stage: the deployment's.

@@ -38,7 +38,7 @@ class Noticing:
 
     @cached_property
     def words(self) -> NoticeWords:
-        """Tells notices what became of their runs."""
+        """Passes the results of runs to their notices."""
         d = self.deployment
         return NoticeWords(
             notices=self.notices, notifiers=self.notifiers, records=d.records, ledgers=d.ledgers, clock=d.calendar
@@ -93,7 +93,7 @@ class Noticing:
 
     @property
     def walks(self) -> "list[Walk]":
-        """What the function of every minute walks, in this order."""
+        """The walks of the function that runs every minute, in order."""
         from shared.adapters.dynamo.notices.updates import DynamoUpdates  # noqa: PLC0415
         from shared.bootstrap.mailing import Mailing  # noqa: PLC0415
         from shared.engine.notices.look import NoticeRuns  # noqa: PLC0415

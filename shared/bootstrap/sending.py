@@ -46,7 +46,7 @@ class _Messages:
 
 @dataclass(slots=True)
 class SendingLane:
-    """What serves one credential; its provider is made again when the secret has changed."""
+    """The services of one credential. Its provider is made again when the secret has changed."""
 
     deployment: Deployment
     credential: Credential
@@ -61,7 +61,7 @@ class SendingLane:
         self._messages = _Messages(self.deployment)
 
     def prepare(self) -> None:
-        """Make all that a sender works with but for its secret, which must be read: clients, stores, transport."""
+        """Make all that a sender needs except its secret, which must be read: clients, stores, transport."""
         from shared.engine.lane.send import Sender  # noqa: F401, PLC0415
         from shared.providers import registry  # noqa: PLC0415
 

@@ -1,9 +1,9 @@
-"""What crosses process borders: names of environment variables, of queues and secrets, and the bodies of messages.
+"""Contracts across process borders: names of environment variables, queues and secrets, and bodies of messages.
 
-This is all that infra may import from `shared`; it imports nothing itself but the standard library.
+This is all that infra may import from `shared`. It imports only the standard library.
 
-Settings travel as one JSON document (`Settings.dumps`), compressed when long: Lambda allows 4 KB of environment,
-which a deployment with a hundred credentials would exceed in plain text.
+Settings travel as one JSON document (`Settings.dumps`), compressed when long. Lambda allows 4 KB of environment. In
+plain text, a deployment with a hundred credentials would exceed that.
 """
 
 from shared.contracts.bodies import (

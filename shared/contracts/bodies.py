@@ -55,15 +55,15 @@ LOOK: Final = '{"look":"leases"}'
 
 @dataclass(frozen=True, slots=True)
 class Waking:
-    """What has all woken that a pause held back, and how far it has come; it comes by the queue of jobs that are due.
+    """How far the work held back by a pause has been woken. Travels through the queue of due jobs.
 
     Attributes:
-        credential: what was resumed; or
-        account: this; everything if neither is named.
-        at: when, Unix milliseconds.
-        slot: the partition of the index `open` to go on in; `after`: behind which key.
+        credential: the resumed credential, or empty.
+        account: the resumed account, or empty. If both are empty, everything was resumed.
+        at: when it was resumed, Unix milliseconds.
+        slot: the partition of the index `open` to continue in; `after`: the last key done there.
         job: the large job that follows there, of which the chunks before `chunk` are woken.
-        link: how many messages the way has taken.
+        link: how many messages of this walk preceded this one.
     """
 
     credential: str = ""
@@ -213,7 +213,7 @@ class HookChanges:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A provider's word about one attempt, normalised; feedback messages carry lists of these.
+    """A provider's event about one attempt, normalised. Feedback messages carry lists of these.
 
     Attributes:
         ref: `job-chunk-index-attempt`; of a text that a recipient wrote the recipient's number, `+…`.

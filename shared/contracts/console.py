@@ -1,4 +1,4 @@
-"""What `cdk.json` declares of the console, as its function is given it."""
+"""The console's settings in `cdk.json`, as its function receives them."""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ FILE: Final = "posthaste_console.json"
 
 @dataclass(frozen=True, slots=True)
 class ConsoleSettings:
-    """Who may sign in, and by whom.
+    """The people who may sign in, and the identity provider that signs them in.
 
     Attributes:
         provider: of identities: `github` or `openid`.
@@ -59,7 +59,7 @@ class ConsoleSettings:
 
     @property
     def apart(self) -> "ConsoleSettings":
-        """What the environment holds of settings whose file is in the function's layer."""
+        """The part that the environment holds when the settings' file is in the function's layer."""
         return ConsoleSettings(self.provider, self.client_id, file=FILE)
 
     def dumps(self) -> str:

@@ -77,7 +77,7 @@ PATTERNS: Final[Mapping[str, str]] = {
     r"^[0-9a-f]{64}$": "must be a SHA-256 in hexadecimal: 64 digits and small letters a to f",
     r"^[0-9]{1,2}( *- *[0-9]{1,2})?$": "must be an hour or two, as in 9 or 9-12",
 }
-"""What a field must look like → in words."""
+"""Pattern of a field → the pattern in words."""
 
 
 def fault(error: Mapping[str, Any]) -> str:

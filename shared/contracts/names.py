@@ -7,7 +7,7 @@ ENV_RECORDS_TABLE: Final = "POSTHASTE_RECORDS_TABLE"
 ENV_OPS_TABLE: Final = "POSTHASTE_OPS_TABLE"
 ENV_IDENTITIES_TABLE: Final = "POSTHASTE_IDENTITIES_TABLE"
 ENV_DNS: Final = "POSTHASTE_DNS"
-"""`address:port` of the resolver that proofs of domains are looked up with; unset for that of the machine."""
+"""`address:port` of the DNS resolver for proofs of domains; unset: the machine's own."""
 ENV_AUDIT_TABLE: Final = "POSTHASTE_AUDIT_TABLE"
 ENV_BUCKET: Final = "POSTHASTE_BUCKET"
 ENV_FEEDBACK_QUEUE_URL: Final = "POSTHASTE_FEEDBACK_QUEUE_URL"
@@ -22,13 +22,13 @@ ENV_LOG_REPORTS_URL: Final = "POSTHASTE_LOG_REPORTS_URL"
 ENV_LANE_URL_PREFIX: Final = "POSTHASTE_LANE_URL_PREFIX"
 """A lane's queue URL is this prefix followed by the credential's id."""
 EXPRESS_SUFFIX: Final = "_express"
-"""What is added to a lane's queue URL, or name, to make that of its express queue."""
+"""The suffix that turns a lane's queue URL, or name, into that of its express queue."""
 ENV_LANE: Final = "POSTHASTE_LANE"
 """The credential a sender function serves."""
 ENV_API_URL: Final = "POSTHASTE_API_URL"
-"""The API's own address: for links in messages, and for a sender whose provider is told with each where to post."""
+"""The API's own address: for links in messages, and for providers that take a callback URL with each message."""
 ENV_CONSOLE: Final = "POSTHASTE_CONSOLE"
-"""Who may sign in to the console, and by whom: `ConsoleSettings`."""
+"""The people who may sign in to the console, and the identity provider: `ConsoleSettings`."""
 ENV_PEOPLE_TABLE: Final = "POSTHASTE_PEOPLE_TABLE"
 """The console's users, memberships and sessions."""
 ENV_JOIN_FUNCTION: Final = "POSTHASTE_JOIN_FUNCTION"
@@ -46,8 +46,8 @@ INDEX_MINE: Final = "mine"
 CONTENTS: Final = "contents/"
 """Where the bucket has contents that are too large for an item."""
 CONTENT_WAITS: Final = (1, 8, 31, 92, 366)
-"""Days. A large content stands in the folder of the first of these within which its job's time comes, and goes as long
-after that as jobs are kept: a bucket's rules know of a file nothing but its age and its folder."""
+"""Days. A large content is in the folder of the first of these within which its job's time comes. A rule of the bucket
+removes it as many days after that as jobs are kept. Such a rule matches only a file's age and folder."""
 
 MAIL_UPLOADS: Final = "mail-uploads/"
 """Where clients put the contents of mails; a rule of the bucket removes them after a day."""
@@ -60,29 +60,29 @@ MAIL_ROUTE: Final = "mail"
 ANY_CHANNEL: Final = "any"
 """In place of a channel's name: the built-in credential of test keys carries all channels."""
 TEAM_ENDING: Final = "-team"
-"""What the name of an account ends with as which its team keys act; they send through the account's credentials."""
+"""The ending of the account name under which team keys act. They send through the credentials of the account itself."""
 TEST_CREDENTIAL: Final = "test"
 """The built-in credential of test keys: every deployment has its lane, no setting names it."""
 TEST_RATE: Final = 500
 
 HOOK_WORKERS: Final = 20
-"""Endpoints of accounts that are posted to at once. Each worker has 8 posts in flight, and up to 32 to an endpoint that
-takes them: 20 workers make 1,000 posts a second to endpoints that answer within 150 ms."""
+"""Workers that post to endpoints of accounts at the same time. Each has 8 posts in flight, and up to 32 to an endpoint
+that takes them. So 20 workers make 1,000 posts a second to endpoints that answer within 150 ms."""
 SLOW_HOOK_WORKERS: Final = 10
 """The same, of endpoints that failed or took long the last time: they never take a worker from the others."""
 HOOKS_RESERVED: Final = HOOK_WORKERS + SLOW_HOOK_WORKERS + 1
 """Concurrent executions that webhooks to accounts reserve: one is for the walk of every minute."""
 
 MIN_RATE: Final = 0.02
-"""Messages per second, the least that a credential sends: one in 50 s. A sender lives for two minutes and has to wait
-for its slot, and a message that counts as several, or a rate that is raised again, waits for as many of these."""
+"""The least rate of a credential in messages per second: one in 50 seconds. A sender lives for two minutes and has to
+wait for its slot. A message that counts as several waits for as many slots, and so does a rate that is raised again."""
 
 AUDIT_DAYS: Final = 400
 """For how long an entry of the audit log is kept, unless cdk.json says so."""
 MIN_JOBS_DAYS: Final = 30
-"""Days that a job is kept at least, whatever the settings say: it may wait, be retried and hear of its messages."""
+"""The fewest days that a job is kept, under any settings: it may wait, be retried and receive feedback."""
 FEEDBACK_TIMEOUT: Final = 72 * 3600
-"""Seconds that a provider has by default to say what became of a message: they try to deliver for three days."""
+"""Seconds in which a provider may report the fate of a message, by default. Providers try to deliver for three days."""
 
 HANDLERS: Final = {
     "api": "functions.api.handler.handler",
@@ -105,11 +105,20 @@ HANDLERS: Final = {
 }
 """Function → handler string.
 
-plan: `records` stream; log: `ops` stream; track: feedback queue; sweep: every minute; due: jobs whose time has come;
-ingest: uploaded lists; export: exports; notices: every minute; take: records of notifiers;
-digest: windows of events, by hints and every minute; gather_hooks: makes deliveries of what has happened, by hints and
-from both streams; call_hooks: posts them, by hints, and every minute looks for endpoints that no hint has named;
-console: pages for people; join: makes a person's first account, at the console's call.
+- plan: `records` stream
+- log: `ops` stream
+- track: feedback queue
+- sweep: every minute
+- due: jobs whose time has come
+- ingest: uploaded lists
+- export: exports
+- notices: every minute
+- take: records of notifiers
+- digest: windows of events, by hints and every minute
+- gather_hooks: makes deliveries of what has happened, by hints and from both streams
+- call_hooks: posts them, by hints; every minute it looks for endpoints that no hint has named
+- console: pages for people
+- join: makes a person's first account, at the console's call
 """
 
 RESUMED: Final = ("credential.resumed", "account.resumed", "account.unsuspended", "deployment.resumed")
@@ -121,14 +130,18 @@ PLAN_STREAM_FILTERS: Final = (
     {"dynamodb": {"NewImage": {"freed": {"N": ["1"]}}}},
     {"dynamodb": {"NewImage": {"kind": {"S": [*RESUMED, *HELD_BACK]}}}},
 )
-"""`records` stream → plan: a job that is READY (no other item has that `state`), or that has just given back its
-credential; the next write of it takes the mark away; and the copy of the audit entry of a resume, or of an account's
-pause, which no write repeats. AWS documents filters of table streams for the key `dynamodb` only; a deletion has no
-NewImage."""
+"""`records` stream → plan.
+
+1. A job that is READY. No other item has that `state`.
+2. A job that has given back its credential. The next write of the job removes the mark.
+3. The copy of the audit entry of a resume, or of an account's pause. No write repeats it.
+
+AWS documents filters of table streams for the key `dynamodb` only. A deletion has no NewImage.
+"""
 LOG_STREAM_FILTER: Final = {
     "dynamodb": {"NewImage": {"dirty": {"N": ["1"]}, "status": {"S": ["IDLE", "DONE"]}}},
 }
-"""`ops` stream → log: a ledger whose cells changed and that nobody works on."""
+"""`ops` stream → log: a ledger whose cells changed and that no worker holds."""
 
 _ANY: Final = [{"exists": True}]
 HOOKS_RECORDS_FILTERS: Final = (
@@ -138,8 +151,8 @@ HOOKS_RECORDS_FILTERS: Final = (
     {"dynamodb": {"NewImage": {"notice": {"S": _ANY}, "status": {"S": _ANY}}}},
     {"dynamodb": {"NewImage": {"address": {"S": _ANY}, "reason": {"S": _ANY}}}},
 )
-"""`records` stream → webhooks: jobs that ended or stopped and windows that closed, uploads that were read or cannot be,
-texts, updates of notices, suppressions and unsubscriptions. An event source has five filters at the most."""
+"""`records` stream → webhooks: jobs that ended or stopped, closed windows, uploads that were read or cannot be, texts,
+updates of notices, suppressions and unsubscriptions. An event source has at most five filters."""
 HOOKS_OPS_FILTERS: Final = ({"dynamodb": {"NewImage": {"sk": {"S": ["BREAKER"]}, "state": {"S": ["OPEN", "CLOSED"]}}}},)
 """`ops` stream → webhooks: breakers that opened or closed."""
 
@@ -153,7 +166,7 @@ WEBHOOK_PATH: Final = "/webhooks/{provider}/{credential_id}"
 
 
 def prefix(stage: str) -> str:
-    """Return the prefix of every physical name that other parts must know, e.g. `posthaste-prod`."""
+    """Return the prefix of every physical name that other parts must know, such as `posthaste-prod`."""
     return f"posthaste-{stage}"
 
 
@@ -163,14 +176,14 @@ QUEUES: Final = (
     *("feedback", "due", "ingest", "export", "inbox", "digest", "hooks", "calls", "calls-slow"),
     *("plan", "log", "sweep", "notices", "gather_hooks", "call_hooks"),
 )
-"""What has dead letters besides lanes, without the prefix; to those of the second line come reports of failed runs."""
+"""The queues of dead letters besides those of lanes, without the prefix. The second line's hold failure reports."""
 
 
 def dead_queue_url(lanes: str, name: str) -> str:
     """Return the URL of a queue of dead letters.
 
     Args:
-        name: of the queue whose they are, without the prefix, e.g. `feedback` or `lane-test`.
+        name: the queue whose dead letters they are, without the prefix, such as `feedback` or `lane-test`.
     """
     return f"{lanes.removesuffix('lane-')}{name}{DEAD_ENDING}"
 
@@ -186,7 +199,7 @@ def lane_queue_name(stage: str, credential_id: str) -> str:
 
 
 def express_queue_name(stage: str, credential_id: str) -> str:
-    """Return the queue name of a lane's jobs of a few messages; what is dead of it lies with what is dead of the lane.
+    """Return the queue name of a lane's jobs of a few messages. Their dead letters are in the lane's dead-letter queue.
 
     No credential's id has an underscore.
     """
@@ -257,7 +270,7 @@ def secret_name(stage: str, credential_id: str) -> str:
 
 
 def webhook_secret_name(stage: str, credential_id: str) -> str:
-    """Return the Secrets Manager name of what verifies a credential's webhooks: those fields of its secret alone."""
+    """Return the Secrets Manager name of the secret with only those fields of a credential that verify webhooks."""
     return f"{prefix(stage)}/webhook/{credential_id}"
 
 

@@ -1,4 +1,4 @@
-"""What `cdk.json` declares, as functions are given it."""
+"""The settings in `cdk.json`, as functions receive them."""
 
 import base64
 import json
@@ -48,7 +48,7 @@ class Credential:
 
     @property
     def express_workers(self) -> int:
-        """Workers besides, for the express queue alone: as many, since single mails are served by them only."""
+        """Additional workers, only for the express queue: as many again, since only they serve single mails."""
         return self.workers
 
     def open_to(self, account: str) -> bool:
@@ -110,7 +110,7 @@ class Settings:
     public_url: str = ""
     jobs_days: int = 30
     feedback_timeout: int = FEEDBACK_TIMEOUT
-    """Seconds after which a message without its provider's word is shown as unacknowledged."""
+    """Seconds after which a message without an event from its provider is shown as unacknowledged."""
     audit_days: int = AUDIT_DAYS
     """For how long an entry of the audit log is kept."""
     archive_days: int = 0
@@ -161,8 +161,8 @@ class Settings:
     def loads(cls, text: str) -> "Settings":
         """Read what `dumps` wrote, of this version or another.
 
-        A deploy changes a function's code and its environment one after the other: unknown fields are passed over, and
-        those that are missing have their defaults.
+        A deploy changes a function's code and its environment one after the other. So unknown fields are ignored, and
+        missing fields have their defaults.
         """
         plain = zlib.decompress(base64.b64decode(text[2:])).decode() if text.startswith("z:") else text
         raw = known_fields(cls, json.loads(plain))

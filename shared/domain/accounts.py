@@ -2,8 +2,8 @@
 
 Every call counts in its account's allowance, and in that of the key or notifier that makes it. One key or notifier has
 a part of its account's allowance, so no single one uses it up. Of each allowance a part is kept for calls that send, so
-no number of other calls makes a call that sends fail. Half of what an account keeps is not for notifiers either: they
-are other machines' and many, and all of them together do not keep the account's own keys from sending.
+no number of other calls makes a call that sends fail. Half of an account's kept part is closed to notifiers. They are
+many machines of other owners, and even together they cannot keep the account's own keys from sending.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ NOTIFIER_BURST: Final = 200
 
 
 class Scope(StrEnum):
-    """What an API key may be used for; each is granted by itself."""
+    """A permission of an API key. Each is granted separately."""
 
     SEND = "send"
     """Create, stop, retry and resume jobs."""
@@ -48,8 +48,7 @@ class Scope(StrEnum):
 
 ALL_SCOPES: Final = frozenset(Scope)
 TEST_SCOPES: Final = ALL_SCOPES - {Scope.ADMIN}
-"""What a test or team key may be used for unless more is asked for: it is often handed to programs that are less
-trusted."""
+"""The default permissions of a test or team key: such keys are often given to programs that are less trusted."""
 
 
 def default_scopes(kind: KeyKind) -> frozenset[Scope]:
@@ -84,7 +83,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Whether what a job was accepted by is still there.
+    """Whether the key and the sender that a job was accepted with are still there.
 
     Attributes:
         key: its API key, or one that replaced it in a rotation, has not been revoked; an expired one is still there.
@@ -212,7 +211,13 @@ class Limited(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """A request too many. `wait`: seconds after which to try again; `of`: whose; `rate`: what it may make a second."""
+    """A request beyond the allowance.
+
+    Attributes:
+        wait: seconds after which to try again.
+        of: the account, key or notifier whose allowance is used up.
+        rate: requests that it may make a second.
+    """
 
     wait: float
     of: Limited
@@ -243,7 +248,13 @@ class Taker:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What an account, key or notifier may ask. `rate`: requests per second; `burst`: at once; `kept`: only to send."""
+    """The allowance of an account, key or notifier.
+
+    Attributes:
+        rate: requests per second.
+        burst: requests at once.
+        kept: the part of the burst that only calls that send may use.
+    """
 
     rate: float
     burst: int

@@ -1,4 +1,4 @@
-"""The archive: what became of each message of a job, kept as a file for years. Source: docs/adr/0049."""
+"""The archive: the result of each message of a job, kept as a file for years. Source: docs/adr/0049."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -7,7 +7,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.times import DAY_MS
 
 PREFIX: Final = "archive/"
-"""What the names of archived files begin with."""
+"""The prefix of archived files' names."""
 
 
 def export_id(job_id: str) -> str:
@@ -22,11 +22,11 @@ def file(job: Job) -> str:
 
 
 def due(job: Job, since: int, wait: int) -> int:
-    """Return when a job is to be archived (Unix ms): late feedback shall be in it, and all of its rows still be there.
+    """Return when a job is to be archived (Unix ms): after late feedback, and while all of its rows are still there.
 
     Args:
-        job: whose rows go a day after the latest that this returns, unless they end later.
+        job: its rows are removed a day after the latest moment that this returns, or later.
         since: when it ended (Unix ms).
-        wait: milliseconds that providers have to say what became of messages.
+        wait: milliseconds that providers have to report the fate of messages.
     """
     return max(since, min(since + wait, job.ttl * 1000 - DAY_MS))

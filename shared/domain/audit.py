@@ -1,6 +1,6 @@
-"""What happens to an account's things by itself or by somebody's hand, for its audit log and for its webhooks.
+"""Events of an account's things, for its audit log and its webhooks, whether a person or the system caused them.
 
-No entry names an address: an audit log outlives what it tells of. Source: docs/adr/0045.
+No entry names an address: an audit log outlives the things that it is about. Source: docs/adr/0045.
 """
 
 import hashlib
@@ -16,11 +16,11 @@ from shared.domain.recipients.addresses import address_hash
 from shared.domain.times import Millis
 
 SYSTEM: Final = "system"
-"""The actor of what nobody asked for."""
+"""The actor of an event that no person or key caused."""
 RECIPIENT: Final = "recipient"
 """The actor of what somebody does by the link in a mail to them."""
 EVERYONE: Final = "*"
-"""In place of an account: what concerns the whole deployment, e.g. a credential's rate."""
+"""In place of an account, for events of the whole deployment, such as a credential's new rate."""
 MAX_ID: Final = 64
 """Characters of an id."""
 HOUR_MS: Final[Millis] = 3_600_000
@@ -33,9 +33,9 @@ class Log(StrEnum):
     """Where an event is kept."""
 
     AUDIT = "audit"
-    """Who did what: kept for as long as the settings say, over a year by default."""
+    """The audit log: each act with its actor. Kept for as long as the settings say, over a year by default."""
     EVENTS = "events"
-    """What webhooks tell: kept for as long as they may be replayed."""
+    """The events that webhooks post: kept for as long as they may be replayed."""
 
 
 EVENT_DAYS: Final = 30
@@ -139,13 +139,14 @@ class Event:
     """Something that happened.
 
     Attributes:
-        account: whose, or EVERYONE; of what concerns test keys' things the namespace of the account's test keys.
+        account: the account that it concerns, or EVERYONE; for things of test keys, the namespace of the account's test
+            keys.
         at: Unix milliseconds.
-        id: of what it happened to; with `at` and `kind` it names the event.
-        kind: what happened, e.g. `job.stopped`.
+        id: of the thing that it happened to; with `at` and `kind` it names the event.
+        kind: what happened, such as `job.stopped`.
         actor: id of the API key, what `operator` returns, or SYSTEM.
-        data: more about it, by name.
-        logs: where it is kept.
+        data: name of a fact → its value.
+        logs: the logs that keep it.
 
     Raises:
         ValueError: one of the texts has an address in it, or the kind is none.
@@ -177,7 +178,7 @@ def person(address_key: str) -> str:
 
 
 def has_address(text: str) -> bool:
-    """Tell whether an e-mail address or a phone number may stand in a text."""
+    """Tell whether a text may contain an e-mail address or a phone number."""
     return _ADDRESS.search(text) is not None
 
 
@@ -213,8 +214,8 @@ def accepted(account: str, at: Millis, name: str, act: Act, actor: str) -> Event
 def operator(arn: str) -> str:
     """Return the actor that an operator is, from the ARN of the caller's identity.
 
-    Names of sessions are often addresses (IAM Identity Center's are); such a part is replaced by its hash, which
-    CloudTrail's own record of the call tells apart from others.
+    Names of sessions are often addresses, as in IAM Identity Center. The hash of such a part replaces it. CloudTrail's
+    own record of the call tells which session it was.
     """
     account, _, resource = arn.partition("::")[2].partition(":")
     parts = [masked(part) for part in resource.split("/")]
@@ -222,7 +223,7 @@ def operator(arn: str) -> str:
 
 
 def masked(text: str) -> str:
-    """Return a text as it is, or its hash if it has an address in it or is long: 64 bits, enough to recognise it by."""
+    """Return a text, or its hash if it contains an address or is long: 64 bits, enough to recognise the text."""
     if not has_address(text) and len(text) <= MAX_ID:
         return text
     return f"sha256:{hashlib.sha256(text.lower().encode()).hexdigest()[:16]}"

@@ -1,6 +1,6 @@
-"""A person's data are erased: what becomes of a recipient, and of a content that was theirs alone.
+"""Erasure of a person's data: in recipients, and in contents that were only theirs.
 
-Source: docs/adr/0046. Counts, states and times stay: they tell of messages, not of a person.
+Source: docs/adr/0046. Counts, states and times stay: they are about messages, not about a person.
 """
 
 import re
@@ -19,7 +19,7 @@ from shared.domain.recipients.addresses import InvalidCode
 _RECIPIENT: Final = COLUMNS.index("recipient")
 INVALID: Final = InvalidCode.INVALID_ADDRESS.value
 BLANK: Final = Recipient(ERASED, ERASED, skip=ERASED)
-"""What stands in an erased recipient's place. It is no address, and is skipped if it still waits."""
+"""The substitute for an erased recipient. It is no address, and is skipped if it still waits."""
 
 
 def without(recipients: Sequence[Recipient], key: str) -> tuple[tuple[Recipient, ...], int]:
@@ -27,8 +27,8 @@ def without(recipients: Sequence[Recipient], key: str) -> tuple[tuple[Recipient,
 
     Args:
         recipients: in list order, which stays.
-        key: the normalised address or number; a recipient whose address is that very text counts, too, and one that
-            was no address and has it in its text.
+        key: the normalised address or number. It also matches a recipient whose address is that very text, and an
+            invalid address that contains it.
     """
     inside = _mention(key)
     out = tuple(
@@ -58,9 +58,10 @@ def mentions(text: str, names: Collection[str]) -> bool:
 
 
 def uninformed(events: Sequence[DigestEvent], names: Collection[str]) -> tuple[tuple[DigestEvent, ...], int]:
-    """Return events of a digest without a person, and of how many they were a recipient, or named.
+    """Return a digest's events without a person, and how many events had the person as a recipient or named them.
 
-    An event that had no other recipient keeps its type and time. What else names the person is replaced.
+    An event that had no other recipient keeps its type and time. In other events, texts that name the person are
+    replaced.
 
     Args:
         events: of a part, whose order stays.
@@ -89,8 +90,8 @@ def _compact(number: str) -> str:
 def erased_row(row: list[str], names: Collection[str]) -> list[str]:
     """Return a row of an export or archive blanked if it is of one of the names (in lower case), else the very row.
 
-    What it says of the message stays; its recipient, and what is behind our first columns, do not: the list's own
-    values, and times and a provider's words, which cannot be told from them without the header.
+    The message's own columns stay. The recipient and all cells behind our first columns are blanked. Those cells are
+    the list's own values, times and a provider's texts. Without the header they cannot be distinguished.
     """
     recipient = row[_RECIPIENT].lower()
     if recipient not in names and recipient.removeprefix("'") not in names:

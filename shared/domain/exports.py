@@ -30,10 +30,10 @@ COLUMNS: Final = (
 LATER: Final = ("sent_at", "delivered_at", "error_detail")
 """Columns behind the list's own, so that the others keep their places."""
 PREFIX: Final = "list."
-"""What the names of a list's own columns begin with, so that they never clash with COLUMNS or with later ones."""
+"""The prefix of a list's own columns, so that their names never clash with COLUMNS or with later ones."""
 _SIGNS: Final = "=+@\t\uff1d\uff0b\uff0d\uff20-"
 _STARTS: Final = "\r\n" + _SIGNS
-"""What a formula begins with; some spreadsheets take the full-width forms of the first four, too."""
+"""The first characters of formulas. Some spreadsheets also accept the full-width forms of the first four."""
 _GUARDED: Final = frozenset(_STARTS + "'\"")
 _FORMULA: Final = re.compile(f"['\"]*[{_STARTS}]")
 _DIGITS: Final = r"[+-]?\d+(?:\.\d+)?"
@@ -44,7 +44,7 @@ _ENDS: Final = re.compile("[\r\n\t]")
 
 
 class ExportState(StrEnum):
-    """Where an export stands."""
+    """The state of an export."""
 
     PREPARING = "preparing"
     READY = "ready"
@@ -58,15 +58,15 @@ class Export:
 
     Attributes:
         id: of the campaign or job, or of a job's archive.
-        run: names its file; each that is begun has its own.
-        jobs: what is in it, in the order of its rows; `versions`: of these jobs when it was begun.
+        run: names its file; each run has its own.
+        jobs: the jobs in it, in the order of its rows; `versions`: of these jobs when it was begun.
         begun_at: every row is at least as new.
-        chunks: how many there are in all; `done`: how many of them are in `parts`.
-        job, chunk: where it goes on: the index of the job, and the number of the chunk.
+        chunks: how many there are in all; `done`: how many of those are in `parts`.
+        job: where it continues: the index of the job; `chunk`: the number of the chunk there.
         columns: the lists' own, in the order of their first appearance; known as soon as there is an `upload`.
         upload: of its file, in parts; `parts`: the ETags of those that count.
         owner: invocation that makes it, empty while none has begun; `until`: when another may.
-        ttl: Unix seconds when the item may go.
+        ttl: Unix seconds when the item may be removed.
         file: the name of its file, if that is not one of the run's own.
         later: its rows have LATER; one that an earlier version has begun is ended as it began.
     """
@@ -120,15 +120,19 @@ class Export:
 
 
 def guard(cell: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula: what begins like one gets an apostrophe before it.
+    """Return a cell that no spreadsheet takes for a formula: an apostrophe before a text that begins like one.
 
-    So does each part behind a semicolon or a tab, and each line in it: a spreadsheet of a country that writes `1,5`
-    parts cells at semicolons, whatever the file says, and one that takes the text from the clipboard at tabs. Where it
-    parts cells elsewhere than we do no quote keeps a cell's lines together. It parts them at no other character, such
-    as `|`, unless its user asks for that.
-    Quotes do not hide a beginning, since it takes them away. A plain number, so a phone number, stays as it is. What
-    begins with apostrophes and would then look guarded gets one more, so that taking one from whatever looks guarded
-    gives the original. Source: OWASP, "CSV Injection".
+    Each part behind a semicolon or a tab, and each line in it, is guarded the same way:
+
+    - A spreadsheet of a country that writes `1,5` splits cells at semicolons, in any file.
+    - A spreadsheet that takes the text from the clipboard splits cells at tabs.
+    - If a spreadsheet splits cells elsewhere than we do, no quote keeps a cell's lines together.
+
+    A spreadsheet splits at no other character, such as `|`, unless its user asks for that.
+
+    Quotes do not hide the beginning of a formula, since a spreadsheet removes them. A plain number, and so a phone
+    number, stays as it is. A text that begins with apostrophes and would then look guarded gets one more. So removing
+    one from every text that looks guarded gives the original. Source: OWASP, "CSV Injection".
     """
     return ";".join(map(_guarded, cell.split(";"))) if ";" in cell else _guarded(cell)
 
@@ -141,7 +145,7 @@ def _guarded(part: str) -> str:
 
 
 def rows(lines: Iterable[Sequence[str | int]]) -> bytes:
-    """Return rows of a CSV file as RFC 4180 has it, in UTF-8; the cells are guarded by who made them."""
+    """Return rows of a CSV file (RFC 4180) in UTF-8. The caller has guarded the cells."""
     out = io.StringIO(newline="")
     csv.writer(out).writerows(lines)
     return out.getvalue().encode()

@@ -1,4 +1,4 @@
-"""A sender's domain at a provider that signs its mail: what the provider knows of it, and what its owner publishes."""
+"""A sender's domain at a provider that signs its mail: its state there, and the records that its owner publishes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Final
 
 MAX_MADE: Final = 50
-"""Domains that are made known for an account at a provider in a region, with those that the account has given up: a
-provider has room for some thousands, of all accounts together."""
+"""Domains made known for an account at a provider in a region, including those that the account gave up. A provider has
+room for some thousands, for all accounts together."""
 
 
 class IdentityState(StrEnum):
@@ -47,7 +47,7 @@ class DomainIdentity:
         state: of DKIM.
         records: name → value of the CNAME records to publish; none where somebody else made the keys.
         ours: whether this deployment made it.
-        covered_by: a domain above it that the provider signs for, and so for this one; empty: it is known by itself.
+        covered_by: a parent domain that the provider signs for, and so for this one; empty: it is known directly.
     """
 
     provider: str
@@ -59,7 +59,7 @@ class DomainIdentity:
 
     @property
     def advice(self) -> str:
-        """What to do next; empty for nothing."""
+        """The next step for the owner; empty: there is none."""
         return ADVICE[self.state]
 
 
@@ -83,6 +83,6 @@ class MadeIdentity:
 
 
 def signs_for(domain: str, sender: str) -> bool:
-    """Tell whether mail from an address or a domain is signed by what is known of this domain."""
+    """Tell whether the provider signs mail from an address or a domain with the keys of this domain."""
     of = sender.rpartition("@")[2]
     return of == domain or of.endswith(f".{domain}")

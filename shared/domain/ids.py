@@ -26,7 +26,7 @@ def is_id(text: str) -> bool:
 
 
 def named(what: str, name: str) -> str:
-    """Return what was looked for: a kind of thing with its name, unless the name is long or not printable.
+    """Return a text for the thing that was not found: its kind with its name, unless the name is long or not printable.
 
     Args:
         what: the kind, as in `campaign`.

@@ -1,8 +1,8 @@
-"""Namespaces: under which name something is kept that an account has apart for its live, team and test keys.
+"""Namespaces: names under which an account's things are kept separately for its live, team and test keys.
 
-A team key acts as an account of its own, the account's *team space*: its name is the account's id with an ending. What
-only the account has (its senders, keys, credentials, pause and suspension) is looked up under `owner`. An account's id
-has neither `#` nor `-`, so no other account's namespace is among them. Source: docs/adr/0084 and 0148.
+A team key acts as an account of its own, the account's *team space*. Its name is the account's id with an ending.
+Things that only the account has (its senders, keys, credentials, pause and suspension) are found under `owner`. An
+account's id has neither `#` nor `-`, so no other account's namespace is among them. Source: docs/adr/0084 and 0148.
 """
 
 from enum import StrEnum
@@ -28,7 +28,7 @@ class KeyKind(StrEnum):
 def namespace(account: str, *, test: bool) -> str:
     """Return the namespace of an account's live keys, which is its id, or of its test keys; of a team space itself.
 
-    A team space has no test keys. What its keys rehearse stays there, and heeds its guests and suppressions.
+    A team space has no test keys. Rehearsals with its keys stay in it, and follow its guests and suppressions.
     """
     return f"{account}{TEST}" if test and not is_team(account) else account
 

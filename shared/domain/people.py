@@ -28,7 +28,7 @@ LOGIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,253}")
 
 
 class Role(StrEnum):
-    """What a member may do in an account."""
+    """The role of a member in an account."""
 
     VIEWER = "viewer"
     """Look."""
@@ -39,7 +39,7 @@ class Role(StrEnum):
 
     @property
     def scopes(self) -> frozenset[Scope]:
-        """What an API key would need to do the same."""
+        """The scopes that an API key would need to do the same."""
         return _SCOPES[self]
 
 
@@ -170,7 +170,7 @@ class FirstAccount:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """What a user may do in an account."""
+    """The membership of a user in an account, with its role."""
 
     user: str
     account: str
@@ -200,7 +200,7 @@ class Person:
     memberships: tuple[Membership, ...] = ()
 
     def role_in(self, account: str) -> Role | None:
-        """Return what they may do in an account; None: they must not know of it."""
+        """Return their role in an account; None: the account must stay unknown to them."""
         if self.user.operator:
             return Role.ADMIN
         return next((m.role for m in self.memberships if m.account == account), None)

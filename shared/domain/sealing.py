@@ -1,7 +1,7 @@
 """Texts that only this deployment can read or make: deterministic authenticated encryption in SIV's form.
 
-Rogaway and Shrimpton 2006, of HMAC-SHA256 and SHAKE256: the tag of a text is also the nonce that it is encrypted under,
-so equal texts look equal, and nothing else can be learned of them.
+The construction is that of Rogaway and Shrimpton 2006, with HMAC-SHA256 and SHAKE256. The tag of a text is also the
+nonce of its encryption. So equal texts look equal, and nothing else about them can be learned.
 """
 
 import base64
@@ -14,17 +14,17 @@ from typing import Final
 MIN_KEY: Final = 32
 """Characters of a key: 62 letters and digits give 190 bits."""
 _TAG: Final = 16
-"""Bytes of HMAC-SHA256 that are kept: RFC 2104 5 asks for half of it at the least, which is 128 bits."""
+"""Bytes of HMAC-SHA256 that are kept: RFC 2104 5 requires at least half of the output, which is 128 bits."""
 _TEXT: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What seals, and what has sealed before; texts of at least `MIN_KEY` characters.
+    """The keys that seal now, and that sealed before: texts of at least `MIN_KEY` characters.
 
     Attributes:
         current: seals, and opens.
-        previous: opens alone. A key is kept here as long as what it has sealed shall be opened.
+        previous: only opens. A key is kept here as long as texts that it sealed are to be opened.
     """
 
     current: str
@@ -78,8 +78,8 @@ def _tag(key: str, use: bytes, payload: bytes) -> bytes:
 def _crypt(key: str, use: bytes, tag: bytes, text: bytes) -> bytes:
     """Encrypt, or decrypt, under a tag, which is a nonce that only the same text has again.
 
-    A sponge that begins with a key is a pseudorandom function: Bertoni et al., "On the security of the keyed sponge
-    construction", 2011.
+    A sponge that begins with a key is a pseudorandom function. Source: Bertoni and others, "On the security of the
+    keyed sponge construction", 2011.
     """
     n = len(text)
     stream = hashlib.shake_256(use + b" stream\0" + key.encode() + tag).digest(n)

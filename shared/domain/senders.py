@@ -1,6 +1,6 @@
 """Domains that their owners prove to be theirs by a DNS record, and what else their DNS says of mail.
 
-The record names the account, so only the domain's owner grants anything: a stored claim alone grants nothing.
+The record names the account, so only the domain's owner grants anything: a stored claim is not enough.
 Sources: RFC 7208 3 (SPF), RFC 6376 3.6.2.1 (DKIM), RFC 7489 6.1 and 6.6.3 (DMARC), RFC 8020 (names below a name).
 """
 

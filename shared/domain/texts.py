@@ -41,7 +41,7 @@ class ReceivedText:
     wish: str = ""
 
     def event(self) -> Event:
-        """Return what the account's webhooks hear of it. An event holds no number, and no text."""
+        """Return the event for the account's webhooks. It holds no number, and no text."""
         data = {"credential": self.credential, "channel": self.channel, "wish": self.wish}
         return Event(self.account, self.at, self.id, RECEIVED, RECIPIENT, data, logs=(Log.EVENTS,))
 

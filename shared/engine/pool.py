@@ -1,11 +1,11 @@
 """Threads for the provider calls of a lane.
 
-A provider that blocks has a thread for each call, for the length of an answer; one whose calls go over a wire needs
+A provider that blocks has a thread for each call, for the length of an answer. A provider whose calls use a wire needs
 threads only to open connections, all of them in a burst. Threads outlive the leases that use them, since starting one
-costs more than a call, but not for long: one without a call for some seconds ends, and its stack with it. A call is an
-entry in a queue and a lock that is released when it is done. The standard library's executor pays for cancellation,
-callbacks and waiting on many futures at each call, and keeps its threads for ever (ADR 99). A thread without a call
-waits and does nothing, so that one frozen with its sandbox is harmless; a lease ends only when all its calls have.
+costs more than a call. But a thread without a call for some seconds ends, and its stack with it. A call is an entry in
+a queue and a lock that is released when it is done. The standard library's executor pays for cancellation, callbacks
+and waiting on many futures at each call. It also keeps its threads for ever (ADR 99). A thread without a call waits and
+does nothing, so that one frozen with its sandbox is harmless. A lease ends only when all its calls have.
 """
 
 import threading
@@ -64,7 +64,7 @@ class _Call(Generic[T]):
     def run(self) -> None:
         try:
             self._value = self._fn(*self._args)
-        except BaseException as e:  # noqa: BLE001 - handed to whoever waits for the call
+        except BaseException as e:  # noqa: BLE001 - handed to the thread that waits for the call
             self._error = e
         finally:
             self._done.release()

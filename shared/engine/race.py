@@ -29,12 +29,7 @@ class ThreadRace(ThreadPoolExecutor):
         self._ended: SimpleQueue[Future[Any]] = SimpleQueue()
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """Begin a call.
-
-        Args:
-            fn: what is called.
-            kwargs: what it gets by name.
-        """
+        """Begin a call of `fn` with these arguments."""
         call: Future[T] = super().submit(fn, *args, **kwargs)
         call.add_done_callback(self._ended.put)
         return call

@@ -1,7 +1,7 @@
-"""What the engine needs of the world, as Protocols; each has a fake and a real implementation, one contract suite.
+"""The engine's ports, as Protocols; each has a fake and a real implementation, and one contract suite.
 
-Every method succeeds, raises `Retriable` (try again later: throttling, a transaction conflict that did not clear, a
-lost connection) or returns None when another worker was faster.
+Every method succeeds, raises `Retriable`, or returns None when another worker was faster. `Retriable` means to try
+again later: throttling, a transaction conflict that did not clear, or a lost connection.
 """
 
 from shared.ports.accounts.claims import Claims, Dns, DnsUnanswered
@@ -122,7 +122,6 @@ from shared.ports.sending import (
     Holds,
     Lane,
     Lanes,
-    LedgerStore,
     Links,
     Pacer,
     Queue,
@@ -180,7 +179,6 @@ __all__ = [
     "Journal",
     "Lane",
     "Lanes",
-    "LedgerStore",
     "Links",
     "Listed",
     "Listeners",

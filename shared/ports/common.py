@@ -1,4 +1,4 @@
-"""What all ports share: faults, and time."""
+"""The parts that all ports share: faults, and time."""
 
 from collections.abc import Callable
 from typing import Protocol

@@ -44,7 +44,7 @@ class Windows(Protocol):
 
         Args:
             window: closed, with the event in its only part.
-            event: the event's id; empty: no other event is a repeat of it.
+            event: the event's id; empty: no other event is its repeat.
             since: Unix milliseconds. If the event's window that was stored last closed after then, the event is a
                 repeat. Nothing is stored, and that window is returned.
             content: hash of the event, or empty. If both contents are known and differ, the event is no repeat.
@@ -134,7 +134,7 @@ class WindowPages(Protocol):
     """Windows as their owners list them, newest first, without the ids of their parts."""
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[DigestWindow], str]:
-        """Return windows of a namespace, and the place to go on from, empty at the end; eventually consistent.
+        """Return windows of a namespace, and the place to continue from, empty at the end; eventually consistent.
 
         Args:
             after: what the page before returned, or empty.
@@ -143,7 +143,7 @@ class WindowPages(Protocol):
         ...
 
     def of_key(self, namespace: str, key: str, *, after: str, limit: int) -> tuple[list[DigestWindow], str]:
-        """Return windows of a batch key, and the place to go on from, empty at the end; consistent.
+        """Return windows of a batch key, and the place to continue from, empty at the end; consistent.
 
         Args:
             after: what the page before returned, or empty.
@@ -187,7 +187,7 @@ class DigestPolicies(Protocol):
         ...
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[DigestPolicy], str]:
-        """Return policies of a namespace by prefix, and the place to go on from, empty at the end.
+        """Return policies of a namespace by prefix, and the place to continue from, empty at the end.
 
         Args:
             after: what the page before returned, or empty.

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Exports(Protocol):
-    """What is known of exports; one for each campaign or job."""
+    """Exports; one for each campaign or job."""
 
     def get(self, export: str) -> Export | None:
         """Return an export by the id of its campaign or job, consistent."""
@@ -44,6 +44,6 @@ class Multipart(Protocol):
             etags: the parts' ETags, in their order.
 
         Raises:
-            FileChanged: a part is not the one of this ETag, or all of them have gone.
+            FileChanged: a part is not the one of this ETag, or none of the parts exists any more.
         """
         ...

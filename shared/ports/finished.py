@@ -17,7 +17,7 @@ class FinishedMessages(Protocol):
         """Return a message's bytes, for a `with`: they are at hand until it is left.
 
         Raises:
-            FileChanged: the bytes are gone, or others are in their place.
+            FileChanged: the bytes were removed, or others are in their place.
             Retriable: they cannot be read now.
         """
         ...

@@ -27,11 +27,11 @@ class Journal(Protocol):
     def page(
         self, account: str, *, kind: str = "", actor: str = "", after: str = "", limit: int
     ) -> tuple[list[Event], str]:
-        """Return entries of an account's audit log, newest first, and the place to go on from, empty at the end.
+        """Return entries of an account's audit log, newest first, and the place to continue from, empty at the end.
 
         Args:
-            kind: of which kind alone, empty for all; a page may then be short and still have a place to go on from.
-            actor: of whom alone, as `kind`.
+            kind: only entries of this kind, empty for all; a page may then be short although there are more.
+            actor: only entries of this actor, as `kind`.
             after: what the page before returned, or empty.
             limit: at least 1.
         """
@@ -39,7 +39,7 @@ class Journal(Protocol):
 
 
 class Acceptances(Protocol):
-    """What says in audit logs whose requests are accepted: one entry for each hour, actor and kind of request."""
+    """Audit entries about accepted requests: one for each hour, actor and kind of request."""
 
     def note(self, account: str, act: Act, name: str, actor: str) -> None:
         """Note a request before it is accepted, unless this hour has the entry already.

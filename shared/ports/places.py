@@ -11,7 +11,7 @@ MAX_PLACES: Final = 10
 
 
 class PlaceKind(StrEnum):
-    """What the files of places are."""
+    """The kinds of files of places."""
 
     LISTS = "lists"
     MAILS = "mails"

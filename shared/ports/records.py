@@ -1,4 +1,4 @@
-"""What is known of jobs, in what the engine reads and in the transactions that tie ledgers and jobs together."""
+"""Jobs as the engine reads them, and the transactions that tie ledgers and jobs together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FOLDS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Idempotency:
-    """A client's key: `key` is unique per account; `fingerprint` is the body's hash; `answer` the 2xx to replay."""
+    """A client's key, unique per account. `fingerprint`: the body's hash; `answer`: the 2xx to replay."""
 
     account: str
     key: str
@@ -55,7 +55,7 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What a worker checks before a claim.
+    """The facts that a worker checks before a claim.
 
     Attributes:
         job: as it is stored.
@@ -72,12 +72,12 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a worker needs to serve a chunk.
+    """The data that a worker needs to serve a chunk.
 
     Attributes:
         job: as it is stored.
         chunk: its recipients.
-        content: None if it was not asked for, or has gone.
+        content: None if it was not asked for, or was removed.
         breaker: of the lane that was asked for, a moment old.
     """
 
@@ -91,7 +91,7 @@ class Loaded:
 class OpenJob:
     """An entry of the index of open jobs.
 
-    `running`: not READY; times in Unix milliseconds; `credential`: the one that the job reserves, or empty.
+    `running`: not READY. Times are Unix milliseconds. `credential`: the one that the job reserves, or empty.
     """
 
     job: str
@@ -111,7 +111,7 @@ class OpenJob:
 class Changed:
     """Whether the transition was made, and the job as it is stored now; None if there is none.
 
-    `held_by`: the other campaign that holds the credential, if nothing but that stood in the way of a plan.
+    `held_by`: the other campaign that holds the credential, if only that prevented a plan.
     """
 
     won: bool
@@ -166,7 +166,7 @@ class Records(SuppressionRecords, Protocol):
         ...
 
     def chunk(self, job: str, number: int) -> Chunk | None:
-        """Return a chunk; None when it has gone."""
+        """Return a chunk; None when it was removed."""
         ...
 
     def some_chunks(self, job: str, numbers: Collection[int]) -> dict[int, Chunk]:
@@ -223,7 +223,7 @@ class Records(SuppressionRecords, Protocol):
         ...
 
     def override_guard(self, job: str) -> None:
-        """Let the bounce guard stop a job no more; nothing happens if the job has gone."""
+        """Let the bounce guard stop a job no more; nothing happens if the job does not exist any more."""
         ...
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
@@ -259,7 +259,7 @@ class Records(SuppressionRecords, Protocol):
 
         Returns:
             Empty if all were folded; else nothing was, and of those that have moved on each as it is now, by chunk.
-            None: it has gone, as all have if the job has.
+            None: it was removed, as all were if the job was.
         """
         ...
 
@@ -274,9 +274,9 @@ class Records(SuppressionRecords, Protocol):
     def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
         """Write a ledger in which a finished message waits again, and its job with it, in one transaction (F).
 
-        A LOGGED job becomes READY, a SENT one SENDING; another keeps its state, and its version moves on all the same,
-        so that a finaliser that has read the ledger before starts over. So does a LOGGED one with a retry on its way,
-        whose end makes it READY.
+        A LOGGED job becomes READY, a SENT one SENDING. Another keeps its state, and its version changes all the same,
+        so that a finaliser that has read the ledger before starts over. The version of a LOGGED job with a retry on its
+        way changes likewise: the retry's end makes it READY.
 
         Args:
             old: the ledger as read, by its version.
@@ -288,7 +288,7 @@ class Records(SuppressionRecords, Protocol):
         ...
 
     def doubts(self, now: Millis) -> Iterable[str]:
-        """Walk the LOGGED jobs with messages of unknown fate about which a provider is to be asked by now (Unix ms).
+        """Walk the LOGGED jobs with messages of unknown fate whose next question to a provider is due by now (Unix ms).
 
         A job is among them from LOG on, first after `doubt.LOOKS[0]`.
         """
@@ -311,7 +311,7 @@ class Records(SuppressionRecords, Protocol):
         ...
 
     def unarchived(self, now: Millis, limit: int) -> Iterable[tuple[str, int]]:
-        """Walk the LOGGED jobs that are to be archived by now, and since when (Unix ms); of test keys there are none.
+        """Walk the LOGGED jobs whose archiving is due by now, and since when (Unix ms); of test keys there are none.
 
         A job is among them from LOG on, or, if it ends in doubt, from the last look on. `limit`: of each shard.
         """
@@ -353,7 +353,7 @@ class Records(SuppressionRecords, Protocol):
         ...
 
     def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
-        """Walk the open jobs that reserve a credential, oldest first; one that has just changed may be missing."""
+        """Walk the open jobs that reserve a credential, oldest first; one that has only now changed may be missing."""
         ...
 
     def reserved(self, credential: str) -> tuple[str, list[str]]:
@@ -365,5 +365,5 @@ class Records(SuppressionRecords, Protocol):
         ...
 
     def clear(self, credential: str) -> None:
-        """Take jobs that have gone, their retention over before their end, from those that hold a credential."""
+        """Remove deleted jobs from those that hold a credential: their retention was over before their end."""
         ...

@@ -1,4 +1,4 @@
-"""What has jobs begin at their time, and where it is written down that they wait."""
+"""Schedules that start jobs at their time, and the list of the jobs that wait."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Scheduler(Protocol):
         """Have a message about a job sent at a time, Unix seconds; one that was set before is replaced.
 
         Raises:
-            Retriable: nothing may have been set, for whatever reason; the job starts all the same.
+            Retriable: possibly nothing was set; the job starts all the same.
         """
         ...
 
     def cancel(self, job: str) -> None:
-        """Take back what was set for a job; one for which nothing is set is left alone.
+        """Take back what was set for a job; nothing happens if nothing is set.
 
         Raises:
             Retriable: it may still be there; it changes nothing when it comes.
@@ -47,11 +47,11 @@ class Agenda(Protocol):
         """Return the account's jobs with a time later than `since` (Unix ms), soonest first.
 
         Args:
-            tests_only: those of test keys alone.
+            tests_only: only those of test keys.
             after: what the page before returned, or empty.
             limit: at least 1.
 
         Returns:
-            The jobs that there still are, whatever their state, and the place to go on from, empty at the end.
+            The jobs that still exist, in any state, and the place to continue from, empty at the end.
         """
         ...

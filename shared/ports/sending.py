@@ -1,22 +1,17 @@
-"""What a sender takes turns by: lane queues, time slots, circuit breakers, ledgers; and what signs its links."""
+"""The parts that a sender takes turns by: lane queues, time slots, breakers, ledgers; and the signer of its links."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
-from shared.domain.times import Millis, Seconds
+from shared.domain.times import Seconds
 
 if TYPE_CHECKING:
     from shared.domain.content.unsubscribe import Unsubscription
-    from shared.domain.jobs.ledger import Ledger
-    from shared.domain.jobs.outcomes import Entry
-    from shared.domain.jobs.passes import Passing
-    from shared.domain.jobs.queue import Expired, NotDue
-    from shared.domain.jobs.states import Cell
     from shared.domain.lanes.breaker import Breaker
     from shared.domain.lanes.depth import QueueDepth
     from shared.domain.lanes.lease_hints import LeaseHint
@@ -40,7 +35,7 @@ class Queue(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an event source says of a batch of records that it gave up. `receipt`: with it the report is deleted."""
+    """An event source's report about a batch of records that it gave up. `receipt`: with it the report is deleted."""
 
     id: str
     body: str
@@ -82,7 +77,7 @@ class Lane(Protocol):
 
 
 class Links(Protocol):
-    """What signs unsubscription links, seals what clients hold for us, and knows its own again."""
+    """Signs unsubscription links, seals data that clients hold for us, and recognises its own again."""
 
     def sign(self, wanted: Unsubscription) -> str:
         """Return the token of a link; the same every time, while the key is."""
@@ -139,11 +134,11 @@ class Pacer(Protocol):
             ended: calls at this pace that ended since the last reservation of this process, noted likewise.
 
         Returns:
-            None of them (`count` 0), and `switches`, if the credential is paused or the pace is not by what is stored:
-            the write that reserves judges that. None if the job's turn is more than `OWN_WAIT` away, at `first`.
+            None of them (`count` 0), and `switches`, if the credential is paused or the pace is not by what is stored.
+            The write that reserves judges that. None if the job's turn is more than `OWN_WAIT` away, at `first`.
 
         Raises:
-            Retriable: the store did not answer, or this process's clock is wrong: nothing may be sent by it.
+            Retriable: the store did not answer, or this process's clock is wrong; do not send by that clock.
         """
         ...
 
@@ -201,145 +196,4 @@ class Breakers(Protocol):
 
     def swap(self, old: Breaker, new: Breaker) -> Breaker:
         """Write `new` if the stored version is that of `old`; returns what is stored then, `new` or another's."""
-        ...
-
-
-class LedgerStore(Protocol):
-    """The queue primitives over ledgers; each is atomic. Named as in a mail queue; see `shared.domain.jobs.queue`."""
-
-    def enqueue(self, ledgers: Sequence[Ledger]) -> None:
-        """Store new ledgers."""
-        ...
-
-    def list_queue(self, job: str) -> list[Ledger]:
-        """Return the job's ledgers that are IDLE, consistent, by number."""
-        ...
-
-    def find_inflight(self, job: str) -> list[Ledger]:
-        """Return the job's ledgers that are BUSY, consistent, by number."""
-        ...
-
-    def read_all(self, job: str) -> list[Ledger]:
-        """Return all of the job's ledgers, consistent, by number."""
-        ...
-
-    def read_some(self, job: str, first: int, count: int) -> list[Ledger]:
-        """Return some of the job's ledgers by number, read consistently.
-
-        Args:
-            first: the number of the first chunk.
-            count: the most ledgers to return.
-        """
-        ...
-
-    def read(self, job: str, chunk: int) -> Ledger | None:
-        """Return one ledger, consistent."""
-        ...
-
-    def read_these(self, places: Collection[tuple[str, int]]) -> list[Ledger]:
-        """Return the ledgers of chunks `(job, number)` that there are, consistent, a hundred in one read, unordered."""
-        ...
-
-    def send_start(
-        self, job: str, chunk: int, *, lane: str, owner: str, now: Millis, until: Millis
-    ) -> Ledger | NotDue | Expired | None:
-        """Lease a chunk (L1).
-
-        Args:
-            owner: unique to this lease.
-            until: Unix milliseconds at which the lease runs out.
-        """
-        ...
-
-    def claim(
-        self,
-        held: Ledger,
-        results: Sequence[Entry],
-        k: int,
-        *,
-        route: Sequence[str],
-        suppressed: Collection[int] = (),
-        expired: Collection[int] = (),
-        until: Millis = 0,
-    ) -> tuple[Ledger, list[int]] | None:
-        """Merge the last window's results and claim the next recipients (L2). None: the lease is lost.
-
-        Args:
-            k: the most recipients to claim.
-            route: the job's credentials, in their order.
-            suppressed: indices of recipients that are skipped if they wait.
-            expired: indices of recipients that become EXPIRED if they wait.
-            until: Unix milliseconds at which the lease runs out from now on; 0 leaves it.
-        """
-        ...
-
-    def send_done(self, held: Ledger, results: Sequence[Entry], passing: Passing) -> Ledger | None:
-        """End a lease whose results settle all that is left (L4)."""
-        ...
-
-    def send_cancel(
-        self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: Passing
-    ) -> Ledger | None:
-        """End a lease with work left: time, stop, pause or throttling (L4)."""
-        ...
-
-    def take_over(self, expired: Ledger, proof: Mapping[int, Entry], passing: Passing) -> Ledger | None:
-        """End a lease that ran out (L5). None: another worker was faster.
-
-        Args:
-            proof: the recorded outcomes of the lease's last window, by index.
-        """
-        ...
-
-    def join(
-        self,
-        job: str,
-        chunk: int,
-        words: Sequence[tuple[int, int, Cell]],
-        *,
-        route: Sequence[str],
-        credential: str,
-        known: Ledger | None = None,
-    ) -> Ledger | None:
-        """Join feedback (F); return the ledger as it is afterwards, None if there is none.
-
-        Args:
-            route: the job's credentials, in their order.
-            known: the ledger as read after the events came in, so that it is not read again; None reads it.
-        """
-        ...
-
-    def disprove(self, job: str, chunk: int, attempts: Iterable[tuple[int, int]], state: Cell = ...) -> Ledger | None:
-        """Give up doubtful attempts that were proven absent and may not be made again, or are cancelled (Resolve, N.4).
-
-        Args:
-            state: DROPPED, or UNKNOWN_CLOSED of those that are cancelled.
-        """
-        ...
-
-    def drop(self, job: str, chunk: int, indices: Iterable[int], state: Cell = ...) -> Ledger | None:
-        """Take recipients that still wait out of the job. Returns the ledger afterwards, None if there is none."""
-        ...
-
-    def close(self, job: str, chunk: int, indices: Iterable[int]) -> Ledger | None:
-        """Close recipients that are SENT or UNKNOWN. Only a late delivery or bounce still changes them."""
-        ...
-
-    def tell(self, job: str, chunk: int, states: Mapping[int, Cell], known: Ledger | None = None) -> Ledger | None:
-        """Note the states that the recipients' owner was informed of.
-
-        Args:
-            states: by place of the recipient within the chunk.
-            known: the ledger as just read, so that it is not read again; None reads it.
-        """
-        ...
-
-    def reschedule(self, job: str, chunk: int, *, not_before: int, lane: str, at: int | None = None) -> Ledger | None:
-        """Move an idle chunk to another time or lane; return it as it is afterwards.
-
-        Args:
-            not_before: Unix milliseconds before which no lease starts.
-            lane: the credential whose lane takes it.
-            at: the time from which alone it is moved, Unix milliseconds; None: from any.
-        """
         ...

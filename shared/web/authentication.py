@@ -1,6 +1,6 @@
-"""Who asks: an API key in `Authorization: Bearer`, or a notifier by `Authorization: Basic`, and whether it may.
+"""Authentication by an API key (`Authorization: Bearer`) or as a notifier (`Authorization: Basic`), and permissions.
 
-Nothing is stored for those who may not.
+Nothing is stored for callers without permission.
 """
 
 import base64
@@ -22,11 +22,11 @@ NEEDS: Final = {
     (Scheme.BASIC,): "A notifier's name and password are needed: Authorization: Basic.",
     (Scheme.KEY, Scheme.BASIC): "A valid API key is needed, or a notifier's name and password.",
 }
-"""What a 401 asks for, where it is not an API key alone."""
+"""The challenges of a 401 for operations that accept more than an API key."""
 
 
 class Callers(Protocol):
-    """Who may call: API keys, and the request allowances of accounts."""
+    """The callers: API keys and notifiers, and the request allowances of accounts."""
 
     def find_by_key(self, secret: str) -> ApiKey | None:
         """Return the key with a secret; None if there is none that is valid."""
@@ -53,7 +53,7 @@ class NotifierLogins(Protocol):
         """Return the notifier of that name and password; None if it may not call."""
 
     def note_call(self, name: str, *, status: bool) -> None:
-        """Note that a notifier calls. `status`: it asks what became of its notices."""
+        """Note that a notifier calls. `status`: whether it asks for the results of its notices."""
 
 
 def authenticate(request: Request, route: Route, accounts: Callers, logins: NotifierLogins) -> Caller:

@@ -41,7 +41,7 @@ def _tag(content: str) -> str:
 
 
 _tag_of_page: Final = lru_cache(maxsize=16)(_tag)
-"""Pages are the same for everybody: each has its tag made once in a process."""
+"""Pages are the same for all readers, so a process computes the tag of each once."""
 
 
 def _known(request: Request, tag: str) -> bool:

@@ -22,7 +22,7 @@ MAX_BODY: Final = 5 * 1024 * 1024
 MAX_ANSWER: Final = 6_000_000
 """Bytes of a body as a string of JSON, which is how Lambda passes it on; it takes 6 MB, the rest is for headers."""
 REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
-"""What API Gateway puts where bytes of a text are no UTF-8. A body may hold it honestly: then the length is its own."""
+"""API Gateway's substitute for bytes that are not UTF-8. If a body contains it legitimately, its length matches."""
 UTF_8: Final = frozenset({"utf-8", "utf8", "us-ascii"})
 """Charsets of a body that is UTF-8."""
 _GZIP: Final = re.compile(r"(?:gzip|\*)(?:;q=(?:1(?:\.0*)?|0\.0*[1-9]\d*))?")
@@ -39,7 +39,7 @@ class Request:
         headers: names in lower case.
         query: repeats joined by commas.
         slash: the path ends with a slash.
-        cookies: of the browser, by name.
+        cookies: name → value, from the browser.
         source: the address that it comes from, as API Gateway has seen it.
     """
 
@@ -107,14 +107,14 @@ def _cookies(event: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, 
 
 
 def path_of(event: Mapping[str, Any]) -> str:
-    """Return the path of an event, without the stage: decoded by API Gateway, but for %25."""
+    """Return the path of an event, without the stage. API Gateway has decoded all of it except %25."""
     path = str(event.get("rawPath") or "/")
     stage = (event.get("requestContext") or {}).get("stage", "$default")
     return path if stage == "$default" else path.removeprefix(f"/{stage}") or "/"
 
 
 def _query(raw: str) -> dict[str, str]:
-    """Return the parameters of a query; values of one name are joined by commas."""
+    """Return the parameters of a query. The values of a repeated name are joined with commas."""
     query: dict[str, str] = {}
     try:
         for name, value in parse_qsl(raw, keep_blank_values=True, errors="strict"):

@@ -16,7 +16,7 @@ _KEY: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?")
 def idempotency_key(call: Call[Any, Any, Any]) -> str:
     """Return the request's Idempotency-Key, or empty; Problem bad_idempotency_key.
 
-    Those of test and live keys are kept apart: what was tried out does not stand in the way of the real thing.
+    Keys used with test and live API keys are separate, so a rehearsal never blocks the real request.
     """
     key = call.request.headers.get("idempotency-key")
     if key is None:

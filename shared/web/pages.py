@@ -14,11 +14,11 @@ HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex, nofollow",
 }
-"""What a page may do, which is nothing but to post its own form; and its address, which names a person, stays here."""
+"""With these a page may only post its own form. Its address names a person, so the browser does not pass it on."""
 HTML: Final = "text/html; charset=utf-8"
 FIELD: Final = "from"
 BUTTON: Final = "page"
-"""What the button of a page posts, and a mailbox provider does not."""
+"""The value that a page's button posts, and a mailbox provider does not."""
 _PAGE: Final = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

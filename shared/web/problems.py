@@ -1,7 +1,7 @@
 """Errors as clients see them: RFC 9457 problem details with a stable code.
 
-`type` leads to the code's row on the API's page of errors; `title` is the HTTP status' own phrase. What happened is in
-`code`, for programs, and `detail`, for people. A fault of ours is a 500 with the request's id and nothing else.
+`type` links to the code's row on the API's page of errors. `title` is the HTTP status' own phrase. Programs read
+`code`, people read `detail`. A fault of this service has status 500, with the request's id and nothing else.
 """
 
 from collections.abc import Mapping, Sequence
@@ -203,7 +203,7 @@ class Problem(Exception):
 
     @property
     def field_errors(self) -> list[FieldError]:
-        """What is wrong with which fields; empty if the problem is about none."""
+        """The faults of each field; empty if the problem is about no field."""
         return [_field_error(e) for e in self.errors or self._default_errors()]
 
     def body(self, request_id: str = "") -> str:
@@ -257,7 +257,7 @@ def of_validation(error: ValidationError, model: type[BaseModel]) -> Problem:
 
 
 def _path(location: tuple[int | str, ...]) -> str:
-    # The branch of a union is our business alone: `to.<list>.0` is shown as `to.0`.
+    # The branch of a union is internal: `to.<list>.0` is shown as `to.0`.
     return ".".join(str(part) for part in location if not str(part).startswith("<"))
 
 

@@ -84,7 +84,7 @@ class Form:
     Attributes:
         model: of the body.
         status: code of a problem → HTTP status.
-        answer: makes the answer, also from the request's id.
+        answer: makes the answer, from the problem and the request's id.
     """
 
     model: type[BaseModel]
@@ -100,7 +100,7 @@ class Route:
         method: of HTTP.
         path: template, with parameters in braces.
         name: unique; the OpenAPI operationId.
-        summary: a line for people. `description`: more about it.
+        summary: a line for people; `description`: further text.
         scope: what the key needs.
         handler: what answers.
         answers: status → model of the 2xx answers.
@@ -109,16 +109,16 @@ class Route:
         query: its model; BaseModel: the one in the handler's annotation, `call: Call[Query, Body]`.
         body: likewise.
         body_required: whether the body may not be left out; None: it may if all its fields have defaults.
-        idempotent: whether an Idempotency-Key is honoured.
+        idempotent: whether an Idempotency-Key has an effect.
         media: other types of body than JSON, which the handler reads by itself.
         bytes_media: those of them that are no text: any bytes are taken.
         schemes: how a caller may prove who it is; a notifier needs no scope.
-        status: a notifier asks for the outcome of its notices.
-        tagged: the answer has an ETag, and `If-None-Match` is honoured.
+        status: a notifier asks for the results of its notices.
+        tagged: the answer has an ETag, and `If-None-Match` has an effect.
         key_use: what an Idempotency-Key does where it does not bring back the first answer; empty: nothing.
         refusal: the code of every body that is not valid; empty: each kind of fault has its own.
         form: of its problems; None: this API's own.
-        headers: of its 2xx answers: name → what it says.
+        headers: of its 2xx answers, name → description.
         while_suspended: whether a suspended account may call it, or its handler asks; None: it may if this reads or
             deletes.
     """
@@ -249,8 +249,12 @@ class Visit(Generic[S]):
 class Public:
     """An operation for people without a key, who prove by the link itself that it is theirs.
 
-    `answers`: the types of its 200. `description`: more than the summary. `conflict`: what a 409 means, empty if there
-    is none. Nothing checks a body's type.
+    The type of the request's body is not checked.
+
+    Attributes:
+        answers: the types of its 200.
+        description: more than the summary.
+        conflict: what a 409 means; empty if there is none.
     """
 
     method: str

@@ -1,8 +1,8 @@
 """Sessions of people in a browser: a signed cookie, a token in every form, and what a sign-in remembers meanwhile.
 
-The session's id is 256 random bits. The table holds its hash alone; the cookie has a signature besides, so that
-nonsense costs no read. A form's token is derived from the session's id, so a page elsewhere cannot know it, nor can
-one session's token serve another.
+The session's id is 256 random bits. The table holds only its hash. The cookie also has a signature, so that an invalid
+one costs no read. A form's token is derived from the session's id. So a page elsewhere cannot know it, nor can one
+session's token serve another.
 """
 
 import hashlib
@@ -19,8 +19,8 @@ from shared.web.http import Request
 
 COOKIE: Final = "__Host-posthaste_session"
 SIGNING_IN: Final = "__Host-posthaste_signing_in"
-"""By `__Host-` a browser takes a cookie from this very host alone (RFC 6265bis 4.1.3): a page of a neighbouring domain
-plants neither a session nor a sign-in of its own."""
+"""The prefix `__Host-` makes a browser accept a cookie only from this very host (RFC 6265bis 4.1.3). So a page of a
+neighbouring domain can plant neither a session nor a sign-in of its own."""
 FORM_FIELD: Final = "csrf"
 SIGN_IN_SECONDS: Final = 600
 """For which a sign-in may be under way."""

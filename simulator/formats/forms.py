@@ -26,7 +26,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Fields by name, each with all its values in order, and files."""
+    """Fields, name → all values in order, and files."""
 
     fields: dict[str, list[str]] = field(default_factory=dict)
     files: list[File] = field(default_factory=list)

@@ -34,7 +34,7 @@ def spki(key: ec.EllipticCurvePrivateKey) -> str:
 
 
 def self_signed(path: Path | None, name: str) -> tuple[rsa.RSAPrivateKey, str]:
-    """Return an RSA key, kept in a PEM file (mode 0600) if there is a path, and a certificate of it as PEM.
+    """Return an RSA key, kept in a PEM file (mode 0600) if there is a path, and its certificate as PEM.
 
     The key is short, so that it is made in 20 ms: it protects nothing.
     """

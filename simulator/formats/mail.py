@@ -1,4 +1,4 @@
-"""What providers of e-mail have in common."""
+"""Formats that providers of e-mail have in common."""
 
 import re
 from collections.abc import Mapping

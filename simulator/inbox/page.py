@@ -23,4 +23,4 @@ POLICY: Final = (
     "style-src 'unsafe-inline'; connect-src 'self'; img-src data:; frame-src 'self'; form-action 'none'; "
     "base-uri 'none'; frame-ancestors 'none'"
 ).encode()
-"""Styles may be inline, since those of mails are: a frame of `srcdoc` keeps to its page's policy, too."""
+"""Styles may be inline, since those of mails are: the page's policy also holds in a frame of `srcdoc`."""

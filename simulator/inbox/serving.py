@@ -1,4 +1,4 @@
-"""What the inbox answers: its page, the newest messages that fit a search, and one message.
+"""The inbox's answers: its page, the newest messages that fit a search, and one message.
 
 | | |
 |---|---|

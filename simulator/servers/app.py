@@ -1,7 +1,7 @@
 """Routing: `/{provider}/{credential}/…` to the provider, everything else to control and inbox. A raw ASGI app.
 
-The order of a provider's call is what makes the log an oracle: read the whole request, let the provider decide, let a
-fault interfere, record what was accepted, and only then wait and answer.
+The order of a provider's call makes the log an oracle. It reads the whole request, lets the provider decide, lets a
+fault interfere, and records what was accepted. Only then does it wait and answer.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """Listening sockets, and what HTTP servers do not offer: refused connections, resets, closing without an answer.
 
-A credential that shall refuse connections has a port of its own. Refusing closes the listening socket, so that the
-kernel answers SYN with RST and the client gets ECONNREFUSED before any byte is sent; connections kept alive are reset.
-A second socket stays bound to the port without listening, so nobody else can take it meanwhile.
+A credential that refuses connections has a port of its own. Refusing closes the listening socket, so that the kernel
+answers SYN with RST. The client gets ECONNREFUSED before any byte is sent; connections kept alive are reset. A second
+socket stays bound to the port without listening, so no other process can take it meanwhile.
 
 uvicorn's protocol class is used without `uvicorn.Server`, which owns its sockets and signals and stops by polling.
 """
@@ -22,7 +22,7 @@ from uvicorn.server import ServerState
 HOST: Final = "127.0.0.1"
 BACKLOG: Final = 2048
 KEEP_ALIVE_S: Final = 300
-"""Long, so that idle clients do not meet a connection that is just being closed."""
+"""Long, so that idle clients do not meet a connection that is about to be closed."""
 
 
 class _Ends(logging.Filter):
@@ -56,7 +56,7 @@ class Connection(HttpToolsProtocol):
 
     @property
     def closing(self) -> bool:
-        """Whether the client is gone."""
+        """Whether the client has disconnected."""
         return self.transport.is_closing()
 
     def hang_up(self) -> None:

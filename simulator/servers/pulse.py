@@ -1,9 +1,9 @@
 """When the event loop last looked at its sockets: how early that can have arrived which it reads only now.
 
 A busy machine lets the loop wait for its turn, and everything that arrived meanwhile is read in one instant. A tick
-runs before the loop polls its sockets, so what is read after a tick had not arrived before the tick before it; one
-more is allowed for, as a request is served a turn after it was read. What comes by a new connection is read some turns
-after the connection was accepted: for a moment after a wait, anything may be as old as that wait.
+runs before the loop polls its sockets. So bytes that are read after a tick had not arrived before the tick before it.
+One more tick is allowed for, as a request is served a turn after it was read. Bytes of a new connection are read some
+turns after the connection was accepted. So for a moment after a wait, anything may be as old as that wait.
 """
 
 import asyncio

@@ -30,7 +30,7 @@ class RelaySettings(BaseModel):
         eight_bit: it offers 8BITMIME.
         utf8: it offers SMTPUTF8.
         greylist_s: seconds for which a recipient that is new to it gets 450.
-        refuses_all: its greeting is 554.
+        refuses_all: its greeting has the code 554.
         refused: patterns (`*`, `?`; lower case) of recipients that get 550.
     """
 

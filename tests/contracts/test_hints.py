@@ -42,6 +42,28 @@ def test_the_next_lease_of_a_worker_is_noted_in_place_of_the_last(stores: Stores
     assert stores.hints.read(["one"]) == [("one", hint(epoch=2))]
 
 
+def test_a_lease_that_waits_for_its_first_slots_is_noted_meanwhile(stores: Stores, clock: FakeClock) -> None:
+    slow, waiting = pace(1, 1), hint("bbbbbb0", chunk=9)
+    stores.pacer.reserve("one", 6, slow, lead=0, hint=hint())
+    seen: list[bool] = []
+
+    def wait() -> None:
+        for _ in range(2):
+            stores.pacer.reserve("one", 1, slow, lead=0, hint=waiting)
+            seen.append(False)
+
+    def look() -> None:
+        clock.sleep(0.5)
+        assert seen == [], "it waits"
+        seen.append(("one", waiting) in stores.hints.read(["one"]))
+
+    clock.run(wait, look)
+    assert seen[0]
+    stores.hints.forget("one", waiting)
+    stores.hints.forget("one", waiting)
+    assert stores.hints.read(["one"]) == [("one", hint())]
+
+
 def test_a_hint_is_forgotten_unless_its_worker_has_gone_on(stores: Stores) -> None:
     stores.pacer.reserve("one", 5, PACE, lead=0, hint=hint(epoch=1))
     stores.pacer.reserve("one", 5, PACE, lead=0, hint=hint(epoch=2))

@@ -8,7 +8,8 @@ import pytest
 from infra.settings import ROOT
 from tests.docs.complexity import ALL, PRODUCT, complexity, functions, modules
 
-MAX_LINES = 400
+MAX_LINES = 600
+"""From 350 lines on, look for a second topic. With a bound there, modules were made dense to stay below it."""
 MAX_MODULES = 15
 MAX_PATHS = 20
 MANY_PATHS = 10

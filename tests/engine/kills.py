@@ -28,9 +28,7 @@ LATENCY = 0.1
 SECONDS = 3.0
 """For so long the lane's work lasts if nothing happens."""
 GOAL = 40.0
-"""Seconds after which nothing of a dead worker waits, if its leases are noted."""
-WALKED = 80.0
-"""The same of a lease that had no slots yet: the sweeper's walk finds it."""
+"""Seconds after which nothing of a dead worker waits."""
 WAITING = {Cell.QUEUED, Cell.CLAIMED, Cell.RETRY}
 
 
@@ -120,7 +118,7 @@ def main() -> int:
         waits = sorted(k.seconds for k in kills)
         window, most = pace(rate, 1).window, max(lost, default=0)
         p50, p95 = (waits[-(-len(waits) * share // 100) - 1] for share in (50, 95))
-        wrong += most > window + rate * LATENCY or p50 > GOAL or waits[-1] > WALKED
+        wrong += most > window + rate * LATENCY or waits[-1] > GOAL
         sys.stdout.write(
             f"{rate:4} {window:6} {len(kills):5} {len(lost):11} {sum(lost):7} {most:12} "
             f"{sum(k.uncalled for k in kills):12} {p50:14.1f} s {p95:5.1f} s {waits[-1]:5.1f} s\n"

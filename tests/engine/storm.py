@@ -52,7 +52,7 @@ SWEEP: Final = 60.0
 LATEST: Final = 900.0
 LAST: Final = 0.05
 """Share of the messages that may wait in the end, when few chunks are left: most are held by dead workers."""
-SHARE: Final = 0.6
+SHARE: Final = 0.75
 """Of the rate, what is used in any storm."""
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from shared.domain.lanes.depth import QueueDepth
 from shared.domain.lanes.lease_hints import LeaseHint
-from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, WRONG, Pace, Slots, own_clock
+from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, UNNOTED, WRONG, Pace, Slots, own_clock
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
 from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Lowered, Switches
 from shared.ports import Clock, Retriable
@@ -289,7 +289,7 @@ class FakePacer:
             mine = mine if mine > max(tat, now) else 0
             if max(tat, mine) / 1_000_000 > until or mine - now > OWN_WAIT * 1_000_000:
                 return Slots(max(tat, mine) / 1_000_000, pace.spacing, 0)
-            self._clock.sleep(max(tat - horizon, mine - now) / 1_000_000)
+            self._wait(max(tat - horizon, mine - now) / 1_000_000, begun, credential, hint)
 
     @classmethod
     def beside(cls, other: Any, clock: Clock | None = None, judge: Clock | None = None) -> "FakePacer":
@@ -364,6 +364,13 @@ class FakePacer:
                 self._skew = max(self._skew, (at - now) / 1_000_000)
                 self.tat[x] = now + round(pace.guard * 1_000_000)
         return bool(ahead)
+
+    def _wait(self, seconds: float, begun: float, credential: str, hint: LeaseHint | None) -> None:
+        """Wait for slots; a lease that waits long since it asked is noted before."""
+        long = self._clock.now() - begun + seconds >= UNNOTED
+        if long and hint is not None and self.hints.get((credential, hint.worker)) != hint:
+            self._tap("pacer.note", lambda: self._note(credential, hint))
+        self._clock.sleep(seconds)
 
     def _note(self, credential: str, hint: LeaseHint) -> None:
         self.hints[credential, hint.worker] = hint

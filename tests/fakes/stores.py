@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.lanes.switches import Switches
 from shared.domain.recipients.suppressions import Reach
 from shared.ports import (
@@ -15,7 +16,6 @@ from shared.ports import (
     Hints,
     Holds,
     Journal,
-    LedgerStore,
     Lists,
     Pacer,
     Records,
@@ -40,7 +40,7 @@ class Stores(Protocol):
     """Told of every ledger that is updated, as it then is."""
 
     @property
-    def ledgers(self) -> LedgerStore: ...
+    def ledgers(self) -> LedgerQueue: ...
     @property
     def records(self) -> Records: ...
     @property

@@ -16,8 +16,8 @@ CAMPAIGNS: Final = (
     Mutant(
         "a draft is deleted without an entry of the audit log",
         7,
-        STORE,
-        '[{"Delete": gone}, *self._noted(event)]',
+        "shared/adapters/dynamo/versioned.py",
+        '[{"Delete": gone}, *self.noted(event)]',
         '[{"Delete": gone}]',
         f"{AUDIT}::test_a_draft_is_made_and_removed_with_its_events[dynamo-None]",
     ),

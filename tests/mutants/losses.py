@@ -206,11 +206,19 @@ LOSSES: Final = (
         "tests/engine/test_expired.py::test_a_worker_takes_the_lease_of_a_dead_one_over_between_its_windows",
     ),
     Mutant(
+        "a lease that waits for its first slots has no note",
+        3,
+        "shared/adapters/dynamo/credentials/pacer.py",
+        "if waited + wait >= UNNOTED:",
+        "if waited < 0:",
+        "tests/contracts/test_hints.py::test_a_lease_that_waits_for_its_first_slots_is_noted_meanwhile[dynamo]",
+    ),
+    Mutant(
         "a lease whose note finds no room has none",
         3,
         "shared/adapters/dynamo/credentials/lease_hints.py",
-        "if hint is None or hint.name in item or",
-        "if hint is None or hint.name not in item or",
+        'noted = item.get(hint.name, {}).get("S") == str(hint)',
+        "noted = True",
         "tests/contracts/test_hints.py::"
         "test_those_that_do_not_fit_beside_the_slots_are_noted_once_for_each_lease[dynamo]",
     ),

@@ -155,16 +155,16 @@ _COMMITTED: Final = (
     Mutant(
         "a mail that is committed gets a second job",
         1,
-        _STORE,
-        'if old is None else "version = :version"',
-        'if old is None else "version >= :version"',
+        "shared/adapters/dynamo/versioned.py",
+        'condition = {"ConditionExpression": "version = :version"',
+        'condition = {"ConditionExpression": "version >= :version"',
         f"{_TEST_STORE}::test_a_mail_that_is_committed_gets_no_second_job[dynamo]",
     ),
     Mutant(
         "a mail is written before its job, not with it",
         1,
         _STORE,
-        'actions = [folding.put_job(self._records, job), {"Put": self._put(old, new)}]',
+        'actions = [folding.put_job(self._records, job), {"Put": self._items.put(old, new)}]',
         """self.change(old or new, new)
         actions = [folding.put_job(self._records, job)]""",
         f"{_TEST_STORE}::test_a_mail_that_is_committed_gets_no_second_job[dynamo]",

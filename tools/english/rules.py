@@ -1,7 +1,7 @@
 """The rules: a length, and phrases by regular expression, each with what to write instead.
 
-They are the rules of the Google developer documentation style guide that a machine can check, and habits that made
-this project's own pages hard to read. No rule reads code.
+They are the rules of the Google developer documentation style guide that a machine can check. They also cover habits
+that made this project's own pages hard to read. No rule reads code.
 """
 
 import re

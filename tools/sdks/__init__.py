@@ -1,1 +1,1 @@
-"""What of the SDKs is made from the OpenAPI document: types by generators of others, methods by these modules."""
+"""The parts of the SDKs made from the OpenAPI document: types by generators of others, methods by these modules."""

@@ -51,8 +51,8 @@ class SdkOperation:
         answers: the names of the schemas that it may answer.
         array: whether the answer is an array; the rest of a long one is behind a link.
         items: the schema's name of each item, if the answer is a page of a list; else empty.
-        gone: of a delete that finds nothing when it is repeated: the fields of its answer, each with the parameter
-            that it repeats; empty for true.
+        gone: of a delete that finds nothing when it is repeated: field of its answer → the parameter that it repeats;
+            empty for true.
     """
 
     name: str
@@ -149,7 +149,7 @@ def _body(taken: Mapping[str, Any] | None) -> RequestBody | None:
 
 
 def _gone(document: Mapping[str, Any], path: str, answer: str) -> Mapping[str, str]:
-    """Return what a delete answers whose thing is gone, as `SdkOperation` has it; nothing if the answer is a view."""
+    """Return a delete's answer about a missing thing, as `SdkOperation` has it; nothing if the answer is a view."""
     fields = document["components"]["schemas"][answer]["properties"]
     known = {name: name for name in fields if f"{{{name}}}" in path}
     known |= {name: "" for name, schema in fields.items() if schema.get("type") == "boolean"}

@@ -129,7 +129,7 @@ def _mapping(values: Iterable[tuple[str, str]]) -> str:
 
 
 def _gone(field: tuple[str, str]) -> tuple[str, str]:
-    """Return a field of the answer about what is gone, with the expression of its value."""
+    """Return a field of the answer about a missing thing, with the expression of its value."""
     name, place = field
     return name, snake(place) if place else "True"
 

@@ -1,8 +1,8 @@
 """The arguments of MAIL and RCPT: a path, and the parameters that clients add (RFC 5321, 1870, 3461, 4954, 6152, 6531).
 
-Clients add more than the relay offers. A parameter that changes nothing here is checked and left out: the identity of
-AUTH=, and what RET=, ENVID= and ORCPT= say of notifications, which the API makes. NOTIFY= is heeded as far as it is
-about failures: success and delay are never notified. Any other parameter is refused.
+Clients add more than the relay offers. A parameter that changes nothing here is checked and left out. That is the
+identity of AUTH=, and the wishes of RET=, ENVID= and ORCPT= about notifications, which the API makes. NOTIFY= is
+applied only to failures: success and delay are never notified. Any other parameter is refused.
 """
 
 import re

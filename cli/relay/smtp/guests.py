@@ -1,7 +1,8 @@
-"""Who is connected to the relay: how many, from where, and how often a login from there has failed.
+"""The clients connected to the relay: how many, from where, and how often a login from there has failed.
 
 A stranger is a session that has not logged in where a login is required. Strangers cannot keep others out: they have
-seconds to log in, and when there is no room for another session, the oldest one of the network with the most goes.
+seconds to log in. When there is no room for another session, the relay ends the oldest one of the network with the
+most.
 """
 
 import ipaddress

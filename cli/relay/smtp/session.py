@@ -45,7 +45,7 @@ Taking = Callable[[str, list[str], list[str], BinaryIO], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True)
 class SessionRoom:
-    """What the sessions of a relay share.
+    """The settings and helpers that the sessions of a relay share.
 
     Attributes:
         mails: the mails that are received at once.
@@ -253,7 +253,7 @@ class RelaySession(SMTP):
 
 
 class SessionHooks:
-    """What happens in a session; the names are aiosmtpd's."""
+    """The handlers of a session's events; the names are aiosmtpd's."""
 
     async def handle_EHLO(  # noqa: N802
         self, _server: SMTP, session: Session, _envelope: Envelope, hostname: str, responses: list[str]

@@ -19,7 +19,7 @@ MAX_REASON: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked.
+    """A question, and the form that answers it.
 
     Attributes:
         section: of the menu.
@@ -28,7 +28,7 @@ class Question:
         what: the rest of the sentence that begins with the count, or what the change does.
         label: of the button.
         back: address of the page that it came from, below the account.
-        fields: what the form holds besides, by name.
+        fields: name → value of the form's further fields.
         danger: it takes something away.
         reason: the form has a field for why.
     """

@@ -3,7 +3,7 @@
 AWS puts the partitions that a request touches (`dynamodb:LeadingKeys`) and the sender of a mail (`ses:FromAddress`)
 before the conditions of a policy; MiniStack does neither. Without them a right that is missing on AWS is there on the
 local cloud, and no test can see it. So this module wraps the functions of MiniStack that collect such values and ask
-for a verdict. Both are looked up in their modules at each request.
+for a verdict. It finds both in their modules at each request.
 """
 
 import json

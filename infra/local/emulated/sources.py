@@ -1,8 +1,8 @@
 """Polls the emulator's event sources side by side, as AWS does.
 
-MiniStack polls all in one loop, and waits in it for the function of each stream: a slow one, or one that starts, holds
-up all queues and all other streams. Here each stream has a thread of its own, and the queues have one. What is done in
-a poll is MiniStack's. It hands the batches of queues to threads of their own by itself.
+MiniStack polls all in one loop, and waits in it for the function of each stream. A slow function, or one that starts,
+holds up all queues and all other streams. Here each stream has a thread of its own, and the queues have one. The code
+of a poll is MiniStack's. It hands the batches of queues to threads of their own by itself.
 """
 
 import logging

@@ -1,10 +1,10 @@
 """moto without what costs it most: two of these costs grow with the square of what a test has stored.
 
-To undo a transaction, moto copies every table of it before, once for each operation: a transaction of 100 operations
-copies a table 100 times, with all its items. Here it keeps what the transaction may change, and nothing else. For each
-message that it hands out, moto counts all messages of the queue a dozen times, to learn for how long they are kept. It
-asks for the time by way of two dates, twice for each message of the queue. And it looks for each of the ten types of
-a DynamoDB value by several names in every value that it returns.
+To undo a transaction, moto first copies every table that it touches, once for each operation. A transaction of 100
+operations copies a table 100 times, with all its items. Here it keeps only the items that the transaction may change.
+For each message that it hands out, moto counts all messages of the queue a dozen times, to learn for how long they are
+kept. It asks for the time by way of two dates, twice for each message of the queue. And it looks for each of the ten
+types of a DynamoDB value by several names in every value that it returns.
 """
 
 import copy

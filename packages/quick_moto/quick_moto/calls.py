@@ -1,10 +1,14 @@
-"""What each call of a table on moto costs, without what is the same for all of them.
+"""Calls of a table on moto, without the work that is the same for all of them.
 
-A call takes moto and botocore several times as long as the work on the table. Here moto looks for the tables' address
-first, of a hundred and fifty; lists the methods of a class once; asks each walk over an expression once which nodes it
-is for; and takes a value of DynamoDB into an answer as it is, where it would look for ten members of each. And botocore
-does not sign calls of tables, of which moto reads the key's id alone, nor clean the same user agent anew. Calls of an
-emulator on this machine are signed: it looks.
+A call takes moto and botocore several times as long as the work on the table. Here moto skips most of it:
+
+- It looks for the tables' address first, of a hundred and fifty.
+- It lists the methods of a class once.
+- It asks each walk over an expression once which nodes it is for.
+- It takes a value of DynamoDB into an answer as it is, where it would look for ten members of each.
+
+Botocore does not sign calls of tables, of which moto reads only the key's id. It does not clean the same user agent
+again. Calls of an emulator on this machine are signed: it looks.
 """
 
 from collections.abc import Mapping
@@ -39,7 +43,7 @@ def install() -> None:
 
 
 def _remember(module: dict[str, Any], name: str) -> None:
-    """Have a module's function, whose answer depends on its arguments alone, work once for the same ones."""
+    """Have a module's function, whose answer depends only on its arguments, work once for the same ones."""
     if not hasattr(module[name], "cache_clear"):
         module[name] = cache(module[name])
 

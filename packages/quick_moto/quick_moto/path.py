@@ -1,9 +1,10 @@
 """The way of a call to moto's tables without HTTP.
 
-A call of botocore becomes a request, is signed, finds moto among the addresses of all services, is taken apart again
-there, and its answer goes the way back. Here what botocore has made of the caller's arguments, and validated, goes to
-moto's own operation, and what moto has written is read by botocore's own parser. Calls that need HTTP keep it: those of
-an emulator, of clients whose calls a test changes on their way, without plain keys or where moto judges rights.
+A call of botocore becomes a request, is signed, and finds moto among the addresses of all services. There it is taken
+apart again, and its answer takes the same way back. Here moto's own operation gets the arguments that botocore has made
+and validated. Botocore's own parser reads the text that moto has written. Calls that need HTTP keep it: those of an
+emulator, and of clients whose calls a test changes on their way. So do those without plain keys, or where moto judges
+rights.
 """
 
 from functools import cache
@@ -116,7 +117,7 @@ def _make_request(self: Any, operation: Any, request: dict[str, Any], context: A
 
 
 def _untouched(events: Any, operation: str) -> bool:
-    """Say whether moto alone answers what is sent."""
+    """Say whether only moto answers what is sent."""
     emitter, event = events._emitter, f"before-send.{_TABLES}.{operation}"
     handlers = emitter._lookup_cache.get(event)
     if handlers is None:

@@ -1,7 +1,7 @@
-"""What it costs to begin with moto and to make a client, without what is the same each time.
+"""The start of moto and the making of clients, without the work that is the same each time.
 
-A test that begins with moto makes a session and clients anew. Each time moto makes nine thousand patterns of addresses,
-and botocore reads the description of each service, looks through its renamed services for the name of each event,
+A test that begins with moto makes a session and clients anew. Each time moto makes nine thousand patterns of addresses.
+Botocore reads the description of each service, and looks through its renamed services for the name of each event. It
 inspects each handler's parameters, and writes a method for each operation of a service. Here each of these is done once
 in a process.
 """

@@ -1,9 +1,9 @@
 """moto's tables without work that grows with what a table holds, or that is done again for the same expression.
 
-A query sorts all items of a table before it looks for those of its partition: here it sees these alone. An item is
-measured anew with each attribute that it gets: here once. A value is compared by way of its type's five questions, an
-expression of an update is parsed three times for a call, and a condition twice: here each is parsed once, and a copy
-of a parsed update is made without the general machinery of copies.
+A query of moto sorts all items of a table before it looks for those of its partition: here it sees only these. Moto
+measures an item anew with each attribute that it gets: here once. It compares a value by way of its type's five
+questions. It parses an expression of an update three times for a call, and a condition twice. Here each is parsed once,
+and a copy of a parsed update is made without the general machinery of copies.
 """
 
 import copy

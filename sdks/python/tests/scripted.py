@@ -1,4 +1,4 @@
-"""A server that answers as scripted, and clients of it."""
+"""A server that answers as scripted, and its clients."""
 
 import asyncio
 from typing import Any

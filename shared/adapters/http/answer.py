@@ -1,4 +1,4 @@
-"""Reading one HTTP/1.1 answer (RFC 9112), whoever receives its bytes.
+"""Parsing of one HTTP/1.1 answer (RFC 9112), independent of the connection that its bytes come by.
 
 llhttp parses, by httptools: the parser of Node, so that what it refuses no vendor's own clients can read either.
 """
@@ -16,7 +16,7 @@ _FINAL: Final = 200
 
 
 class WireAnswer:
-    """One answer (RFC 9112) as its bytes arrive; whatever is not a complete and well-formed one is AnswerLost.
+    """One answer (RFC 9112) as its bytes arrive; anything except a complete and well-formed one is AnswerLost.
 
     The methods `on_…` are the parser's callbacks.
 
@@ -45,7 +45,7 @@ class WireAnswer:
         """Take what has arrived, nothing at the end of the stream; True if the answer is complete.
 
         Raises:
-            AnswerLost: it is malformed, too large, or cut off.
+            AnswerLost: it is malformed or too large, or it was cut off.
         """
         if not data:
             if not self._headed or "content-length" in self._headers or "transfer-encoding" in self._headers:
@@ -110,6 +110,6 @@ class WireAnswer:
             self.keep = False
 
     def on_message_complete(self) -> None:
-        """End an answer; an interim one is followed by another."""
+        """End an answer; after an interim one, begin the next."""
         if self._headed and not self._ended:
             self._end(keep=self._parser.should_keep_alive())

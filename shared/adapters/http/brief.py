@@ -39,7 +39,7 @@ class BriefAnswer:
 
     @property
     def text(self) -> str:
-        """What is kept of the body, as text without control characters."""
+        """The part of the body that is kept, as text without control characters."""
         return _CONTROL.sub("\ufffd", self._body.decode("utf-8", "replace"))
 
     def feed(self, data: bytes) -> None:

@@ -1,14 +1,14 @@
 """Posts to URLs that strangers choose: resolved once, checked, connected to that very address, bounded in everything.
 
-- Every address that the name resolves to must be public (`domain.hooks.addresses`); the connection is made to one of
+- Every address that the name resolves to must be public (`domain.hooks.addresses`). The connection is made to one of
   the checked addresses, so a second answer of the name server changes nothing. TLS verifies the URL's name.
 - `until` bounds everything together: look-up, connection, TLS, request and answer, however slowly the bytes arrive.
 - No redirect is followed, no cookie kept, no proxy used. An answer's head may have 16 KB. Of its body the first 1 KB is
   kept, and the rest is not read.
 
-A connection is used again only for the same place, and for at most `LIFE_SECONDS` after its address was checked.
-If such a connection fails before the first byte of an answer, the request is repeated on a new one: deliveries arrive
-at least once, and a repeated one has the same id.
+A connection is used again only for the same place, and for at most `LIFE_SECONDS` after its address was checked. If
+such a connection fails before the first byte of an answer, the request is repeated on a new connection. So deliveries
+arrive at least once, and a repeated one has the same id.
 """
 
 import socket
@@ -61,7 +61,7 @@ class GuardedClient(HookClient):
 
     Args:
         clock: by which `until` is judged.
-        local: whether this is the local cloud, whose own machine may be called by http.
+        local: whether this is the local cloud, which may call its own machine by http.
         resolve: returns all addresses of a name.
         connect: opens a connection to an address; the arguments are those of `dial`.
         context: TLS settings; the default verifies certificates and names.
@@ -84,7 +84,7 @@ class GuardedClient(HookClient):
         self._idle = _Idle()
 
     def post(self, url: str, *, headers: Mapping[str, str], body: bytes, until: Seconds) -> HookAnswer:
-        """Post once and return the answer, whatever its status."""
+        """Post once and return the answer, whether its status is a success or not."""
         try:
             place = parse_url(url, local=self._local)
         except UrlRefused:
@@ -227,7 +227,7 @@ class GuardedClient(HookClient):
         return self._now()
 
     def _read_body(self, sock: socket.socket, reader: BriefAnswer, until: Seconds) -> None:
-        """Read what is kept of the body. Whatever goes wrong now, the status counts."""
+        """Read the kept part of the body. An error changes nothing from here on: the status counts."""
         while not reader.enough:
             try:
                 sock.settimeout(time_left(until, self._now))

@@ -6,9 +6,9 @@ NotSent              not a byte of the request was written: refused, dns, tls, c
 AnswerLost           at least one byte was written and no complete answer came: the provider may have acted on it
 ```
 
-It never repeats a request, follows no redirect, and speaks HTTP/1.1 (RFC 9112) on sockets of its own. httptools parses
-the answers; clients such as urllib3 do not say whether a byte was written, or repeat requests by themselves.
-The only second try there is: an idle connection that turns out to be closed before a byte was written is replaced.
+It never repeats a request, follows no redirect, and speaks HTTP/1.1 (RFC 9112) on sockets of its own. Httptools parses
+the answers. Clients such as urllib3 do not say whether a byte was written, or repeat requests by themselves. There is
+only one second try: an idle connection that turns out to be closed before a byte was written is replaced.
 
 Codes (`str(error)`) are stable snake_case; addresses and bodies never appear in them.
 """
@@ -37,7 +37,7 @@ CONNECT_TIMEOUT: Final = 3.0
 READ_TIMEOUT: Final = 30.0
 """Seconds from the first byte written to the whole answer, if the deadline is later still."""
 IDLE_SECONDS: Final = 4.0
-"""Reuse no connection that was idle for longer: common servers close theirs after 5 s (uvicorn, Node, Apache), and a
+"""Reuse no connection that was idle for longer: common servers close theirs after 5 s (uvicorn, Node, Apache). A
 request that crosses such a close on the wire would be `AnswerLost`. It also covers sandboxes that were frozen."""
 MAX_IDLE: Final = 512
 """Idle connections kept per origin; more are closed."""
@@ -134,7 +134,7 @@ class HttpClient(Http):
         self._idle: dict[Origin, deque[Connection]] = {}
 
     def request(self, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: Seconds) -> Response:
-        """Make one request and return the answer, whatever its status.
+        """Make one request and return the answer, whether its status is a success or not.
 
         Raises:
             NoTime: the deadline had passed before the first byte.
@@ -223,7 +223,7 @@ class HttpClient(Http):
         body: Body,
         deadline: Seconds,
     ) -> Response:
-        """Write the request and read its answer; the connection is kept or closed, whatever happens."""
+        """Write the request and read its answer; the connection is always kept or closed."""
         reusable = False
         try:
             now = self.now()

@@ -1,11 +1,11 @@
 """Many exchanges at a time by one thread, on connections that are open already.
 
-A thread of its own for each call costs three times what the call itself does: it is woken, waits for the interpreter's
+A thread of its own for each call costs three times what the call itself does. It is woken, waits for the interpreter's
 lock at each system call, and hands its result back. Here one thread writes a window's requests at their slots and reads
-the answers as they come. It opens no connection: name look-up, TCP and TLS may take seconds, so a call that finds none
-goes to `HttpClient` in a thread, whose connection is here for the next one.
+the answers as they come. It opens no connection, as name look-up, TCP and TLS may take seconds. If a call finds no open
+connection, `HttpClient` makes it in a thread, and the next call finds that connection here.
 
-What is said of requests in `http` holds here: each is written once, and the errors mean the same.
+The rules for requests in `http` hold here: each is written once, and the errors mean the same.
 """
 
 import selectors

@@ -8,11 +8,11 @@ NotSent           no transaction: refused, dns, tls, a time-out, AUTH that the s
 AnswerLost        the final dot was written, wholly or in part, and no reply came: the server may have taken the message
 ```
 
-Everything else is the server's own word, a `Reply`. Source: RFC 5321, with STARTTLS (3207), AUTH (4954), PIPELINING
+Everything else is the server's own answer, a `Reply`. Source: RFC 5321, with STARTTLS (3207), AUTH (4954), PIPELINING
 (2920), SIZE (1870), 8BITMIME (6152) and SMTPUTF8 (6531). Why not `smtplib`: docs/adr/0017.
 
-A transaction is never repeated. The only second try there is: a connection that was used before and is found lost, or
-about to be closed (421), by the first command of a transaction is replaced; nothing of the message was written then.
+A transaction is never repeated. There is only one second try. If the first command of a transaction finds a used
+connection lost, or about to be closed (421), the connection is replaced. Nothing of the message was written then.
 
 Codes (`str(error)`) are stable snake_case; addresses and passwords never appear in them.
 """
@@ -198,7 +198,7 @@ class SmtpClient(Smtp):
     # Transactions
 
     def _transact(self, relay: Relay, session: Session, mail: Mail, deadline: Seconds) -> Reply:
-        """Make the transaction; the connection is kept or closed, whatever happens."""
+        """Make the transaction; the connection is always kept or closed."""
         keep = True  # as yet nothing is written
         try:
             if self._now() >= deadline:

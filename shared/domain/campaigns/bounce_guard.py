@@ -11,7 +11,7 @@ from shared.domain.jobs.states import COUNT_KEYS
 ALLOWED: Final = 10
 """Hard bounces of a campaign that stop nothing, however few its messages are."""
 ONE_IN: Final = 10
-"""Of the messages with a final word, more than one in so many must have bounced."""
+"""More than one in so many of the messages with a final result must have bounced."""
 
 
 def together(jobs: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -24,12 +24,12 @@ def together(jobs: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def settled(counts: Mapping[str, int]) -> int:
-    """Return how many messages have a final word. `counts`: by COUNT_KEYS."""
+    """Return how many messages have a final result. `counts`: by COUNT_KEYS."""
     return counts["delivered"] + counts["failed"] + counts["bounced"] + counts["relayed"]
 
 
 def trips(counts: Mapping[str, int]) -> bool:
-    """Tell whether more than ALLOWED messages have bounced, and more than one in ONE_IN of those with a final word.
+    """Tell whether more than ALLOWED messages bounced, and more than one in ONE_IN of those with a final result.
 
     `counts`: of all of a campaign's jobs together.
     """

@@ -1,7 +1,8 @@
 """Campaigns: a message with placeholders, a list of recipients, one credential. Source: docs/campaigns.md.
 
-A campaign is edited and given lists; sending turns each list into one job, whose id is the list's. An upload is a list
-on its way: its file, then what was read of it. Both are items with a version; every write is a compare-and-swap.
+A campaign is edited and given lists. Sending turns each list into one job with the id of the list. An upload is a list
+before that: its file, then the chunks read from the file. Both are items with a version; every write is a
+compare-and-swap.
 """
 
 import json
@@ -22,25 +23,25 @@ from shared.domain.namespaces import namespace
 from shared.domain.times import Millis
 
 USE_WITHIN_DAYS: Final = 30
-"""Days after its upload within which a list's sending must begin; its recipients are kept that long, and from then on
-as long as a job's."""
+"""Days after its upload within which the sending of a list must begin. Until then its recipients are kept, and from
+then on as long as those of a job."""
 MAX_JOBS: Final = 100
 """Lists that one campaign may send."""
 MAX_VERSIONS: Final = 1000
 """Versions of a stored template."""
 MAX_PACKED: Final = 300_000
-"""Bytes of a campaign's templates, compressed: they stand in its item."""
+"""Bytes of a campaign's templates, compressed: its item contains them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a campaign says, with placeholders. Of SMS and voice only `body`, which is plain text.
+    """The message of a campaign, with placeholders. SMS and voice have only `body`, as plain text.
 
     Attributes:
         body: HTML for e-mail.
         text: the text part of an e-mail; empty: derived from `body` when it is sent.
         sender: an e-mail's From, or the number or name that a short message comes from; None: the credential's own.
-        speech: how a call says `body`; None: as its provider does by itself, or it is no call.
+        speech: how a call reads `body`; None: the provider's default, or it is no call.
     """
 
     subject: str = ""
@@ -91,7 +92,8 @@ class Campaign:
     Attributes:
         test: made with a test key: its jobs go through the built-in credential.
         credential: the one it sends through.
-        template: id of the stored template that its message was taken from, or empty; `template_version` of it.
+        template: id of the stored template that its message was taken from, or empty; `template_version`: the version
+            taken.
         uploading: the upload whose file is being read, or empty; as long as there is one nothing is edited.
         ready: the upload that is read and not sent yet, or empty.
         columns: names of that list's columns.
@@ -121,7 +123,7 @@ class Campaign:
 
     @property
     def namespace(self) -> str:
-        """Whose suppressions its lists heed: those of the account's live keys, or of its test keys."""
+        """The namespace whose suppressions apply to its lists: of the account's live keys, or of its test keys."""
         return namespace(self.account, test=self.test)
 
     @property
@@ -189,7 +191,7 @@ class StoredTemplate:
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """What it says to phone numbers, by the channel's name: its own text, if it is of such a channel, and more."""
+        """Channel → text for phone numbers: the campaign's own text, if it is for such a channel, and the variants."""
         own = {} if channel_of(self.channel).rich else {self.channel: self.message.body}
         return {**own, **self.variants.texts}
 
@@ -205,7 +207,7 @@ class UploadState(StrEnum):
     WAITING = "waiting"
     """Its file is awaited."""
     QUEUED = "queued"
-    """Its file is there and will be read."""
+    """Its file is complete and waits to be read."""
     READING = "reading"
     READY = "ready"
     SENT = "sent"
@@ -220,7 +222,7 @@ UNREAD: Final = frozenset({UploadState.QUEUED, UploadState.READING})
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A list on its way. Times are Unix milliseconds.
+    """A list between its upload and its sending. Times are Unix milliseconds.
 
     Attributes:
         id: also that of the job that it becomes.
@@ -235,11 +237,11 @@ class Upload:
         columns: names of its columns once it is read.
         skipped: recipients not to be sent to, by code.
         problems: items of problems that are stored; each holds those of one step.
-        checkpoint: where reading goes on; None before the first.
+        checkpoint: where reading continues; None before the first.
         owner: invocation that reads it; `until` the end of its lease. Without an owner: not to be read before `until`.
         queued_at: when its file was there and it began to wait for being read.
         starts: leases taken since the checkpoint last moved.
-        ttl: Unix seconds when what was read of it may go.
+        ttl: Unix seconds when the items read from its file may be removed.
     """
 
     id: str

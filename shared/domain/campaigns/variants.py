@@ -1,4 +1,4 @@
-"""What a stored template says by text message and by call, beside its own channel's message."""
+"""Variants of a stored template: its text message and its call, beside the message of its own channel."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a channel declares: everything in which one way of sending differs from another.
+"""The declaration of a channel: everything in which one way of sending differs from another.
 
 A channel is a module of this package and an entry of `lookup.CHANNELS`. Code outside the package never compares a
 channel's name: it asks the channel.

@@ -1,4 +1,4 @@
-"""The channels by name."""
+"""The channels, each under its name."""
 
 from collections.abc import Mapping
 from typing import Final

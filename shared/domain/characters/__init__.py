@@ -1,1 +1,1 @@
-"""What Unicode says of single characters."""
+"""Unicode properties of single characters."""

@@ -1,4 +1,4 @@
-"""The content of an e-mail job, stored once whatever the number of recipients."""
+"""The content of an e-mail job, stored once for any number of recipients."""
 
 import json
 import zlib
@@ -33,7 +33,7 @@ class Speech:
     """How a call says its text.
 
     Attributes:
-        language: BCP 47, e.g. `en-AU`; empty: the provider's own.
+        language: BCP 47, such as `en-AU`; empty: the provider's own.
         voice: name of a voice; empty: the provider's own for the language.
         audio_url: https address of a recording that is played instead, where the provider plays one.
         keys: keys that the recipient may press, and what each means to the account.
@@ -55,7 +55,7 @@ class Speech:
 
 @dataclass(frozen=True, slots=True)
 class DigestLines:
-    """What the messages of a digest are made of: a line for each event, rendered once, and the lines of each group.
+    """The parts of a digest's messages: a line for each event, rendered once, and the lines of each group.
 
     The columns have one entry for each event, in the order of the digest.
 
@@ -134,7 +134,7 @@ class Content:
 
     @property
     def copied(self) -> bool:
-        """Whether others get the recipient's message, too."""
+        """Whether other people also get the recipient's message."""
         return bool(self.beside or self.cc or self.bcc)
 
 

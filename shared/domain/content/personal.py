@@ -1,7 +1,7 @@
-"""What one recipient's message has of its own beside its job's content: texts in place of tags, headers, copies.
+"""The personal parts of one recipient's message, beside its job's content: texts in place of tags, headers, copies.
 
-It is kept with the recipient's values, under a name that no placeholder of a template has. A tag is any text, and what
-comes in its place is data that is not read again: neither is escaped, and other tags in it stay as they are.
+They are kept with the recipient's values, under a name that no placeholder of a template has. A tag is any text. The
+text in its place is data that is not read again. Neither text is escaped, and other tags in it stay as they are.
 """
 
 import json
@@ -20,10 +20,10 @@ MAX_BYTES: Final = 128 * 1024
 MAX_FILLED: Final = 10 * 1024 * 1024
 """Characters of a body with its texts: no provider takes more."""
 _BREAKS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
-"""What a subject cannot have: a run of it in a text that comes in place of a tag becomes a space."""
+"""Characters that a subject cannot have. In a text that replaces a tag, a space replaces each run of them."""
 _BOXES: Final = ("beside", "cc", "bcc")
 _OWN: Final = ("subject", "headers", "texts", *_BOXES)
-"""What changes the message; tags and metadata only go with it."""
+"""The fields that change the message. Tags and metadata only accompany it."""
 
 
 class TooLong(ValueError):
@@ -59,7 +59,7 @@ class Personal:
 
     @property
     def known(self) -> "Personal":
-        """Only what goes with the message, without what changes it."""
+        """Only the fields that accompany the message without changing it."""
         return Personal(labels=self.labels, metadata=self.metadata)
 
     def values(self) -> dict[str, str]:

@@ -1,12 +1,12 @@
 """The text part of an e-mail, derived from its HTML.
 
-Reading order is kept, layout is not: blocks become paragraphs and lines, list items get a dash or a number, cells of a
-row stand side by side, links become `text (url)`, images their alternative text. What nobody sees is dropped: head,
+Reading order is kept, layout is not. Blocks become paragraphs and lines, and list items get a dash or a number. Cells
+of a row are side by side. Links become `text (url)`, images their alternative text. Invisible parts are dropped: head,
 title, style, script, comments and elements with `display: none`.
 
-Tags are found as the HTML standard's tokenizer finds them (WHATWG 13.2.5), by regular expressions that never go back:
-the time is linear in the length whatever the input, which docs/adr/0023 says of neither the standard library's parser
-nor the alternatives.
+Tags are found as the HTML standard's tokenizer finds them (WHATWG 13.2.5), by regular expressions that never backtrack.
+So the time is linear in the length of any input. docs/adr/0023 claims this neither for the standard library's parser
+nor for the alternatives.
 """
 
 import re
@@ -53,7 +53,7 @@ _SCHEME: Final = re.compile(r"(?:https?://|mailto:|tel:)", re.IGNORECASE)
 
 _SPACE, _CELL, _LINE, _PARAGRAPH = 1, 2, 3, 4
 _BREAKS: Final = ("", " ", " | ", "\n", "\n\n")
-"""What stands between two pieces of text, the strongest wish of all tags between them."""
+"""The separator of two pieces of text: the strongest that a tag between them asks for."""
 
 _BEGIN, _END = "\ufdd0", "\ufdd1"
 """Stand for a placeholder's braces: noncharacters, which no template and no entity can contain."""
@@ -64,8 +64,8 @@ _JOINED: Final = re.compile(rf"\{{(?=[{{{_BEGIN}])|(?<=[}}{_END}])(?=\}})")
 def text_template(html: Template) -> Template:
     """Derive a text body from an HTML body; its variables are those of the HTML's that can be seen.
 
-    Braces that were written as entities, or that only come together without the tags between them, are set apart by a
-    space, so that only the HTML's own placeholders are the text's.
+    Some braces were written as entities, or meet only because the tags between them are left out. A space separates
+    such braces, so that the text's only placeholders are those of the HTML.
 
     Raises:
         InvalidTemplateError: `too_large`, if dashes and line breaks made the text longer than a template may be.
@@ -79,7 +79,7 @@ def plain_text(html: str) -> str:
     """Return an HTML document's or fragment's text, without blanks at the ends of lines; empty if there is none.
 
     Args:
-        html: of any length; whatever a browser would make something of, however malformed.
+        html: of any length, and malformed in any way; it is read as a browser would.
     """
     writer = _Writer()
     for piece in pieces(html):

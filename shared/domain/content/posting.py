@@ -1,7 +1,7 @@
 """A request to send e-mail in the terms of another service's API, as its reader understands it.
 
-Readers know that service's words; `shared.engine.intake.posted` knows the rules of acceptance. Each address and text
-comes with the place in the request that it stood at, so that a refusal names what its client wrote.
+Readers have the names of that service; `shared.engine.intake.posted` has the rules of acceptance. Each address and text
+has the place in the request where it was, so that a refusal names what its client wrote.
 """
 
 from collections.abc import Mapping

@@ -15,7 +15,7 @@ _DRAWN: Final = re.compile(
 )
 """Pictures that are no element of their own."""
 _HEAD: Final = 256
-"""Characters of a text that are looked at first: to decode one of megabytes takes seconds."""
+"""Characters of a text that are checked first: to decode one of megabytes takes seconds."""
 _NO_SIZE: Final = frozenset({"0", "1", "0px", "1px"})
 
 

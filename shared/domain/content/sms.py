@@ -1,9 +1,13 @@
 """Short messages: how a text is encoded and in how many segments it is sent, charged and paced.
 
-Sources: 3GPP TS 23.038 6.2.1 (the GSM 7 bit default alphabet and its extension table), 3GPP TS 23.040 9.2.3.24.1
-(concatenation: six octets of each segment's 140 are a header, which leaves 153 septets or 67 UTF-16 code units).
+Sources:
+- 3GPP TS 23.038 6.2.1: the GSM 7 bit default alphabet and its extension table.
+- 3GPP TS 23.040 9.2.3.24.1: concatenation. Six octets of each segment's 140 are a header, which leaves 153 septets or
+  67 UTF-16 code units.
+- Unicode UAX 15: canonical composition.
+- Unicode UAX 9: the marks that only turn the direction of letters.
+
 National language tables are not used: providers do not offer them.
-Unicode UAX 15 (canonical composition) and UAX 9 (which marks only turn the direction of letters).
 """
 
 import re
@@ -28,8 +32,8 @@ _USES_MARKS: Final = re.compile(
     "[\u0590-\u08ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u202b\u202d\u202e\u2067"
     "\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
-"""Letters from right to left and marks that turn letters, which such marks can move; scripts without spaces between
-words (Thai, Lao, Burmese, Khmer), which break where a mark is."""
+"""Letters that such marks can move: those from right to left, and marks that turn letters. Also scripts without spaces
+between words (Thai, Lao, Burmese, Khmer), which break where a mark is."""
 _COMPOSABLE: Final = re.compile("[^\uf900-\ufaff\U0002f800-\U0002fa1f]+")
 """All but compatibility ideographs: composition would replace them by others, which names are not written with."""
 MAX_HINTS: Final = 20
@@ -68,7 +72,7 @@ _PLAIN: Final = {
     "\u2022": "-",
     "\u2026": "...",
 }
-"""What typing aids put in, and what says the same in GSM 7."""
+"""Characters that typing aids insert → their equivalents in GSM 7."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ class Segments:
         encoding: GSM 7 unless a character forces UCS-2.
         characters: Unicode characters.
         units: septets or UTF-16 code units.
-        count: segments, at least 1: an empty message is a call, too.
+        count: segments, at least 1: an empty message is also a call.
     """
 
     encoding: Encoding
@@ -106,8 +110,8 @@ class Forcing:
 def written(text: str) -> str:
     """Return a text as it is sent: letters composed with their accents, and no marks that show nothing.
 
-    What looks the same costs the same: `e` with a separate accent would force UCS-2, and `é` does not. Joiners stay:
-    emoji and Persian are written with them. In a text of letters that the marks can move, all marks stay.
+    Texts that look the same cost the same: `e` with a separate accent would force UCS-2, and `é` does not. Joiners
+    stay: emoji and Persian are written with them. In a text of letters that the marks can move, all marks stay.
     """
     if text.isascii() or _GSM_7.fullmatch(text):
         return text
@@ -118,8 +122,8 @@ def written(text: str) -> str:
 def segments(text: str) -> Segments:
     """Return a rendered text's encoding and segments.
 
-    A character of two units never stands across two segments, since half an escape or half a surrogate pair is no
-    character: a segment then ends a unit early.
+    The two units of one character are always in the same segment, since half an escape or half a surrogate pair is no
+    character. A segment then ends a unit early.
 
     Args:
         text: of any length; lone surrogates count as one unit each.

@@ -1,4 +1,4 @@
-"""What is handed to an SMTP server and what it says (RFC 5321)."""
+"""The message for an SMTP server, and the server's replies (RFC 5321)."""
 
 import re
 from dataclasses import dataclass, field
@@ -74,7 +74,10 @@ class SmtpStep(StrEnum):
 class Reply:
     """The reply that decided a transaction: 2xx after the final dot, else 4xx or 5xx and nothing was sent.
 
-    `code`: three digits; `text`: its lines, joined by spaces; `recipient`: of the envelope, by number, at RCPT.
+    Attributes:
+        code: three digits.
+        text: its lines, joined by spaces.
+        recipient: the number of the envelope's recipient, if the reply is to its RCPT.
     """
 
     step: SmtpStep

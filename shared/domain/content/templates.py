@@ -1,11 +1,13 @@
 """Templates: text with `{{ name }}` placeholders, checked and compiled once, rendered per recipient.
 
-A placeholder is two opening braces, a name of ASCII letters, digits and underscores (upper and lower case are the
-same name; blanks and line breaks around it are ignored) and two closing braces. Everything else between double braces
-is refused with its position: sections, comments, partials, triple braces, dots and quotes belong to other languages,
-and a mail that shows them is a mistake that a million people read. Names are ASCII because they are compared without
-case, which other scripts do not agree about. Single braces are text, and `}}` is if it closes two of them, as at the
-end of a media query or of JSON. docs/templates.md is for those who write templates.
+A placeholder is two opening braces, a name of ASCII letters, digits and underscores, and two closing braces. Upper and
+lower case are the same name, and blanks and line breaks around it are ignored. Everything else between double braces is
+refused with its position. Sections, comments, partials, triple braces, dots and quotes belong to other languages. A
+mail that shows them is a mistake that a million people read. Names are ASCII because they are compared without case,
+whose rules differ in other scripts. Single braces are text. So is `}}` if it closes two single ones, as at the end of a
+media query or of JSON.
+
+Template authors read docs/templates.md.
 
 A value is data, never markup: rendered text is not read again, and a value is made safe for its place (`TemplateKind`).
 """
@@ -27,7 +29,7 @@ MAX_BYTES: Final = 1024 * 1024
 MAX_VARIABLES: Final = 200
 """Different names."""
 MAX_PLACEHOLDERS: Final = 1000
-"""Placeholders, whatever their names: with cells of 8 KB a rendered message stays well within memory."""
+"""Placeholders in one template, of any names: with cells of 8 KB a rendered message stays well within memory."""
 MAX_NAME: Final = 64
 """Characters of a name."""
 MAX_FAULTS: Final = 20
@@ -45,15 +47,15 @@ _UNSTORABLE: Final = re.compile(r"[\x00\ud800-\udfff\ufdd0-\ufdef]")
 """NUL, lone surrogates and noncharacters: no mail carries the first, no UTF-8 the second, and `plain_text` uses two
 of the third."""
 _NOT_IN_LINE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufdd0-\ufdef]")
-"""What cannot stand in a header: C0 and C1 controls, the two Unicode line breaks, and the others."""
+"""Characters that no header can contain: C0 and C1 controls, the two Unicode line breaks, and `_UNSTORABLE`."""
 _NOT_IN_LINE_RUN: Final = re.compile(_NOT_IN_LINE.pattern + "++")
 _MARKUP: Final = re.compile("[&<>\"']")
 _LINK: Final = re.compile(r"[\s\"'/:](href|action|formaction|src|background|poster)\s*+=\s*+[\"']?\s*+$", re.IGNORECASE)
 """The end of a literal after which a value begins the URL of an attribute."""
 _BEFORE: Final = 100
-"""Characters of a literal in which `_LINK` is looked for."""
+"""Characters of a literal that `_LINK` searches."""
 _NOT_READ: Final = re.compile(r"[\x00-\x20]++")
-"""What browsers leave out of a URL's beginning, or of all of it (WHATWG URL 4.4)."""
+"""Characters that browsers drop at the beginning of a URL, or anywhere in it (WHATWG URL 4.4)."""
 _RUNS: Final = re.compile(r"(?:javascript|vbscript|livescript):|data:(?!image/(?!svg))", re.IGNORECASE)
 _RUNS_IN_LINK: Final = re.compile(r"(?:javascript|vbscript|livescript|data):", re.IGNORECASE)
 _SHOWN: Final = frozenset({"src", "background", "poster"})
@@ -61,16 +63,16 @@ _SHOWN: Final = frozenset({"src", "background", "poster"})
 
 
 class TemplateKind(StrEnum):
-    """Where a template's text goes, which decides what is done to values."""
+    """The place of a template's text, which decides how values are made safe."""
 
     HTML = "html"
     """An e-mail's HTML body: `& < > " '` in values become entities, and a link that would run a script is left out."""
     TEXT = "text"
-    """An e-mail's text body, or a voice message: values stand as they are."""
+    """An e-mail's text body, or a voice message: values stay as they are."""
     SUBJECT = "subject"
     """One line of a header: each run of control characters and line breaks in a value becomes a space."""
     SMS = "sms"
-    """A short message: values stand as they are."""
+    """A short message: values stay as they are."""
 
 
 class FaultCode(StrEnum):
@@ -103,7 +105,7 @@ _SIGILS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TemplateFault:
-    """What is wrong with a template, and where.
+    """A fault of a template, and its place.
 
     Attributes:
         code: stable.
@@ -164,7 +166,7 @@ class Template:
 
     Attributes:
         text: as it was written.
-        kind: where it goes.
+        kind: the place of its text.
         variables: names in lower case, each once, in the order of their first appearance.
     """
 
@@ -172,7 +174,7 @@ class Template:
     kind: TemplateKind
     variables: tuple[str, ...] = field(compare=False)
     _frame: tuple[str, ...] = field(compare=False, repr=False)
-    """Literals, and an empty string wherever a value goes."""
+    """Literals, with an empty string in place of each value."""
     _slots: tuple[tuple[int, str], ...] = field(compare=False, repr=False)
     """Index in the frame and name of each value."""
     _links: tuple[tuple[re.Pattern[str], tuple[tuple[int, str], ...]], ...] = field(compare=False, repr=False)
@@ -184,7 +186,7 @@ class Template:
 
         Args:
             text: at most `MAX_BYTES` in UTF-8.
-            kind: where it goes; a subject is one line.
+            kind: the place of its text; a subject is one line.
 
         Raises:
             InvalidTemplateError: with every fault found, up to `MAX_FAULTS`.
@@ -230,7 +232,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a changed template means to a stored list; names in the order of their appearance in the templates.
+    """The effect of a changed template on a stored list. Names are in the order of their appearance in the templates.
 
     Attributes:
         added: variables that the old templates did not have.
@@ -251,7 +253,7 @@ def changes(old: Iterable[Template], new: Iterable[Template], columns: Iterable[
         columns: the list's header names, as in the file: trimmed and compared without case.
     """
     before, after = variables(old), variables(new)
-    # A list always has its recipients, whatever their column is called in a file that was converted.
+    # A list always has its recipients, even if their column has another name in a converted file.
     there = {c.strip().lower() for c in columns} | {RECIPIENT}
     return Changes(
         added=tuple(v for v in after if v not in before),
@@ -345,7 +347,7 @@ class _Reader:
         self._open = max(0, self._open - count)
 
     def _refused(self, token: re.Match[str]) -> int:
-        """Report double braces that are no placeholder; return where reading goes on."""
+        """Report double braces that are no placeholder; return where reading continues."""
         start, begin = token.span()
         end = _DOUBLE.search(self.text, begin)
         if end is None or end[0] == "{{" or end.start() - begin > _MAX_TAG:

@@ -1,8 +1,8 @@
-"""Tokens of unsubscription links: who no longer wants mail of which account. Source: docs/adr/0038.
+"""Tokens of unsubscription links: each names a person, and the account whose mail they no longer want.
 
-A token says all by itself, sealed, and nothing is stored for it: it must work years after its mail, when the job's
-items have long gone. Its fields are sealed, so that no address stands in any log of links. It ends with the version's
-digit, so that programs which find links in plain text never take its last character for punctuation.
+A token holds everything itself, sealed, and nothing is stored for it. It must work years after its mail, when the job's
+items are removed. Its fields are sealed, so that no log of links contains an address. It ends with the version's digit,
+so that programs that find links in plain text never take its last character for punctuation. Source: docs/adr/0038.
 """
 
 import re
@@ -62,7 +62,7 @@ def sign(keys: Keys, wanted: Unsubscription) -> str:
     """Return the token, the same every time, of letters, digits, `-` and `_`.
 
     Raises:
-        ValueError: a field is empty, too long or has a NUL character in it.
+        ValueError: a field is empty, is too long, or contains a NUL character.
     """
     fields = (wanted.account, wanted.job, wanted.address, *((wanted.policy,) if wanted.policy else ()))
     if not all(fields) or any("\0" in x for x in fields):
@@ -75,9 +75,9 @@ def sign(keys: Keys, wanted: Unsubscription) -> str:
 
 
 def read(keys: Keys, token: str) -> Unsubscription | None:
-    """Return what a token says; None unless it is, to the last bit, one that one of the keys has signed.
+    """Return the content of a token; None unless one of the keys has sealed exactly this token.
 
-    Never raises on any string. What is compared is compared in constant time.
+    Never raises on any string. Comparisons take constant time.
     """
     match = _TEXT.fullmatch(token) if len(token) <= MAX_TOKEN else None
     payload = unseal(keys, _USE, match[1]) if match is not None else None

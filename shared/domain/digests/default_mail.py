@@ -22,7 +22,7 @@ TEXT: Final = """{{ summary }}
 TEXT_LINK: Final = "\nStop these digests: {{ unsubscribe_url }}\n"
 LINK: Final = ' &middot; <a href="{{ unsubscribe_url }}">Stop these digests</a>'
 FOOTER: Final = "<!-- footer -->"
-"""Where the link goes."""
+"""The place of the link."""
 HTML: Final = """<!doctype html>
 <html lang="en">
 <head>

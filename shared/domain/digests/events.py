@@ -1,6 +1,6 @@
 """Events of digests, and parts: the events of one request for one batch key, which are stored together.
 
-A part is compressed as a whole, so that a hundred similar events take about a fifth of the room that each takes alone.
+A part is compressed as a whole, so a hundred similar events take about a fifth of the room of separate ones.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class DigestEvent:
     """Something that happened in a client's system.
 
     Attributes:
-        type: what happened, e.g. `task_failed`.
+        type: what happened, such as `task_failed`.
         recipients: addresses of the people to inform, as they were posted.
         at: when it happened, Unix milliseconds.
         data: more about it, as `flatten` returns it.
@@ -98,7 +98,7 @@ def content_of(event: DigestEvent) -> bytes:
 
 
 def flatten(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return an event's data on one level, as texts: names are joined by `_`, entries of lists have their number.
+    """Return an event's data on one level, as texts. `_` joins the names; entries of lists have their number.
 
     Raises:
         ValueError: the data has more than `MAX_DEPTH` levels.

@@ -1,4 +1,4 @@
-"""Who gets which events of a window: recipients with the same events form a group, whose message is made once."""
+"""Groups of a window's recipients: those with the same events form a group, whose message is made once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

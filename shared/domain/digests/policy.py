@@ -51,7 +51,7 @@ class DigestPolicy:
         max_lines: events that one message lists. It counts the others.
         retention: seconds for which windows and events are kept once they are processed.
         unsubscribe: each recipient gets a link to leave the digests of this policy.
-        deleted: it applies to no key, and its versions go on being counted.
+        deleted: it applies to no key; its versions continue to be counted.
     """
 
     namespace: str
@@ -85,20 +85,20 @@ class DigestPolicy:
 
     def pack(self) -> bytes:
         """Serialise what its owner sets: JSON, compressed."""
-        said = {name: getattr(self, name) for name in _SETTINGS}
+        said = {name: getattr(self, name) for name in SETTINGS}
         if self.sender is not None:
             said["sender"] = {"address": self.sender.address, "display": self.sender.display}
         return zlib.compress(json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode(), 6)
 
 
 _STORED: Final = frozenset({"namespace", "prefix", "version", "created_at", "saved_at", "deleted"})
-_SETTINGS: Final = tuple(x.name for x in fields(DigestPolicy) if x.name not in _STORED)
+SETTINGS: Final = tuple(x.name for x in fields(DigestPolicy) if x.name not in _STORED)
 
 
 def settings(data: bytes) -> dict[str, Any]:
     """Read what `DigestPolicy.pack` wrote, as arguments of `DigestPolicy`."""
     raw = json.loads(zlib.decompress(data))
-    known = {name: raw[name] for name in _SETTINGS if name in raw}
+    known = {name: raw[name] for name in SETTINGS if name in raw}
     sender = known["sender"]
     return {**known, "sender": Mailbox(**sender) if sender else None, "route": tuple(known["route"])}
 

@@ -27,9 +27,9 @@ TYPES: Final = "types"
 FRAME: Final = frozenset(
     {EVENTS, TYPES, "count", "counts", "summary", "batch_key", "first_at", "last_at", "period", UNSUBSCRIBE_URL}
 )
-"""What the template of a digest may name."""
+"""The names that a digest's template may use."""
 IN_LINES: Final = frozenset({"event_type", "timestamp", "details"})
-"""What a line may name besides the event's own data."""
+"""The names that a line may use besides the event's own data."""
 MAX_VALUE: Final = 1_000
 """Characters of a value in a line; a longer one is cut."""
 MAX_VALUES: Final = 8_000
@@ -115,7 +115,7 @@ class Groups:
         return len(self._digest.groups)
 
     def of(self, group: int, link: str = "") -> Content:
-        """Return the message of a group, ready to be sent but for headers of one recipient.
+        """Return the message of a group, complete except for headers of its own for each recipient.
 
         Args:
             link: the recipient's own link to unsubscribe; empty: none.

@@ -1,4 +1,4 @@
-"""What happened, in a few words: events counted by their types, as `12 tasks failed, 3 succeeded`."""
+"""A summary of what happened: events counted by their types, as `12 tasks failed, 3 succeeded`."""
 
 import re
 from collections import Counter

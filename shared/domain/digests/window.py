@@ -54,8 +54,9 @@ class DigestWindow:
         number: among the key's windows, from 1; 0: of an urgent event.
         opened_at: when its first event came.
         closes_at: from then on no event joins. Events near the end move it.
-        due_at: when the scheduled function looks at it next; 0: never. While it is open, its first `closes_at`; then
-            `closed_at`, or when its digest is tried again; once it is processed or cancelled, when it may be removed.
+        due_at: when the scheduled function next checks it; 0: never. While it is open, this is its first `closes_at`.
+            Then it is `closed_at`, or when its digest is tried again. Once it is processed or cancelled, it is when it
+            may be removed.
         parts: ids of its parts, in the order in which they joined.
         events: how many events its parts hold.
         size: bytes of its events.
@@ -335,7 +336,7 @@ def processed(
 
 
 def postponed(window: DigestWindow, due_at: Millis, fault: str = "") -> DigestWindow:
-    """Return a window that is looked at later.
+    """Return a window whose next check is later.
 
     Args:
         due_at: when, Unix milliseconds; 0: never.

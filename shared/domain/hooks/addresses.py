@@ -1,7 +1,7 @@
 """Which URLs and network addresses may be called on behalf of an account. Everything that is not allowed is refused.
 
-The URL names a host by its DNS name only. So no spelling of an address (decimal, octal, hexadecimal, shortened,
-IPv6 with an embedded IPv4 address) reaches the resolver, and what the resolver returns is checked in binary form.
+The URL names a host by its DNS name only. So the resolver gets no spelling of an address (decimal, octal, hexadecimal,
+shortened, IPv6 with an embedded IPv4 address). The address that it returns is checked in binary form.
 """
 
 import re

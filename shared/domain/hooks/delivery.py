@@ -32,9 +32,9 @@ DELAYS_MS: Final[Sequence[Millis]] = (
 SPREAD: Final = 0.2
 """± share of a delay."""
 MAX_RETRY_AFTER: Final[Millis] = 3_600_000
-"""What an answer asks for is heeded up to here."""
+"""The longest pause after an answer that asks for one."""
 EXPIRES_MS: Final[Millis] = 92 * 3_600_000
-"""A delivery that waited for so long, much of it behind a breaker, fails. Ten attempts take up to 91 hours."""
+"""A delivery that waited for so long fails; most of that may be behind a breaker. Ten attempts take up to 91 hours."""
 KEPT_MS: Final[Millis] = 7 * DAY_MS
 """A delivery that has ended is kept for so long."""
 CONTENT_GONE: Final = "content_gone"
@@ -171,7 +171,7 @@ def parse_name(text: str) -> tuple[Millis, str] | None:
 
 
 def next_due(delivery: HookDelivery, now: Millis, draw: float, retry_after: Millis = 0) -> Millis | None:
-    """Return when a delivery whose attempt has just failed is tried next; None: it has failed for good.
+    """Return when a delivery whose attempt failed is tried next; None: it has failed for good.
 
     Args:
         draw: a random number, 0 to 1, for the spread.

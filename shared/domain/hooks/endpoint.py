@@ -23,7 +23,7 @@ EVERY_KIND: Final = "*"
 PROOF: Final = "test"
 """The kind of event that a new endpoint has to answer."""
 BOTH_SECRETS_MS: Final = DAY_MS
-"""For so long the former secret signs, too, after a rotation."""
+"""For so long after a rotation the former secret also signs."""
 LISTENER_MS: Final = 600_000
 """A listener is removed so long after its last poll."""
 LISTED_MS: Final[Millis] = 12_000
@@ -76,11 +76,11 @@ class Endpoint:
         batch: several events of a kind are posted together.
         batch_at: when that has changed.
         secret: version of the secret that signs.
-        former: version of the secret that signs, too, until `former_until`; 0: none.
+        former: version of the secret that also signs until `former_until`; 0: none.
         disabled_at: since when nothing is posted.
         reason: why, of `DisabledReason`; empty unless it is disabled.
         proven: it has answered its `test` event.
-        enabled_at: from when on no process misses an event of it, if it is proven.
+        enabled_at: from this time on no process misses an event of the endpoint, if it is proven.
         trial: counts how often its URL was changed, or it was enabled: each time it is called as if it were new.
         polled_at: when a listener last fetched, to the minute.
         version: counts the writes, from 1.
@@ -167,7 +167,7 @@ def is_endpoint(text: str) -> bool:
 
 
 def rotated(endpoint: Endpoint, now: Millis) -> Endpoint:
-    """Return an endpoint with a new secret; the one before it signs, too, for a day."""
+    """Return an endpoint with a new secret. The one before it also signs for a day."""
     return replace(
         endpoint,
         secret=endpoint.secret + 1,

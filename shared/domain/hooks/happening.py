@@ -1,4 +1,4 @@
-"""What has happened, besides changes of messages, of which webhooks hear."""
+"""Events of webhooks other than changes of messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ class Happening:
     """One event for the endpoints of one namespace.
 
     Attributes:
-        namespace: whose endpoints hear of it; empty: that of the notifier.
+        namespace: whose endpoints get it; empty: that of the notifier.
         kind: of the event.
         event: the event.
         notifier: a notifier's name, if only that is known.

@@ -13,7 +13,7 @@ from shared.domain.times import Millis, Seconds
 
 
 class HookKind(StrEnum):
-    """What an event says has happened."""
+    """The kind of an event: what has happened."""
 
     MESSAGE_SENT = "message.sent"
     MESSAGE_DELIVERED = "message.delivered"

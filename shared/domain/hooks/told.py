@@ -1,9 +1,9 @@
 """Which changes of a chunk's messages were handed on to endpoints, and which are to be.
 
-For each pace an item keeps the cells of a chunk as they were when their changes were last handed on. What differs now
-is handed on, then the item is written. A process that dies in between has some changes handed on again: under the same
-ids. Of single events the item also keeps what is being handed on, and since when. So an event says the same
-each time.
+For each pace an item keeps the cells of a chunk as they were when their changes were last handed on. Changes since then
+are handed on, then the item is written. If a process dies in between, some changes are handed on again, under the same
+ids. For single events the item also keeps the changes that are being handed on, and since when. So an event says the
+same each time.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -34,16 +34,16 @@ _FAILS: Final = frozenset({Cell.FAILED, Cell.DROPPED, Cell.BOUNCED, Cell.EXPIRED
 
 @dataclass(frozen=True, slots=True)
 class ToldCells:
-    """What was handed on of a chunk at one pace.
+    """The cells of a chunk as they were last handed on at one pace.
 
     Attributes:
         job: the job's id.
         chunk: the chunk's number.
         cells: one byte per recipient, as `Ledger.cells`.
-        at: when that was, Unix milliseconds; 0: never.
-        ttl: Unix seconds when it may go: that of the ledger.
+        at: when they were handed on, Unix milliseconds; 0: never.
+        ttl: Unix seconds when it may be removed: that of the ledger.
         begun: the cells whose changes are being handed on; empty: none are.
-        begun_at: since when.
+        begun_at: since when they are, Unix milliseconds.
     """
 
     job: str
@@ -110,9 +110,9 @@ def is_older(job: Job, told: ToldCells | None, since: Millis) -> bool:
 def happened_since(
     changes: Iterable[CellChange], since: Millis, windows: Iterable[Detail], words: Iterable[FeedbackDetail]
 ) -> list[CellChange]:
-    """Return the changes that details date after a moment; what no detail dates is left out.
+    """Return the changes that details date after a moment, without changes that no detail dates.
 
-    Providers date their words to the second, so words of the second before count, too.
+    Providers date their events to the second, so events of the second before also count.
     """
     recent = {(e.index, e.attempt) for w in windows if w.at >= since for e in w.entries}
     recent |= {(e.index, e.attempt) for f in words for e in f.entries if (e.at + 1) * 1000 > since}
@@ -147,7 +147,7 @@ def with_mails(job: Job, changes: Sequence[CellChange]) -> Sequence[CellChange]:
 
 
 def needs_details(changes: Iterable[CellChange], wanted: Collection[HookKind]) -> bool:
-    """Tell whether an event that is wanted is explained by the chunk's details."""
+    """Tell whether the chunk's details explain an event that is wanted."""
     kinds = {x.kind for x in changes}
     bounced = HookKind.MESSAGE_BOUNCED in kinds and HookKind.MESSAGE_COMPLAINED in wanted
     return bounced or bool(kinds & EXPLAINED & set(wanted))

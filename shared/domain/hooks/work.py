@@ -15,7 +15,7 @@ SHARDS: Final = 16
 """Partitions of the list of endpoints to look at."""
 LEASE_MS: Final[Millis] = 60_000
 LOOK_MS: Final[Millis] = 60_000
-"""An endpoint with new deliveries is looked at after so long, even if the hint is lost."""
+"""After so long a worker checks an endpoint with new deliveries, even if the hint is lost."""
 AT_ONCE: Final = 8
 """Posts of one worker at a time to an endpoint, to begin with."""
 MOST_AT_ONCE: Final = 32
@@ -28,7 +28,7 @@ MAX_PAUSE_MS: Final[Millis] = 300_000
 FAILING_MS: Final[Millis] = 5 * DAY_MS
 """An endpoint that only fails for so long is disabled."""
 SLOW_MS: Final[Millis] = 1_000
-"""An endpoint whose latest answer took longer is called by workers of their own."""
+"""Separate workers call an endpoint whose latest answer took longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class HookWork:
 
     Attributes:
         endpoint: the endpoint's id.
-        owner: who had the lease last; it is free from `until` on.
-        added: counts what was stored by others than the owner.
+        owner: the last holder of the lease, which is free from `until` on.
+        added: counts what others than the owner stored.
         fails: failures in a row.
         open_until: until when the breaker lets nothing through.
         failing_since: when the first failure since the last success was.

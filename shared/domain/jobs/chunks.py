@@ -116,8 +116,8 @@ def table(columns: Sequence[str], at: int, rows: list[list[str]]) -> bytes:
 
     Args:
         at: index of the cell that is the address; the others are values.
-        rows: each recipient's cells; beyond the columns, as far as the last that is not empty, the key if that is
-            another than the address, the display name, and the code if it is to be skipped.
+        rows: each recipient's cells. Up to three cells follow the columns: the key if it differs from the address, the
+            display name, and the code of a skipped recipient. Empty cells at the end are left out.
     """
     return b'{"columns":%b,"at":%d,"rows":%b}' % (_dumps(columns), at, rows_json(rows))
 

@@ -19,7 +19,7 @@ _WORDS: Final = "d"
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What one window did; `at` in Unix milliseconds. A throttled recipient has no entry."""
+    """The work of one window. `at` is Unix milliseconds. A throttled recipient has no entry."""
 
     job: str
     chunk: int
@@ -32,7 +32,7 @@ class Detail:
 
 
 def pack_entries(entries: tuple[Entry, ...]) -> bytes:
-    """Serialise entries by column; equal ids (one per provider call) stand once.
+    """Serialise entries by column; equal ids (one per provider call) are stored once.
 
     A detail is beside the codes: a reader of an older version leaves out what it does not ask for.
     """
@@ -99,7 +99,7 @@ class FeedbackDetail:
 
     @property
     def key(self) -> str:
-        """The hash of the words, whatever their order."""
+        """The hash of the events, in any order."""
         rows = sorted(
             [json.dumps([e.index, e.attempt, e.word, e.at, e.code, e.detail, int(e.secondary)]) for e in self.entries]
         )

@@ -1,4 +1,4 @@
-"""Words of providers about attempts, and what each means for a cell. Source: docs/protocol.md, "Feedback"."""
+"""Events that providers report about attempts, and their effect on a cell. Source: docs/protocol.md, "Feedback"."""
 
 from enum import StrEnum
 from typing import Final
@@ -8,7 +8,7 @@ from shared.domain.jobs.states import NEVER_SENT, RANK, Cell
 
 
 class WordKind(StrEnum):
-    """A provider's later word, normalised."""
+    """The kind of an event that a provider reports later, normalised."""
 
     ACCEPTED = "accepted"
     DEFERRED = "deferred"
@@ -42,9 +42,9 @@ HARD: Final = frozenset({WordKind.BOUNCED, WordKind.COMPLAINED})
 SOFT: Final = frozenset({WordKind.DROPPED, WordKind.BLOCKED, WordKind.FAILED_TEMPORARILY})
 SUPPRESSES: Final = HARD
 CHANNEL_WISHES: Final = frozenset({WordKind.STOPPED, WordKind.STARTED})
-"""What a recipient wants of everything to come by the channel of the message."""
+"""Wishes of a recipient about all later messages by the channel of this one."""
 WISHES: Final = frozenset({WordKind.UNSUBSCRIBED, WordKind.RESUBSCRIBED}) | CHANNEL_WISHES
-"""What a recipient wants of messages to come; no part of an attempt's story, so no record of it holds them."""
+"""Wishes about later messages. They are not part of an attempt's history, so no attempt's record holds them."""
 
 
 def leaves(word: WordKind, code: str) -> bool:
@@ -53,7 +53,7 @@ def leaves(word: WordKind, code: str) -> bool:
 
 
 def state_of(word: WordKind) -> Cell | None:
-    """Return the state a word gives its attempt; soft words give DROPPED; None if it changes no state."""
+    """Return the state that an event gives its attempt: DROPPED for a soft failure, None if it changes no state."""
     if word is WordKind.ACCEPTED:
         return Cell.SENT
     if word is WordKind.DELIVERED:
@@ -68,7 +68,7 @@ def state_of(word: WordKind) -> Cell | None:
 def join(cell: Cell, cell_attempt: int, state: Cell, attempt: int) -> Cell:
     """Join an event into a cell.
 
-    The result does not depend on the order or repetition of events: the higher rank wins on the same attempt, and only
+    The result does not depend on the order or repetition of events. The higher rank wins on the same attempt. Only
     DELIVERED counts for an earlier one, because the recipient has the message then.
 
     Args:

@@ -17,8 +17,8 @@ EXPRESS: Final = 10
 """Messages of a job that goes by the express queue: more would keep the next one there waiting."""
 
 DEFERRED_AFTER: Final = 4 * 3600
-"""Seconds, by default, after which a message that a provider still tries to deliver may go to another: by then a
-greylisting server has long let it pass."""
+"""Seconds, by default, after which a message that a provider still tries to deliver may move to another provider. By
+then a greylisting server has long accepted the message."""
 
 
 class StopReason(StrEnum):
@@ -99,14 +99,14 @@ class Job:
         by: credential → its four numbers of BY_KEYS.
         rests_until: once it gave way to another campaign: when its next try is due (Unix ms).
         pointed_at: when chunks were last pointed to again, by rule S.6 or E.5 (Unix ms).
-        stopped: set by stop, removed by plan; a stopped job is not reopened by feedback.
+        stopped: set on stop, removed by the planner; feedback does not reopen a stopped job.
         guard_off: its owner has overridden the bounce guard.
         shared: a campaign's job that reserves nothing: campaigns shared its credential when it was made, or a team key
             made it.
         retry: a retry on its way; as long as there is one the job is LOGGED, and open to the sweeper.
         created_by: the actor who made it, as the audit log names them; empty if that is not known.
         resumed_by: the actor who last resumed or retried it, likewise.
-        ttl: Unix seconds when the stored items may go.
+        ttl: Unix seconds when the stored items may be removed.
     """
 
     id: str
@@ -152,7 +152,7 @@ class Job:
 
     @property
     def namespace(self) -> str:
-        """Whose suppressions its messages heed: those of the account's live keys, or of its test keys."""
+        """The namespace whose suppressions apply to its messages: of the account's live keys, or of its test keys."""
         return namespace(self.account, test=self.test)
 
     @property
@@ -227,7 +227,7 @@ def add_figures(
     """Add a ledger's delta to a job's counts and per-credential numbers.
 
     Args:
-        counts: the job's counts, by name.
+        counts: name → the job's count.
         by: each credential's numbers, as `BY_KEYS` orders them.
         route: the job's credentials, in their order.
     """

@@ -1,8 +1,8 @@
-"""The ledger: the small mutable record of a chunk that alone holds its recipients' states.
+"""The ledger: the small mutable record of a chunk. No other item holds the states of its recipients.
 
-Everything here is a pure function from one ledger to the next; the store writes the result by compare-and-swap on
-`version`; how a lease ends stands in `passes`. Source: docs/protocol.md, rules L1 to L3, F and J2. None means "nothing
-to do" or "not allowed now".
+Everything here is a pure function from one ledger to the next. The store writes the result by compare-and-swap on
+`version`. The module `passes` ends leases. None means "nothing to do" or "not allowed now". Source: docs/protocol.md,
+rules L1 to L3, F and J2.
 """
 
 import struct
@@ -314,7 +314,7 @@ def merge(
 
 
 def give_up(ledger: Ledger, *, route: Sequence[str]) -> Ledger:
-    """Make UNKNOWN what is still CLAIMED when its lease ends: nobody will ever know more than feedback says."""
+    """Make UNKNOWN all that is still CLAIMED when its lease ends: only feedback can show its fate from now on."""
     lost = [Entry(i, ledger.cells[i] >> 4, Kind.UNKNOWN) for i in ledger.having(Cell.CLAIMED)]
     return merge(ledger, lost, holder=True, route=route, at_lane=ledger.lane) if lost else ledger
 

@@ -1,11 +1,11 @@
-"""What a provider call gave, as values: whether and where to try again is in the type, not in an `if` elsewhere."""
+"""Outcomes of provider calls, as values: the type shows whether and where to try again, not an `if` elsewhere."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 RECIPIENT: Final = "<recipient>"
-"""In a provider's words, the address to which the message was sent, with its brackets."""
+"""In a provider's text, the substitute for the address to which the message was sent, with its brackets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +23,17 @@ class Rejected:
         code: the provider's code, or ours in snake_case.
         permanent: true if no provider would take this message (bad recipient, bad content); false if another try,
             here or elsewhere, may succeed.
-        provider_down: true if the provider refuses the account, not the message (authentication, suspended): no other
-            message will fare better, so it opens the breaker at once. A provider that could not be reached, or that
-            failed, is none of it: such calls open the breaker when there are several in a row.
-        about_message: true if it is not permanent and yet about this message, its sender or its call alone: it says
-            nothing against the provider.
-        unwanted: true if the recipient has told the provider to send no more: as a complaint does, it suppresses the
+        provider_down: true if the provider refuses the account, not the message (authentication, suspended). Any other
+            message would also fail, so it opens the breaker at once. It is false if the provider could not be reached,
+            or failed: such calls open the breaker when there are several in a row.
+        about_message: true if it is not permanent, but concerns only this message, its sender or its call. It is no
+            evidence against the provider.
+        unwanted: true if the recipient has asked the provider to send no more. Like a complaint, it suppresses the
             address.
-        by_text: true if `provider_down` rests on the words of the answer alone, not on its code: a client may have
-            written them.
-        detail: the provider's own words, for people: without addresses, `RECIPIENT` in place of the message's own. It
-            decides nothing, so it is no part of equality.
+        by_text: true if `provider_down` results only from the answer's text, not from its code: a client may have
+            written that text.
+        detail: the provider's text, for people, without addresses: `RECIPIENT` replaces the message's own. It decides
+            nothing, so equality ignores it.
     """
 
     code: str
@@ -94,9 +94,9 @@ class NotStarted:
 class NotTogether:
     """The call of several did not send this message because of the others in it: surely not sent.
 
-    The provider refused the call as a whole and named nobody, or named others; or the call left the message out, since
-    it may not share a call with another. The attempt's number is used again, in smaller calls, at once. `code`: ours,
-    in snake_case. Never the outcome of a call of one.
+    The provider refused the call as a whole, and named no message, or named others. Or the call left the message out,
+    since it may not share a call with another. The attempt's number is used again at once, in smaller calls. `code`:
+    ours, in snake_case. Never the outcome of a call for one message.
     """
 
     code: str
@@ -111,11 +111,11 @@ class Absent:
 
 
 Finding = Accepted | Absent | Unknown
-"""What a provider says of an attempt whose fate is not known; Unknown: it cannot tell, or not yet."""
+"""A provider's answer about an attempt of unknown fate; Unknown: the provider cannot tell, or not yet."""
 
 
 class Kind(StrEnum):
-    """The outcome's letter in a window detail. What uses its attempt's number again has none: throttled, for one."""
+    """The outcome's letter in a window detail. An outcome after which the attempt's number is used again has none."""
 
     ACCEPTED = "a"
     RELAYED = "r"
@@ -142,7 +142,7 @@ ERASED: Final = "erased"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is recorded of one attempt in a window detail."""
+    """The record of one attempt in a window detail."""
 
     index: int
     attempt: int
@@ -150,4 +150,4 @@ class Entry:
     id: str = ""
     code: str = ""
     detail: str = ""
-    """The provider's own words, as in `Rejected`."""
+    """The provider's text, as in `Rejected`."""

@@ -18,21 +18,21 @@ MAX_ROUNDS: Final = 160
 """Rounds after which a chunk that no credential takes is given up: 19 hours or more of waiting for breakers."""
 
 THROTTLED: Final = 5
-"""Leases in a row whose provider took nothing and asked to wait, after which the chunk tries another: a limit that
-lasts is no matter of seconds. Each costs calls that send nothing."""
+"""After so many leases in a row whose provider took nothing and asked to wait, the chunk tries another provider. A
+limit that lasts so long does not end in seconds. Each such lease costs calls that send nothing."""
 LONG_WAIT: Final = 300_000
 """Milliseconds; a provider that asks for a longer wait has used up its quota for now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What the details tell of one message's attempts.
+    """The history of one message's attempts, from the details.
 
     Attributes:
         named: credentials that tried it.
         spent: those that took it and then failed it: they never get it again.
         failed_later: its last attempt was taken and failed later, so only credentials that never tried it may.
-        barred: those whose adapter cannot carry it: they never get it again, and no other word changes that.
+        barred: those whose adapter cannot carry it: they never get it again, and no other event changes that.
     """
 
     named: frozenset[str] = frozenset()
@@ -99,20 +99,20 @@ def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDet
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """What release needs to know to start the next pass.
+    """The inputs that release needs to start the next pass.
 
     Attributes:
         route: the job's route.
         now: Unix milliseconds.
         usable: whether a credential's breaker is closed, or due to be probed.
-        delay: milliseconds to wait before a round, by its number (1 for the second); rounds that a message only waited
-            through, without an attempt, do not count once it has been tried.
+        delay: milliseconds to wait before a round, by its number (1 for the second). Once a message was tried, rounds
+            through which it only waited, without an attempt, do not count.
         throttled_until: the provider asked to wait until then (milliseconds), or 0.
-        leave: the lane's breaker is open: what is queued moves on as well, without an attempt.
+        leave: the lane's breaker is open: queued messages also move on, without an attempt.
         throttled: the provider took nothing in this lease and asked to wait.
         per_call: the most recipients of the lane's next calls, since a refused one is not divided yet; 0: as before.
-        gone: whether a credential is declared no more: what nobody else may get is given up.
-        pasts: what the chunk's details tell, read after the ledger that is given, and only if it is needed.
+        gone: whether a credential is no longer declared. Messages that only such credentials may get are given up.
+        pasts: the history from the chunk's details, read after the ledger that is given, and only if it is needed.
     """
 
     route: Sequence[str]
@@ -181,9 +181,9 @@ def take_over(ledger: Ledger, proof: Mapping[int, Entry], passing: Passing) -> L
 def next_pass(ledger: Ledger, passing: Passing) -> Ledger:
     """Give up what has no try left, and queue the rest at the next credential; nothing while work is queued here.
 
-    The first credential after the lane, in the order of the route, that is usable and that some waiting recipient has
-    not tried this round gets those recipients; the others keep waiting (RETRY) for a later pass. When there is none
-    the route starts again after a delay.
+    The next credential is the first in the route after the lane that is usable and that some waiting recipients have
+    not tried this round. It gets those. The others keep waiting (RETRY) for a later pass. If there is no such
+    credential, the route starts again after a delay.
     """
     waiting = _waiting(ledger, leave=passing.leave)
     if not waiting:
@@ -237,7 +237,7 @@ class _Plan:
         self._cells[index] = self._cells[index] & 0xF0 | state
 
     def place(self, credential: str) -> int:
-        """Return a credential's place in the route, -1 if it is not of it."""
+        """Return a credential's place in the route, -1 if the route does not have it."""
         return list(self._passing.route).index(credential) if credential in self._passing.route else -1
 
     def order(self, start: int) -> list[int]:
@@ -246,9 +246,9 @@ class _Plan:
         return [(start + k) % n for k in range(n)]
 
     def fresh(self, place: int, tried: Sequence[int]) -> list[int]:
-        """Return who may go to a place now: all that it is open to, but for those who have tried it in this round.
+        """Return the recipients that may move to a place now: it is open to them, and untried by them in this round.
 
-        What failed later ignores the round that others are in.
+        A message that failed later ignores the round that others are in.
         """
         out = place in tried
         return [i for i, places in self.open.items() if place in places and (self._later[i] or not out)]

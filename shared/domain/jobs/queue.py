@@ -1,8 +1,9 @@
 """The queue primitives over ledgers, once for every store.
 
-A store brings seven methods (`_read`, `_read_these`, `_list`, `_list_some`, `_put`, `_swap`, `_lease`). The primitives,
-their recomputation after a lost race and the recognition of one's own write are here, so that the fake and the real
-store cannot drift apart.
+A store brings seven methods (`_read`, `_read_these`, `_list`, `_list_some`, `_put`, `_swap`, `_lease`). The primitives
+are here, with their recomputation after a lost race and the recognition of a store's own write. So the fake and the
+real store cannot drift apart.
+
 Source: docs/protocol.md, "Writes" and "The queue primitives".
 """
 
@@ -82,19 +83,19 @@ class LedgerQueue(ABC):
     # reading
 
     def read(self, job: str, chunk: int) -> Ledger | None:
-        """Return one ledger."""
+        """Return one ledger, consistent."""
         return self._read(job, chunk)
 
     def read_these(self, places: Collection[tuple[str, int]]) -> list[Ledger]:
-        """Return the ledgers of chunks `(job, number)` that there are, in no order."""
+        """Return the ledgers of chunks `(job, number)` that there are, consistent, a hundred in one read, unordered."""
         return self._read_these(places)
 
     def read_all(self, job: str) -> list[Ledger]:
-        """Return all ledgers of a job."""
+        """Return all of the job's ledgers, consistent, by number."""
         return self._list(job)
 
     def read_some(self, job: str, first: int, count: int) -> list[Ledger]:
-        """Return up to `count` ledgers of a job from number `first` on.
+        """Return some of the job's ledgers by number, read consistently.
 
         Args:
             first: the number of the first chunk.
@@ -103,11 +104,11 @@ class LedgerQueue(ABC):
         return self._list_some(job, first, count)
 
     def list_queue(self, job: str) -> list[Ledger]:
-        """Return the ledgers that wait for a worker."""
+        """Return the job's ledgers that are IDLE, consistent, by number."""
         return [x for x in self._list(job) if x.status is LedgerStatus.IDLE]
 
     def find_inflight(self, job: str) -> list[Ledger]:
-        """Return the ledgers that a worker holds."""
+        """Return the job's ledgers that are BUSY, consistent, by number."""
         return [x for x in self._list(job) if x.status is LedgerStatus.BUSY]
 
     # writing
@@ -119,7 +120,7 @@ class LedgerQueue(ABC):
     def send_start(
         self, job: str, chunk: int, *, lane: str, owner: str, now: Millis, until: Millis
     ) -> Ledger | NotDue | Expired | None:
-        """Lease a chunk (L1). None: it is not this lane's, is done, is held by a live lease, or has gone.
+        """Lease a chunk (L1). None: another lane has it, a live lease holds it, it is done, or it no longer exists.
 
         Args:
             owner: unique to this lease.
@@ -265,13 +266,13 @@ class LedgerQueue(ABC):
         """Give up doubtful attempts that were proven absent and may not be made again, or are cancelled (Resolve, N.4).
 
         Args:
-            state: UNKNOWN_CLOSED of those that are cancelled.
+            state: DROPPED, or UNKNOWN_CLOSED of those that are cancelled.
         """
         wanted = tuple(attempts)
         return self._change(job, chunk, lambda x: rules.disprove(x, wanted, state))
 
     def drop(self, job: str, chunk: int, indices: Iterable[int], state: Cell = Cell.SKIPPED) -> Ledger | None:
-        """Take recipients that still wait out of the job (N.2, N.3)."""
+        """Take recipients that still wait out of the job (N.2, N.3); return the ledger then, None if there is none."""
         wanted = tuple(indices)
         return self._change(job, chunk, lambda x: runs.drop(x, wanted, state))
 
@@ -324,10 +325,10 @@ class LedgerQueue(ABC):
         return None
 
     def _late(self, current: Ledger, held: Ledger, results: Sequence[Entry], route: Sequence[str]) -> None:
-        """Merge the results of a lease that was taken over: words about attempts that only we made.
+        """Merge the results of a lease that was taken over: events about attempts that only this lease made.
 
-        Recipients to be queued again stay as the takeover left them, UNKNOWN: their attempt's number may have been
-        used again if this is not a takeover but our own release, whose answer was lost (docs/adr/0004).
+        Recipients to be queued again stay UNKNOWN, as the takeover left them. Perhaps this is not a takeover but our
+        own release, whose answer was lost (docs/adr/0004). Then their attempt's number may have been used again.
         """
         found: Ledger | None = current
         while found is not None:

@@ -13,7 +13,7 @@ _CLOSED: Final = {int(Cell.SENT): Cell.SENT_CLOSED, int(Cell.UNKNOWN): Cell.UNKN
 SAFE_MS: Final = 3_600_000
 """Milliseconds after its last lease within which a worker that was lost may still send a message (N.4)."""
 _LAST: Final = frozenset(int(s) for s in Cell if s not in OPEN and s not in (Cell.SENT, Cell.UNKNOWN))
-"""States that end the wait for what became of a message."""
+"""States that end the wait for the fate of a message."""
 _WORDS: Final = _LAST | {int(Cell.UNKNOWN)}
 """States that are a word to the owner of a message."""
 
@@ -32,7 +32,7 @@ def drop(ledger: Ledger, indices: Iterable[int], state: Cell = Cell.SKIPPED) -> 
 def close(ledger: Ledger, indices: Iterable[int]) -> Ledger | None:
     """Give up waiting for a receipt (SENT), or for proof (UNKNOWN); None if none of the recipients is in these.
 
-    Nothing but a late DELIVERED or BOUNCED changes a closed cell, so no answer of a provider has it sent again.
+    Only a late DELIVERED or BOUNCED changes a closed cell, so no answer of a provider causes another sending.
     """
     cells = bytearray(ledger.cells)
     for i in indices:

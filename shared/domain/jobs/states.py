@@ -1,7 +1,7 @@
 """States of cells, messages and jobs, and the one table of a job's transitions.
 
-A *cell* is the engine's view of one recipient, one byte in a ledger: `attempt << 4 | state`. A *message state* is what
-the outside sees of it. Source: docs/protocol.md, "States of a cell" and docs/architecture.md, "The life of a job".
+A *cell* is the engine's view of one recipient, one byte in a ledger: `attempt << 4 | state`. A *message state* is the
+outside view. Source: docs/protocol.md, "States of a cell" and docs/architecture.md, "The life of a job".
 """
 
 from enum import IntEnum, StrEnum
@@ -56,10 +56,10 @@ RANK: Final = {
     Cell.WITHDRAWN: 9,
     Cell.EXPIRED: 9,
 }
-"""Words about the same attempt are joined by the higher rank."""
+"""Of several events about the same attempt, the higher rank wins."""
 
 NEVER_SENT: Final = frozenset({Cell.SKIPPED, Cell.WITHDRAWN, Cell.EXPIRED})
-"""Final: no word of a provider changes them."""
+"""Final: no event of a provider changes them."""
 
 OPEN: Final = frozenset({Cell.QUEUED, Cell.RETRY, Cell.CLAIMED})
 """A ledger is DONE when none of its cells is in one of these."""
@@ -86,7 +86,7 @@ class Status(StrEnum):
 
 
 COUNT_KEYS: Final = ("queued", "sending", "sent", "relayed", "delivered", "failed", "skipped", "unknown", "bounced")
-"""What a job's counts and a ledger's histogram distinguish.
+"""The states that a job's counts and a ledger's histogram distinguish.
 
 `relayed` is shown as sent and counted as success; `bounced`, the hard bounces, is shown as failed."""
 SHOWN_AS: Final = {"relayed": "sent", "bounced": "failed"}
@@ -148,7 +148,7 @@ RESTING: Final = frozenset({JobState.READY, JobState.LOGGED})
 
 
 class Change(StrEnum):
-    """What may happen to a job."""
+    """The possible changes of a job."""
 
     PLAN = "plan"
     START = "start"

@@ -1,11 +1,16 @@
 """The circuit breaker of a credential: one state that all its workers share, and what their calls say about it.
 
-CLOSED: calls are made. OPEN: no calls until `probe_at`. HALF_OPEN: one worker asks the provider whether it is there, if
-that costs no message. If it is, the worker makes a few calls, the probes. The breaker counts their score over all
-leases: two more successes than failures close it, one more failure than successes opens it for twice as long.
-Everything here is a pure function from one breaker to the next, None where nothing is to be changed; the store writes
-the result if `version` is still the same. When to open one: `health`.
-Source: docs/protocol.md, "Breaker".
+- CLOSED: calls are made.
+- OPEN: no calls until `probe_at`.
+- HALF_OPEN: one worker asks the provider whether it is there, if that costs no message. If it is, the worker makes a
+  few calls, the probes.
+
+The breaker counts the score of the probes over all leases. Two more successes than failures close it. One more failure
+than successes opens it for twice as long.
+
+Everything here is a pure function from one breaker to the next, or to None if nothing is to be changed. The store
+writes the result if `version` is still the same. `health` has the rules for opening one. Source: docs/protocol.md,
+"Breaker".
 """
 
 from collections.abc import Sequence
@@ -24,18 +29,19 @@ SPREAD: Final = 0.2
 STEADY: Final = MAX_DELAY
 """Milliseconds that a breaker must stay closed for its delays to start anew if no call has succeeded since."""
 PROBES: Final = 3
-"""Calls that a worker may make to a provider that was left alone."""
+"""Calls that a worker may make to a provider while its breaker is HALF_OPEN."""
 ENOUGH: Final = 2
 """Score that closes the breaker."""
 ASK_AGAIN: Final = 15_000
 """Milliseconds from a question without an answer to the next one. It costs no message, so the delay does not grow."""
 TRY_ANYWAY: Final = 3_600_000
-"""Milliseconds since a message last failed after which one probes whatever the question says: what it asks may be out
-of order while messages are taken. In a long outage it is the time from the beginning to that failure."""
+"""Milliseconds since a message last failed after which a worker probes, even if its question has a bad answer. The part
+of the provider that answers may be out of order while messages are taken. In a longer outage the wait is the time from
+its beginning to that failure."""
 PROBE_TIME: Final = 30_000
-"""Milliseconds after which the probes of a worker that says nothing (it died, say) are handed to another: the question,
-one window of probes, two of which take their longest, and the write. No rate matters: the probes are asked for when the
-window's slots have come, and handed on when it ends."""
+"""Milliseconds after which another worker gets the probes of one that reports nothing, for example because it died. The
+time covers the question, one window of probes, two of which take their longest, and the write. It does not depend on
+the rate: the probes are requested when the window's slots have come, and handed on when it ends."""
 
 
 class BreakerState(StrEnum):
@@ -54,7 +60,7 @@ class Breaker:
         credential: whose.
         state: see the module.
         reason: code of the failure that opened it, in snake_case; kept until it opens again.
-        since: when it was opened; once it is closed again, when that was; 0 if it never opened.
+        since: when it was last opened, or closed after that; 0 if it never opened.
         failures: failed calls that opened it.
         probe_at: when probes are handed out (again), unless it is CLOSED.
         delay: milliseconds before the latest probes, without the jitter; kept when it closes.
@@ -194,14 +200,14 @@ def _left_alone(breaker: Breaker, delay: int, now: Millis, jitter: float) -> Bre
 
 
 class Verdict(Enum):
-    """What a call says of the provider."""
+    """The meaning of a call's outcome for its provider."""
 
     ALIVE = "alive"
     FAILED = "failed"
     FATAL = "fatal"
-    """The account is refused: no other call will fare better."""
+    """The provider refuses the account: any other call would also fail."""
     SAID = "said"
-    """The words of the answer alone refuse the account: fatal once another account's message meets them, too."""
+    """Only the text of the answer refuses the account. It is fatal once another account's message also meets it."""
     NOTHING = "nothing"
 
 

@@ -9,7 +9,7 @@ class QueueDepth:
 
     Attributes:
         waiting: can be received now.
-        hidden: are delayed, or in the hands of a worker.
+        hidden: delayed, or held by a worker.
     """
 
     waiting: int

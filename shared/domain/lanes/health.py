@@ -1,7 +1,7 @@
-"""How a provider does, by the calls of one process: whether it is dead, and how fast one that fails at times is called.
+"""The health of a provider, from the calls of one process: whether it is dead, and how fast to call an unreliable one.
 
-A dead provider is found by failures in a row, a bad one by the share of its calls that fail: among many calls five
-failures in a row come by chance. Source: docs/protocol.md, "Breaker".
+Failures in a row show a dead provider, the share of failed calls shows a bad one. Among many calls, five failures in a
+row happen by chance. Source: docs/protocol.md, "Breaker".
 """
 
 from collections import deque
@@ -18,7 +18,7 @@ IDLE: Final = 10.0
 SAMPLE: Final = 20
 """Calls that a share is judged by, at least."""
 HALF: Final = 0.5
-"""Share of failed calls at which a provider is left alone."""
+"""Share of failed calls at which calls to a provider stop."""
 QUARTER: Final = 0.25
 """Share of failed calls above which it is called more slowly: at half its rate just below `HALF`."""
 THIRD: Final = 1 / 3
@@ -29,10 +29,10 @@ SPAN: Final = 60.0
 
 
 class Health:
-    """What the calls of one process have shown; not safe for threads. Calls are numbered in the order they began.
+    """The evidence from the calls of one process; not safe for threads. Calls are numbered in the order they began.
 
-    A call that fails says that the provider is dead only if it began after the last one that succeeded: calls that
-    hang end together, long after others were answered.
+    A failed call shows that the provider is dead only if it began after the last successful one. Calls that hang end
+    together, long after others were answered.
     """
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Health:
         return len(self._row) >= FIRST or now - self._alive_at > IDLE
 
     def dead(self, now: Seconds) -> int:
-        """Return the number of failed calls that show that the provider is to be left alone; 0: it is not."""
+        """Return the number of failed calls if they show that the provider is not to be called; 0: they do not."""
         row = len(self._row)
         if row >= (FIRST if now - self._alive_at > IDLE else RUN):
             return row

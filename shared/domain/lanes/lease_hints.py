@@ -1,6 +1,6 @@
-"""Where each lease of a credential was last seen: what to look at first when a worker has died.
+"""Where each lease of a credential was last seen: the first places to check when a worker has died.
 
-A hint is written by the write that reserves slots, so it costs nothing, and it decides nothing: the ledger does.
+The write that reserves slots also writes the hint, so it costs nothing. It decides nothing: the ledger does.
 Source: docs/protocol.md, "Sweep", rule E; docs/adr/0055.
 """
 

@@ -14,7 +14,7 @@ WINDOW: Final = 200
 FEW: Final = 10
 """So many are claimed together where a quarter of a second holds fewer: each window costs a claim and a detail."""
 QUARTERS: Final = 4
-"""A window is this part of a second's slots: what is claimed and not called yet is unknown after a crash, too."""
+"""A window is this part of a second's slots: after a crash, claimed messages that were not called are also unknown."""
 HEADROOM: Final = 0.97
 """The most of the rate that is used: absorbs lateness and clock skew where calls carry one recipient."""
 SHARE: Final = 25
@@ -22,7 +22,7 @@ SHARE: Final = 25
 HORIZON: Final = 2.0
 """Seconds that slots may be reserved ahead."""
 NEAR: Final = 0.5
-"""Seconds, for a lease that yields: what is reserved ahead is what a single mail waits, whoever reserved it."""
+"""Seconds, for a lease that yields. A single mail waits for all slots that are reserved ahead, for any lease."""
 PATIENCE: Final = 2.0
 """Seconds that a lease yields; then it is served like all others, since small jobs may never end."""
 LATE: Final = 0.010
@@ -30,15 +30,17 @@ LATE: Final = 0.010
 SKEW: Final = 0.010
 """Seconds by which two workers' clocks may differ."""
 _STRETCH: Final = 1 + LATE + SKEW + 0.001
-"""A second on a provider's clock holds the slots of so many seconds: the first call late, the last by a clock that is
-ahead, and a millisecond for rounding."""
+"""A second on a provider's clock holds the slots of so many seconds, if the first call is late and the last clock is
+ahead. One millisecond is for rounding."""
 OWN_WAIT: Final = 4.0
 """Seconds that a lease waits for the turn of a job with a rate of its own; for a later one it leaves the lease."""
+UNNOTED: Final = 1.0
+"""Seconds that a lease waits for its first slots before its note is written apart: only slots note it otherwise."""
 CHUNK: Final = 500
 """Recipients of a large job's chunk."""
 SMALL: Final = 20
-"""Windows of a job with a rate of its own are not smaller than this if there are several a second: a message that
-counts as more would not fit beside the windows before it."""
+"""The least window of a job with a rate of its own, if there are several windows a second. In smaller ones a message
+that counts as more would not fit beside the windows before it."""
 THRIFTY: Final = 0.97
 """The share of its rate that a job may use by the sizes of its windows and chunks, where that can be had."""
 JUDGED: Final = 5.0
@@ -54,7 +56,7 @@ AHEAD: Final = 60.0
 WRONG: Final = 30.0
 """Seconds by which a process's clock is off when it may reserve nothing. AWS refuses what is five minutes off."""
 LONGEST: Final = 50
-"""Slots of the longest reservation but for a window: a short message of 24 segments, and the pause before it."""
+"""Slots of the longest reservation except a window: a short message of 24 segments, and the pause before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +67,14 @@ class Pace:
         rate: messages per second in force.
         per_call: the most recipients in one provider call; they leave in one instant.
         slots: slots per second actually given out (R').
-        window: the most recipients claimed together: a quarter of a second's slots or 10, whichever is more, but never
-            more than a second's, or 200.
-        room: the most slots that messages which count as several may take in a window: a second's, at most 200, for
-            before each such window some stay empty.
+        window: the most recipients claimed together: the larger of 10 and a quarter of a second's slots. It is at most
+            200, and at most a second's slots.
+        room: the most slots that messages which count as several may take in a window: a second's, at most 200. Before
+            each such window some slots stay empty.
         late: seconds after which a missed slot is burned.
-        present: what operators have set as the present rate, as known when it was made; 0: nothing.
-        yields: whether slots are for a large job, and those of small ones go first.
-        lowered: what the provider's refusals had left of the rate, as known when it was made.
+        present: the present rate set by operators, as known when it was made; 0: none.
+        yields: whether slots are for a large job, so that those of small jobs come first.
+        lowered: the rate that the provider's refusals had left, as known when it was made.
         declared: the credential's rate as declared; `fastest`: the slots per second at that.
         period: seconds from a window of a job with a lower rate of its own to the next; 0: it has none.
     """
@@ -102,9 +104,10 @@ class Pace:
     def lull(self, weight: int) -> int:
         """Return the slots that stay empty before a message that counts as several, so that no second exceeds the rate.
 
-        It leaves in one instant and its own slots follow it, so that the second it ends would hold its weight, less
-        one, too much. One that is heavier than the whole rate has its second to itself. The same holds for the
-        credential's rate, where a job has a lower one: others' slots come faster than its own.
+        It leaves in one instant, and its own slots follow it. Without the pause, the second that ends with it would
+        exceed the rate by the message's weight, less one. A message that is heavier than the whole rate has its second
+        to itself. The same holds for the credential's rate, where a job has a lower one: others' slots come faster than
+        its own.
         """
         if weight <= 1:
             return 0
@@ -116,8 +119,8 @@ class Pace:
     def turn(self, k: int) -> float:
         """Return the seconds from k slots of a job with a rate of its own to its next ones.
 
-        A window costs as much as a full one: any second holds parts of at most as many windows as fit the rate, slot
-        by slot. If a slower credential stretches it, the next one, at full speed, must not run into its end.
+        A window costs as much as a full one. So any second holds, slot by slot, parts of at most as many windows as fit
+        the rate. If a slower credential stretches it, the next one, at full speed, must not run into its end.
         """
         stretched = (min(k, self.window) - 1) * max(0.0, self.spacing - 1 / (self.fastest or self.slots))
         return self.period * max(1.0, k / self.window) + stretched if self.period else 0.0
@@ -142,7 +145,7 @@ class Pace:
     def stretches(self, now: Seconds) -> tuple[str, str]:
         """Return the names of the stretches of time that count calls of this pace: the present, and the one before.
 
-        They are named by the hold that the pace is after, so that no call of before it counts. `now`: Unix seconds.
+        The name contains the hold that the pace is after, so that no call of before it counts. `now`: Unix seconds.
         """
         until = self.lowered.until
         passed = int((now - until / 1000) // self.judged)
@@ -165,7 +168,7 @@ class Pace:
 
     @property
     def guard(self) -> float:
-        """Seconds in which all slots are used that anybody had reserved, whatever their clock."""
+        """Seconds after which all reserved slots are used, by any worker and on any clock."""
         return HORIZON + max(self.window, 1) * self.spacing
 
     @property
@@ -197,10 +200,12 @@ def pace(
         provider_limit: the most recipients the provider takes in one call.
         per_call: a lower bound set by the operator; 0 for none.
         job_rate: the job's own rate if it is lower; its windows then take turns.
-        leases: the most leases that work at once, 0 if not known. Where all their windows together fit the headroom,
-            no lateness can exceed the rate, so that none needs to be burned: at 40,000 a second and two workers, say.
-        present: the present rate as operators have set it, 0 for none; what exceeds the declared one is that one.
-        lowered: what the provider's refusals have left of it.
+        leases: the most leases that work at once, 0 if not known. If the headroom holds all their windows together, no
+            lateness can exceed the rate. Then no slot needs to be burned: at 40,000 a second and two workers, for
+            example.
+        present: the present rate as operators have set it, 0 for none; if it exceeds the declared rate, that one is
+            used.
+        lowered: the rate that the provider's refusals have left.
         now: Unix seconds, by which that has risen again.
 
     Returns:
@@ -246,7 +251,7 @@ def _slots(rate: float, most: int) -> float:
 
 
 def _turns(rate: float, room: int) -> int:
-    """Return how many windows a second a job takes at a rate of its own: as few as lose little of it.
+    """Return how many windows a second a job takes at a rate of its own: as few as waste little of that rate.
 
     A window takes its turn whole, be it the last and smallest of its chunk. `room`: the most slots of one.
     """
@@ -273,8 +278,9 @@ def _room(slots: float) -> int:
 class Slots:
     """`count` consecutive slots, the first at `first` (Unix seconds), `spacing` seconds apart.
 
-    `switches`: why there is none: the credential is paused, or the pace was made by another rate than is set now.
-    `tally`: the calls of all workers at this pace, of late, as told with their reservations.
+    `switches`: why there are no slots: the credential is paused, or the pace was made with another rate than is set
+    now.
+    `tally`: the recent calls of all workers at this pace, as reported with their reservations.
     """
 
     first: float

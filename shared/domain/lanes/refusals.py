@@ -1,7 +1,7 @@
-"""What a provider refuses because too much came at once, and whether that shows a limit below the rate.
+"""Refusals of a provider because too much came at once, and whether they show a limit below the rate.
 
-A limit shows as a share of the calls: who calls at R a provider that takes L has 1 - L/R refused. A few refusals among
-many calls show none. Source: docs/protocol.md, "Pace"; docs/adr/0194.
+A limit shows as a share of the calls. A provider that takes L refuses 1 - L/R of the calls made at R. A few refusals
+among many calls show none. Source: docs/protocol.md, "Pace"; docs/adr/0194.
 """
 
 import math
@@ -18,20 +18,20 @@ MANY: Final = 50
 RARE: Final = 0.05
 """The share of refused calls up to which they show no limit."""
 PLAIN: Final = 0.2
-"""And up to which they show none while the rate has just been lowered."""
+"""The same, for a short time after the rate was lowered."""
 MOST: Final = 1 / 3
 """The largest share that may be chance."""
 ALIKE: Final = 0.8
-"""What a share may be of another, or the other of it, to be about the same."""
+"""Two shares are about the same if the smaller is at least this part of the larger."""
 ENOUGH: Final = 4
 """Refused calls that show a limit, at least."""
 SURE: Final = 2.5
-"""Standard deviations by which the share has to be above `RARE`: in a hundred looks chance alone is one at the most."""
+"""Standard deviations by which the share has to be above `RARE`: in a hundred checks, chance causes at most one."""
 
 GENTLE: Final = 0.9
-"""What is left of the rate when its provider refuses a call, and too few calls are known to tell why."""
+"""The part of the rate that is left when its provider refuses a call, and too few calls are known to show why."""
 STEEP: Final = 0.5
-"""What is left when few calls show a limit, or all were refused."""
+"""The part that is left when few calls show a limit, or all were refused."""
 STEEPEST: Final = 1 / 16
 """The least that is left when many do."""
 EFFECT: Final = 60.0

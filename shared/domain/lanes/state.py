@@ -1,4 +1,4 @@
-"""What is known of a credential: its breaker, its slots, what holds it back."""
+"""The state of a credential: its breaker, its slots, and its switches."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,13 @@ from shared.domain.lanes.switches import AS_DECLARED, Switches
 
 @dataclass(frozen=True, slots=True)
 class CredentialState:
-    """`ahead`: seconds of slots reserved and not yet past; `switches`: what holds it back; `at`: Unix seconds."""
+    """A credential's state.
+
+    Attributes:
+        ahead: seconds of slots reserved and not yet past.
+        switches: the pause and the rates that hold it back.
+        at: Unix seconds.
+    """
 
     breaker: Breaker
     ahead: float = 0.0

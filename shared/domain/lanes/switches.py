@@ -1,4 +1,4 @@
-"""What holds a credential back while all is in use: operators, who pause and slow, and its provider, who throttles.
+"""Causes that hold back a working credential: operators, who pause and slow, and its provider, who throttles.
 
 Source: docs/adr/0043, docs/adr/0052.
 """
@@ -13,7 +13,7 @@ from shared.domain.times import Seconds
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """What is switched: a credential, or an account; everything if neither is named."""
+    """The thing that is switched: a credential, or an account; everything if both are empty."""
 
     credential: str = ""
     account: str = ""
@@ -36,8 +36,8 @@ class Lowered:
     Attributes:
         rate: messages per second at the end of the hold; 0: nothing was lowered.
         until: Unix milliseconds when the hold ends; no slot is before it.
-        limit: messages per second that the provider takes, as far as is known: the rate is soon back there, and then
-            rises with care; 0: it rises with care from the start.
+        limit: messages per second that the provider takes, as far as is known; 0: not known. The rate soon returns to
+            the limit, and then rises with care. Without one it rises with care from the start.
         share: the share of refused calls that showed this limit; 0: none has been shown.
     """
 
@@ -82,7 +82,7 @@ class Switches:
     lowered: Lowered = NOT_LOWERED
 
     def within(self, ceiling: float) -> float:
-        """Return the rate in force: never above the declared one, whatever is stored."""
+        """Return the rate in force: never above the declared one, even if a higher one is stored."""
         return min(ceiling, max(self.rate, MIN_RATE)) if self.rate > 0 else ceiling
 
 
@@ -96,8 +96,8 @@ class Hold:
 
     Attributes:
         paused: by any of the switches, or the account is suspended.
-        resumed_at: Unix milliseconds when the last of them was taken back, 0 for never. Pointers that came before
-            then may be gone.
+        resumed_at: Unix milliseconds when the last of them was taken back, 0 for never. Pointers from before then may
+            be lost.
     """
 
     paused: bool = False

@@ -1,8 +1,8 @@
 """Rows of a CSV file that comes in blocks: bounded memory, a byte offset for every row, no row that stops the others.
 
-Where a row ends is decided here, on bytes; what its cells are, by the standard csv module (RFC 4180, read as liberally
-as that module does). Whatever the blocks, the rows are the same, and so they are from any `Position` on. What is
-accepted and which codes there are stands in docs/uploads.md, why in docs/adr/0024.
+This module decides on bytes where a row ends. The standard csv module decides what the row's cells are (RFC 4180, read
+as liberally as that module does). The rows are the same for any blocks, and from any `Position` on. docs/uploads.md
+lists what is accepted and the codes; docs/adr/0024 has the reasons.
 """
 
 import csv
@@ -60,13 +60,13 @@ _RECORDS: Final = {separator: _record(separator.encode()) for separator in SEPAR
 class RowReader:
     """Reads one file, or the rest of it from a position. Not for several threads.
 
-    `fault` says why the file cannot be used; from then on there are no rows. Nothing raises, whatever the bytes.
+    `fault` says why the file cannot be used; from then on there are no rows. No bytes make it raise.
     """
 
     def __init__(
         self, position: Position | None = None, wanted: RecipientColumn | None = None, *, all_utf8: bool = False
     ) -> None:
-        """Begin a file, or go on at a position.
+        """Begin a file, or continue at a position.
 
         Args:
             position: where the first byte fed lies; None for the begin of the file.
@@ -181,7 +181,7 @@ class RowReader:
             elif in_lines:
                 yield self._endless(self._offset + pos, data[pos : pos + MAX_LOOK])
                 pos += MAX_LOOK + 1
-            else:  # no row ends in sight: a quote that is never closed, or too much of anything
+            else:  # no end of a row within the limit: a quote that is never closed, or too much data
                 self._lines_until = self._offset + pos + MAX_LOOK + 1
         self._buffer = self._buffer[max(pos, 0) :]
         self._offset += max(pos, 0)
@@ -192,7 +192,7 @@ class RowReader:
         return _records(data, pos, _RECORDS[","])[:1]  # the header, which shows what separates the cells
 
     def _bom(self, data: bytes, *, final: bool) -> int:
-        """Return where reading begins in the buffer; -1 if it cannot be told yet."""
+        """Return where reading begins in the buffer; -1 if that is not known yet."""
         if self._offset or not _BOM.startswith(data[:3]):
             return 0
         if len(data) < len(_BOM):
@@ -232,7 +232,7 @@ class RowReader:
             self._read_header(raw)
 
     def _quick(self, raws: list[bytes], ends: list[int]) -> list[Row]:
-        """Read many rows at once, at a tenth of the price; rows in doubt are read by themselves."""
+        """Read many rows at once, at a tenth of the cost; doubtful rows are read separately."""
         columns = len(self._header)
         cells = _split(raws, self._separator) if len(raws) > FEW else None
         if cells is None:
@@ -257,7 +257,7 @@ class RowReader:
         return list(map(tuple.__new__, repeat(Row), zip(numbers, ends, ends[1:], cells, *rest)))  # noqa: B905 - endless
 
     def _careful(self, raws: list[bytes], ends: list[int]) -> list[Row]:
-        """Read rows each by itself, whatever they are: what `_quick` does must agree with this."""
+        """Read rows of any form, each separately; the results of `_quick` must agree with this."""
         out = []
         for raw, start, end in zip(raws, ends, ends[1:], strict=False):
             if len(raw) > MAX_LOOK:
@@ -337,7 +337,7 @@ def _line(data: bytes, pos: int) -> list[bytes]:
 def _split(raws: list[bytes], separator: str) -> list[list[str]] | None:
     """Return the cells of many rows; None if one is too large or no text, which one `_cells` says.
 
-    What has no quote and no carriage return is split at its separators, in half the time that csv takes.
+    Rows without a quote and a carriage return are split at their separators, in half the time that csv takes.
     """
     if max(map(len, raws)) > MAX_CELL:
         return None
@@ -358,7 +358,7 @@ def _split(raws: list[bytes], separator: str) -> list[list[str]] | None:
 
 
 def _cells(raw: bytes, columns: int | None, separator: str) -> list[str] | tuple[RowCode, str]:
-    """Return a row's cells, or what is wrong with it; without `columns` any number of cells will do."""
+    """Return a row's cells, or its fault. Without `columns` any number of cells is valid."""
     line = raw.removesuffix(b"\r")
     if len(line) > MAX_ROW:
         return RowCode.ROW_TOO_LARGE, f"The row is longer than {MAX_ROW} bytes."

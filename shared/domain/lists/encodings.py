@@ -71,9 +71,9 @@ _ODD: Final = re.compile(
     "|[A-Za-z][\u0370-\u04ff]|[\u0370-\u04ff][A-Za-z]"
     "|[\u00c0-\u024f]{4,}"
 )
-"""What no text has: controls, signs beside letters, letters of two scripts in a word, and words of accents alone."""
+"""Signs of a wrong decoding: controls, signs beside letters, words of two scripts, and words of accents only."""
 MAX_LINES: Final = 200
-"""Lines of a block that are looked at."""
+"""Lines of a block that are checked."""
 
 
 def sample_of(block: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""What a list's rows lack: values, and numbers that take texts. It is counted while the list is read, and shown before.
+"""Gaps in a list's rows: missing values, and numbers that take no texts. Counted while read, shown before sending.
 
 A value is lacking if its cell is empty or has only characters that show nothing: the message has a gap there. Rows
 that are sent nothing do not count.

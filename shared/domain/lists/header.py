@@ -12,7 +12,7 @@ from shared.domain.characters.invisible import without_invisible
 from shared.domain.content.templates import MAX_NAME, RECIPIENT, UNSUBSCRIBE_URL
 
 SEPARATORS: Final = (",", ";", "\t")
-"""What may separate the columns, the likeliest first."""
+"""The possible separators of columns, the likeliest first."""
 MAX_COLUMNS: Final = 512
 MAX_NAMED: Final = 10
 """Columns that an error names."""
@@ -21,7 +21,7 @@ MAX_SHOWN: Final = 40
 _NUMBERED: Final = re.compile("column [0-9]+")
 _PLACEHOLDER: Final = re.compile(f"[a-z0-9_]{{1,{MAX_NAME}}}")
 _BETWEEN: Final = re.compile(r"[\W_]+")
-"""What is between the words of a name."""
+"""Characters between the words of a name."""
 _LETTERS: Final = str.maketrans(
     {"æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "\u0131": "i"}
 )
@@ -110,7 +110,7 @@ def placeholder_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return columns by the names of their placeholders. A name that two columns could have is given to neither.
 
     Args:
-        names: as `column_name` returns them. One that is a placeholder's already stays, whatever others could have it.
+        names: as `column_name` returns them. One that already is a placeholder's stays, even if others could have it.
     """
     made = [placeholder_name(name) for name in names]
     counts = Counter(made)

@@ -1,9 +1,9 @@
 """An uploaded list made into chunks as its bytes come, interruptible anywhere with the same chunks in the end.
 
 `Ingest.feed` takes blocks and returns an `UploadStep`: chunks to store, problems and marks to append, and then the
-checkpoint to save, in that order. An ingest that begins at a saved checkpoint, with the bytes from its offset on and
-the marks stored so far, makes the very chunks that the interrupted one would have made. docs/uploads.md has the rules
-of acceptance, docs/adr/0024 their reasons.
+checkpoint to save, in that order. An ingest may begin at a saved checkpoint. It needs the bytes from the checkpoint's
+offset on and the marks stored so far. It then makes the very chunks that the interrupted one would have made.
+docs/uploads.md has the rules of acceptance, docs/adr/0024 their reasons.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -31,9 +31,10 @@ from shared.domain.recipients.hashes import WIDTH, Seen, marks_of
 from shared.domain.recipients.reader import Found, Landline, Read, RecipientFault
 
 ADDRESS: Final = ""
-"""A chunk's column of addresses, if the file's own column has another name than `recipient` and so is a value, too.
+"""A chunk's column of addresses. It is used if the file's own column has another name than `recipient`, and so is also
+a value.
 
-No column of a file is called so.
+No column of a file has this name.
 """
 MAX_KEPT: Final = 1000
 """Problems kept of each sort, invalid rows and duplicates; all are counted."""
@@ -65,7 +66,7 @@ class Skips(Protocol):
 
 
 class Nobody:
-    """Leaves nobody out."""
+    """Leaves out no recipient."""
 
     def suspects(self, marks: bytes) -> Collection[int]:
         """Return none."""
@@ -79,8 +80,14 @@ class Nobody:
 
 
 _Pending = tuple[Row, int, int, bool, bool]
-"""A recipient that waits for its chunk: its row, whose cells are those of a `chunks.table`, how many invalid rows and
-duplicates there were before it, whether it is a suspect, and whether it is a `Landline`."""
+"""A recipient that waits for its chunk:
+
+1. its row, whose cells are those of a `chunks.table`
+2. how many invalid rows there were before it
+3. how many duplicates there were before it
+4. whether it is a suspect
+5. whether it is a `Landline`
+"""
 
 
 class Ingest:
@@ -95,13 +102,13 @@ class Ingest:
         skips: Skips | None = None,
         all_utf8: bool = True,
     ) -> None:
-        """Begin a list, or go on where a checkpoint was saved.
+        """Begin a list, or continue where a checkpoint was saved.
 
         Args:
             checkpoint: the last one saved; the next byte fed is then the one at `checkpoint.position.offset`.
-            marks: the steps' marks in order, from the first step on, in pieces of any number of them; those of a step
+            marks: the steps' marks in order, from the first step on, in pieces of any number of marks. Marks of a step
                 whose checkpoint was not saved do no harm.
-            skips: whom to leave out; by default nobody. Its answers change no chunk's bounds.
+            skips: the recipients to leave out; by default none. Its answers change no chunk's bounds.
             all_utf8: as `RowReader` takes it; the same for all of the list.
 
         Raises:
@@ -144,7 +151,7 @@ class Ingest:
 
     @property
     def fault(self) -> FileFault | None:
-        """Why the file cannot be used; what was made of it until then is void."""
+        """Why the file cannot be used; the chunks made until then are void."""
         return self._fault or self._rows.fault
 
     @property
@@ -215,9 +222,9 @@ class Ingest:
         return made
 
     def _known(self, found: list[Found | RecipientFault]) -> tuple[frozenset[int], frozenset[int]]:
-        """Return which of the valid recipients, counted from 0, stood before, and which are suspects.
+        """Return which of the valid recipients, counted from 0, an earlier row had, and which are suspects.
 
-        The marks of those who did not stand before are kept.
+        The marks of those that no earlier row had are kept.
         """
         marks = marks_of([x[1] for x in found if not isinstance(x, RecipientFault)])
         repeated = self._seen.add(marks)
@@ -257,8 +264,8 @@ class Ingest:
     def _cut(self, after: Position, *, everything: bool) -> list[PackedChunk]:
         """Make the chunks that are complete, or of all that is pending; `after`: where the row read last ends.
 
-        When it is called changes nothing but the last chunk of `everything`: which recipients fit is a matter of
-        themselves alone.
+        The moment of the call changes only the last chunk of `everything`: only the recipients decide how many of them
+        fit.
         """
         made: list[PackedChunk] = []
         pending = self._pending
@@ -302,7 +309,7 @@ class Ingest:
         return made
 
     def _look_for_gaps(self, chunk: list[_Pending], skipped: Collection[int]) -> None:
-        """Count the values that a chunk's rows lack, and its landlines, but for those that are sent nothing."""
+        """Count the values that a chunk's rows lack, and its landlines, without the rows that are sent nothing."""
         if self._gaps is not None:
             sent = [x for i, x in enumerate(chunk) if i not in skipped]
             cells = [(row.sheet_row, row.cells) for row, *_ in sent]

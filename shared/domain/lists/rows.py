@@ -1,4 +1,4 @@
-"""Where the rows of a list lie in its file, and from where its reader goes on."""
+"""The places of a list's rows in its file, and the position from which its reader continues."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """From where a reader goes on: `row` rows lie before byte `offset`; the other fields are as in `Row`.
+    """The position from which a reader continues: `row` rows lie before byte `offset`. Other fields are as in `Row`.
 
     `skipping` is true inside of an endless row; the header is empty until it is read.
     """

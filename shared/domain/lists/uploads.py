@@ -1,4 +1,4 @@
-"""What reading an uploaded list makes, step by step, and how it is read. `ingest` reads it."""
+"""The results of reading an uploaded list, step by step, and the rules of reading. `ingest` reads the list."""
 
 import hashlib
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from shared.domain.lists.rows import Position
 MAX_VALUE: Final = 100
 """Characters of a bad value that are kept. A longer one is not: a part of an address could not be erased."""
 DUPLICATE: Final = "duplicate"
-"""The code of a recipient that stood in an earlier row."""
+"""The code of a recipient that an earlier row has."""
 
 
 _LATER: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -30,7 +30,7 @@ class Options:
     Attributes:
         channel: `email`, `sms` or `voice`.
         region: ISO 3166 code of the country whose numbers need no country code.
-        drop_duplicates: leave out recipients that stood before, instead of only reporting them.
+        drop_duplicates: leave out recipients that an earlier row has, instead of only reporting them.
         size: recipients of a chunk (`chunks.chunk_size`).
         column: name of the column that holds the recipients; empty: `recipient`, or a name that the channel knows.
         strict: the first invalid row makes the file one that cannot be used.
@@ -79,10 +79,10 @@ class ListCounts:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """All that an ingest is at the end of a chunk, but for its marks: a few hundred bytes and the header.
+    """The whole state of an ingest at the end of a chunk, without its marks: a few hundred bytes and the header.
 
     Attributes:
-        position: where it goes on.
+        position: where reading continues.
         chunk: number of the next chunk.
         marks: how many marks of recipients (`seen.marks_of`) belong to the rows before it.
         options: as the ingest was begun with.
@@ -130,7 +130,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """What is reported of a row.
+    """The report of a row.
 
     Attributes:
         row: its number, 1 for the first below the header.
@@ -164,7 +164,7 @@ class PackedChunk:
 
 @dataclass(frozen=True, slots=True)
 class UploadStep:
-    """What a block brought: store the chunks, append problems and marks, then save the checkpoint.
+    """The results of a block: store the chunks, append problems and marks, then save the checkpoint.
 
     Until a chunk is full, its rows bring nothing. `marks`: 8 bytes each, those before `checkpoint.marks`.
     """

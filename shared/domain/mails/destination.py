@@ -1,7 +1,7 @@
 """A destination of a mail, as its ledger shows it: a chunk of one recipient.
 
-The ledger's cell says whether it waits, is in flight or has its end. The byte `told` says whether that end is noted:
-until then the destination is to be cleaned up, and afterwards it is gone.
+The ledger's cell shows whether it waits, is in flight or has ended. The byte `told` shows whether its end is noted:
+until then the destination is to be cleaned up, and afterwards it no longer exists.
 """
 
 import json
@@ -74,7 +74,7 @@ class MailDestination:
         end: how it ended; None while it waits or is being sent.
         provider: of its last attempt; empty: there was none.
         error: why it did not arrive, or does not yet; empty: nothing went wrong.
-        error_detail: the provider's own words to it; empty: it gave none.
+        error_detail: the provider's text about the error; empty: it gave none.
     """
 
     n: int
@@ -113,7 +113,7 @@ def destination(
 
     Args:
         error: why it did not arrive.
-        error_detail: the provider's own words to it.
+        error_detail: the provider's text about the error.
     """
     return MailDestination(
         n=ledger.chunk,

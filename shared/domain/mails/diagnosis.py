@@ -1,4 +1,4 @@
-"""What a notification says of a refusal to machines: its status (RFC 3463), and the server's words (RFC 3464 2.3.6).
+"""A refusal as a notification reports it to machines: its status (RFC 3463) and the server's reply (RFC 3464 2.3.6).
 
 Programs that read notifications judge by both: an unknown user ends an address, a full mailbox does not.
 """
@@ -70,7 +70,7 @@ _REPLIES: Final[Mapping[str, str]] = {
     "554": "5.0.0",
     "555": "5.5.4",
 }
-"""Status of a reply without one, by what RFC 5321 4.2.3 says of it."""
+"""Status of a reply without one, from the meaning of its code in RFC 5321 4.2.3."""
 
 
 def status_of(cell: Cell, code: str, words: str) -> str:

@@ -10,11 +10,11 @@ from email.headerregistry import Address, AddressHeader
 from typing import Any, Final
 
 MAX_HEADER: Final = 256 * 1024
-"""Bytes of a header: it is held in memory, whatever the message's size. Common servers allow less."""
+"""Bytes of a header: it is held in memory, for a message of any size. Common servers allow less."""
 BLIND: Final = frozenset({"bcc", "resent-bcc"})
 """Fields that no recipient may see."""
 FAULTS: Final = (ValueError, LookupError, AttributeError, TypeError, MessageError)
-"""What the standard library's parsers raise on some texts that they were not made for."""
+"""Exceptions that the standard library's parsers raise on some texts that they were not made for."""
 _FIELD: Final = re.compile(rb"([!-9;-~]+)[ \t]*:")
 _WORD: Final = re.compile(r"=\?[^?\s\"<>@,;:()\\]+\?[BbQq]\?[^?\"<>@,;:()\\]*\?=")
 """An encoded word without the marks of an address: with one of them, some readers see no word but the mark."""
@@ -79,8 +79,8 @@ def without_blind(header: bytes) -> bytes:
 def addresses(field: HeaderField) -> tuple[Address, ...]:
     """Return the mailboxes of an address field; empty if it has none, or if readers may disagree on what they are.
 
-    An encoded word (RFC 2047) can only be a name, however badly it is written: inside of quotes, with blanks, beside
-    another text, in a charset that nothing knows. So a flaw in one is no doubt about the address.
+    An encoded word (RFC 2047) can only be a name. It may be badly written: inside of quotes, with blanks, beside
+    another text, in an unknown charset. So a flaw in one is no doubt about the address.
     """
     words: list[str] = []
 

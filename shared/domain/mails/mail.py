@@ -125,7 +125,7 @@ def committed(mail: StoredMail, *, job: str, content: str, size: int) -> StoredM
 def begin_report(mail: StoredMail, numbers: Sequence[int]) -> StoredMail | None:
     """Return a mail that notes for which destinations a notification is being made; None: another one is.
 
-    What is noted first is finished first, so that a destination is never in two notifications.
+    The destinations that are noted first are finished first, so that none is ever in two notifications.
     """
     if mail.reporting or not numbers:
         return None

@@ -1,4 +1,4 @@
-"""What a finished message must be to be accepted: read once, in blocks, whatever its size (RFC 5322, 5321)."""
+"""The rules of acceptance for finished messages: each is read once, in blocks, at any size (RFC 5322, 5321)."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ _EMPTY_LINE: Final = b"\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class MessageFacts:
-    """What is known of a message that may be sent.
+    """The facts about a message that may be sent.
 
     Attributes:
         size: in bytes.
@@ -45,7 +45,7 @@ class MessageRefusal:
 
     Attributes:
         code: stable, in snake_case.
-        line: of the message, from 1; 0: the whole of it.
+        line: of the message, from 1; 0: the whole message.
     """
 
     code: str

@@ -1,7 +1,7 @@
-"""What a queue of mails returns: each value names one destination of one mail, in one state.
+"""The results of a queue of mails: each value names one destination of one mail, in one state.
 
-A destination is queued, then in flight, then to be cleaned up, then gone. The content of a mail goes with its last
-destination.
+A destination is queued, then in flight, then to be cleaned up, then removed. The content of a mail is removed with its
+last destination.
 """
 
 from collections.abc import Mapping

@@ -59,8 +59,8 @@ class ReportedMail:
     """The mail that a notification is about.
 
     Attributes:
-        id: the mail's.
-        sender: the address in its From field, which the notification has, too.
+        id: of the mail.
+        sender: the address in its From field, which the notification also has.
         mail_from: the return path: whom the notification is for.
         arrived_at: Unix milliseconds.
         header: the bytes of its header, whole or cut.

@@ -13,9 +13,9 @@ from shared.domain.times import Millis
 DELAYS_MS: Final[Sequence[Millis]] = (300_000, 900_000, 3_600_000, 14_400_000)
 """Before the second, third, fourth and every later attempt: fifteen attempts last for two days."""
 MAIL_POLICY: Final = Policy(max_attempts=MAX_ATTEMPTS, retry_on=(), on_ambiguous=OnAmbiguous.HOLD)
-"""What is accepted stays accepted, since its content goes then; a doubt is asked about, never risked."""
+"""An accepted message stays accepted, since its content is then removed. A doubt is asked about, never risked."""
 IN_A_ROW: Final = 3
-"""Destinations of one domain whose last attempts failed for now, after which the others of the domain wait, too."""
+"""Destinations of one domain whose last attempts failed for now, after which the domain's others also wait."""
 
 
 _REFUSAL: Final = re.compile(r"smtp_4\d\d|4\.\d{1,3}\.\d{1,3}")

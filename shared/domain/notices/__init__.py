@@ -1,1 +1,1 @@
-"""Notices: records that a notifier uploads for delivery now or later, and what becomes of them."""
+"""Notices: records that a notifier uploads for delivery now or later, and their results."""

@@ -1,4 +1,4 @@
-"""What an uploaded record does to a notice, as a pure function. Source: docs/adr/0111, and the model `tests/model`."""
+"""The effect of an uploaded record on a notice, as a pure function. Source: docs/adr/0111, and `tests/model`."""
 
 from dataclasses import dataclass, replace
 from typing import Final

@@ -24,7 +24,7 @@ class Rejection(StrEnum):
 
 
 class Failure(StrEnum):
-    """Why a notice, or a run of it, has failed."""
+    """Why a notice, or one of its runs, has failed."""
 
     TEMPORARY = "TEMP_DELIVERY_FAIL"
     PERMANENT = "PERM_DELIVERY_FAIL"
@@ -57,5 +57,5 @@ SAYS: Final[dict[str, str]] = {
 IN_DOUBT: Final = "The call to the provider ended without an answer, so the message may have gone out."
 NOT_AGAIN: Final = f"{IN_DOUBT} It is sent again only if the provider shows that it has not."
 CANCELED_IN_DOUBT: Final = "The message is cancelled, but it may have reached the person."
-"""What entries with `DELIVERY_UNKNOWN` say of notices that fail for now, and of cancelled ones."""
+"""The messages of entries with `DELIVERY_UNKNOWN`: of notices that fail for now, and of cancelled ones."""
 NO_RECEIPT: Final = "accepted by the provider, no receipt"

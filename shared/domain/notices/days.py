@@ -1,4 +1,4 @@
-"""What the updates of a notifier count, by UTC day."""
+"""Counts of a notifier's updates, by UTC day."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,14 @@ from shared.domain.times import DAY_MS
 
 @dataclass(frozen=True, slots=True)
 class NotifierDay:
-    """What the updates of one UTC day count. `day`: `YYYYMMDD`; `statuses` and `errors`: entries by name."""
+    """The counts of one UTC day's updates.
+
+    Attributes:
+        day: `YYYYMMDD`.
+        statuses: status → number of entries.
+        errors: code → number of entries.
+        rejected: number of rejected records.
+    """
 
     day: str
     statuses: Mapping[str, int] = field(default_factory=dict)

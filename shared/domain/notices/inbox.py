@@ -1,7 +1,7 @@
 """A notifier's inbox: payloads by number, and the checkpoint up to which their records are taken.
 
-Payloads are processed by number, records in array order. Each transaction advances the checkpoint on the condition
-that it is unchanged, so no record is applied twice or out of order. Source: docs/adr/0112.
+Payloads are processed in order of their numbers, records in array order. Each transaction advances the checkpoint on
+the condition that it is unchanged, so no record is applied twice or out of order. Source: docs/adr/0112.
 """
 
 import json

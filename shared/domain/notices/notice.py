@@ -31,7 +31,7 @@ class Phase(StrEnum):
 
 
 class NoticeStatus(StrEnum):
-    """What its notifier sees; SUCCESS is final."""
+    """The status that a notifier sees; SUCCESS is final."""
 
     NEW = "NEW"
     TEMP_FAIL = "TEMP_FAIL"
@@ -57,7 +57,7 @@ class Verb(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NoticeData:
-    """What is to be delivered, normalised: two records mean the same if their data are equal.
+    """The data of a delivery, normalised: two records mean the same if their data are equal.
 
     Attributes:
         first_name: of the recipient.
@@ -125,7 +125,7 @@ class Notice:
         gen: the version of its data: each update that is carried out makes the next one.
         run: the present one while it is ACTIVE, else None.
         runs: the latest ones, the present one last.
-        kept: an action to be carried out once the run allows; `tries` of it have failed.
+        kept: an action to be carried out once the run allows; `tries`: how many tries of that action have failed.
         next_at: when there is something to do for a notice that is WAITING, or keeps an action.
         expires_at: from then on nothing is sent.
         stamp: of its last entry of the log; 0: it has none. `error` and `message` are that entry's.
@@ -160,7 +160,7 @@ class Notice:
 
     @property
     def doubtful(self) -> bool:
-        """Whether its notifier was told that the message may have gone out, and nothing since."""
+        """Whether the notifier's last news is that the message may have gone out."""
         return self.error == Failure.UNKNOWN
 
     def gone(self, now: int) -> bool:
@@ -174,7 +174,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class NoticeChange:
-    """What is to be written in one transaction.
+    """The items to be written in one transaction.
 
     Attributes:
         notice: as it is stored afterwards; None: none is stored.

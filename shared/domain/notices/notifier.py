@@ -1,4 +1,4 @@
-"""Notifiers: machines behind unreliable links that upload notices and poll what became of them.
+"""Notifiers: machines behind unreliable links that upload notices and poll their results.
 
 A notifier has a user name, unique in the deployment, and a generated password. Only the password's SHA-256 is stored:
 it has 256 random bits, so a slow hash would add nothing. During a rotation two passwords are valid.
@@ -163,7 +163,7 @@ def _zones() -> frozenset[str]:
 
 
 def is_zone(text: str) -> bool:
-    """Return whether a text is the IANA name of a time zone, e.g. `Australia/Sydney`."""
+    """Return whether a text is the IANA name of a time zone, such as `Australia/Sydney`."""
     return text in _zones()
 
 

@@ -42,7 +42,7 @@ class Program:
         name: unique in the namespace.
         steps: in the order in which their owner wrote them.
         created_at: when its first version was made; `saved_at`: this one.
-        metadata: what it says about itself, by name.
+        metadata: name → text, its description of itself.
         version: from 1, one more with every change.
     """
 

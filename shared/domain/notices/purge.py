@@ -7,13 +7,13 @@ from shared.domain.notices.updates import LOG_DAYS, Marks, Span, UpdateEntry
 from shared.domain.times import DAY_MS, Millis
 
 COLLECTED_DAYS: Final = 7
-"""Days for which a collected notice is kept after its last update or its expiry, whichever is later. Until then a late
-`delivered` still finds it, and a repeated upload is recognised; afterwards an upload of the same record is too late to
-be sent."""
+"""Days for which a collected notice is kept after its last update or its expiry, from the later of both. Until then a
+late `delivered` still finds it, and a repeated upload is recognised. Afterwards an upload of the same record is too
+late to be sent."""
 
 
 def shortened(notice: Notice, collected: UpdateEntry) -> int | None:
-    """Return until when a notice is kept (Unix seconds) once an entry of it is collected; None: as long as before.
+    """Return until when a notice is kept (Unix seconds) once one of its entries is collected; None: as long as before.
 
     Args:
         collected: the entry. If the notice has changed since, the entry is not its last word.

@@ -22,7 +22,7 @@ _VERBS: Final = {prefix + verb.value: verb for verb in Verb for prefix in ("", _
 
 @dataclass(frozen=True, slots=True)
 class NoticeAction:
-    """What a record asks for, checked. `sent`: the action as it was sent; `data`: None if it is a cancellation."""
+    """The checked action of a record. `sent`: the action as it was sent; `data`: None if it is a cancellation."""
 
     verb: Verb
     sent: str
@@ -31,7 +31,12 @@ class NoticeAction:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRecord:
-    """A record that is not carried out; `sent`: its action as it was sent; `message`: empty for the code's own."""
+    """A record that is not carried out.
+
+    Attributes:
+        sent: its action as it was sent.
+        message: a sentence; empty for the code's own.
+    """
 
     code: Rejection
     sent: str

@@ -1,7 +1,7 @@
 """When a notice may be sent: dates, hours and waits in a notifier's zone. Every moment is Unix milliseconds UTC.
 
-Hours are judged by the clock on the wall: a local time that does not exist moves forward to the first that does, and
-one that exists twice is its first. Source: docs/adr/0111.
+Hours are those of the local clock. A local time that does not exist moves forward to the first that does. Of one that
+exists twice, the first counts. Source: docs/adr/0111.
 """
 
 import re
@@ -31,8 +31,8 @@ _DATE: Final = re.compile(r"(\d{4})(-?)(\d{2})\2(\d{2})(?:[T ].*)?", re.ASCII | 
 _HOUR: Final = re.compile(r"\d{1,2}", re.ASCII)
 _RANGE: Final = re.compile(r"(\d{1,2}) *- *(\d{1,2})", re.ASCII)
 _LOOK_DAYS: Final = 4
-"""Days that are searched for a window: a day may be missing (a zone that crosses the date line), and on another
-summer time may leave nothing of the window."""
+"""Days that are searched for a window. A day may be missing, in a zone that crosses the date line. On another, summer
+time may leave nothing of the window."""
 
 
 class DayWindow(NamedTuple):

@@ -91,7 +91,7 @@ def next_stamp(now_ms: int, previous: int = 0, closed: int = 0) -> int:
 
     Args:
         now_ms: the clock.
-        previous: the stamp of the notice's last entry; the next one is later, whatever the clock says.
+        previous: the stamp of the notice's last entry; the next one is later, even if the clock is not.
         closed: the notifier's mark, if it is known.
     """
     return max(now_ms, previous + 1, closed + 1)
@@ -106,8 +106,8 @@ def read_range(text: str, zone: ZoneInfo, now_ms: int) -> Span | BadRange:
     """Return the range that a reader asks for.
 
     Args:
-        text: `FROM-TO`, both `YYYYMMDD` or both `YYYYMMDDHHMMSS` in the notifier's zone, or, as a link to the rest of
-            an answer has it, both `YYYYMMDDHHMMSSmmmZ` in UTC.
+        text: `FROM-TO`, both `YYYYMMDD` or both `YYYYMMDDHHMMSS` in the notifier's zone. In a link to the rest of an
+            answer, both are `YYYYMMDDHHMMSSmmmZ` in UTC.
         now_ms: the clock.
     """
     form = _FORM.fullmatch(text)
@@ -137,7 +137,7 @@ def _days(first: str, last: str, zone: ZoneInfo, now_ms: int) -> Span | BadRange
 
 def _seconds(first: str, last: str, zone: ZoneInfo) -> Span:
     start, end = (datetime.strptime(x, "%Y%m%d%H%M%S") for x in (first, last))  # noqa: DTZ007 - made aware below
-    # Who asks from the last update + 1 s means what follows that second, which may exist twice: its first counts.
+    # A range from the last update + 1 s means the time after that second. If the second exists twice, its first counts.
     before = instant(start - timedelta(seconds=1), zone) + SECOND_MS
     return Span(min(before, instant(start, zone)), instant(end, zone))
 
@@ -193,7 +193,7 @@ def line(entry: UpdateEntry, zone: ZoneInfo) -> str:
 
 
 def cut(stamps: Sequence[int], sizes: Sequence[int], limit: int = MAX_BYTES) -> int:
-    """Return how many entries an answer holds: up to a whole second, or a stamp if one second alone is too much.
+    """Return how many entries an answer holds: up to a whole second, or a stamp if one second is already too much.
 
     Args:
         sizes: bytes of each.

@@ -1,4 +1,4 @@
-"""What the end of a run's message does to its notice, and what time does, as pure functions.
+"""The effects on a notice of time, and of the end of a run's message, as pure functions.
 
 Source: docs/adr/0111, and the model in `tests/model`.
 """

@@ -1,9 +1,9 @@
 """E-mail addresses: what a client typed, made into what a provider takes and what makes two of them the same.
 
 Names are read liberally (`José Núñez <j@example.com>` needs no quotes), addresses strictly, by `email-validator`
-without DNS; `local_parts` has the rules for quotes. Plain ASCII addresses, nearly all there are, take a regular
-expression instead, which accepts a subset of what the library accepts and gives the same result (a property test holds
-the two together): 5 µs against 55.
+without DNS; `local_parts` has the rules for quotes. Nearly all addresses are plain ASCII and take a regular expression
+instead, in 5 µs against 55. It accepts a subset of the library's addresses and gives the same result; a property test
+compares the two.
 """
 
 import hashlib
@@ -24,12 +24,12 @@ MAX_ADDRESS: Final = 254
 MAX_LOCAL: Final = 64
 """Octets before the @: RFC 5321 4.5.3.1.1."""
 MAX_INVALID: Final = 320
-"""Characters kept of an invalid recipient: enough to recognise it, too few to bloat a chunk."""
+"""Characters kept of an invalid recipient: enough to recognise it, few enough to keep chunks small."""
 
 _BLANK: Final = (
     " \t\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000" + ENDS
 )
-"""What is no part of an address at its ends: blanks of any width, and what shows nothing."""
+"""Characters that are no part of an address at its ends: blanks of any width, and those that show nothing."""
 _LIST_BLANK: Final = _BLANK + "\r\n"
 _CONTROL: Final = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff]")
 """C0 and C1 controls, the two Unicode line breaks and lone surrogates, which JSON can carry and UTF-8 cannot."""
@@ -37,7 +37,7 @@ _CONTROL: Final = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udf
 _NO_CHARACTER: Final = re.compile(
     "[\\ufdd0-\\ufdef\\ufffd" + "".join(chr(plane << 16 | x) for plane in range(17) for x in (0xFFFE, 0xFFFF)) + "]"
 )
-"""Noncharacters, and what stands where bytes were no UTF-8: of no address that anybody has (Unicode 23.7, 23.8)."""
+"""Noncharacters, and the substitute for bytes that are not UTF-8: no real address has them (Unicode 23.7, 23.8)."""
 
 _ATOM: Final = r"[A-Za-z0-9_!#$%&'*+\-/=?^`{|}~]+"
 _PLAIN: Final = re.compile(
@@ -68,9 +68,9 @@ class Address:
         display: the display name, decoded, unquoted and NFC; empty if there is none.
         address: what a provider is given: the local part as written (NFC), the domain as lower-case A-labels. The
             local part has quotes if it needs them, and only then.
-        key: equal for the same mailbox, whatever the case, the quotes and the IDN form it was written in: the address
-            with its local part in lower case. RFC 5321 2.4 lets a host tell `Ann` from `ann`; no mailbox provider does,
-            and a person who is written to twice is the likelier harm.
+        key: equal for the same mailbox, in any case, quoted or not, in any IDN form. It is the address with its local
+            part in lower case. RFC 5321 2.4 lets a host distinguish `Ann` from `ann`. No mailbox provider does, and a
+            person who is written to twice is the likelier harm.
         smtputf8: true if the local part is not ASCII, so that the provider must speak SMTPUTF8 (RFC 6531).
     """
 
@@ -85,8 +85,8 @@ class Invalid:
     """A recipient that cannot be sent to; it is a message all the same, in state `skipped`.
 
     Attributes:
-        text: what was given, trimmed and cut to `MAX_INVALID` characters, each control character and lone surrogate
-            replaced by U+FFFD, so that it can be stored and shown.
+        text: the given text, trimmed and cut to `MAX_INVALID` characters. U+FFFD replaces each control character and
+            lone surrogate, so that it can be stored and shown.
         reason: a sentence for people; it never quotes the address.
         code: always `invalid_address`.
     """
@@ -237,7 +237,7 @@ def _within(display: str, local: str, domain: str, text: str) -> Address | Inval
     """Return an address whose parts are valid, if they are not too long.
 
     Args:
-        local: stays as written; the key alone is in lower case.
+        local: stays as written; only the key is in lower case.
         domain: in ASCII and in lower case.
     """
     local = unicodedata.normalize("NFC", local)

@@ -10,7 +10,7 @@ WIDTH: Final = 8
 """Bytes of a recipient's mark. Two of a million recipients share one with a probability of 3 in 10^8."""
 _FIRST: Final = 1 << 12
 _BATCH: Final = 1024
-"""Marks added at a time: the table grows between two batches alone."""
+"""Marks added at a time: the table grows only between two batches."""
 
 
 def marks_of(keys: Iterable[str]) -> bytes:
@@ -37,7 +37,7 @@ class Seen:
         return self._used
 
     def add(self, marks: bytes) -> list[int]:
-        """Add marks that stand one after the other; returns the places, from 0, of those that were there already."""
+        """Add consecutive marks; return the places, from 0, of those that were there already."""
         repeated: list[int] = []
         for first in range(0, len(marks), _BATCH * WIDTH):
             values = _values(marks[first : first + _BATCH * WIDTH])

@@ -29,7 +29,7 @@ class Phone:
 
 @dataclass(frozen=True, slots=True)
 class InvalidPhone:
-    """What cannot be called; `reason` is a sentence for people that does not quote it."""
+    """A text that cannot be called; `reason` is a sentence for people that does not quote it."""
 
     reason: str
     code: str = "invalid_number"
@@ -76,8 +76,8 @@ class PhoneReader:
     def _meant(self, text: str, number: Any, kind: int) -> Phone | InvalidPhone:
         """Return a valid number, or the mobile number that it is if only its plus is missing.
 
-        A spreadsheet takes the plus away, and what is left may be a fixed line of the region. What begins with the
-        region's own country code is then the mobile number; what may be one of another country is reported.
+        A spreadsheet takes the plus away, and the rest may be a fixed line of the region. A number that begins with the
+        region's own country code is then the mobile number. One that may be of another country is reported.
 
         Args:
             kind: its type (`PhoneNumberType`).

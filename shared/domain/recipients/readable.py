@@ -9,7 +9,7 @@ _PUNYCODE: Final = re.compile(r"(?<![\w.-])(?:[a-z0-9-]+\.)*xn--[a-z0-9-]+(?:\.[
 def readable(text: str) -> str:
     """Return a text with each internationalised domain in it as people write it (IDNA 2008, RFC 5891).
 
-    Letters of one script can look like those of another. So show the text as it is stored, too. A name that no registry
+    Letters of one script can look like those of another. So also show the text as it is stored. A name that no registry
     may give stays as it is.
 
     Args:

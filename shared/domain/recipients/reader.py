@@ -20,7 +20,7 @@ class RecipientFault(NamedTuple):
 
 
 class Landline(NamedTuple):
-    """What is `Found` of a number that takes no texts, where texts are sent."""
+    """`Found` for a number that takes no texts, where texts are sent."""
 
     address: str
     key: str

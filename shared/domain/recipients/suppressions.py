@@ -1,4 +1,4 @@
-"""What stops messages to an address: a suppression, all; an unsubscription, campaigns or digests; a stop, a channel."""
+"""Barriers to messages: a suppression stops all, an unsubscription campaigns or digests, a stop one channel."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -83,12 +83,12 @@ Barrier: TypeAlias = AnyReach | NotAGuest
 
 
 def reaches(channel: str, *, unsubscribable: bool, policy: str = "") -> tuple[AnyReach, ...]:
-    """Return the lists that a message heeds.
+    """Return the lists that can stop a message.
 
     Args:
-        channel: that the message goes by.
+        channel: the channel of the message.
         unsubscribable: it is a campaign's, or offers an unsubscription.
-        policy: of a digest, the prefix of its policy: it heeds the list of that policy and not that of campaigns.
+        policy: of a digest, the prefix of its policy: the list of that policy applies, and not that of campaigns.
     """
     own: tuple[AnyReach, ...] = (BY_CHANNEL[channel],) if channel in BY_CHANNEL else ()
     if policy:
@@ -107,10 +107,11 @@ class Suppression:
 
     Attributes:
         address: normalised.
-        reason: `one_click` and `page` of who unsubscribed by a link, by the mailbox provider's button or on the page.
+        reason: `one_click` or `page` if the person unsubscribed by a link: by the mailbox provider's button, or on the
+            page.
         at: Unix milliseconds.
-        job: whose message it came from, or empty.
-        channel: by which that went, or empty: of old entries, and of those that no message made.
+        job: the job of the message that led to it, or empty.
+        channel: the channel of that message, or empty: of old entries, and of those that no message made.
         policy: of an entry about digests, the prefix of their policy.
     """
 

@@ -1,4 +1,4 @@
-"""What an answer to a message wishes for later ones: an end, a new beginning, or nothing.
+"""The wish in an answer to a message, about later ones: an end, a new beginning, or nothing.
 
 People seldom write the bare keyword. A whole text that is a word of ending counts with punctuation, quotes, emoji, case
 and accents of any kind. Clear words also count among polite ones and in a sentence of their own in a short text. A long
@@ -43,7 +43,7 @@ _STOP: Final = _all(
     "стоп,отписаться,отпишите,отписка,відписатися,στοπ,διαγραφή,הסר,הסירו,הסירו אותי,להסרה,إلغاء الاشتراك,إيقاف",
     "退订,退訂,停止,取消订阅,取消訂閱,配信停止,配信解除,ストップ,수신거부,berhenti",
 )
-"""Words that mean nothing else in an answer: they count among polite words, too."""
+"""Words that mean nothing else in an answer: they also count among polite words."""
 _STOP_ALONE: Final = _all(
     "cancel,end,quit,revoke,remove,td,alto,cancelar,cancela,detener,pare,para,sair,remover,remova,basta,annulla",
     "avsluta,iptal,ret,dur,zrušit,zrušiť,rezygnuję,رجاء الغاء,إلغاء,الغاء,توقف,解除,거부,중지,huy,annuler,aufhören",

@@ -1,4 +1,4 @@
-"""What a workbook may have, checked before anything of it is unpacked. Source: docs/adr/0155."""
+"""Limits of a workbook, checked before any part is unpacked. Source: docs/adr/0155."""
 
 from enum import StrEnum
 from typing import IO, Final
@@ -35,7 +35,7 @@ _END: Final = b"PK\x05\x06"
 _END_SIZE: Final = 22
 _END_64: Final = b"PK\x06\x06"
 _BEFORE_END_64: Final = 56 + 20
-"""Bytes of the 64-bit end record and its locator, which stand before the end record."""
+"""Bytes of the 64-bit end record and its locator, which precede the end record."""
 _TAIL: Final = _BEFORE_END_64 + _END_SIZE + 65_535
 """Sources of these: PKWARE APPNOTE 4.3.14 to 4.3.16."""
 
@@ -75,7 +75,7 @@ def opened(file: IO[bytes]) -> ZipFile | None:
     """Return a workbook's parts; None if the file is none.
 
     Raises:
-        WorkbookError: its directory is too large to be looked at.
+        WorkbookError: its directory is too large to be checked.
     """
     file.seek(0)
     if file.read(len(MAGIC)) != MAGIC:
@@ -106,7 +106,7 @@ def _directory_size(file: IO[bytes]) -> int:
 
 
 def check(archive: ZipFile) -> None:
-    """Refuse a workbook that could fill memory or disk. What a part unpacks to is never more than it declares.
+    """Refuse a workbook that could fill memory or disk. No part unpacks to more than it declares.
 
     Raises:
         WorkbookError: it is too large, or protected by a password.

@@ -1,7 +1,8 @@
-"""Cells whose value is missing, and that say so: errors of formulas, by the texts that spreadsheet programs show.
+"""Cells whose value is missing: errors of formulas, recognised by the texts that spreadsheet programs show.
 
-A CSV file has nothing but the text, as its program has saved it, and a person's value is never exactly such a text. So
-the text decides, whatever the file is. What a workbook marks as broken is given such a text when it becomes CSV.
+A CSV file has only the text, as its program has saved it, and a person's value is never exactly such a text. So the
+text decides, in a file of any kind. A cell that a workbook marks as broken is given such a text when it becomes CSV.
+
 Sources: Excel's, LibreOffice's and Google Sheets' lists of errors, in the languages in which they save CSV.
 """
 
@@ -30,7 +31,7 @@ ERRORS: Final = frozenset(
     (
         *_WORDS.split(),
         *(f"{word}:{number}" for word in ("Err", "Fehler") for number in range(501, 541)),
-        *("#" * width for width in range(4, 256)),  # Excel saves a date that its column is too narrow for so
+        *("#" * width for width in range(4, 256)),  # Excel saves these for a date that is wider than its column
     )
 )
 """Texts of cells whose value is missing."""

@@ -18,7 +18,7 @@ _DATES: Final = frozenset({*range(14, 23), *range(27, 37), 45, 47, *range(50, 59
 """Formats of dates that a workbook need not describe."""
 _ELAPSED: Final = 46
 _ASIDE: Final = re.compile(r'"[^"]*"|\\.|_.|\*.')
-"""What a format shows as it is: quoted text, an escaped, skipped or repeated character."""
+"""The parts that a format shows as they are: quoted text, an escaped, skipped or repeated character."""
 _SPANS: Final = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
 _BRACKETS: Final = re.compile(r"\[[^\]]*\]")
 _LETTERS: Final = re.compile(r"[dmhys]", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Rows of a sheet, collected as their cells come. What they take of memory is bounded, whatever the cells repeat."""
+"""Rows of a sheet, collected as their cells come. Their memory is bounded, for any number of repeated cells."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

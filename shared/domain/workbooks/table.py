@@ -35,7 +35,7 @@ def is_workbook(file: IO[bytes]) -> bool:
     """Return whether a file is a workbook that can be read; other ZIP files and old workbooks are not.
 
     Raises:
-        WorkbookError: it may be one, but is too large to be looked at.
+        WorkbookError: it may be one, but is too large to be checked.
     """
     archive = opened(file)
     if archive is None:
@@ -47,7 +47,7 @@ def is_workbook(file: IO[bytes]) -> bool:
 def csv_of(file: IO[bytes], sheet: str, sheets: Sheets | None = None, *, keep_hidden: bool = False) -> Iterator[str]:
     """Yield a sheet of a workbook as CSV, some rows at a time. An empty row between others is a blank line.
 
-    What takes long without a row yields an empty text now and then, so that its caller sees the time.
+    Long work without a row yields an empty text now and then, so that its caller sees the time.
 
     Args:
         file: the workbook; it stays open.
@@ -172,7 +172,7 @@ def _cells(row: Sequence[str], width: int) -> list[str]:
     if not end:
         return []
     wide = bounds.MAX_WIDTH + 1
-    if width and end > wide:  # too many for a list, whatever they are
+    if width and end > wide:  # more cells than a list may have
         row, end = [*row[: bounds.MAX_WIDTH], "x"], wide
     return [_clean(cell) for cell in row[: max(end, min(width, len(row)))]]
 

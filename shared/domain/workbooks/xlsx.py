@@ -25,7 +25,7 @@ _TRUE: Final = ("1", "true")
 
 @dataclass(slots=True)
 class Book:
-    """What a workbook says of itself.
+    """The contents of a workbook, as its own parts declare them.
 
     Attributes:
         sheets: name of each sheet with rows → its part, in their order.

@@ -1,4 +1,4 @@
-"""What owners do with campaigns: edit them, send their lists, stop and restart what was sent.
+"""Owners' actions on campaigns: edit them, send their lists, stop and restart what was sent.
 
 Sending turns a list that is read into one job, in one transaction; from there the job is like any other. Every write is
 a compare-and-swap on the campaign, so that nothing else is done to it meanwhile. Source: docs/campaigns.md.
@@ -29,7 +29,7 @@ from shared.ports import Campaigns, Clock, Idempotency, Mismatch, Records, Repla
 
 DAY_SECONDS: Final = DAY_MS // 1000
 TRIES: Final = 5
-"""Compare-and-swaps of a campaign that somebody else is changing, too."""
+"""Compare-and-swaps of a campaign that others also change."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -38,7 +38,7 @@ class Reason(StrEnum):
 
     UPLOAD_IN_PROGRESS = "upload_in_progress"
     CAMPAIGN_HAS_LIST = "campaign_has_list"
-    """What is to be changed is part of a list that is read already."""
+    """The field to be changed is part of a list that is read already."""
     CAMPAIGN_SENT = "campaign_sent"
     NO_LIST = "no_list"
     MISSING_COLUMNS = "missing_columns"
@@ -53,12 +53,12 @@ class Reason(StrEnum):
     BOUNCE_GUARD = "bounce_guard"
     """Too much of what it has sent has bounced, and its owner has not overridden the guard."""
     TOO_LATE = "too_late"
-    """The list will have expired by the time that sending is to begin."""
+    """The list would expire before sending begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was done. `errors`: field and sentence of what stands in the way."""
+    """Nothing was done. `errors`: field and sentence of each obstacle."""
 
     reason: Reason
     errors: tuple[tuple[str, str], ...] = ()
@@ -112,10 +112,10 @@ class CampaignControl:
         return self._campaigns.create(campaign, key, event=event)
 
     def edit(self, campaign: Campaign, *, by: str = SYSTEM, **changes: Any) -> Campaign | Refused | None:
-        """Change fields of a campaign; None: it has gone. Fields that have their values already change nothing.
+        """Change fields of a campaign; None: there is none. Fields that have their values already change nothing.
 
-        A list that is being read closes it for edits; one that was read, or sent, keeps its credential. One that was
-        read without a look at who has unsubscribed is not sent with an offer to unsubscribe.
+        A list that is being read closes it for edits; one that was read, or sent, keeps its credential. A list that was
+        read without a check for unsubscribed recipients is not sent with an offer to unsubscribe.
 
         Args:
             **changes: new values by the names of the fields.
@@ -152,10 +152,10 @@ class CampaignControl:
         return None
 
     def override_guard(self, campaign: Campaign, *, by: str = SYSTEM) -> Campaign | None:
-        """Take the bounce guard off a campaign, for good, whatever is done to it meanwhile; None: it has gone.
+        """Take the bounce guard off a campaign, for good, also if others change it meanwhile; None: there is none.
 
         A list that is sent from here on begins without it, so the jobs that there are then are all that had it. `by`:
-        the actor, for the audit log, which is told once.
+        the actor, for the audit log, which gets one entry.
         """
         for current in self._tries(campaign):
             now = self._now()
@@ -168,7 +168,7 @@ class CampaignControl:
         return None
 
     def _tries(self, campaign: Campaign) -> Iterator[Campaign]:
-        """Yield a campaign, and then, as its writes fail, what others made of it; it ends if that has gone.
+        """Yield a campaign, and again as others changed it, while its writes fail; end if it no longer exists.
 
         Raises:
             Retriable: others kept changing it.
@@ -184,7 +184,7 @@ class CampaignControl:
     # Sending
 
     def send(self, campaign: Campaign, order: Order) -> Sent | Replay | Mismatch | Refused | None:
-        """Turn the list that is read into a job, and have it started; None: the campaign has gone.
+        """Turn the list that is read into a job, and have it started; None: the campaign no longer exists.
 
         Of two calls for one list one wins; the other finds no list, or with the same key gets the same answer.
 
@@ -289,7 +289,7 @@ class CampaignControl:
         try:
             self._planner.plan(job.id)
         except Retriable:
-            # The list is sent: an error would have its client send it again. The stream plans the job, too.
+            # The list is sent: an error would have its client send it again. The stream also plans the job.
             _LOG.warning("start left to the stream", extra={"job": job.id})
         return Sent(job, answer)
 
@@ -339,8 +339,8 @@ def _closed(current: Campaign, changes: Mapping[str, Any]) -> Refused | None:
 def state_of(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> str:
     """Return a campaign's state as its owner sees it.
 
-    `draft`, `uploading` (a list is being read), `ready` (a list is read, fits and is not sent); else that of the newest
-    job, LOGGED if the job's items have gone.
+    `draft`, `uploading` (a list is being read), or `ready` (a list is read, fits and is not sent). Otherwise the state
+    of the newest job; LOGGED if the job's items no longer exist.
 
     Args:
         jobs: at least its newest job, if it is still there.

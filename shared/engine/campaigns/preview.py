@@ -1,4 +1,4 @@
-"""What a campaign's recipient would get: rendered by the very code that sends it. Source: docs/campaigns.md."""
+"""A campaign's message for one recipient, rendered by the code that also sends it. Source: docs/campaigns.md."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -9,9 +9,10 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
 from shared.domain.ids import new_id
 from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.queue import LedgerQueue
 from shared.engine.lane.compose import Composition, Made
 from shared.engine.lists.list_jobs import stand_in
-from shared.ports import Clock, LedgerStore, Links, Records
+from shared.ports import Clock, Links, Records
 
 MAX_ROW: Final = 10_000
 """The last recipient of a list that a preview goes to: it counts from the list's beginning."""
@@ -32,7 +33,7 @@ class Previews:
     """Renders campaigns' messages before they are sent."""
 
     def __init__(
-        self, *, records: Records, ledgers: LedgerStore, links: Links, settings: Settings, clock: Clock
+        self, *, records: Records, ledgers: LedgerQueue, links: Links, settings: Settings, clock: Clock
     ) -> None:
         self._records = records
         self._ledgers = ledgers
@@ -43,7 +44,7 @@ class Previews:
     def of(self, campaign: Campaign, content: Content, row: int | None) -> Preview | None:
         """Return the message of a recipient of the current list: the one that is read, else the one sent last.
 
-        Its unsubscription link is one of a test: the owner who follows it unsubscribes nobody.
+        Its unsubscription link is one of a test: an owner who follows it unsubscribes no address.
 
         Args:
             row: which recipient, from 1 in list order; None: the first, or one with example values if there is no list.

@@ -74,7 +74,7 @@ class Trials:
         )
 
     def _recipient(self, campaign: Campaign, order: TrialOrder) -> Recipient:
-        """Return who gets the test; Decline if that is no recipient, or one who does not want it."""
+        """Return the recipient of the test; Decline if it is no valid recipient, or one that must not be sent to."""
         found = channel_of(campaign.channel).reader(order.region)(order.to)
         if isinstance(found, reader.RecipientFault):
             raise invalid("recipient", found.detail)

@@ -2,9 +2,9 @@
 
 The two writes are no transaction, since transactions on a hot item conflict. A part that joins no window expires.
 
-An adder remembers the open windows of hot keys, so that a part costs one write more and no read. What it remembers may
-be out of date: then the write's condition fails, and the stored window decides. A write whose answer was lost is
-recognised by the part. Only a window that is seen closed is followed by the next one. Source: docs/adr/0116.
+An adder remembers the open windows of hot keys, so that a part costs one write more and no read. Its memory may be out
+of date: then the write's condition fails, and the stored window decides. If a write's answer was lost, the part shows
+whether it took place. A next window begins only once its predecessor is seen closed. Source: docs/adr/0116.
 """
 
 import secrets

@@ -1,4 +1,4 @@
-"""Windows whose retention is over are removed, but for those on which a later window depends (rules D9)."""
+"""Removes windows whose retention is over, except those on which a later window depends (rules D9)."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -10,7 +10,7 @@ from shared.engine.digests.repeats import LOOK_BACK, STEP
 from shared.ports import Clock, WindowKeeping, Windows
 
 AGAIN_MS: Final = 7 * DAY_MS
-"""After which the last window of a key, which is never removed, is looked at again."""
+"""Milliseconds after which the last window of a key, which is never removed, is checked again."""
 OVER: Final = (WindowState.PROCESSED, WindowState.CANCELLED)
 
 

@@ -1,4 +1,4 @@
-"""Windows whose time has come: a hint, or else the walk of every minute, closes each and has it made (rules D5)."""
+"""Windows whose time has come: a hint, or else the walk of every minute, closes and makes each (rules D5)."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -24,17 +24,17 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class Arrived(StrEnum):
-    """What came of a hint."""
+    """The result of a hint."""
 
     MADE = "made"
     EARLY = "early"
     """The window was extended; another hint is on its way."""
     NOTHING = "nothing"
-    """The window is made, cancelled or gone."""
+    """The window is made or cancelled, or no longer exists."""
 
 
 class WindowCloser:
-    """Closes windows and has them made. Two at once do the same work twice, and no harm.
+    """Closes and makes windows. Two at once do the same work twice, without harm.
 
     Args:
         keeping: walks them, and keeps what could not be made.
@@ -66,7 +66,7 @@ class WindowCloser:
     # Hints
 
     def arrived(self, window_id: str) -> Arrived:
-        """Close a window that a hint has named, and have it made.
+        """Close and make a window that a hint has named.
 
         Raises:
             DigestFault: it cannot be made now. The walk tries it again.
@@ -100,9 +100,9 @@ class WindowCloser:
                 yield f"window {window_id}", partial(self.look, window_id)
 
     def look(self, window_id: str) -> None:
-        """Close a window and have it made, if its hint has not done so. What fails is tried again later.
+        """Close and make a window, if its hint has not done so. One that fails is tried again later.
 
-        The try is written down first. So a window that kills its function, each time, keeps no other waiting.
+        The try is recorded first. So a window that kills its function, each time, delays no other.
         """
         window = self._windows.get(window_id)
         now = self._now()

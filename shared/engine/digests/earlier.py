@@ -1,4 +1,4 @@
-"""What the API knows of the events that came before: an id that returns with other content is refused (rule D8.4).
+"""The API's memory of earlier events: it refuses an id that returns with other content (rule D8.4).
 
 It reads before it writes, so two requests at the same moment do not see each other. Then both events are accepted, and
 both are in a digest (`repeats.py`). A function remembers what it has read. Source: docs/adr/0178.
@@ -14,14 +14,14 @@ from shared.engine.digests.repeats import Name, SeenEvents, name_of, unpack_name
 from shared.ports import Clock, WindowKeeping, Windows
 
 LOOK: Final = 12
-"""Windows before the last one that are looked at: those of an hour, if windows take five minutes."""
+"""Windows before the last one that are read: those of an hour, if windows take five minutes."""
 REMEMBERED: Final = 100_000
 """Ids in a function's memory, about 20 MB."""
 
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of a window. `whole`: nothing joins it any more, and all of it was read."""
+    """The known events of a window. `whole`: nothing joins it any more, and all of it was read."""
 
     parts: set[str] = field(default_factory=set)
     seen: SeenEvents = field(default_factory=SeenEvents)
@@ -120,7 +120,7 @@ class EarlierEvents:
             self._note(known, unpack_names(data))
 
     def _take_parts(self, windows: Sequence[DigestWindow], held: dict[int, _Known]) -> None:
-        """Note the events of windows that were not read yet. Those that have gone are unknown."""
+        """Note the events of windows that were not read yet. Those that no longer exist are unknown."""
         missing: dict[str, _Known] = {}
         for window in windows:
             known = held.setdefault(window.number, _Known())

@@ -46,7 +46,7 @@ class DigestFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DigestStores:
-    """What digests are made of, and where their jobs go."""
+    """The stores that a digest is made from, and that of its job."""
 
     windows: Windows
     keeping: WindowKeeping
@@ -131,7 +131,7 @@ class DigestMaker:
     def _people(
         self, policy: DigestPolicy, events: Sequence[DigestEvent]
     ) -> tuple[Mapping[str, str], Mapping[str, Recipient]]:
-        """Return who is named by each text, and the people by name, with the codes of those that are not sent to."""
+        """Return text → key of the recipient in it, and key → recipient, with the codes of those not to be sent to."""
         read = channel_of(policy.channel).reader()
         named: dict[str, str] = {}
         people: dict[str, Recipient] = {}

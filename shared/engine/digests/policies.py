@@ -45,7 +45,7 @@ class PolicyDraft:
         prefix: what the batch keys begin with.
         sender: From, with or without a name; None: none was given.
         route: ids of credentials; None: the deployment's.
-        settings: the other fields of `DigestPolicy`, by name.
+        settings: the other fields of `DigestPolicy`: name → value.
     """
 
     account: str

@@ -14,17 +14,17 @@ from shared.domain.digests.window import LOOK_BACK_MS, DigestWindow
 from shared.ports import WindowKeeping, Windows
 
 LOOK_BACK: Final = 100
-"""The most earlier windows that are looked at."""
+"""The most earlier windows that are read."""
 STEP: Final = 10
 """Windows that are read at once: with windows of five minutes an hour holds twelve."""
 _OLD_BYTES: Final = 16
 _ID_BYTES: Final = 8
 _FORM: Final = b"\x02"
-"""Before ids with contents. What an earlier version kept are ids of 16 bytes, without anything before them."""
+"""The prefix of ids with contents. An earlier version kept ids of 16 bytes, without a prefix."""
 _LOG: Final = logging.getLogger(__name__)
 
 Name: TypeAlias = tuple[bytes, bytes]
-"""What an event is called: 64 bits of its id, and its content as `content_of` returns it."""
+"""An event's name: 64 bits of its id, and its content as `content_of` returns it."""
 
 
 def name_of(event: DigestEvent) -> Name | None:

@@ -32,7 +32,7 @@ class HookAdder:
     def add(self, endpoint: Endpoint, deliveries: Sequence[HookDelivery]) -> None:
         """Store deliveries of an endpoint; a repeat with the same `due` stores them once.
 
-        If the hint is lost, the endpoint is looked at within about two minutes.
+        If the hint is lost, a worker checks the endpoint within about two minutes.
         """
         for start in range(0, len(deliveries), TOGETHER):
             now = int(self._clock.now() * 1000)

@@ -1,8 +1,8 @@
 """Works off the deliveries of endpoints: one worker at a time has an endpoint's lease.
 
-A worker walks through what is due. Several posts are under way at a time: when one ends, another begins, and what
-became of the former is stored meanwhile. The worker ends its lease only if nothing was added since the walk began. A
-worker that dies leaves its lease to the walk of every minute; what it had posted is posted again, under the same ids.
+A worker walks through what is due. Several posts are under way at a time. When one ends, another begins, and the result
+of the former is stored meanwhile. The worker ends its lease only if nothing was added since the walk began. A worker
+that dies leaves its lease to the walk of every minute. Posts that it had made are made again, under the same ids.
 """
 
 import secrets
@@ -80,7 +80,7 @@ class CallHooks:
         self._pool = pool
 
     def wake(self, *, stop_at: Seconds) -> int:
-        """Send hints for the endpoints that are to be looked at by now; return how many.
+        """Send hints for the endpoints whose next check is due; return how many.
 
         Each minute another shard is the first, so that the end of the time does not always leave out the same ones.
 
@@ -165,7 +165,7 @@ class CallHooks:
                 return deque(proofs), after
 
     def _work_off(self, turn: Turn, endpoint: Endpoint, backlog: Backlog) -> Sequence[HookDelivery] | None:
-        """Post what is due; return what waits, up to the soonest of it at least. None: look again first.
+        """Post due deliveries; return those that wait, at least up to the soonest. None: look again first.
 
         Args:
             backlog: with the first page.
@@ -180,14 +180,14 @@ class CallHooks:
         return None if backlog.stopped or backlog.is_cut else [*backlog.waiting, *backlog.left]
 
     def _settle(self, turn: Turn) -> None:
-        """Begin to store what became of deliveries, while others are under way; one call after the other."""
+        """Begin to store the results of deliveries, while others are under way; one call after the other."""
         if turn.moves and not turn.settling:
             moves, turn.moves = turn.moves, []
             turn.settling = True
             turn.pool.submit(self._queue.settle, moves)
 
     def _begin(self, turn: Turn, endpoint: Endpoint, backlog: Backlog) -> Moves:
-        """Begin as many posts as may be under way, and read on; return what becomes of what waited for too long."""
+        """Begin as many posts as may be under way, and read on; return the new states of expired deliveries."""
         now = self._now()
         room = turn.room(now)
         if room > 0 and backlog.is_due(now) and (turn.is_over(self._clock.now()) or turn.is_short(now)):
@@ -250,11 +250,11 @@ class CallHooks:
         return True
 
     def _change(self, called: Endpoint, changed: Callable[[Endpoint], Endpoint]) -> None:
-        """Change an endpoint by what it answered, unless that was in an earlier trial.
+        """Change an endpoint after its answer, unless that was in an earlier trial.
 
         Args:
             called: as it was called.
-            changed: makes it as it is to be, of what others have made of it meanwhile.
+            changed: returns the changed endpoint, given the one that is stored now.
         """
         for _ in range(TRIES):
             old = self._endpoints.get(called.id)
@@ -305,7 +305,7 @@ class CallHooks:
         return True
 
     def _hand_back(self, turn: Turn) -> bool:
-        """End the lease at once, whatever was added, and leave the endpoint to another; return False if it was lost."""
+        """End the lease at once, even if something was added; another takes the endpoint. False if it was lost."""
         return self._works.keep(turn.kept, replace(turn.work, until=self._now())) is not None
 
     def _release(self, turn: Turn, *, wake: Millis) -> bool:
@@ -343,7 +343,7 @@ def _reason(turn: Turn, endpoint: Endpoint, results: Sequence[HookResult], now: 
 
 
 def _proven(endpoint: Endpoint, since: Millis) -> Endpoint:
-    """Return an endpoint that has answered; `since`: from when on no event of it is missed."""
+    """Return an endpoint that has answered; `since`: from when on it misses no event."""
     return replace(endpoint, proven=True, enabled_at=since, version=endpoint.version + 1)
 
 

@@ -1,4 +1,4 @@
-"""What an endpoint may name, when something may be posted to it, and whose log has what is done to it."""
+"""Checks of endpoints: the events that one may name, when it may be posted to, and the audit log of its changes."""
 
 from collections.abc import Sequence
 
@@ -39,7 +39,7 @@ def needs_proof(old: Endpoint, new: Endpoint) -> bool:
 
 
 def host_of(endpoint: Endpoint, *, local: bool) -> dict[str, str]:
-    """Return whom events are posted to, for the audit log; the rest of a URL may be a secret.
+    """Return the host that events are posted to, for the audit log; the rest of a URL may be a secret.
 
     Args:
         local: whether addresses of the machine itself are allowed.

@@ -1,4 +1,4 @@
-"""Where endpoints are made and changed, and where their deliveries are looked at and made again."""
+"""Makes and changes endpoints, and lists their deliveries or makes them again."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -97,7 +97,7 @@ class HookDesk:
 
     @as_value
     def add(self, namespace: str, draft: HookDraft, *, by: str) -> Endpoint:
-        """Create an endpoint for somebody who may not see secrets: `rotate` gives one. Else as `create`.
+        """Create an endpoint for an actor that may not see secrets: `rotate` gives one. Else as `create`.
 
         Args:
             draft: its settings; URL and events are needed.
@@ -165,7 +165,7 @@ class HookDesk:
 
     @as_value
     def rotate(self, endpoint: Endpoint, *, by: str) -> MadeHook:
-        """Give an endpoint a new secret. The present one signs, too, for a day; one before that no longer does."""
+        """Give an endpoint a new secret. The present one also signs for a day; one before that no longer does."""
         changed = self._change(endpoint, lambda old: rotated(old, self._now()), Act.HOOK_ROTATED, by)
         return MadeHook(changed, self._secret(changed))
 
@@ -188,7 +188,7 @@ class HookDesk:
     def deliveries(
         self, endpoint: Endpoint, state: DeliveryState | None, *, after: str, limit: int
     ) -> tuple[Sequence[HookDelivery], str]:
-        """Return a page of deliveries and where to go on, empty at the end: those that wait, then those that ended.
+        """Return a page of deliveries and the next page's place, empty at the end: those that wait, then the ended.
 
         Args:
             state: only those; None for all.

@@ -17,17 +17,18 @@ from shared.domain.hooks.told import CellChange, ToldCells
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell
 from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.outbox import CellEvent, HookOutbox
 from shared.engine.pool import Pool
 from shared.engine.reports.attempts import Attempt, attempts_of, error_of, skipped_early
-from shared.ports import Clock, LedgerStore, Retriable, ToldChanges
+from shared.ports import Clock, Retriable, ToldChanges
 
 KNOWN_JOBS: Final = 256
 SLICE: Final = {HookPace.NOW: 4_000, HookPace.LATER: 20_000}
-"""Messages, for each endpoint, whose changes are handed on, and noted, before the next ones: up to so many deliveries
-of single events, or a hundredth of batches. A chunk is never divided."""
+"""Messages, for each endpoint, whose changes are handed on, and noted, before the next ones. They make up to so many
+deliveries of single events, or a hundredth of batches. A chunk is never divided."""
 MOST: Final = 100
 """Chunks that one slice has at most."""
 SIDE_BY_SIDE: Final = 8
@@ -37,7 +38,7 @@ AT_WORK_MS: Final[Millis] = 3_000
 """So long it is left to the process that began it to hand on what it has begun."""
 PAUSE: Final[Seconds] = 0.1
 PATIENCE: Final[Seconds] = 10.0
-"""So long chunks are looked at again whose changes others hand on."""
+"""Seconds for which chunks whose changes others hand on are checked again."""
 
 Place = tuple[str, int]
 """A chunk: job and number."""
@@ -47,7 +48,7 @@ R = TypeVar("R")
 
 
 class Chunks(Protocol):
-    """What the gatherer reads of jobs: `ports.Records` has it."""
+    """The gatherer's reads of jobs: `ports.Records` has them."""
 
     def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
         """Return those of the jobs that there are."""
@@ -60,7 +61,7 @@ class Chunks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What came of hints.
+    """The result of hints.
 
     Attributes:
         events: changes that were handed on.
@@ -84,7 +85,7 @@ class Gatherer:
         self,
         *,
         records: Chunks,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         told: ToldChanges,
         outbox: HookOutbox,
         clock: Clock,
@@ -166,8 +167,8 @@ class Gatherer:
     def _begin(self, places: Sequence[Place]) -> tuple[list[tuple[Ledger, ToldCells]], list[Place]]:
         """Note what is handed on of chunks; return their ledgers as of then, with that, and the chunks left for later.
 
-        What another has just begun is left to it. If it takes long, it is handed on as it was begun: the other may have
-        died. What has changed since comes after it.
+        Changes that another process began a moment ago are left to it. If it takes long, it may have died: its changes
+        are handed on here, exactly as it began them. Later changes follow.
         """
         told = self._told.read(places, HookPace.NOW)
         now = self._now()
@@ -295,7 +296,7 @@ def _nothing(ledger: Ledger) -> ToldCells:
 
 
 def _is_at_work(told: ToldCells, now: Millis) -> bool:
-    """Tell whether another process has just begun to hand on changes."""
+    """Tell whether another process began to hand on changes a moment ago."""
     return bool(told.begun_at) and now - told.begun_at < AT_WORK_MS
 
 

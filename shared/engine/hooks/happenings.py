@@ -89,7 +89,7 @@ class Happenings:
                 self._hints.gather(namespace, places, pace)
 
     def _name(self, namespace: str, x: Happening) -> str:
-        """Return under which name an event is remembered: the deployment may hear of it, too."""
+        """Return the name under which an event is remembered for a namespace: the deployment may get the same event."""
         return f"{x.event.id}#{namespace}"
 
 

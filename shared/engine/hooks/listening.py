@@ -12,7 +12,7 @@ from shared.ports import Clock, Endpoints, HookQueue, HookSecrets
 
 MINUTE_MS: Final[Millis] = 60_000
 Body = Callable[[HookDelivery, Endpoint], bytes]
-"""Makes the body of a delivery to an endpoint, always the same bytes; empty if what it is about is gone."""
+"""Makes the body of a delivery to an endpoint, always the same bytes; empty if its messages no longer exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ListenerDesk:
     def pending(self, endpoint: Endpoint, limit: int) -> Sequence[OutgoingHook]:
         """Return the deliveries of a listener that wait, as they are posted, and note that it was polled.
 
-        A delivery about messages that are gone fails instead.
+        A delivery whose messages no longer exist fails instead.
 
         Args:
             limit: at least 1.
@@ -68,7 +68,7 @@ class ListenerDesk:
         return out
 
     def done(self, delivery: HookDelivery, attempt: HookAttempt) -> HookDelivery:
-        """Note what became of a delivery that a listener fetched. One that has its end already keeps it."""
+        """Note the result of a delivery that a listener fetched. One that has its end already keeps it."""
         if delivery.state is not DeliveryState.PENDING:
             return delivery
         delivered = 200 <= attempt.status < 300  # noqa: PLR2004 - HTTP's own numbers

@@ -55,7 +55,7 @@ class HookOutbox:
         self._known: OrderedDict[str, tuple[Seconds, Sequence[Endpoint]]] = OrderedDict()
 
     def at_pace(self, namespace: str, pace: HookPace) -> Sequence[Endpoint]:
-        """Return those of the endpoints of a namespace that take batches, or that do not; both, if it just changed."""
+        """Return a namespace's endpoints that take batches, or those that do not; both have one that changed lately."""
         now = self._now()
         return [x for x in self.endpoints(namespace) if x.gathers(now, later=pace is HookPace.LATER)]
 
@@ -145,6 +145,6 @@ def _cells(events: Iterable[CellEvent]) -> tuple[Cells, ...]:
 
 
 def _data(endpoint: Endpoint, events: Sequence[HookEvent]) -> str:
-    """Return what is stored of events: for a batch their ids, too."""
+    """Return the data of events as it is stored; for a batch with their ids."""
     value = [[x.id, x.data] for x in events] if endpoint.batch else events[0].data
     return packed(value).decode()

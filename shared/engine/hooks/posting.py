@@ -1,4 +1,4 @@
-"""Posts deliveries of one endpoint, each once, and says what became of each."""
+"""Posts deliveries of one endpoint, each once, and returns the result of each."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ Body = Callable[[HookDelivery, Endpoint], bytes]
 
 @dataclass(frozen=True, slots=True)
 class HookResult:
-    """What became of one post.
+    """The result of one post.
 
     Attributes:
         delivery: as it was.

@@ -19,7 +19,7 @@ from shared.domain.times import Seconds
 from shared.ports import Clock, Records
 
 KEPT: Final[Seconds] = 30
-"""Seconds for which a chunk is remembered: after that an erased person is gone from here, too."""
+"""Seconds for which a chunk is remembered: after that, the data of an erased person is removed here as well."""
 MAX_KEPT: Final = 16
 """Chunks that are remembered; one has up to 500 recipients."""
 
@@ -38,7 +38,7 @@ class HookBodies:
         self._lock = threading.Lock()
 
     def __call__(self, delivery: HookDelivery, endpoint: Endpoint) -> bytes:
-        """Return the body of a delivery; empty if the messages that it is about are gone.
+        """Return the body of a delivery; empty if its messages no longer exist.
 
         Raises:
             Retriable: jobs or chunks cannot be read just now.

@@ -28,7 +28,7 @@ MARGIN_MS: Final[Millis] = 25_000
 
 @dataclass(slots=True)
 class HookRun:
-    """What a worker has done with one lease.
+    """Counts of a worker's results with one lease.
 
     Attributes:
         delivered: deliveries that were taken.
@@ -43,7 +43,7 @@ class HookRun:
 
 @dataclass(slots=True)
 class Backlog:
-    """What waits for an endpoint, read page by page, by when it is due.
+    """The deliveries that wait for an endpoint, read page by page, by when they are due.
 
     Attributes:
         left: what was read and not begun.
@@ -85,7 +85,7 @@ class Turn:
         apart: whether the worker is one of those for endpoints that fail or hang.
         pool: posts side by side.
         under_way: posts whose results are not known.
-        moves: deliveries, and what became of them, that are still to be stored.
+        moves: deliveries, and their new states, that are still to be stored.
         settling: others are being stored.
         taken: deliveries that the endpoint took since the last one that it refused.
         soon: something was made to wait for a short while.
@@ -127,8 +127,8 @@ class Turn:
     def patience(self) -> Seconds:
         """For how long a post may last that begins now.
 
-        A worker for quick endpoints does not wait long for one of which it knows nothing: many that hang would hold all
-        such workers. What such a worker gives up is posted again by one for slow endpoints.
+        A worker for quick endpoints does not wait long for an endpoint that has taken nothing yet: many that hang would
+        hold all such workers. A worker for slow endpoints makes the posts again that were given up so.
         """
         return POST_S if self.apart or self.taken else FIRST_POST_S
 
@@ -165,7 +165,7 @@ class Turn:
         return self._later(new, now, draw, result.retry_after)
 
     def _faulty(self, delivery: HookDelivery, fault: Exception, now: Millis, draw: float) -> HookDelivery:
-        """Note a fault of ours. What no store's failure explains is put off, so that it holds up no other delivery."""
+        """Note a fault of ours. After any but a store's fault, the delivery is put off, so that it delays no other."""
         self.faults.append(fault)
         if isinstance(fault, Retriable):
             return delivery

@@ -34,7 +34,7 @@ class BatchRequest:
         route: credentials, all open to the account.
         ordered: all begins at the first usable one, and the next is for failover; else chunks begin at each in turn.
         recipients: in list order, each normalised address once; `skip` holds the code of those not to be sent to.
-        duplicates: how many were left out because they stood before.
+        duplicates: how many were left out because an earlier recipient has their address.
         not_before: Unix milliseconds, 0 for now.
         idempotency_key: the client's, or empty.
         fingerprint: hash of the request, for the key.
@@ -91,7 +91,7 @@ class Acceptor:
         Args:
             breaker_cache: credentials that may be used.
             schedules: None leaves jobs that begin later to the sweeper, and their account's agenda empty.
-            acceptances: notes whose batches are accepted; None: nothing is accepted by keys here.
+            acceptances: audit notes of accepted batches; None: no API key's requests are accepted here.
         """
         self._records = records
         self._lanes = lanes
@@ -147,8 +147,8 @@ class Acceptor:
         """Return the job that a request makes, under a new id; nothing is stored.
 
         Raises:
-            ValueError: there is no recipient to send to, and it is no digest, whose job says so; the route is empty;
-                or a run of notices has several chunks.
+            ValueError: the route is empty, or a run of notices has several chunks. Or there is no recipient to send to,
+                except for a digest, whose job records that.
         """
         if not request.route or not _wanted(request):
             raise ValueError("a job needs a route and a recipient that is not skipped")
@@ -218,7 +218,7 @@ class Acceptor:
 
 
 def _wanted(request: BatchRequest) -> bool:
-    """Return whether a job is to be made for its recipients. That of a digest is, if only to say who is skipped."""
+    """Return whether a job is to be made for its recipients: always for a digest, to record those that are skipped."""
     return any(request.kind == DIGEST or not r.skip for r in request.recipients)
 
 

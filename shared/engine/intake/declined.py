@@ -19,10 +19,10 @@ MAX_NAMED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class FieldFault:
-    """What is wrong with one field.
+    """A fault of one field.
 
     Attributes:
-        field: path of the field, e.g. `cc.0`.
+        field: path of the field, for example `cc.0`.
         text: a sentence for people.
         code: of a template: what is wrong, stable.
         offset: of a template: characters before the place, from 0.

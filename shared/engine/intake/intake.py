@@ -1,6 +1,6 @@
 """The rules of acceptance, the same for every door: accounts, senders, suppressions, routes, templates, times.
 
-They read and write nothing of a job. What they return is ready to be stored, or says why it is not accepted.
+They read and write nothing of a job. They return it ready to be stored, or the reason why it is not accepted.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ from shared.ports import Clock, Senders, SuppressionList
 
 @dataclass(frozen=True, slots=True)
 class _Accepted:
-    """What a batch's channel makes of it. `not_before`: Unix milliseconds, 0 for now."""
+    """A batch as its channel reads it. `not_before`: Unix milliseconds, 0 for now."""
 
     route: tuple[str, ...]
     not_before: int
@@ -65,7 +65,7 @@ class Intake:
     """Decides what is accepted.
 
     Args:
-        unwanted: who is not to be sent to.
+        unwanted: recipients that are not to be sent to.
         address: the API's public one, without a slash at its end, for links to unsubscribe.
         bounds: provider, as in the settings → how many people it takes in one message.
     """
@@ -188,7 +188,7 @@ class Intake:
         Args:
             account: the namespace whose senders count.
             draft: as the client wrote it.
-            prefix: of the fields' names in faults, e.g. `template.`.
+            prefix: of the fields' names in faults, for example `template.`.
         """
         check_subject(draft, channel, prefix)
         sender = sender_in(draft, channel, prefix)
@@ -254,7 +254,7 @@ class Intake:
             raise invalid(field, said)
 
     def _codes(self, namespace: str, channel: str, keys: Sequence[str], *, offered: bool) -> dict[str, str]:
-        """Return who is not to be sent to, by normalised key, and the code of each; the weightiest of several.
+        """Return normalised key → code of the recipients that are not to be sent to; the weightiest of several codes.
 
         Args:
             keys: normalised addresses or numbers.

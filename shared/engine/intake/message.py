@@ -1,4 +1,4 @@
-"""What a template says, checked in all that does not depend on a list."""
+"""Reads templates, with every check that does not depend on a list."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ def check_body(field: str, html: str, text: str, *, files: bool) -> None:
 
 
 def check_seen(template: Template, field: str) -> None:
-    """Raise Decline if a template shows nothing, whatever its values are. `field`: where it was given."""
+    """Raise Decline if a template shows nothing, with any values. `field`: where it was given."""
     shown = template.render(dict.fromkeys(template.variables, "x"))
     if not (seen_in if template.kind is TemplateKind.HTML else seen)(shown):
         raise invalid(field, NOTHING_SEEN)
@@ -151,7 +151,7 @@ def _check_templates(message: Message, kinds: Mapping[str, TemplateKind], prefix
         try:
             template = Template.parse(getattr(message, name), kind)
             if kind is TemplateKind.HTML and not message.text:
-                text_template(template)  # what is derived may be too large, too
+                text_template(template)  # the derived text may also be too large
         except InvalidTemplateError as error:
             faults += [
                 FieldFault(prefix + name, f.message, f.code.value, f.offset, f.line, f.column) for f in error.faults

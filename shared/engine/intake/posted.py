@@ -34,12 +34,12 @@ MAX_PLACES: Final = 1000
 MAX_SEARCH: Final = 200_000_000
 """Characters of a message's tags, times those of subject and bodies. At worst such a search takes 0.1 s."""
 NO_RECIPIENT: Final = "no_recipient"
-"""Why a copy is not sent: no recipient is left whom it would be a copy for."""
+"""Why a copy is not sent: the recipient that it would be a copy for is not sent to."""
 
 
 @dataclass(frozen=True, slots=True)
 class PostedBy:
-    """Who posts, and under which key.
+    """The account that posts, and its API key.
 
     Attributes:
         account: whose request it is.
@@ -72,11 +72,11 @@ class PostedTo:
 
     @property
     def all(self) -> tuple[Address, ...]:
-        """All who get it."""
+        """All recipients of the message."""
         return (*self.to, *self.cc, *self.bcc)
 
     def left(self, codes: Mapping[str, str]) -> "PostedTo":
-        """Return it for those who may be sent to. `codes`: of the others, by normalised address."""
+        """Return it for recipients that may be sent to. `codes`: of the others, by normalised address."""
 
         def wanted(some: Iterable[Address]) -> tuple[Address, ...]:
             return tuple(a for a in some if a.key not in codes)
@@ -221,7 +221,7 @@ def _check_answers(asked: Posting, tags: Iterable[str]) -> None:
 
 
 def _check_tags(asked: Posting) -> None:
-    """Decline tags that are too many or too long to be looked for in each message: a sender serves all accounts."""
+    """Decline tags that are too many or too long to search for in each message: a sender serves all accounts."""
     whole = (asked.subject, asked.html, asked.text)
     tags = {tag for m in asked.messages for tag in m.texts}
     _check_answers(asked, tags)
@@ -263,6 +263,6 @@ def _recipient(asked: PostedMessage, to: Address, own: Personal) -> Recipient:
 
 
 def _skipped(m: PostedTo, left: PostedTo, codes: Mapping[str, str], values: dict[str, str]) -> list[Recipient]:
-    """Return those who are not sent to; a message without anybody in `to` is not sent to the others, either."""
+    """Return recipients that are not sent to; without any left in `to`, these are all recipients of the message."""
     gone = m.all if not left.to else [a for a in m.all if a.key in codes]
     return [Recipient(a.address, a.key, a.display, codes.get(a.key, NO_RECIPIENT), values) for a in gone]

@@ -1,7 +1,7 @@
-"""Who may send as whom: what operators have granted, and domains whose DNS names the account.
+"""The senders that an account may use: those that operators have granted, and domains whose DNS names the account.
 
-Functions write claims, and claims grant nothing: each use looks into DNS, with a memory of minutes. So a function that
-is taken over cannot make a sender (docs/adr/0080), and to remove the record ends its use.
+Functions write claims, and claims grant nothing: each use asks DNS, with a memory of minutes. So a function that is
+taken over cannot make a sender (docs/adr/0080). Removing the record ends its use.
 """
 
 import threading
@@ -29,8 +29,8 @@ class Proofs:
     """Whether a domain's DNS lets an account send, as one process remembers it. Safe for threads.
 
     Args:
-        claims: the domains that accounts claim; no other is looked up.
-        dns: makes what looks up, when it is first needed.
+        claims: the domains that accounts claim; DNS is asked about no other.
+        dns: makes the resolver, when it is first needed.
     """
 
     def __init__(self, *, claims: Claims, dns: Callable[[], Dns], clock: Clock) -> None:

@@ -1,4 +1,4 @@
-"""What a door asks to have sent, before any rule of acceptance has looked at it."""
+"""A request to send, as a door receives it: no rule of acceptance has been applied yet."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,9 @@ class SendRequest:
 
     Attributes:
         source: the door.
-        account: whose request it is; `test`: made with a test key; `by`: the key's id.
+        account: whose request it is.
+        test: made with a test key.
+        by: id of the API key.
         sender: an address, with or without a name, as all addresses here; empty if the channel has none.
         to: a list, or addresses separated by commas; likewise `cc` and `bcc`.
         route: credentials to use; None: those of the deployment.

@@ -19,8 +19,8 @@ LEAST: Final = 100
 MORE: Final = 1000
 """Places that are read at once after these."""
 PAGES: Final = 10
-"""Pages of the agenda that one page of waiting jobs reads at the most: places of jobs that were stopped stay there,
-since a job that is resumed waits for its time again."""
+"""Pages of the agenda that one page of waiting jobs reads at the most. Stopped jobs keep their places there, since a
+job that is resumed waits for its time again."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -36,7 +36,7 @@ def _never_began(job: Job) -> bool:
 
 
 class Schedules:
-    """What is told when a job begins to wait for its time, or no longer does."""
+    """Keeps the agenda and the hints of jobs that begin, or cease, to wait for their time."""
 
     def __init__(
         self, *, records: Records, agenda: Agenda, scheduler: Scheduler, due_queue: Queue, clock: Clock
@@ -110,7 +110,7 @@ class Schedules:
         """Stop a job that still waits for its time.
 
         Returns:
-            The job as it is stored, None if the account has no such job; and whether it was stopped before its time,
+            The job as it is stored, None if the account has no such job. Then, whether it was stopped before its time,
             by this call or another.
         """
         job = self._records.job(job_id)

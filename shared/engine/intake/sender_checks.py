@@ -1,4 +1,4 @@
-"""What the DNS of a domain says of mail: SPF, DKIM and DMARC, with what is missing."""
+"""Checks of a domain's DNS for mail: SPF, DKIM and DMARC, with what is missing."""
 
 from collections.abc import Callable, Iterable, Sequence
 

@@ -9,13 +9,14 @@ from shared.domain.audit import SYSTEM, Act, Event, audited
 from shared.domain.jobs import retries
 from shared.domain.jobs.job import Job, RetryRequest, StopReason
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell, Change, JobState
 from shared.domain.times import DAY_MS
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
 from shared.engine.jobs.stop import Stopper
-from shared.ports import Clock, LedgerStore, Records, Retriable
+from shared.ports import Clock, Records, Retriable
 
 MIN_LIFE_MS: Final = 15 * DAY_MS
 """Retention that must be left for a resume or a retry: its feedback needs the items."""
@@ -24,16 +25,16 @@ RETRY_AFTER: Final = 5
 AT_ONCE: Final = 200
 """Chunks up to which a retry is carried out while its caller waits; that of a larger job is recorded on it."""
 INCLUDES: Final = {"unsent": (), "failed": (Cell.DROPPED,), "unknown": (Cell.UNKNOWN,)}
-"""What a retry may name, and the cells it reopens; unsent ones are QUEUED already."""
+"""The words that a retry may include, and the cells that each reopens; unsent ones are QUEUED already."""
 UNSENT: Final = frozenset({"unsent"})
 _LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """The job goes on with `messages` messages; 0: there was nothing to do and nothing changed.
+    """The job continues with `messages` messages; 0: there was nothing to do and nothing changed.
 
-    `recorded`: it will, as soon as all its chunks have been made ready; as of now it is LOGGED.
+    `recorded`: the job is LOGGED now, and continues as soon as all its chunks have been made ready.
     """
 
     job: Job
@@ -60,7 +61,7 @@ class JobControl:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         planner: Planner,
         retrier: Retrier,
         clock: Clock,
@@ -135,7 +136,7 @@ class JobControl:
     def repeatable(self, job: Job) -> dict[str, int]:
         """Return how many messages a retry would send now, by each word of INCLUDES.
 
-        Those that are unsent are sent by every retry. A job of many chunks has all its ledgers read, as by the retry.
+        Every retry sends the unsent ones. As the retry does, this reads all ledgers of a job, also of a large one.
         """
         counts = dict.fromkeys(INCLUDES, 0)
         for x in self._ledgers.read_all(job.id):
@@ -171,7 +172,7 @@ class JobControl:
         return None
 
     def _record(self, job: Job, states: Sequence[Cell], event: Event) -> Resumed | NotNow | None:
-        """Record a retry on its job and carry out its first slice; the log function goes on with the next."""
+        """Record a retry on its job and carry out its first slice; the log function carries out the next ones."""
         first = None
         messages = 0
         for x in self._ledgers.read_all(job.id):
@@ -189,7 +190,7 @@ class JobControl:
         try:
             self._retrier.step(job.id)  # the stream of its ledgers calls the log function
         except Retriable:
-            _LOG.warning("retry left to the sweeper", extra={"job": job.id})  # it is recorded, so it will be done
+            _LOG.warning("retry left to the sweeper", extra={"job": job.id})  # it is recorded, so nothing is lost
         return Resumed(asked.job, messages, recorded=True)
 
     def _resume(self, job: Job, messages: int, event: Event) -> Resumed | NotNow | None:

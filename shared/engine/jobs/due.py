@@ -7,7 +7,7 @@ from shared.ports import Records
 
 
 class Due:
-    """What a message about a job's time leads to."""
+    """Handles the message that a job's time has come."""
 
     def __init__(self, *, records: Records, planner: Planner, schedules: Schedules) -> None:
         self._records = records

@@ -9,9 +9,10 @@ from typing import Final
 
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE, Cell, Change, JobState
 from shared.domain.times import Millis
-from shared.ports import LedgerStore, Records
+from shared.ports import Records
 
 LEAST_WAIT_MS: Final = 5_000
 """For a shorter wait no campaign gives way: the other would have begun no sooner."""
@@ -22,7 +23,7 @@ _SLICE: Final = 100
 class GiveWay:
     """Takes credentials from campaigns that cannot send for now."""
 
-    def __init__(self, *, records: Records, ledgers: LedgerStore) -> None:
+    def __init__(self, *, records: Records, ledgers: LedgerQueue) -> None:
         self._records = records
         self._ledgers = ledgers
 
@@ -71,9 +72,9 @@ class GiveWay:
 
 
 def may_wait(ledger: Ledger, now: Millis) -> bool:
-    """Tell whether a chunk is done, or all that is left of it was tried and waits for another try.
+    """Tell whether a chunk is done, or all messages left in it were tried and wait for another try.
 
-    A provider that asked to wait is no try.
+    A call that the provider refused with a request to wait is no try.
     """
     if ledger.status is not LedgerStatus.IDLE:
         return ledger.status is LedgerStatus.DONE

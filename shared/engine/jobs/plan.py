@@ -1,12 +1,12 @@
 """Planning: a READY job that is due becomes ENQUEUED, and its chunks' pointers go out (J1).
 
-A job that reserves its credential waits its turn: the oldest starts, with it those of the same campaign, and all others
-stay READY until the last of these is LOGGED. Nobody tells them no; they are asked again when the credential is free.
-Those of an account that is paused or suspended wait for its resume and let others go first, also those that run, and so
-do those whose rest only waits for another try (`giving_way`).
+A job that reserves its credential waits its turn. The oldest job starts, and with it those of the same campaign. All
+others stay READY until the last of these is LOGGED, and are tried again when the credential is free. Jobs of a paused
+or suspended account wait for its resume. Meanwhile they let others start first, even if they were sending already. The
+same holds for jobs whose remaining messages only wait for another try (`giving_way`).
 
-A job that has waited since its acceptance is looked at again before it first starts: if its API key has been revoked,
-or its sender taken from its account, it is stopped instead.
+A job that has waited since its acceptance is checked again before it first starts. If its API key was revoked, or its
+sender was taken from its account, it is stopped instead.
 """
 
 import logging
@@ -14,15 +14,16 @@ from typing import Final
 
 from shared.domain.audit import SYSTEM, Act, Event
 from shared.domain.jobs.job import Job
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Change, JobState
 from shared.domain.times import Millis
 from shared.engine.intake.accept import send_pointers
 from shared.engine.jobs.giving_way import GiveWay
 from shared.engine.suppression.standing import StandingCheck, key_of
-from shared.ports import Changed, Clock, Lanes, LedgerStore, OpenJob, Records, Standings
+from shared.ports import Changed, Clock, Lanes, OpenJob, Records, Standings
 
 PROMPT_MS: Final = 3_000
-"""Whoever planned a job less than so long ago is still sending its pointers."""
+"""The function that planned a job less than this long ago is still sending its pointers."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -30,7 +31,7 @@ class Planner:
     """Starts jobs. A second plan of the same job only duplicates pointers."""
 
     def __init__(
-        self, *, records: Records, ledgers: LedgerStore, lanes: Lanes, standings: Standings, clock: Clock
+        self, *, records: Records, ledgers: LedgerQueue, lanes: Lanes, standings: Standings, clock: Clock
     ) -> None:
         self.standing_check = StandingCheck(standings)
         self._give_way = GiveWay(records=records, ledgers=ledgers)
@@ -60,7 +61,7 @@ class Planner:
         return [changed.job] if changed is not None and changed.won and changed.job is not None else []
 
     def _point_again(self, job: Job) -> None:
-        """Send the pointers of a job that is planned and never was begun: who planned it may have died before them.
+        """Send the pointers of a job that is planned and never began: its planner may have died before it sent them.
 
         The stream repeats the record of a job that is READY if the plan that it led to has failed.
         """

@@ -1,4 +1,4 @@
-"""How far a job is: its counts, at what rate it goes on, what it waits for, and when it will be through."""
+"""A job's progress: its counts, its rate, the reason for which it waits, and the time of its last message."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ WaitingFor = Literal["scheduled", "paused", "credential", "breaker", "rate", "re
 
 
 class CredentialReader(Protocol):
-    """What is going on at credentials."""
+    """Reads the present state of credentials."""
 
     def read(self, credentials: Sequence[str]) -> Mapping[str, CredentialState]:
         """Return the state of each credential, a moment old."""
@@ -27,10 +27,10 @@ class CredentialReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JobSurroundings:
-    """What keeps a job from going on, besides itself.
+    """The reasons outside a job that keep it from continuing.
 
     Attributes:
-        paused: its account is paused, or everything, or every credential that still has to send something of it.
+        paused: its account is paused, or everything, or every credential that still has some of its messages to send.
         left_alone: the breakers of its whole route are open.
         held: another campaign holds its credential.
         ahead: seconds of its credential's slots that are reserved already.
@@ -159,7 +159,7 @@ def _folded(job: Job, now: Millis) -> LiveCounts:
 
 
 def _eta(job: Job, counts: Mapping[str, int], rate: float | None, waiting: WaitingFor | None, begin: float) -> Millis:
-    """Return when a job will be through with its messages; 0 if it does not send, or none are left."""
+    """Return when a job's last message goes out; 0 if it does not send, or none are left."""
     left = counts["queued"] + counts["sending"]
     moving = (job.state in ACTIVE or waiting == "scheduled") and waiting not in {"paused", "breaker"}
     if not left or not rate or not moving:

@@ -1,7 +1,7 @@
 """An owner's retry of a job with many chunks: recorded on the job and carried out slice by slice (J4).
 
-Any number of functions may carry out the same retry, and each may die at any point: what is done is seen in ledgers
-and job, and is not done again. Until its end the job stays LOGGED, so that nothing of it is sent.
+Any number of functions may carry out the same retry, and each may die at any point. Ledgers and job record what is
+done, and it is not done again. Until the retry ends, the job stays LOGGED, so that none of its messages are sent.
 """
 
 from collections.abc import Sequence
@@ -12,17 +12,18 @@ from typing import Final
 from shared.domain.jobs import retries
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell, Change
 from shared.domain.times import Seconds
 from shared.engine.lane.recovery import Recovery
-from shared.ports import Clock, LedgerStore, Records
+from shared.ports import Clock, Records
 
 SLICE: Final = 100
 """Chunks between two records of how far a retry is: about half a second's work."""
 
 
 class RetryStep(Enum):
-    """What came of a step."""
+    """The result of a step."""
 
     MORE = "more"
     """There is more to do now."""
@@ -35,7 +36,7 @@ class RetryStep(Enum):
 class Retrier:
     """Carries out recorded retries."""
 
-    def __init__(self, *, records: Records, ledgers: LedgerStore, recovery: Recovery, clock: Clock) -> None:
+    def __init__(self, *, records: Records, ledgers: LedgerQueue, recovery: Recovery, clock: Clock) -> None:
         self._records = records
         self._ledgers = ledgers
         self._recovery = recovery

@@ -31,7 +31,7 @@ class Stopper:
             data: more for the audit entry.
 
         Returns:
-            The job as it is stored, None if it has gone; and whether this call has stopped it.
+            The job as it is stored, None if it no longer exists; and whether this call has stopped it.
         """
         while job is not None and job.retry is not None:
             withdrawn = self._records.set_retry(job, None, event=self._event(job, by, data))

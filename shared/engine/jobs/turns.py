@@ -1,8 +1,11 @@
-"""Turns on credentials: a campaign that waits is looked at again when the one before it may give way.
+"""Turns on credentials: the planner checks a waiting campaign again when the one before it may give way.
 
-Only the planner lets a campaign give way (`giving_way`). This has it look: a moment after an account's pause, when
-leases of its campaign have ended; when all that is left of a campaign waits for other tries; and when the rest of one
-that gave way is due. The sweeper, which comes each minute, sees what this misses.
+Only the planner lets a campaign give way (`giving_way`). This module calls for its check in three cases:
+- a moment after an account's pause, when leases of its campaign have ended
+- when all that is left of a campaign waits for other tries
+- when the rest of a campaign that gave way is due
+
+The sweeper, which comes each minute, finds what this misses.
 
 Source: docs/protocol.md, "J1 Turn" and "J1 Give way"; docs/adr/0207.
 """
@@ -13,10 +16,11 @@ from typing import Final
 from shared.contracts import due
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.times import Millis
 from shared.engine.jobs.giving_way import may_wait
-from shared.ports import Clock, LedgerStore, OpenJob, Queue, Records
+from shared.ports import Clock, OpenJob, Queue, Records
 
 LOOKS_S: Final = (3.0, 20.0)
 """Seconds after a pause: most leases have ended by the first look, those of slow providers by the second."""
@@ -35,7 +39,7 @@ class Turns:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         credentials: Callable[[], Iterable[str]],
         queue: Queue,
         clock: Clock,
@@ -57,9 +61,9 @@ class Turns:
         return len(found)
 
     def released(self, job: Job, ledgers: Iterable[Ledger]) -> bool:
-        """Have the campaign that waits behind a job looked at, if that job may now give way; returns whether.
+        """Have the campaign that waits behind a job checked, if that job may now give way; returns whether.
 
-        The look comes a moment later, so that it covers what is released until then, too.
+        The check comes a moment later, so that it also covers what is released until then.
 
         Args:
             ledgers: those of its chunks that have changed.

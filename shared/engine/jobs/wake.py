@@ -1,7 +1,7 @@
 """Waking what a pause has kept: pointers that came meanwhile were acknowledged, so new ones are sent when it ends.
 
-One message begins it. Who takes that walks the index of open jobs for some seconds, a page at a time, and sends the
-rest of the way as the next message. Source: docs/protocol.md, "Kill switches"; docs/adr/0075.
+One message begins it. The function that receives it walks the index of open jobs for some seconds, a page at a time.
+It sends the rest of the walk as the next message. Source: docs/protocol.md, "Kill switches"; docs/adr/0075.
 """
 
 import logging
@@ -12,6 +12,7 @@ from typing import Final
 from shared.contracts import Waking, pointer
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.switches import Switch
 from shared.domain.namespaces import owner
@@ -19,7 +20,7 @@ from shared.domain.times import Seconds
 from shared.engine.jobs.ledgers import only_ledgers
 from shared.engine.jobs.plan import Planner
 from shared.engine.pool import Pool
-from shared.ports import Clock, Lanes, LedgerStore, OpenJob, Queue, Records
+from shared.ports import Clock, Lanes, OpenJob, Queue, Records
 
 SECONDS: Final = 20.0
 """How long one message's part of the way takes, and a page."""
@@ -34,7 +35,7 @@ WIDTH: Final = 8
 LINKS: Final = 14
 """Messages of one way. AWS ends a chain of invocations after 16; at 27,000 jobs a message or more, that is far."""
 SLACK_MS: Final = 60_000
-"""Jobs made so much later than the resume need no waking: their pointers met no pause, whatever the clocks say."""
+"""Jobs made this much later than the resume need no waking: despite clock skew, their pointers met no pause."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -52,7 +53,7 @@ class Waker:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         lanes: Lanes,
         planner: Planner,
         clock: Clock,
@@ -77,8 +78,8 @@ class Waker:
     def go_on(self, way: Waking, *, until: Seconds) -> int:
         """Send a pointer for each chunk that is due and was held back, page by page until a time (Unix seconds).
 
-        The rest of the way is another message, also after a fault, unless the first page has it: so a fault repeats its
-        own page, and what always fails ends among the dead letters.
+        The rest of the walk is another message, also after a fault, unless the fault is in the first page. So a fault
+        repeats only its own page. A page that always fails ends among the dead letters.
 
         Returns:
             How many pointers were sent.
@@ -106,7 +107,7 @@ class Waker:
 
     def _steps(self, way: Waking) -> Iterator[tuple[Waking, int]]:
         """Go through the slots; yields after each step how far it came, and how many pointers it sent."""
-        slots = sorted(self._slots(way.credential), reverse=True)  # what runs before what is READY, which then runs
+        slots = sorted(self._slots(way.credential), reverse=True)  # running jobs before READY ones, which then run
         for slot in (x for x in slots if not way.slot or x <= way.slot):
             place = way if slot == way.slot else replace(way, slot=slot, after="", job="", chunk=0)
             for page in self._pages(place):

@@ -1,11 +1,12 @@
-"""What a sender works with: the stores of its lane, and the way to its provider."""
+"""The stores of a sender's lane, and the access to its provider."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.times import Seconds
-from shared.ports import FinishedMessages, Lanes, LedgerStore, Pacer, Provider, Records, Standings, Wire
+from shared.ports import FinishedMessages, Lanes, Pacer, Provider, Records, Standings, Wire
 
 CALL_TIMEOUT: Final = 10.0
 """Seconds that a provider call may take; what is slower than that is `unknown`."""
@@ -19,7 +20,7 @@ class LaneStores:
     """
 
     records: Records
-    ledgers: LedgerStore
+    ledgers: LedgerQueue
     pacer: Pacer
     lanes: Lanes
     standings: Callable[[], Standings]

@@ -1,8 +1,8 @@
-"""The gate before a provider: every call of a worker passes it, whichever lease it belongs to.
+"""The gate before a provider: every call of a worker passes it, for all of the worker's leases.
 
-It holds few calls in flight while nothing shows that the provider is alive, opens the shared breaker once its calls
-show that the provider is dead (`health`), and begins no call while that is open. So a dead provider costs a worker a
-handful of calls. One that fails now and then is called more slowly.
+While nothing shows that the provider is alive, the gate holds few calls in flight. Once its calls show that the
+provider is dead (`health`), it opens the shared breaker, and begins no call while that is open. So a dead provider
+costs a worker a handful of calls. A provider that fails now and then is called more slowly.
 
 A provider that can be asked without a message (`ports.Pingable`) is asked after the first call that fails, and before
 messages probe it. Then a dead one costs a worker the calls that were in flight at that moment, and no more.
@@ -24,25 +24,25 @@ from shared.engine.lane.breaker_cache import BreakerCache
 from shared.ports import Clock, Pingable, Retriable
 
 CAREFUL: Final = 4
-"""Calls in flight while the provider must show that it is alive: a worker that finds it dead at the start fails
-`health.FIRST` + `CAREFUL` - 1 calls at the most. If it can be asked there is one such call, until it has answered."""
+"""Calls in flight while the provider must show that it is alive. A worker that finds it dead at the start fails
+`health.FIRST` + `CAREFUL` - 1 calls at the most. If it can be asked, there is only one call until it has answered."""
 BOUND: Final = 50
-"""Calls in flight after a success; it doubles with each success while more are needed, so that a provider that stops
-answering at full speed is sent no more than twice what it was used to."""
+"""Calls in flight after a success. The bound doubles with each success while more are needed. So a provider that stops
+answering at full speed is sent at most twice what it was used to."""
 POLL: Final = 0.010
 """Seconds between two looks for room."""
 QUESTION_TIME: Final = 2.0
 """Seconds that an answer to a question may take: a window waits for it, and keeps 5 s for its claim."""
 SILENCE: Final = 5
-"""Questions in a row without an answer that show the provider dead, after a call that failed. By chance alone that
-happens once in a thousand times where a quarter of everything fails; with three it was once in 64."""
+"""Questions in a row without an answer that show the provider dead, after a call that failed. Where a quarter of
+everything fails, five in a row happen by chance once in a thousand times. Three did once in 64."""
 BETWEEN: Final = 0.5
 """Seconds between two of them."""
 SLOW: Final = 1.0
 """Seconds after which a first call without an answer is reason enough to ask."""
 FULL: Final = 0
 SHUT: Final = -1
-"""What `enter` returns instead of a ticket: no call may begin at this moment, or none any more."""
+"""Returned by `enter` instead of a ticket: no call may begin at this moment (FULL), or none any more (SHUT)."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -118,7 +118,7 @@ class Admission:
     def bars(self, owner: str) -> bool:
         """Tell whether a lease should leave: calls are not made now, and it is not the time for probes.
 
-        What could not be written when the gate shut is written now.
+        If opening the breaker could not be written when the gate shut, this call writes it.
         """
         if self._tripped:
             self._do(_Move.OPEN, "")
@@ -144,7 +144,8 @@ class Admission:
     def narrow(self, pace: Pace) -> Pace:
         """Return the pace of a lease's next window.
 
-        As it is; slower if the provider fails at times; or a few calls of one recipient if they are probes.
+        The pace is unchanged in general, and slower if the provider fails at times. For probes it is a few calls of one
+        recipient each.
         """
         if not self._breaker.closed:
             return replace(pace, per_call=1, window=min(PROBES, pace.window))
@@ -153,7 +154,7 @@ class Admission:
         return pace if ease == 1 else replace(pace, slots=pace.slots * ease, window=max(1, int(pace.window * ease)))
 
     def hand_on(self, owner: str) -> None:
-        """End a lease's window: probes of it that decided nothing are the next lease's to go on with."""
+        """End a lease's window. The next lease takes over its probes if they decided nothing."""
         if self._breaker.probed_by(owner) and self._heard:
             self._do(_Move.HAND_ON, owner)
 
@@ -189,8 +190,8 @@ class Admission:
     def leave(self, ticket: int, owner: str, outcomes: Sequence[Outcome], *, account: str = "") -> None:
         """End a call with its outcomes. It may open or close the shared breaker.
 
-        An error text alone refuses the account only if messages of two accounts met it, because a provider may quote
-        what one client wrote. Until then such a call counts as any other failure.
+        An error text refuses the account only if messages of two accounts met it, because a provider may quote what one
+        client wrote. Until then such a call counts as any other failure.
 
         Args:
             ticket: what `enter` returned.
@@ -370,7 +371,7 @@ class Admission:
             self._heard = True
 
     def _do(self, move: _Move, owner: str, reason: str = "") -> None:
-        """Write a move. If that fails the gate stays as it is: shut, and whoever comes next tries again."""
+        """Write a move. If that fails the gate stays as it is: shut. The next caller tries again."""
         breaker_cache, name = self._breaker_cache, self._credential
         try:
             if move is _Move.OPEN:

@@ -1,7 +1,7 @@
-"""What this process knows of the credentials' breakers, and its moves on them.
+"""This process's copies of the credentials' breakers, and its moves on them.
 
-Reads are a moment old and never stand in anybody's way: a breaker that cannot be read is as it was last known, or
-closed. Writes are compare-and-swaps whose loser goes on from what the winner wrote.
+Reads may be a moment old and never fail. A breaker that cannot be read counts as it was last read, or as closed.
+Writes are compare-and-swaps. The loser of a race continues from what the winner wrote.
 """
 
 import logging
@@ -18,9 +18,9 @@ from shared.ports import Breakers, Clock, Retriable
 KEPT: Final = 2.0
 """Seconds for which a breaker that was read is believed."""
 PROBED: Final = 5_000
-"""Milliseconds after which probes have mostly decided: who waits for them looks again then."""
+"""Milliseconds after which probes have mostly decided. Work that waits for them checks again then."""
 LONGEST: Final = 900_000
-"""Milliseconds; the longest wait for a provider that has been left alone for long."""
+"""Milliseconds; the longest wait for a provider whose breaker has been open for long."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -38,9 +38,9 @@ class BreakerCache:
     # Reading
 
     def usable(self, credential: str, among: Sequence[str] = ()) -> bool:
-        """Tell whether work may be sent to a credential: its breaker is closed, or waits for somebody to probe.
+        """Tell whether work may be sent to a credential: its breaker is closed, or is due for a probe.
 
-        `among`: others that will probably be asked for too; what is not known of them is read in the same call.
+        `among`: credentials that the caller probably asks about next. Unknown ones are read in the same call.
         """
         return self._look([credential, *among])[credential].usable(self._now())
 
@@ -54,7 +54,7 @@ class BreakerCache:
         """Return the milliseconds until the first credential of a route is likely to be usable, 0 if one is.
 
         Args:
-            part: if a credential is not usable, at least this part of the time for which it has been left alone.
+            part: if a credential is not usable, wait at least 1/`part` of the time since its breaker opened.
         """
         now = self._now()
         return min((_wait(x, now, part) for x in self._look(route).values()), default=0)

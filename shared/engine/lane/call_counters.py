@@ -1,4 +1,4 @@
-"""What a worker's provider calls came to, counted for those who run the deployment; it decides nothing."""
+"""Counts of the outcomes of a worker's provider calls, for operators; no decision depends on them."""
 
 import threading
 from collections.abc import Sequence

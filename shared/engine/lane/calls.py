@@ -1,8 +1,8 @@
 """The provider calls of a lease, side by side: in its own thread on a wire, or each in a thread of the lane's crew.
 
-On a wire go the calls of a provider that leaves its one HTTP request to another (`ports.Stepwise`), as long as a
-connection is open; a call that finds none is made in a thread, from its start. Whichever way it goes, a call is begun
-only if its slot has not passed, and made once.
+A provider that lets another make its one HTTP request (`ports.Stepwise`) is called on a wire, as long as a connection
+is open. A call that finds none is made in a thread, from its start. Both ways begin a call only if its slot has not
+passed, and make it once.
 """
 
 import logging
@@ -68,7 +68,7 @@ class Calls:
 
 
 class LeaseCalls:
-    """The calls of one lease; for the lease's thread alone."""
+    """The calls of one lease; only for the lease's thread."""
 
     def __init__(self, calls: Calls, pool: Pool, wire: Wire | None) -> None:
         self._calls = calls
@@ -76,7 +76,7 @@ class LeaseCalls:
         self._wire = wire
 
     def rest(self, until: Seconds) -> None:
-        """Wait for a moment, Unix seconds; calls go on meanwhile."""
+        """Wait for a moment, Unix seconds; calls continue meanwhile."""
         if self._wire is not None:
             self._wire.rest(until)
         else:
@@ -196,7 +196,7 @@ class _Call:
         return self._wire is None
 
     def result(self) -> list[Outcome] | None:
-        """Wait for the call and return what came of it; None if its slot was missed."""
+        """Wait for the call and return its outcomes; None if its slot was missed."""
         if self._wire is not None:
             self._wire.join()
         if self._error is not None:
@@ -222,7 +222,7 @@ class _Call:
         self._value = value
         try:
             self._ended(said)
-        except BaseException as e:  # noqa: BLE001 - handed to whoever waits for the call
+        except BaseException as e:  # noqa: BLE001 - handed to the thread that waits for the call
             self._error = e
 
     def _until(self, now: Seconds) -> float:

@@ -1,4 +1,4 @@
-"""What is read before each claim: the job, the switches, the breaker, and who is not to be sent to any more (L2)."""
+"""The reads before each claim: the job, the switches, the breaker, and recipients that must get no more (L2)."""
 
 from collections.abc import Mapping
 
@@ -45,7 +45,7 @@ class ClaimCheck:
         return not lease.leave
 
     def _leave_out(self, lease: Lease, job: Job, latest: Mapping[Reach, int]) -> bool:
-        """See who is not to be sent to by now; False if that is not known, and the lease puts its recipients off."""
+        """Read which recipients must get no more; False if that is not known, and the lease puts its recipients off."""
         now = self._clock.now()
         if lease.looks(latest, now):
             content = lease.composition.content

@@ -1,9 +1,9 @@
-"""What one recipient gets: a job's content with the recipient's values and link, compiled once a job.
+"""The message for one recipient: a job's content with the recipient's values and link, compiled once a job.
 
 A content without placeholders and without an unsubscription is the same for all, so calls may carry several. The same
-holds for the recipients of a group of a digest. Any other content is made for each recipient just before the call, and
-again, to the very same bytes, when a provider is asked about it.
-What cannot be made is a value: a row that nobody could be sent concerns its recipient alone.
+holds for the recipients of a group of a digest. Any other content is made for each recipient right before the call. It
+is made again, to the very same bytes, when a provider is asked about it.
+A message that cannot be made is a value, not an exception: the fault concerns only its recipient.
 """
 
 import re
@@ -39,9 +39,9 @@ MAX_SUBJECT: Final = 998
 MAX_MESSAGE: Final = 10 * 1024 * 1024
 """Bytes of both bodies in UTF-8. Templates of 1 MB and cells of 8 KB can make more; no provider takes it."""
 KEPT: Final = 4 * 1024 * 1024
-"""Characters of the messages of groups that a job keeps in memory. The latest ones are kept whatever their size."""
+"""Characters of the messages of groups that a job keeps in memory. The latest ones are kept at any size."""
 KEPT_GROUPS: Final = 4
-"""Messages of groups that are kept whatever their size: a process may serve so many chunks of a job at once."""
+"""Messages of groups that are kept at any size: a process may serve so many chunks of a job at once."""
 _UNSENDABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 """NUL and lone surrogates: no mail carries the first, no UTF-8 the second. Lists in CSV cannot hold them."""
 
@@ -98,7 +98,7 @@ class Composition:
                 self._groups = _groups(content)
                 return
             self._texts = _Texts.of(self._channel, content) if content.merge else None
-        except InvalidTemplateError:  # what was stored was checked; its derived text may have become too long
+        except InvalidTemplateError:  # the stored text was checked; the derived one may be too long
             self.shared = Made(CannotCompose("invalid_template"), 0, 0)
             return
         self.shared = self._alike()
@@ -128,7 +128,7 @@ class Composition:
         if self._links is not None:
             try:
                 values[UNSUBSCRIBE_URL] = link = self._link(self._links, recipient)
-            except ValueError:  # no address that was checked; a row of another making concerns itself alone
+            except ValueError:  # an address that was not checked; the fault concerns only its row
                 return self._made(CannotCompose("invalid_recipient"))
             added = one_click(link)
         if self._texts is None:
@@ -282,7 +282,7 @@ def _fault(channel: Channel, subject: str, html: str, text: str, *, shows: bool)
     """Return the code of what keeps a rendered message from being sent; empty if nothing does.
 
     Args:
-        shows: something of it is surely seen, so that this need not be looked for.
+        shows: the message surely shows something, so the check for an empty one is not needed.
     """
     if channel.needs_subject and not seen(subject):
         return "subject_missing"  # SendGrid refuses it, spam filters mark it

@@ -42,7 +42,7 @@ def _opened(stack: ExitStack, messages: FinishedMessages | None, content: Conten
         return stack.enter_context(messages.open(content.finished))
     except FileChanged:
         return GONE
-    except Exception as fault:  # noqa: BLE001 - whatever it is, no provider was called: a full disk, for one
+    except Exception as fault:  # noqa: BLE001 - any fault, such as a full disk: no provider was called
         _LOG.warning("finished message not read", extra={"file": content.finished.name, "fault": type(fault).__name__})
         return NOT_READ
 

@@ -1,4 +1,4 @@
-"""A lease in progress: its chunk, what its next window takes, and what came of the last one (L2, L3)."""
+"""A lease in progress: its chunk, the recipients of its next window, and the results of the last one (L2, L3)."""
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,12 +36,12 @@ from shared.engine.suppression.suppressed import SLACK_MS, Unwelcome
 from shared.ports import Target
 
 MAX_SIZE: Final = 16 * 1024 * 1024
-"""Characters of the messages of one window that were made for a recipient each: they are in memory all at once, some
-of them several times over while they are sent. A message that is larger goes by itself."""
+"""Characters of the messages of one window that were each made for one recipient. All are in memory at once, and some
+several times over while they are sent. A larger message has a window of its own."""
 
 LOOK_AGAIN: Final = 15.0
-"""Seconds after which a lease asks again who was suppressed, if anybody was: one of a slow job lasts for minutes; while
-many bounce, somebody is all the time."""
+"""Seconds after which a lease checks again for suppressed recipients, if addresses were suppressed since. A lease of a
+slow job lasts for minutes. While many messages bounce, addresses are suppressed all the time."""
 A_TURN: Final = 5
 """Chunks of a job with a rate of its own that come to each of its turns, on average: seldom is there none."""
 
@@ -71,7 +71,7 @@ class ProviderCall:
         return rate.lull(self.slots - len(self.indices) + 1)
 
     def smaller(self, indices: Sequence[int]) -> "list[ProviderCall]":
-        """Return the calls for recipients that it did not send to: they alone, or two halves if that is all of them."""
+        """Return the calls for recipients that it did not send to: only these, or two halves if that is all of them."""
         n = len(indices)
         middle = n if n < len(self.indices) else (n + 1) // 2
         return [ProviderCall(part, self.content, len(part)) for part in (indices[:middle], indices[middle:]) if part]
@@ -79,7 +79,7 @@ class ProviderCall:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the next window takes: `count` recipients, in turn; `slots`, of which `lull` stay empty."""
+    """The size of the next window: `count` recipients, in turn; `slots`, of which `lull` stay empty."""
 
     count: int
     slots: int
@@ -99,13 +99,13 @@ class Lease:
     noted: int = 0
     """So many of them, the first, are in a detail."""
     requeued: list[int] = field(default_factory=list)
-    """Who is queued again when it ends: nothing was sent to them."""
+    """Recipients that are queued again when it ends: nothing was sent to them."""
     cut_short: bool = False
     """Calls were not begun that were claimed: it ends."""
     shares: dict[int, int] = field(default_factory=dict)
     """Recipients whose call was refused as a whole → how many the smaller call for them holds."""
     unwanted: list[int] = field(default_factory=list)
-    """Who has told the provider to send no more, and is not suppressed yet."""
+    """Recipients that told the provider to send no more, and are not suppressed yet."""
     throttled_until: int = 0
     """Unix milliseconds."""
     paused: bool = False
@@ -114,9 +114,9 @@ class Lease:
     held: bool = False
     """It ended since the provider had asked all to wait."""
     leave: bool = False
-    """The provider is left alone now: what is queued moves on."""
+    """The provider is not called now: what is queued moves on."""
     left_out: Unwelcome | None = None
-    """Who was suppressed or unsubscribed since acceptance, once it was looked at."""
+    """Recipients suppressed or unsubscribed since acceptance; None before the first check."""
     looked_at: float = 0.0
     """Unix seconds."""
     looked_for: Mapping[Reach, int] = field(default_factory=dict)
@@ -126,9 +126,9 @@ class Lease:
     lost: bool = False
     """Another has taken it over."""
     hint: LeaseHint | None = None
-    """What says where it is, for who looks for the leases of dead workers."""
+    """The place of this lease, for the search for leases of dead workers."""
     count: Count = field(default_factory=Count)
-    """What the calls of all its windows came to."""
+    """The counts of the outcomes of all its calls."""
     _made: dict[int, Made] = field(default_factory=dict)
     """Messages of the next window."""
 
@@ -165,7 +165,7 @@ class Lease:
         return Wanted(count, slots + lull, lull)
 
     def parcels(self, claimed: Sequence[int], rate: Pace, most: Callable[[Content], int]) -> list[ProviderCall]:
-        """Return the calls that a claimed window takes; who cannot be sent anything is settled at once, without one.
+        """Return the calls for a claimed window; recipients that cannot be sent to are settled without one.
 
         Args:
             rate: the pace of the calls.
@@ -222,11 +222,11 @@ class Lease:
 
     @property
     def suppressed(self) -> Mapping[int, str]:
-        """Who gets no message any more, by index, with the code of each."""
+        """The code of each recipient that gets no message any more, by index."""
         return self.left_out.codes if self.left_out is not None else {}
 
     def looks(self, latest: Mapping[Reach, int], now: Seconds) -> bool:
-        """Tell whether to look at who is not to be sent to: before the first claim, and again when there is news.
+        """Tell whether to check for unwelcome recipients: before the first claim, and again when there is news.
 
         Args:
             latest: when an address was last suppressed, and unsubscribed (Unix ms), as of Control.
@@ -235,7 +235,7 @@ class Lease:
         return self.left_out is None or stale
 
     def saw(self, left_out: Unwelcome, latest: Mapping[Reach, int], now: Seconds) -> None:
-        """Take in who is not to be sent to.
+        """Take in the recipients that are not to be sent to.
 
         Args:
             latest: as `looks` had it.
@@ -246,7 +246,7 @@ class Lease:
         self.looked_for = {r: at for r, at in latest.items() if at < now * 1000 - SLACK_MS}
 
     def _wanted_only(self, content: Content) -> Content:
-        """Return a message without copies to those who were suppressed or unsubscribed since acceptance."""
+        """Return a message without copies to addresses that were suppressed or unsubscribed since acceptance."""
         gone = self.left_out.copies if self.left_out is not None else ()
         return without_copies(content, gone) if gone and content.copied else content
 
@@ -257,7 +257,7 @@ class Lease:
         return made
 
     def expired(self, last_call: float) -> list[int]:
-        """Return who waits and must not be sent to any more at the time of the next window's last possible call.
+        """Return waiting recipients that are past their time at the next window's last possible call.
 
         `last_call`: Unix seconds.
         """
@@ -310,7 +310,7 @@ class Lease:
                 self.settle(index, outcome, now)
             elif len(parcel.indices) > 1:
                 apart.append(index)
-            else:  # an adapter's mistake: nobody else is in the call
+            else:  # an adapter's mistake: the call has only one recipient
                 self.settle(index, Rejected(outcome.code, permanent=False, about_message=True), now)
         parts = parcel.smaller(apart)
         self.shares |= {i: len(part.indices) for part in parts for i in part.indices}
@@ -325,10 +325,10 @@ class Lease:
         return max((self.shares.get(i, 0) for i in self.requeued), default=0)
 
     def spread(self, rate: Pace) -> float:
-        """Return the seconds by which it comes back later than its job's next turn, where that has a rate of its own.
+        """Return the seconds by which it comes back later than its job's next turn, if the job has a rate of its own.
 
-        Each of the job's chunks comes at a time of its own, some for each turn: all at once they would be refused but
-        for one.
+        The job's chunks come back at different times, some for each turn. If all came at once, all except one would be
+        refused.
         """
         left = self.job.counts["queued"] + self.job.counts["sending"]
         others = left // max(1, len(self.chunk.recipients)) - 1
@@ -344,9 +344,9 @@ class Lease:
         self.cut_short |= bool(parcels)
 
     def merged(self, claimed: Ledger) -> None:
-        """Go on from a claim, which merged the last results; the next detail says whom it skipped as suppressed.
+        """Continue from a claim, which merged the last results; the next detail records whom it skipped as suppressed.
 
-        Who takes over after a crash before that looks for the reason again.
+        After a crash before that detail, the worker that takes over looks up the reason again.
         """
         self.results, self.noted = [], 0
         for i, code in sorted(self.suppressed.items()):

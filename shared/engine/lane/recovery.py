@@ -13,16 +13,17 @@ from shared.domain.jobs.job import DIGEST, MAIL, Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.passes import Passing, Past
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes import backoff
 from shared.domain.mails.retry import retry_delay
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.suppression.suppressed import heeds
-from shared.ports import Clock, Lanes, LedgerStore, Records
+from shared.ports import Clock, Lanes, Records
 
 PATIENCE: Final = 20
-"""What waits for a provider comes back after this part of the time for which it has been left alone, or when the next
-question or probe is due. So it is sent soon after the provider's return, and a long outage costs few rounds."""
+"""A chunk that waits for a provider comes back after 1/PATIENCE of the time since the breaker opened. It never comes
+before the next question or probe. So it is sent soon after the provider's return, and an outage costs few rounds."""
 MOVING_MS: Final = 60_000
 """Milliseconds of the lease of a chunk that is only moved."""
 SPREAD_MS: Final = 2000
@@ -41,7 +42,7 @@ class Recovery:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         lanes: Lanes,
         breaker_cache: BreakerCache,
         clock: Clock,
@@ -90,7 +91,7 @@ class Recovery:
     def _delay(self, n: int, route: Sequence[str], *, leave: bool, soon: bool, mailed: int) -> int:
         """Return the milliseconds before a round: never less than until a breaker of the route is to be probed.
 
-        Who leaves a lane has not tried it, so that nothing but the probes is to be waited for. In a long outage the
+        A chunk that leaves a lane has not tried its provider, so it waits only for the probes. In a long outage the
         rounds become as rare as those of messages that were tried: there must be an end to them.
 
         Args:
@@ -112,9 +113,9 @@ class Recovery:
     def take_over(self, job: Job, expired: Ledger, *, soon: bool = False) -> Ledger | None:
         """End a lease that ran out (L5); None if it has not, or another was faster.
 
-        The detail of the lease's last window is proof of what happened. The claimed recipients of whom it says nothing
-        become `unknown`. A detail that says so comes first: were it to follow, a second crash in between would leave
-        messages of which the log names no attempt. The claimant's own, however late, replaces it.
+        The detail of the lease's last window is proof of what happened. Claimed recipients that are not in it become
+        `unknown`. A detail that says so is written first. If it followed, a second crash in between would leave
+        messages of which the log names no attempt. The claimant's own detail, however late, replaces it.
 
         Args:
             soon: whether what failed is tried again soon, as of `passing`.
@@ -136,8 +137,8 @@ class Recovery:
     def leave(self, job: Job, idle: Ledger) -> bool:
         """Move what waits in the lane of a credential that is declared no more; False if another has it.
 
-        It is leased as by a worker of that lane, and released as from one whose breaker is open: to the next credential
-        of the route. What none of them may get is given up.
+        It is leased as by a worker of that lane, and released as from one whose breaker is open. So it moves to the
+        next credential of the route. Messages that no credential may get are given up.
         """
         now = int(self._clock.now() * 1000)
         held = self._ledgers.send_start(
@@ -181,7 +182,7 @@ class Recovery:
     def _left_out(self, job: Job, expired: Ledger) -> Iterator[Entry]:
         """Yield why a window without a detail skipped recipients at its claim, as its own detail would have said.
 
-        Who has been allowed again since stays without a reason.
+        A recipient that has been allowed again since stays without a reason.
         """
         silent = self._unexplained(expired)
         heeded = heeds(job, self._records.content(job.id) if silent and job.kind == DIGEST else None)

@@ -98,7 +98,7 @@ class Sender:
         self._call_counters = CallCounters()
 
     def use(self, provider: Provider) -> None:
-        """Call the same service under another key from now on, in the leases that run, too."""
+        """Call the same service under another key from now on, also in the leases that run."""
         self._provider = provider
         self._calls.use(provider)
 
@@ -125,7 +125,7 @@ class Sender:
             spare: called once nothing but slow answers is waited for, so that another lease may begin beside this one.
 
         Raises:
-            Exception: any fault of a store. What is known of calls is written all the same where that can be; the
+            Exception: any fault of a store. The results of calls are written all the same where that can be done; the
                 pointer is to be delivered again.
         """
         ledger = self._starter.start(job_id, number, owner=owner, deadline=deadline)
@@ -163,7 +163,7 @@ class Sender:
         return PointerResult.SENT
 
     def _load(self, ledger: Ledger) -> Lease | None:
-        """Read what a lease works on; None if it has gone. If that fails nothing was begun, and the lease is ended."""
+        """Read what a lease works on; None if it no longer exists. If that fails nothing was begun; the lease ends."""
         job, number = ledger.job, ledger.chunk
         try:
             kept = self._compositions.get(job)
@@ -185,7 +185,7 @@ class Sender:
         """
         try:
             self._note(lease)
-        except Exception:  # noqa: BLE001 - what was sent counts for more than its detail
+        except Exception:  # noqa: BLE001 - the messages that were sent matter more than their detail
             _LOG.warning("detail not written", extra={"job": lease.job.id, "chunk": lease.ledger.chunk})
         released = self._end(lease)
         if released is not None and released.lane != self._credential.id:
@@ -208,7 +208,7 @@ class Sender:
             wanted = lease.wanted(rate)
             until = min(lease.end, self._latest_start(rate, wanted, began=began, last=last))
             if self._clock.now() + HORIZON > until or self._ends(lease, wanted):
-                return  # no slots are taken that nobody would use
+                return  # take no slots that no call would use
             slots = self._reserve(lease, rate, wanted, until)
             if slots.count < wanted.slots:
                 if self._refused(lease, slots, rate):
@@ -323,14 +323,14 @@ class Sender:
         lease.held = self._slot_client.held_until > self._clock.now()
         wait = 0.0 if lease.held else lease.spread(rate)
         lease.throttled_until = max(lease.throttled_until, int((slots.first - HORIZON + wait) * 1000))
-        return True  # whoever has more time left gets them
+        return True  # a worker with more time left gets them
 
     def _works(self) -> bool:
         """Tell whether the provider takes most of what it gets; a process that is young goes by what others saw."""
         return self._admission.works() or (self._admission.closed and self._slot_client.works())
 
     def _suppress(self, lease: Lease) -> None:
-        """Suppress who told the provider to send no more. What is lost by a crash the next message to them brings."""
+        """Suppress recipients that told the provider to send no more. After a crash, the next call shows it again."""
         now = int(self._clock.now() * 1000)
         for index in lease.unwanted:
             if not lease.job.test:
@@ -362,7 +362,7 @@ class Sender:
         return found if lease.job.express else replace(found, yields=True)
 
     def _threads(self) -> int:
-        """Return the most calls under way: a window of one recipient each, and slow ones, at whatever rate is set."""
+        """Return the most calls under way at any set rate: a window of one recipient each, and slow ones."""
         most = pace(self._credential.rate, 1)
         return most.window + most.room
 

@@ -152,8 +152,8 @@ class SlotClient:
             hint: the lease that the slots are for.
 
         Returns:
-            None of them (`count` 0) if none was wanted, none can be had by `until` (Unix seconds), or the switches
-            have been moved: these are known then.
+            No slots (`count` 0) if none was wanted, or none can be had by `until` (Unix seconds). Also if the switches
+            have been moved; these are known then.
         """
         asked = self._clock.now()
         if wanted == 0:

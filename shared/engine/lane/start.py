@@ -5,24 +5,24 @@ from typing import Final
 
 from shared.contracts import Credential, pointer
 from shared.domain.jobs.ledger import Ledger
-from shared.domain.jobs.queue import Expired, NotDue
+from shared.domain.jobs.queue import Expired, LedgerQueue, NotDue
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.backoff import MAX_QUEUE_DELAY
 from shared.domain.lanes.pacing import pace
 from shared.domain.times import Seconds
 from shared.engine.lane.recovery import Recovery
 from shared.engine.lane.slots import PATIENCE, patience
-from shared.ports import Clock, Lanes, LedgerStore, Records
+from shared.ports import Clock, Lanes, Records
 
 KEPT_JOBS: Final = 64
 """Jobs kept in memory that were stopped a moment ago."""
 
 
 class PointerResult(Enum):
-    """What came of a pointer."""
+    """The result of a pointer."""
 
     SENT = "sent"
-    """The lease ended, whatever is left of the chunk."""
+    """The lease ended, also if some of the chunk is left."""
     POSTPONED = "postponed"
     NOTHING = "nothing"
 
@@ -39,7 +39,7 @@ class Starter:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         lanes: Lanes,
         credential: Credential,
         recovery: Recovery,
@@ -65,7 +65,7 @@ class Starter:
             deadline: Unix seconds when the process is frozen or killed.
 
         Returns:
-            The ledger under the new lease, or what came of the pointer if there is none.
+            The ledger under the new lease, or the pointer's result if there is none.
         """
         if job in self._resting and self._rests(job):
             return PointerResult.NOTHING

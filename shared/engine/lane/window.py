@@ -24,10 +24,10 @@ LOOK: Final = 0.010
 
 
 class WindowCalls:
-    """The calls of one lease's windows, one window after the other; for the lease's thread alone.
+    """The calls of one lease's windows, one window after the other; only for the lease's thread.
 
     Args:
-        lease: it learns what became of each recipient.
+        lease: takes in the result of each recipient.
         slot_client: for more slots, where some were missed.
         call_timeout: seconds that one may take.
     """
@@ -70,7 +70,7 @@ class WindowCalls:
             deadline: Unix seconds by which all calls of the window must have ended.
 
         Raises:
-            Exception: the first fault of a store. What was not begun is to be queued again.
+            Exception: the first fault of a store. Calls that were not begun are to be queued again.
         """
         self._rate, self._deadline = rate, deadline
         self._begin_each(parcels, slots)
@@ -98,14 +98,14 @@ class WindowCalls:
         """Make the calls that are left, unless the lease may make none, and wait for all.
 
         Raises:
-            Exception: the first fault of a store. What was not begun is to be queued again.
+            Exception: the first fault of a store. Calls that were not begun are to be queued again.
         """
         if not self._lease.may_call:
             self.drain()
         self._make(all_end=True)
 
     def drain(self) -> None:
-        """Wait for all calls, and record what they came to. What they left is to be queued again."""
+        """Wait for all calls, and record their outcomes. Calls that are left are to be queued again."""
         self._take_all()
         self._requeue()
 

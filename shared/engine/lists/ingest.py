@@ -1,8 +1,9 @@
-"""Uploaded lists are read: a lease, blocks of the file, and a checkpoint behind all that they brought.
+"""Reads uploaded lists: a lease, blocks of the file, and a checkpoint after all that they brought.
 
-Per step: chunks, ledgers, problems, marks, and then the checkpoint, by compare-and-swap on the upload. Who dies
-anywhere leaves a checkpoint from which the next one makes the same. Who has lost its lease finds that out at its next
-checkpoint, and until then replaces nothing that counts. Source: docs/uploads.md, docs/adr/0036.
+Each step writes chunks, ledgers, problems and marks, and then the checkpoint, by compare-and-swap on the upload. An
+invocation that dies leaves a checkpoint from which the next one makes the same. An invocation that lost its lease
+notices that at its next checkpoint, and until then replaces nothing that counts.
+Source: docs/uploads.md, docs/adr/0036.
 """
 
 import logging
@@ -45,7 +46,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class IngestResult(StrEnum):
-    """What became of an invocation."""
+    """The result of an invocation."""
 
     NOTHING = "nothing"
     """There is no such upload, or it is read already."""
@@ -101,7 +102,7 @@ class Ingestion:
     lease_margin: Seconds = LEASE_MARGIN
 
     def work(self, campaign: str, upload: str, *, owner: str, deadline: Seconds) -> IngestResult:
-        """Read a list until its end or nearly until `deadline` (Unix seconds); then another invocation goes on.
+        """Read a list until its end or nearly until `deadline` (Unix seconds); then another invocation continues.
 
         Concurrency: one lease at a time; a second invocation returns at once.
 
@@ -110,7 +111,7 @@ class Ingestion:
             deadline: when the invocation ends.
 
         Raises:
-            Exception: what went wrong; the list is read again later, more seldom each time.
+            Exception: any fault; the list is read again later, more seldom each time.
         """
         found = self.uploads.get(campaign, upload)
         now = self.clock.now()
@@ -129,7 +130,7 @@ class Ingestion:
         lease = _Lease(self, held, stop=deadline - min(LAST_SECONDS, (deadline - now) / 4))
         try:
             return lease.run()
-        except Exception:  # whatever it is, it is raised again; the list waits longer after each
+        except Exception:  # any fault is raised again; the list waits longer after each
             lease.wait(seconds=min(3600, 30 * 2**lease.held.starts))
             raise
 
@@ -277,7 +278,7 @@ class _Lease:
         return IngestResult.HANDED_OVER
 
     def wait(self, *, seconds: Seconds) -> bool:
-        """Give the lease back; nobody is to take it for some seconds. False if it is lost."""
+        """Give the lease back; no invocation may take it for some seconds. False if it is lost."""
         until = round((self._parts.clock.now() + seconds) * 1000) if seconds else 0
         return self._parts.uploads.save(self.held, self.held.changed(owner="", until=until))
 
@@ -302,10 +303,10 @@ class _Lease:
             if parts.uploads.end(held, ended, campaign, _freed(campaign, ended, now)):
                 return did
             if parts.uploads.get(held.campaign, held.id) != held:
-                return IngestResult.LOST  # else the campaign alone has moved on
+                return IngestResult.LOST  # else only the campaign has changed
 
     def _forsake(self, now: Millis) -> IngestResult:
-        """End an upload whose campaign was removed past its lock, as with its account: nobody will send it."""
+        """End an upload whose campaign was removed past its lock, as with its account: it can never be sent."""
         code = Code.CAMPAIGN_GONE
         ended = self.held.changed(
             owner="", until=0, finished_at=now, state=UploadState.FAILED, code=code.value, detail=_DETAILS[code]
@@ -322,7 +323,7 @@ class _Marks:
     """A list's marks in files, whose names say which ones they hold.
 
     So a file that is written twice, or late by an invocation that has lost its lease, is the same both times. After
-    each step the marks since the last whole piece stand in a file of their own.
+    each step the marks since the last whole piece are in a file of their own.
     """
 
     def __init__(self, files: Files, prefix: str) -> None:
@@ -366,7 +367,7 @@ class _Marks:
 
 
 class _Skips:
-    """Whom to leave out, found out when the first recipients are there; counts by code who is."""
+    """Recipients to leave out, read when the first ones are there; counts them by code."""
 
     def __init__(self, make: Callable[[], Skips]) -> None:
         self._make = make

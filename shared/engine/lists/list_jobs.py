@@ -1,4 +1,4 @@
-"""What a campaign's list becomes when it is sent: its job, what its messages say, the answer. Source: docs/adr/0037."""
+"""The job that a sent list becomes, with its content and the answer to its client. Source: docs/adr/0037."""
 
 import json
 from collections.abc import Mapping

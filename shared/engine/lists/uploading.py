@@ -1,7 +1,7 @@
-"""Lists on their way in: a place for the file, then word that it is there. Source: docs/uploads.md.
+"""Lists on their way in: a place for the file, then the client's report that it is there. Source: docs/uploads.md.
 
-What is read of the file is `ingest`'s work; here an upload only comes to be read, and its campaign to be closed for
-edits meanwhile, in one transaction. The message on the queue is a hint, and the sweeper behind it.
+`ingest` reads the file. This module queues its upload, and closes the campaign for edits meanwhile, in one transaction.
+The message on the queue is a hint. If it is lost, the sweeper repeats it.
 """
 
 import csv
@@ -91,7 +91,7 @@ class Uploading:
 
         Args:
             rules: how the list is to be read.
-            content_type: of the file; it is one of the place's headers. What the file is shows in its first bytes.
+            content_type: of the file; it is one of the place's headers. The first bytes show what the file really is.
             size: bytes of the file, if they are known: then no other size is taken.
         """
         refusal = _closed(campaign)
@@ -123,14 +123,14 @@ class Uploading:
     def complete(
         self, campaign: Campaign, upload_id: str, etag: str = "", *, by: str = SYSTEM
     ) -> Upload | Refusal | None:
-        """Have a file read that was put into its place. Repeating it changes nothing and says where the list stands.
+        """Queue a file that was put into its place, to be read. A repetition changes nothing and returns the state.
 
         Args:
             upload_id: what `start` named.
-            etag: of the file as its client knows it, or empty: then whatever is there is read.
+            etag: of the file as its client knows it, or empty: then any file that is there is read.
 
         Returns:
-            The upload; why it cannot be read; or None if the campaign has no such upload.
+            The upload, or why it cannot be read, or None if the campaign has no such upload.
         """
         wanted = etag.strip('"')
         current: Campaign | None = campaign
@@ -176,7 +176,7 @@ class Uploading:
             upload_id: what `start` named.
 
         Returns:
-            The upload; ALREADY_SENT; or None if the campaign has no such upload.
+            The upload, or ALREADY_SENT, or None if the campaign has no such upload.
         """
         current: Campaign | None = campaign
         while current is not None:
@@ -191,7 +191,7 @@ class Uploading:
                 code=WITHDRAWN,
                 detail="The list was withdrawn.",
                 finished_at=now,
-                owner="",  # whoever reads it loses the lease
+                owner="",  # an invocation that reads it loses the lease
                 until=0,
             )
             freed = replace(
@@ -277,14 +277,14 @@ class Uploading:
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """The sweeper's part: lists that are to be read, and that nobody reads."""
+    """The sweeper's part: lists that are to be read, and that no invocation reads."""
 
     uploads: Uploads
     queue: Queue
     clock: Clock
 
     def walk(self) -> Iterator[tuple[str, Callable[[], None]]]:
-        """Yield every list that is to be read, with what has it read if nobody does."""
+        """Yield every list that is to be read, with what queues it again if no invocation reads it."""
         for campaign, upload in self.uploads.unread():
             yield upload, partial(self._remind, campaign, upload)
 

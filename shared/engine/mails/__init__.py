@@ -1,1 +1,1 @@
-"""Mails: their commit, what becomes of their destinations, and their end."""
+"""Mails: their commit, the results of their destinations, and their end."""

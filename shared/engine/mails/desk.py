@@ -103,7 +103,7 @@ class MailPlace:
 
 @dataclass(frozen=True, slots=True)
 class RawRules:
-    """What providers say of finished messages.
+    """The providers' rules for finished messages.
 
     Attributes:
         takes: the most bytes that a credential takes, by its id; 0: it takes none.
@@ -120,8 +120,8 @@ class MailDesk:
     Args:
         files: the mails' bytes.
         places: those for contents that are open.
-        unwanted: who is not to be sent to.
-        rules: what providers say of finished messages.
+        unwanted: recipients that are not to be sent to.
+        rules: the providers' rules for finished messages.
     """
 
     def __init__(
@@ -309,7 +309,7 @@ class MailDesk:
         return out
 
     def _skipped(self, mail: StoredMail, destinations: Sequence[NewDestination]) -> dict[str, str]:
-        """Return who is not to be sent to, by address in lower case, and the code of each."""
+        """Return address in lower case → code of the destinations that are not to be sent to."""
         codes: dict[str, str] = {}
         keys = [x.address.lower() for x in destinations]
         for reach in reaches(EMAIL.name, unsubscribable=False):

@@ -5,10 +5,11 @@ from typing import Final, TypeVar
 
 from shared.domain.audit import Act, audited
 from shared.domain.jobs.job import Job
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell
 from shared.domain.mails.destination import waits
 from shared.engine.pool import Pool
-from shared.ports import Clock, Journal, LedgerStore
+from shared.ports import Clock, Journal
 
 WIDTH: Final = 8
 """Calls side by side."""
@@ -24,7 +25,7 @@ class WaitingMails:
         clock: the time of the entries.
     """
 
-    def __init__(self, *, ledgers: LedgerStore, journal: Journal, pool: Callable[[int], Pool], clock: Clock) -> None:
+    def __init__(self, *, ledgers: LedgerQueue, journal: Journal, pool: Callable[[int], Pool], clock: Clock) -> None:
         self._ledgers = ledgers
         self._journal = journal
         self._pool = pool

@@ -1,4 +1,4 @@
-"""The end of mails: what became of each destination is noted, its sender is notified, and the content is removed.
+"""The end of mails: the result of each destination is noted, its sender is notified, and the content is removed.
 
 It is asked for by the stream of ledgers, and by looks at finished jobs, which find what the stream has lost. Doing
 anything again changes nothing.
@@ -13,6 +13,7 @@ from typing import Final
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.look_ups import LOOKS, next_look
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.runs import SAFE_MS
 from shared.domain.jobs.states import Cell, JobState
 from shared.domain.mails.destination import fails, has_end, is_pending
@@ -20,7 +21,7 @@ from shared.domain.mails.mail import MailState, StoredMail, cleaned
 from shared.domain.times import Millis
 from shared.engine.mails.reports import MailReporter
 from shared.engine.walks.doubts import Asking
-from shared.ports import Clock, LedgerStore, MailFigures, MailFiles, Mails, Records
+from shared.ports import Clock, MailFigures, MailFiles, Mails, Records
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ class MailEnds:
 
     mails: Mails
     records: Records
-    ledgers: LedgerStore
+    ledgers: LedgerQueue
     files: MailFiles
     reporter: MailReporter
 
@@ -53,7 +54,7 @@ class MailEnds:
         """Note the ends of destinations of one mail, and notify its sender of those that failed; return how many.
 
         Args:
-            some: ledgers of it, which may be old.
+            some: ledgers of the mail, which may be old.
 
         Raises:
             Retriable: the store could not be reached; what was noted stays noted.
@@ -111,7 +112,7 @@ class MailJobs:
     """
 
     records: Records
-    ledgers: LedgerStore
+    ledgers: LedgerQueue
     mails: Mails
     ends: MailEnds
     asking: Asking
@@ -162,7 +163,7 @@ class MailJobs:
         return step if ask is None else min(step, job.finished_at + round(ask * 1000))
 
     def _last(self, job: Job, now: Millis) -> Millis:
-        """Return a time before which the job was looked at last."""
+        """Return a time before which the job was last checked."""
         return now - self._step(job, now) if now - job.finished_at > LOOKS[0] * 1000 else job.finished_at
 
     def _step(self, job: Job, now: Millis) -> Millis:

@@ -2,7 +2,7 @@
 
 A mail's other destinations at such a domain wait as long as the three that were refused.
 
-Otherwise each of them would be refused by itself, and a grey list would see a call for every one.
+Otherwise each of them would be refused separately, and a grey list would see a call for every one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,14 +10,15 @@ from dataclasses import dataclass
 
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.mails.retry import IN_A_ROW, failed_for_now, is_refusal, row_of, to_hold
 from shared.engine.mails.ends import MailEnds
-from shared.ports import LedgerStore, Mails, Records
+from shared.ports import Mails, Records
 
 
 @dataclass(frozen=True, slots=True)
 class MailStream:
-    """What follows of released ledgers of mails.
+    """Handles released ledgers of mails.
 
     Attributes:
         records: the mails' jobs.
@@ -30,11 +31,11 @@ class MailStream:
     holds: "DomainHolds"
 
     def released(self, name: str, some: Sequence[Ledger], *, logged: bool) -> None:
-        """Note the ends of destinations, and delay the domains that have just refused three in a row.
+        """Note the ends of destinations, and delay the domains that refused the last three in a row.
 
         Args:
-            some: ledgers of it, as the stream shows them.
-            logged: the job is LOGGED, so that the content may go.
+            some: ledgers of the job, as the stream shows them.
+            logged: the job is LOGGED, so that the content may be removed.
         """
         self.ends.tell(name, some)
         job = self.records.job(name) if logged or any(map(failed_for_now, some)) else None
@@ -57,13 +58,13 @@ class DomainHolds:
 
     mails: Mails
     records: Records
-    ledgers: LedgerStore
+    ledgers: LedgerQueue
 
     def look(self, job: Job, some: Iterable[Ledger]) -> int:
-        """Delay the destinations of the domains that have just refused three in a row; return how many.
+        """Delay the destinations of the domains that refused the last three in a row; return how many.
 
         Args:
-            some: ledgers of it that were just released.
+            some: ledgers of the job that were released a moment ago.
         """
         failed = [x.chunk for x in some if failed_for_now(x)]
         mail = self.mails.get(job.name) if failed and job.total > IN_A_ROW else None

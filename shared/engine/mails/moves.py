@@ -1,4 +1,4 @@
-"""What an owner does with a destination that waits: look at it, drop it, or have it sent at another time."""
+"""An owner's actions on a destination that waits: show it, drop it, or send it at another time."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from shared.domain.audit import SYSTEM, Act, audited
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell
 from shared.domain.mails.destination import MailDestination, destination, waits
 from shared.domain.mails.mail import StoredMail, host_of
@@ -15,7 +16,7 @@ from shared.domain.times import Millis
 from shared.engine.lane.recovery import Recovery
 from shared.engine.reports.attempts import detail_of
 from shared.engine.reports.message_log import MessageLog
-from shared.ports import Clock, Journal, LedgerStore, Records
+from shared.ports import Clock, Journal, Records
 
 EachShown = Callable[
     [Callable[[tuple[Ledger, Chunk]], MailDestination], Sequence[tuple[Ledger, Chunk]]], Iterable[MailDestination]
@@ -38,20 +39,20 @@ class MailMoves:
         records: their jobs and chunks.
         ledgers: their states.
         recovery: sends pointers.
-        logs: what became of them, by which provider.
+        logs: the attempts of each, by provider.
         journal: the audit log; an entry is written after its change.
         clock: the time of an entry.
     """
 
     records: Records
-    ledgers: LedgerStore
+    ledgers: LedgerQueue
     recovery: Recovery
     logs: MessageLog
     journal: Journal
     clock: Clock
 
     def show(self, mail: StoredMail, first: int, count: int, *, each: EachShown = map) -> Sequence[MailDestination]:
-        """Return destinations of a mail, in their order; none before it is committed, or when its job has gone.
+        """Return destinations of a mail, in their order; none before it is committed, or when there is no job any more.
 
         Args:
             first: number of the first one, from 0.
@@ -119,7 +120,7 @@ class MailMoves:
         self.journal.write(audited(mail.namespace, now, mail.id, act, by))
 
     def _job(self, mail: StoredMail) -> Job | None:
-        """Return the job of a mail; None before it is committed, and when the job has gone."""
+        """Return the job of a mail; None before it is committed, and when the job no longer exists."""
         return self.records.job(mail.job) if mail.job else None
 
     def _find(self, mail: StoredMail, key: str) -> Ledger | None:

@@ -1,7 +1,7 @@
 """The eleven steps of a queue of mails over ledgers: each destination is a chunk of one, each step a compare-and-swap.
 
-A queued destination is named by its mail's job and its chunk. The lanes' senders take these steps by their own leases
-(`shared.domain.jobs.queue`); this queue takes them one destination at a time, by one credential.
+The name of a queued destination is its mail's job and its chunk. The lanes' senders take these steps by their own
+leases (`shared.domain.jobs.queue`); this queue takes them one destination at a time, by one credential.
 """
 
 import tempfile
@@ -18,6 +18,7 @@ from shared.domain.jobs.job import MAIL
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.passes import Passing
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell
 from shared.domain.mails.destination import is_pending, metadata_of, waits
 from shared.domain.mails.mail import StoredMail, opened
@@ -32,7 +33,7 @@ from shared.domain.mails.queue import (
 from shared.domain.times import Millis
 from shared.engine.mails.ends import MailEnds
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
-from shared.ports import Clock, LedgerStore, MailFiles, Records, Retriable
+from shared.ports import Clock, MailFiles, Records, Retriable
 
 LEASE_MS: Final = 600_000
 """A lease runs out so long after it began, if its worker has died."""
@@ -55,7 +56,7 @@ class LedgerMailQueue:
         account: str,
         route: str,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         files: MailFiles,
         queuer: MailQueuer,
         ends: MailEnds,

@@ -48,7 +48,7 @@ class MailQueuer:
     """Queues mails.
 
     Args:
-        acceptances: notes whose mails are accepted; None: nothing is accepted by keys here.
+        acceptances: audit notes of accepted mails; None: no API key's requests are accepted here.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
 First the mail notes for which destinations a notification is being made. Then the notification is queued under a key
 of its number, and its destinations are noted as cleaned up. A process that dies in between leaves all that the next one
-needs to go on.
+needs to continue.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from shared.domain.audit import SYSTEM
 from shared.domain.content.content import Content, Finished, Mailbox
 from shared.domain.ids import new_id
 from shared.domain.jobs.job import Job
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.mails.destination import fails, is_pending
 from shared.domain.mails.mail import StoredMail, begin_report, end_report, opened
 from shared.domain.mails.queue import MailSchedule, NewDestination
@@ -21,7 +22,7 @@ from shared.domain.mails.report import MAX_HEADER, FailedDestination, ReportedMa
 from shared.domain.times import KEY_LIFE_MS
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
 from shared.engine.reports.attempts import attempts_of, detail_of, last_refusal, skipped_early
-from shared.ports import Clock, FileChanged, Idempotency, LedgerStore, MailFigures, MailFiles, Mails, Records, Retriable
+from shared.ports import Clock, FileChanged, Idempotency, MailFigures, MailFiles, Mails, Records, Retriable
 
 RACES: Final = 10
 """Compare-and-swaps of one mail that others write meanwhile."""
@@ -35,7 +36,7 @@ class MailReporter:
     Attributes:
         mails: where they are.
         records: which destination is in which chunk, and what refused it.
-        ledgers: what became of each.
+        ledgers: the state of each destination.
         files: the mails' bytes.
         queuer: queues the notifications.
         clock: the time.
@@ -44,7 +45,7 @@ class MailReporter:
 
     mails: Mails
     records: Records
-    ledgers: LedgerStore
+    ledgers: LedgerQueue
     files: MailFiles
     queuer: MailQueuer
     clock: Clock
@@ -129,7 +130,7 @@ class MailReporter:
         return out
 
     def _refusal(self, job: Job, chunk: int, address: str) -> tuple[str, str]:
-        """Return the code of a destination's last refusal, and the words of who refused it."""
+        """Return the code of a destination's last refusal, and the refusing server's text."""
         windows, words = self.records.details(job.id, chunk)
         attempts = attempts_of(windows, words, frozenset({0})).get(0, {})
         some = [attempts[n] for n in sorted(attempts)]
@@ -137,7 +138,7 @@ class MailReporter:
         return last_refusal(some)[0] or next(iter(skips), ""), detail_of(some, address)
 
     def _header(self, job: Job) -> bytes:
-        """Return the beginning of the mail's header; empty if the content is gone."""
+        """Return the beginning of the mail's header; empty if the content no longer exists."""
         content = self.records.content(job.id)
         finished = content.finished if content is not None else None
         if finished is None:

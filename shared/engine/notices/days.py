@@ -33,7 +33,7 @@ class NotifierDays:
         return [stored.get(day_of(x.start), NotifierDay(day_of(x.start))) for x in spans]
 
     def _stored(self, name: str, spans: Sequence[Span]) -> Mapping[str, NotifierDay]:
-        """Return days by name: those that are stored, and the others as they are counted now."""
+        """Return the figures of each day: those that are stored, and the others as they are counted now."""
         stored = dict(self._log.days(name, [day_of(x.start) for x in spans]))
         missing = [x for x in spans if day_of(x.start) not in stored]
         over = [x for x in missing if x.end <= settled(int(self._clock.now() * 1000))]

@@ -61,7 +61,7 @@ class _Planned:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What the notices of one run have in common."""
+    """The properties that the notices of one run share."""
 
     notifier: Notifier
     method: DeliveryMethod
@@ -75,7 +75,7 @@ class DueNotices:
     """Begins runs of the notices whose time has come.
 
     Args:
-        words: tells what became of runs, before a kept action is tried.
+        words: applies the results of runs, before a kept action is tried.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class DueNotices:
         self._words = words
         self._clock = clock
         self._known: dict[tuple[str, str], Mapping[DeliveryMethod, NoticeText]] = {}
-        """What templates say, as read in this walk of a shard."""
+        """The texts of templates, as read in this walk of a shard."""
 
     def walk(self, until: Seconds = inf) -> Iterator[tuple[str, Callable[[], None]]]:
         """Yield each shard of the index with what begins its runs, each minute from another shard on.
@@ -136,7 +136,7 @@ class DueNotices:
             raise faults[0]
 
     def at_once(self, uuids: Sequence[str]) -> None:
-        """Do what is due about notices that have just changed; what fails, or loses a race, is for the next minute."""
+        """Do what is due for notices that have changed. After a fault or a lost race, the next minute does it."""
         self._known = {}
         self.begin(uuids)
 

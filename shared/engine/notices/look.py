@@ -1,6 +1,6 @@
-"""Looks at finished runs: words that the stream lost, receipts that nobody waits for any longer, doubts to ask about.
+"""Looks at finished runs: words that the stream lost, receipts that are no longer awaited, doubts to ask about.
 
-A finished run stays among those to be looked at until every message of it has its final word. Source:
+A finished run is checked again until every one of its messages has its last state. Source:
 docs/protocol.md, "Runs of notices".
 """
 
@@ -13,11 +13,12 @@ from shared.domain.jobs import runs as cells
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.look_ups import LOOKS, next_look
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell, JobState
 from shared.domain.times import DAY_MS
 from shared.engine.notices.words import NoticeWords
 from shared.engine.walks.doubts import Asking
-from shared.ports import Clock, LedgerStore, Notices, Records
+from shared.ports import Clock, Notices, Records
 
 LAST_MS: Final = 2 * DAY_MS
 """A run whose items expire so soon is closed: without them its notices would never end."""
@@ -41,7 +42,7 @@ class NoticeRuns:
     """
 
     records: Records
-    ledgers: LedgerStore
+    ledgers: LedgerQueue
     notices: Notices
     words: NoticeWords
     asking: Asking
@@ -54,7 +55,7 @@ class NoticeRuns:
             yield name, partial(self.look, name)
 
     def look(self, name: str) -> None:
-        """Look at one run, and note when to look again: never, once all of its words were told."""
+        """Look at one run, and note when to look again: never, once all of its words were applied."""
         job = self.records.job(name)
         ledger = self.ledgers.read(name, 0) if job is not None and job.state is JobState.LOGGED else None
         if job is None or ledger is None:
@@ -100,7 +101,7 @@ class NoticeRuns:
         return now + step if ask is None else min(now + step, job.finished_at + round(ask * 1000))
 
     def _last(self, job: Job, now: int) -> int:
-        """Return a time before which the run was looked at last."""
+        """Return a time before which the run was last checked."""
         elapsed = now - job.finished_at
         return now - min(LATE_MS, max(SOON_MS, elapsed // 16)) if elapsed > LOOKS[0] * 1000 else job.finished_at
 

@@ -39,12 +39,12 @@ class NoticePurge:
     part: int = PART
 
     def walk(self, deadline: Seconds) -> Iterator[tuple[str, Callable[[], None]]]:
-        """Yield the notifiers whose next walk is due, each with what goes on with it until the deadline (Unix s)."""
+        """Yield the notifiers whose next walk is due, each with what continues it until the deadline (Unix s)."""
         for name in self.log.to_purge(int(self.clock.now() * 1000)):
             yield name, partial(self.one, name, deadline)
 
     def one(self, name: str, deadline: Seconds) -> None:
-        """Go on with a notifier's walk until it is over or time is up (Unix seconds)."""
+        """Continue a notifier's walk until it is over or time is up (Unix seconds)."""
         while not self._part(name) and self.clock.now() < deadline:
             pass
 
@@ -64,7 +64,7 @@ class NoticePurge:
         return over
 
     def _look_at(self, entries: Sequence[UpdateEntry], collected: int) -> int:
-        """Shorten the life of notices whose last entry is collected; return how many have gone uncollected."""
+        """Shorten the life of notices whose last entry is collected; return how many expired uncollected."""
         last = {x.notice: x for x in entries if x.ended}
         found = self.notices.read(tuple(last))
         unread = 0
@@ -77,7 +77,7 @@ class NoticePurge:
         return unread
 
     def _next(self, notifier: Notifier, until: int, now: int, *, over: bool) -> int | None:
-        """Return when the walk goes on (Unix ms); None: the notifier is deleted, and its log holds nothing more."""
+        """Return when the walk continues (Unix ms); None: the notifier is deleted, and its log holds nothing more."""
         if not over:
             return now
         ended = notifier.deleted and next(self.log.read(notifier.name, Span(until, now)), None) is None

@@ -159,14 +159,14 @@ class NoticeTaker:
     def _step(
         self, notifier: Notifier, reader: RecordReader, state: InboxState, records: Sequence[Mapping[str, Any]]
     ) -> tuple[InboxStep, _Batch]:
-        """Take some of a payload's records; return what became of the step, and what it was."""
+        """Take some of a payload's records; return the result of the step, and what it was."""
         rest = records[state.record : state.record + READ]
         batch = self._batch(notifier, reader, rest)
         try:
             return self._advance(state, batch, records), batch
         except Retriable:
             raise
-        except Exception:  # whatever the records raise together, the first is then taken alone
+        except Exception:  # any fault of the records together: the first is then taken singly
             if not batch.changes:
                 raise
             _LOG.exception("records not taken together", extra={"notifier": notifier.name, "payload": state.payload})
@@ -182,7 +182,7 @@ class NoticeTaker:
             return self._advance(state, batch, records), batch
         except Retriable:
             raise
-        except Exception:  # noqa: BLE001 - whatever the record has raised, it is rejected
+        except Exception:  # noqa: BLE001 - on any fault the record is rejected
             _LOG.exception("record not taken", extra={"notifier": notifier.name, "payload": state.payload})
         owner = _owner(notifier, first[0])
         stored = self._notices.read([owner.uuid]).get(owner.uuid)
@@ -250,6 +250,6 @@ def _change(
         return take(stored, reader.read(record, now), owner, reader.hours, now)
     except Retriable:
         raise
-    except Exception:  # noqa: BLE001 - whatever the record has raised, it is rejected
+    except Exception:  # noqa: BLE001 - on any fault the record is rejected
         _LOG.exception("record rejected", extra={"notifier": owner.notifier})
         return rejected(stored, _fault(record), owner, now)

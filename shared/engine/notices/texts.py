@@ -1,4 +1,4 @@
-"""What stored templates say by text message and by call."""
+"""The texts of stored templates for text messages and for calls."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ CHANNELS: Final = {DeliveryMethod(method): channel for channel, method in METHOD
 
 @dataclass(frozen=True, slots=True)
 class NoticeText:
-    """What a template says by one channel. `text`: with placeholders; `speech`: how a call says it."""
+    """A template's text for one channel. `text`: with placeholders; `speech`: how a call says it."""
 
     text: str
     speech: Speech | None = None

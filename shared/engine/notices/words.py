@@ -1,7 +1,7 @@
-"""Words: what a run's ledger says changes its notices, each by compare-and-swap, and the ledger notes what was said.
+"""Words: the results in a run's ledger, which change its notices, each by compare-and-swap.
 
-They come from the stream of ledgers, and from looks at finished runs. A word that is told twice, late or by a process
-that was frozen changes nothing. Source: docs/adr/0111.
+They come from the stream of ledgers, and from looks at finished runs. The ledger notes which words were applied. A word
+that is applied twice, late or by a process that was frozen changes nothing. Source: docs/adr/0111.
 """
 
 import logging
@@ -14,12 +14,13 @@ from shared.domain.jobs import runs as cells
 from shared.domain.jobs.details import FeedbackEntry
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell
 from shared.domain.notices import words as rules
 from shared.domain.notices.inbox import fits
 from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeChange, NoticeRun
 from shared.domain.notices.notifier import Notifier
-from shared.ports import Clock, LedgerStore, Notices, Notifiers, Records, Retriable
+from shared.ports import Clock, Notices, Notifiers, Records, Retriable
 
 RACES: Final = 10
 """Compare-and-swaps of one notice that others write meanwhile."""
@@ -42,14 +43,14 @@ class _Word:
 
 
 class NoticeWords:
-    """Tells notices what became of their runs.
+    """Applies the results of runs to their notices.
 
     Args:
         records: which recipient of a run is which notice.
     """
 
     def __init__(
-        self, *, notices: Notices, notifiers: Notifiers, records: Records, ledgers: LedgerStore, clock: Clock
+        self, *, notices: Notices, notifiers: Notifiers, records: Records, ledgers: LedgerQueue, clock: Clock
     ) -> None:
         self._notices = notices
         self._notifiers = notifiers
@@ -59,10 +60,10 @@ class NoticeWords:
         self._known: dict[str, Notifier] = {}
 
     def tell(self, ledger: Ledger) -> int:
-        """Tell all words of a run's ledger that were not told; return how many.
+        """Apply all words of a run's ledger that were not applied yet; return how many.
 
         Raises:
-            Retriable: the store could not be reached, or others write a notice all the time. What was told is noted.
+            Retriable: the store could not be reached, or others write a notice all the time. Applied words are noted.
         """
         waiting = cells.untold(ledger)
         if not waiting:
@@ -84,7 +85,7 @@ class NoticeWords:
         return len(told)
 
     def _words(self, ledger: Ledger, waiting: list[int]) -> Sequence["_Word"]:
-        """Return what is to be told: of calls that were answered with the keys that their recipients pressed."""
+        """Return the words to apply; those of answered calls with the keys that their recipients pressed."""
         owners = self.owners(ledger, waiting)
         found = self._notices.read(list(owners.values()))
         words = [_Word(index, ledger.cell(index)[0], found.get(owners.get(index, ""))) for index in waiting]
@@ -95,7 +96,7 @@ class NoticeWords:
         return [replace(x, pressed=keys.get(x.index, "")) for x in words]
 
     def _together(self, job: str, words: Sequence["_Word"]) -> Iterator[int]:
-        """Tell words by as few transactions as they fit into; yield whose were told. The others are told one by one."""
+        """Apply words in as few transactions as they fit into; yield their indices. The others are applied singly."""
         batch: list[tuple[int, Notice, NoticeChange]] = []
         for word in words:
             change = self._change(job, word)
@@ -108,14 +109,14 @@ class NoticeWords:
         yield from self._written(batch)
 
     def _change(self, job: str, word: "_Word") -> NoticeChange | None:
-        """Return what a word changes if it may be told with others; one that raises is told alone."""
+        """Return a word's change if it may share a transaction; a word that raises is applied separately."""
         try:
             notifier = self.notifier(word.notice.notifier) if word.notice is not None else None
             if word.notice is None or notifier is None:
                 return None
             now = self._now()
             change = rules.word(word.notice, job, word.index, word.state, notifier.hours, now, word.pressed)
-        except Exception:  # noqa: BLE001 - it is told alone, and raised there
+        except Exception:  # noqa: BLE001 - it is applied singly, and raised there
             _LOG.exception("word not told with others", extra={"job": job})
             return None
         return change if change is not None and change.withdraw is None else None
@@ -124,7 +125,7 @@ class NoticeWords:
         """Write changes in one transaction; return whose they are, or none if it was refused or fails."""
         try:
             done = len(batch) > 1 and self._notices.write_all([(notice, change) for _, notice, change in batch])
-        except Exception:  # noqa: BLE001 - they are told one by one, and raised there
+        except Exception:  # noqa: BLE001 - they are applied one by one, and raised there
             _LOG.exception("words not told together")
             return ()
         return [index for index, _, _ in batch] if done else ()
@@ -169,7 +170,7 @@ class NoticeWords:
         return 0
 
     def owners(self, ledger: Ledger, indices: list[int]) -> Mapping[int, str]:
-        """Return the notices of recipients by their places; empty if the run's items have gone."""
+        """Return the notices of recipients by their places; empty if the run's items no longer exist."""
         chunk = self._records.chunk(ledger.job, ledger.chunk)
         if chunk is None:
             return {}
@@ -177,7 +178,7 @@ class NoticeWords:
         return {i: uuid for i, uuid in values.items() if uuid}
 
     def notifier(self, name: str) -> Notifier | None:
-        """Return a notifier, as this process has read it first: what a word needs of it are its hours."""
+        """Return a notifier, as this process has read it first: a word needs only its hours."""
         if name not in self._known:
             found = self._notifiers.get(name)
             if found is None:

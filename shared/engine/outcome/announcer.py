@@ -3,8 +3,8 @@
 A change marks its ledger as dirty, and only a fold takes the mark away. So every change is announced at least once,
 also one that the stream of ledgers has lost: the sweeper folds it, then. An account without webhooks costs nothing.
 
-For endpoints with batches a hint waits for some seconds. Until it is delivered it announces later changes of its
-chunks, too: a second one would go to a second gatherer, and both would hand on the same.
+For endpoints with batches a hint waits for some seconds. Until it is delivered, it also announces later changes of its
+chunks. A second hint would reach a second gatherer, and both would hand on the same changes.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -27,10 +27,10 @@ Places = dict[str, tuple[int, ...]]
 
 
 class Announcing(Protocol):
-    """What a fold does before it begins."""
+    """The step before a fold: announces the changes."""
 
     def announce(self, jobs: Mapping[str, Job], ledgers: Iterable[Ledger]) -> Collection[str]:
-        """Have webhooks hear of changes that are not folded yet.
+        """Announce to webhooks the changes that are not folded yet.
 
         Args:
             ledgers: as they are about to be folded.
@@ -51,7 +51,7 @@ class Silent:
 
 @dataclass(frozen=True, slots=True)
 class Announcer:
-    """Sends hints for the namespaces that have endpoints: one for each pace, whatever the number of jobs.
+    """Sends hints for the namespaces that have endpoints: one for each pace, for any number of jobs.
 
     Attributes:
         listeners: which namespaces these are.

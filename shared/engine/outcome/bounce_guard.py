@@ -28,7 +28,7 @@ class _Look:
 
 
 class BounceGuard:
-    """Stops campaigns. Looking again changes nothing: a stop and what is told of it are one transaction."""
+    """Stops campaigns. A second check changes nothing: a stop and its audit event are one transaction."""
 
     def __init__(self, *, records: Records, lists: Lists, clock: Clock) -> None:
         self._records = records
@@ -40,11 +40,11 @@ class BounceGuard:
         """Stop all open jobs of a job's campaign on its credential if too many of the campaign's messages have bounced.
 
         Args:
-            job: as just read. It counts exactly; the campaign's other jobs as of a look some seconds ago, but nothing
-                is stopped without a look just now.
+            job: as just read. Its own counts are exact. Those of the campaign's other jobs may be some seconds old, but
+                before anything is stopped they are read again.
 
         Returns:
-            Whether the job itself was stopped by this call.
+            Whether this call stopped the job itself.
         """
         if not job.campaign or job.guard_off:
             return False
@@ -87,7 +87,7 @@ class BounceGuard:
                         yield other
 
     def _stop(self, job: Job, because: Job, counts: Mapping[str, int]) -> bool:
-        """Stop a job, if it can be, because of what came of that one and of the campaign, whose `counts` are."""
+        """Stop a job, if it can be, because of the results of `because` and of the campaign, whose counts are given."""
         if job.state not in TRANSITIONS[Change.STOP][0]:
             return False
         now = int(self._clock.now() * 1000)

@@ -10,11 +10,12 @@ from typing import Final
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE, COUNT_KEYS, RESTING, Change, JobState
 from shared.engine.lane.recovery import Recovery
 from shared.engine.outcome.announcer import Announcing, Silent
 from shared.engine.outcome.bounce_guard import BounceGuard
-from shared.ports import FOLDS, Clock, LedgerStore, Lists, Records, Retriable
+from shared.ports import FOLDS, Clock, Lists, Records, Retriable
 
 ROUNDS: Final = 3
 """How often the finaliser starts over when others write meanwhile; the next record or the sweeper comes back for the
@@ -27,12 +28,12 @@ _UNKNOWN: Final = COUNT_KEYS.index("unknown")
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What folding ledgers of one job led to.
+    """The result of folding ledgers of one job.
 
     Attributes:
         folded: ledgers of which something was added to the job.
-        job: as it is afterwards; None if it has gone, or others write it all the time.
-        kind: the job's; empty if it has gone.
+        job: as it is afterwards; None if it no longer exists, or others write it all the time.
+        kind: the job's; empty if the job no longer exists.
     """
 
     folded: int
@@ -57,7 +58,7 @@ class Logger:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         lists: Lists,
         recovery: Recovery,
         clock: Clock,
@@ -134,7 +135,7 @@ class Logger:
     def add(self, job: Job, ledgers: Sequence[Ledger]) -> int:
         """Add the new figures of a job's ledgers to it, FOLDS in a transaction; return how many had some.
 
-        Those that have moved on are folded as they are now, unless somebody works on them.
+        Those that have moved on are folded as they are now, unless a worker holds them.
 
         Raises:
             Retriable: others write them all the time, or webhooks cannot hear of their changes now.
@@ -147,7 +148,7 @@ class Logger:
             _unannounced()
 
     def _add(self, job: Job, ledgers: Sequence[Ledger]) -> int:
-        """Do the same for ledgers whose changes were announced; what has changed since is announced, too."""
+        """Do the same for ledgers whose changes were announced, and also announce what has changed since."""
         folded = 0
         waiting = list(ledgers)
         for _ in range(RACES + len(waiting) // FOLDS):
@@ -172,7 +173,7 @@ class Logger:
             self._known.popitem(last=False)
 
     def finalise(self, job_id: str, *, hint: bool = False) -> JobState | None:
-        """Move a job towards LOGGED as far as its ledgers allow (J3) and return its state; None if it has gone.
+        """Move a job towards LOGGED as far as its ledgers allow (J3) and return its state; None if there is no job.
 
         Args:
             hint: look at the ledgers only if the folded counts say that it may be finished.
@@ -183,7 +184,7 @@ class Logger:
     def conclude(self, job: Job, *, rests: bool) -> JobState | None:
         """Do as `finalise` from a job as just read, and from all its ledgers, which were read after it and are folded.
 
-        `rests`: they allow the job to move on; if not, it may still be stopped by the bounce guard.
+        `rests`: they allow the job to move on; if not, the bounce guard may still stop it.
         """
         if self._guard.check(job):
             return self.finalise(job.id)
@@ -231,8 +232,8 @@ class Logger:
     def _settle(self, job: Job) -> "tuple[_Verdict, int]":
         """Read all ledgers, after the job; take over what needs it. Returns how many messages are of unknown fate.
 
-        CLEAN says that the job may move on if its version is still the one read. Figures that are not folded do not
-        stand in its way: they are as exact afterwards, and feedback would bring new ones all the time.
+        CLEAN means that the job may move on if its version is still the one read. Figures that are not folded do not
+        prevent that: they are as exact afterwards, and feedback would bring new ones all the time.
         """
         verdict, unknown = _Verdict.CLEAN, 0
         for x in self._ledgers.read_all(job.id):

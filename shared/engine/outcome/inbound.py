@@ -1,7 +1,7 @@
-"""What recipients write to a credential's own number: STOP ends a channel for them, START begins it again.
+"""Texts that recipients send to a credential's own number: STOP ends a channel for them, START begins it again.
 
-Such a text belongs to no attempt. It comes as a word whose ref is the number that wrote (`from_number`), with the text
-as its detail and the number that it was written to as its code. Source: docs/adr/0124.
+Such a text belongs to no attempt. It comes as a `Word` whose ref is the number that wrote (`from_number`). Its detail
+is the text, and its code is the number that it was written to. Source: docs/adr/0124.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ def from_number(word: Word) -> bool:
 
 
 def receive(records: Records, texts: Texts, credential: Credential, words: Sequence[Word], now: Millis) -> int:
-    """Heed what numbers wish, store what they wrote, and return how many numbers were heeded.
+    """Apply the wishes of numbers, store what they wrote, and return the count of numbers whose wish was applied.
 
     A credential of all accounts changes and stores nothing: it is not known whose message the number answers.
 
@@ -43,7 +43,7 @@ def receive(records: Records, texts: Texts, credential: Credential, words: Seque
 
 
 def heed(records: Records, credential: Credential, words: Sequence[Word], now: Millis) -> int:
-    """Change the lists of the credential's accounts and of their team keys; returns how many numbers were heeded.
+    """Change the lists of the credential's accounts and of their team keys; returns the count of numbers changed.
 
     A credential of all accounts changes none. The provider refuses the next message to the number, which suppresses it
     for the account that sends that message.

@@ -1,8 +1,8 @@
-"""Resolving doubts: the provider is asked what became of attempts whose fate is not known (Resolve).
+"""Resolving doubts: asks the provider about attempts whose fate is not known (Resolve).
 
-It runs in the credential's lane, which has its secret and its pace. What it finds is a word like any other: accepted,
-or proven absent, which the tracker joins. Messages come first in that lane: questions take a tenth of the slots, and
-each invocation asks some, then leaves the rest to a later one.
+It runs in the credential's lane, which has its secret and its pace. Each finding is a `Word` like any other, which the
+tracker joins: accepted, or proven absent. Messages come first in that lane. So questions take a tenth of the slots,
+and each invocation asks some, then leaves the rest to a later one.
 """
 
 import zlib
@@ -32,7 +32,7 @@ from shared.engine.suppression.suppressed import Suppressed, heeds
 from shared.ports import Clock, Links, Loaded, Provider, Resolver
 
 GROUP: Final = 10
-"""Questions that are asked side by side: what is not told when the process dies is asked for again."""
+"""Questions that are asked side by side. Findings that are not recorded when the process dies are asked for again."""
 SHARE: Final = 0.1
 """The most of a credential's slots that the questions of all workers take."""
 DOUBTS: Final = "doubts"
@@ -65,7 +65,7 @@ class _Doubts:
 
 
 _Answer = Finding | Exception | None
-"""What a question brought; None: there was nothing to ask, or it may not be asked."""
+"""The result of a question; None: there was nothing to ask, or it may not be asked."""
 
 
 class Resolution:
@@ -101,19 +101,19 @@ class Resolution:
     def resolve(self, job_id: str, number: int, *, deadline: Seconds, after: int = -1) -> Resolved:
         """Ask about some attempts of a chunk that are UNKNOWN and were made through this credential.
 
-        Another message of the lane has the rest asked about, when it is the turn of questions again.
+        If some are left, another message of the lane asks about them, when it is the turn of questions again.
 
-        Two lookups at once change nothing: a lookup reads, and a call under its key is the same call. A provider that
-        accepts the message on being asked is not asked about messages that may not be sent now: those of a stopped or
-        paused job, or to a recipient who was suppressed or has unsubscribed since. A provider that is paused, or whose
-        breaker is open, is not asked until the next look.
+        Two lookups at once change nothing: a lookup reads, and a call under its key is the same call. Some providers
+        accept a message when they are asked about it. These are not asked about messages that may not be sent now. Such
+        messages are of a stopped or paused job, or to a recipient who was suppressed or has unsubscribed since. A
+        provider that is paused, or whose breaker is open, is not asked until the next look.
 
         Args:
             deadline: Unix seconds by which it ends.
             after: the place of the last recipient who was asked about; -1: none was.
 
         Raises:
-            Exception: any fault of a store or an adapter, once all other answers are told.
+            Exception: any fault of a store or an adapter, once all other answers are recorded.
         """
         provider = self._provider
         if not isinstance(provider, Resolver) or not self._breaker_cache.usable(self._credential.id):
@@ -193,10 +193,10 @@ class Resolution:
         return Resolved(len(found), len(words) - absent, absent)
 
     def _answer(self, provider: Resolver, doubts: _Doubts, index: int, deadline: Seconds) -> _Answer:
-        """Do what `_about` does, and return its fault: the others' answers are told all the same."""
+        """Do what `_about` does, and return its fault, so that the others' answers are recorded all the same."""
         try:
             return self._about(provider, doubts, index, deadline)
-        except Exception as fault:  # noqa: BLE001 - raised when the others are told
+        except Exception as fault:  # noqa: BLE001 - raised when the others are recorded
             return fault
 
     def _about(self, provider: Resolver, doubts: _Doubts, index: int, deadline: Seconds) -> Finding | None:

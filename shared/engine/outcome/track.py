@@ -1,7 +1,7 @@
-"""Tracking: providers' words reach the cells by rank, in any order and any number of times (F).
+"""Tracking: feedback events (`Word`) reach the cells by rank, in any order and any number of times (F).
 
-Words about many chunks are joined side by side, each chunk by itself: one that fails, or that there is no time for,
-leaves its own words and no others.
+Events about many chunks are joined side by side, each chunk by itself. A chunk that fails, or for which time is too
+short, leaves only its own events unjoined.
 """
 
 import logging
@@ -19,6 +19,7 @@ from shared.domain.jobs.feedback import CHANNEL_WISHES, SUPPRESSES, WISHES, Word
 from shared.domain.jobs.job import DIGEST, Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import STOPPED, UNSUBSCRIBED
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import reopened
 from shared.domain.recipients.suppressions import BY_CHANNEL, AnyReach, DigestsOf, Reach
 from shared.domain.times import Seconds
@@ -39,15 +40,15 @@ from shared.engine.outcome.words import (
     names_id,
 )
 from shared.engine.pool import Pool
-from shared.ports import Clock, LedgerStore, Records, Retriable
+from shared.ports import Clock, Records, Retriable
 
 LATER: Final = 15.0
-"""Seconds after which a soft word about a call still under way is looked at again."""
+"""Seconds after which a soft word about a call still under way is checked again."""
 RACES: Final = 20
 """How often a reopening starts over when others write meanwhile."""
 THREADS: Final = 8
-"""Chunks at once. Each word is two writes one after the other, 12 ms of waiting and 6 ms of a 512 MB function's share
-of a processor: more threads would only wait for that."""
+"""Chunks at once. Each word is two writes one after the other: 12 ms of waiting, and 6 ms of a 512 MB function's share
+of a processor. More threads would only wait for that share."""
 MOMENT_MS: Final = 5_000
 """Suppressions of so many milliseconds have one moment, so that the mark that announces them is written once. Readers
 of the log look two minutes back."""
@@ -59,12 +60,12 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """What came of a batch of words.
+    """The result of a batch of words.
 
     Attributes:
         joined: words about messages that are known here.
         foreign: words without a job, chunk or route of ours: counted and dropped.
-        later: words to be looked at again after LATER seconds.
+        later: words to be checked again after LATER seconds.
         final: those of the joined after which, as a rule, no other follows.
         left: words that were not joined, as their chunk failed or time was up.
         fault: the first fault, if there was one.
@@ -114,7 +115,7 @@ class Tracker:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         recovery: Recovery,
         clock: Clock,
         pool: Callable[[int], Pool],
@@ -138,9 +139,9 @@ class Tracker:
         return tracked
 
     def join_all(self, credential: str, words: Sequence[Word], *, deadline: Seconds = inf) -> Tracked:
-        """Join the words of one credential: one compare-and-swap and one detail per chunk, whatever their number.
+        """Join any number of words of one credential: one compare-and-swap and one detail per chunk.
 
-        Jobs and ledgers are read a hundred at a time, then each chunk's words are joined by themselves.
+        Jobs and ledgers are read a hundred at a time. Then each chunk's words are joined separately.
 
         Args:
             credential: whose words they are; of equal ones one counts.
@@ -179,7 +180,7 @@ class Tracker:
             found = self._ledgers.read_these([place for place in chunks if place[0] in jobs])
         except Retriable:
             raise
-        except Exception:  # noqa: BLE001 - whatever cannot be read is met again, with its own chunk alone
+        except Exception:  # noqa: BLE001 - any item that cannot be read is met again, with only its own chunk
             _LOG.exception("jobs or ledgers that cannot be read: one by one")
             return None
         return _Known(jobs, {(x.job, x.chunk): x for x in found})
@@ -223,8 +224,8 @@ class Tracker:
     ) -> tuple[int, list[Word]]:
         """Join what was said about one chunk; returns how many words were ours, and those that wait.
 
-        `ledger` may be some seconds old: the words are older, so joining what it lacks is joining them when it was
-        read, and every write to it is compared.
+        `ledger` may be some seconds old. The words are older still, so this joins what the ledger lacked when it was
+        read. Every write to it is compared.
         """
         now, later = by_time(ledger, about)
         if not now:
@@ -304,9 +305,9 @@ class Tracker:
         return True
 
     def _again(self, job: Job, ledger: Ledger, words: Sequence[Said]) -> set[Try]:
-        """Return (recipient, attempt) of what goes to a provider that has not tried it: by policy, and if one is left.
+        """Return (recipient, attempt) of what moves to a provider that has not tried it: by policy, and if one is left.
 
-        The details are read after the ledger, so that they name everybody who tried what it holds.
+        The details are read after the ledger, so that they name every credential that tried its messages.
         """
         asked = [said for said in words if may_retry(job, ledger, said)]
         if not asked:
@@ -332,10 +333,10 @@ class Tracker:
             )
 
     def _heed(self, job: Job, number: int, words: Sequence[Said]) -> None:
-        """Unsubscribe who has left at the provider, or has come back there: their latest word of those at hand.
+        """Unsubscribe recipients who left at the provider, or undo that: the latest of the given words counts.
 
-        An older word that comes by itself, after a newer one, unsubscribes as well, which is the side to err on. Who
-        comes back at the provider takes back what was said there, and nothing else.
+        An older word that comes by itself, after a newer one, unsubscribes as well, which is the side to err on. A
+        recipient who comes back at the provider takes back only what was said there.
         """
         about = [(w.at, k is WordKind.RESUBSCRIBED, r.index) for r, k, w in words if not w.secondary and is_wish(k, w)]
         latest = {index: back for _, back, index in sorted(about)}
@@ -351,12 +352,12 @@ class Tracker:
                 )
 
     def _left(self, job: Job) -> AnyReach:
-        """Return the list of those who unsubscribe from a job's messages: of a digest that of its policy."""
+        """Return the list for recipients who unsubscribe from a job's messages: of a digest that of its policy."""
         content = self._records.content(job.id) if job.kind == DIGEST else None
         return DigestsOf(content.digest.policy) if content is not None and content.digest else Reach.CAMPAIGNS
 
     def _stop(self, job: Job, number: int, words: Sequence[Said]) -> None:
-        """Heed who wants no more messages by this channel, or wants them again: their latest word of those at hand."""
+        """Stop this channel for recipients who wish so, or start it again: the latest of the given words counts."""
         reach = BY_CHANNEL.get(job.channel)
         if reach is None:
             return
@@ -370,7 +371,7 @@ class Tracker:
                 self._records.suppress(job.account, key, STOPPED, moment, reach=reach, job=job.id, channel=job.channel)
 
     def _keys(self, job: Job, number: int, indices: Collection[int]) -> dict[int, str]:
-        """Return the normalised addresses of some recipients of a chunk; of tests nobody's."""
+        """Return the normalised addresses of some recipients of a chunk; none for a test."""
         chunk = self._records.chunk(job.id, number) if indices and not job.test else None
         if chunk is None:
             return {}

@@ -1,4 +1,4 @@
-"""What a provider's word about an attempt means for its message."""
+"""The meaning of a provider's feedback event (`Word`) about an attempt for its message."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
@@ -30,7 +30,7 @@ def is_wish(kind: WordKind, word: Word) -> bool:
 def names_id(ledger: Ledger, ref: Ref) -> bool:
     """Tell whether the provider's id of an attempt is on record, so that a word need not repeat it (60 bytes each).
 
-    A cell is SENT by its window's detail or by an earlier word about the same attempt, and both carry the id.
+    Its window's detail or an earlier word about the same attempt made a cell SENT, and both carry the id.
     """
     state, attempt = ledger.cell(ref.index)
     return attempt == ref.attempt and state in _IDENTIFIED
@@ -63,7 +63,7 @@ def is_overdue(job: Job, ref: Ref, word: Word, begun: Mapping[tuple[int, int], i
 
     Args:
         ref: the attempt that was deferred.
-        word: the provider's word that it is deferred.
+        word: the event that says so.
         begun: (recipient, attempt) → Unix seconds, as `begun_at` returns it.
     """
     return word.at - begun.get((ref.index, ref.attempt), word.at) >= job.policy.deferred_after
@@ -84,7 +84,7 @@ def by_time(ledger: Ledger | None, about: Sequence[Said]) -> tuple[list[Said], l
 
 
 def is_retried(joined: Ledger, again: Collection[Try]) -> bool:
-    """Check whether one of some attempts is followed by another."""
+    """Check whether one of some attempts has another after it."""
     return any(joined.cell(i) == (Cell.RETRY, a) for i, a in again)
 
 
@@ -99,7 +99,7 @@ def joined_with(
     """Return a ledger with words joined, and with the attempts of `again` waiting for the next one.
 
     Args:
-        again: attempts that are followed by another; if there are none, the ledger stays as it is.
+        again: attempts that have another after them; if there are none, the ledger stays as it is.
         absent: attempts that were proved absent.
         credential: that the words came by.
     """

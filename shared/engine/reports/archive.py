@@ -1,8 +1,8 @@
 """The archive: of each finished job an export that is kept for years, made when late feedback is over.
 
-That a job is to be archived stands on the job, as its place in the index `open`, from LOG on: the same write. The place
-is given up when the file stands, so whoever dies anywhere leaves a job that the next run of the sweeper finds. A job
-that is reopened loses its place, and gets another when it is LOGGED again: then its file is written anew.
+LOG also writes that the job is to be archived: the job gets a place in the index `open`. The place is given up once the
+file exists. So after a crash at any point, the next run of the sweeper finds the job. A job that is reopened loses its
+place. When it is LOGGED again, it gets another, and its file is written anew.
 Source: docs/adr/0049.
 """
 
@@ -22,10 +22,10 @@ from shared.engine.reports.export import begin
 from shared.ports import Clock, Exports, Queue, Records
 
 PER_SHARD: Final = 32
-"""Jobs of each of 16 shards that one run asks for: half of what the exporters write in a minute, so that clients'
-exports and the rest of the sweep are not kept waiting; 700,000 jobs a day."""
+"""Jobs of each of 16 shards that one run asks for: 700,000 jobs a day. This is half of what the exporters write in a
+minute, so that clients' exports and the rest of the sweep need not wait."""
 LOST_MS: Final = 3_600_000
-"""Milliseconds until a message that nobody took counts as lost; the queue may be that long."""
+"""Milliseconds until a message that no function received counts as lost; the queue may be that long."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -40,7 +40,7 @@ class Archiver:
     wait: int
 
     def walk(self) -> Iterator[tuple[str, Callable[[], None]]]:
-        """Yield the jobs that are to be archived by now, with what has it done."""
+        """Yield the jobs whose archiving is due, each with the function that does it."""
         for job, at in self.records.unarchived(self._now(), PER_SHARD):
             yield job, partial(self._archive, job, at)
 
@@ -57,14 +57,14 @@ class Archiver:
             self.records.archive_again(name, at, None)
 
     def _stands(self, job: Job, at: int) -> bool:
-        """Tell whether a file begun since a job was due stands; if not, it is asked for unless somebody makes it."""
+        """Tell whether there is a file begun since a job was due; if not, ask for one unless it is being made."""
         found, now = self.exports.get(export_id(job.id)), self._now()
         if found is None or found.begun_at < at:
             new = begin(export_id(job.id), job.account, [job], now, found.version + 1 if found else 1, file=file(job))
         elif found.state is ExportState.PREPARING:
             if found.until > now:
                 return False
-            new = found.changed(owner="")  # whoever made it is lost
+            new = found.changed(owner="")  # the exporter that made it is lost
         else:
             if found.state is ExportState.FAILED:
                 _LOG.error("not archived: rows have gone", extra={"job": job.id})

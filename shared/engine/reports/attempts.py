@@ -23,9 +23,8 @@ class AttemptFate(StrEnum):
     FAILED = "failed"
 
 
-"""The code of an attempt whose worker was lost, so that nobody knows what came of it."""
 LEFT_OUT: Final = frozenset({*CODES.values(), NOT_A_GUEST, ERASED})
-"""The codes of who was skipped before a claim."""
+"""The codes of recipients that were skipped before a claim."""
 _ERRORS: Final[Mapping[Cell, str | None]] = {
     Cell.WITHDRAWN: "withdrawn",
     Cell.EXPIRED: "expired",
@@ -33,7 +32,7 @@ _ERRORS: Final[Mapping[Cell, str | None]] = {
         (Cell.DELIVERED, Cell.SENT, Cell.SENT_CLOSED, Cell.RELAYED, Cell.QUEUED, Cell.RETRY, Cell.CLAIMED), None
     ),
 }
-"""States that are explained by themselves."""
+"""States that need no error code."""
 _OUTCOME: Final = {
     Kind.ACCEPTED: "accepted",
     Kind.RELAYED: "accepted",
@@ -57,7 +56,7 @@ class Attempt:
     provider_message_id: str = ""
     words: tuple[FeedbackEntry, ...] = ()
     detail: str = ""
-    """The provider's own words when it refused."""
+    """The provider's text when it refused."""
 
     @property
     def fates(self) -> frozenset[AttemptFate]:
@@ -114,7 +113,7 @@ def attempts_of(
 
 
 def _with_words(known: Attempt, words: tuple[FeedbackEntry, ...]) -> Attempt:
-    """Return an attempt with what its provider said of it later, in order of time."""
+    """Return an attempt with its provider's later events, in order of time."""
     absent = known.outcome == "unknown" and all(e.word == WordKind.ABSENT for e in words)
     return replace(
         known,
@@ -129,18 +128,18 @@ def _first_id(words: tuple[FeedbackEntry, ...]) -> str:
 
 
 def doubtful(attempt: Attempt) -> bool:
-    """Tell whether the attempt may have arrived, or yet arrive: no word says that it failed.
+    """Tell whether the attempt may have arrived, or yet arrive: no event says that it failed.
 
     Its fate is not known, or it was accepted and only deferred for long, and its owner wanted it tried elsewhere then.
 
-    So is one that no detail names: its worker was lost, and so was the word of who took over, or the worker woke and
-    put a detail in its place that does not name those whom the provider asked to wait.
+    An attempt that no detail names is doubtful as well. Its worker was lost, and so was the detail of the worker that
+    took over. Or the first worker woke and replaced that detail by one without the recipients of a throttled call.
     """
     return attempt.outcome in ("unknown", "accepted") and not any(WordKind(w.word) in SOFT for w in attempt.words)
 
 
 def error_of(job: Job, ledger: Ledger, index: int, attempts: Sequence[Attempt], skip: str) -> str | None:
-    """Return the code that explains the state: the skip's, the provider's word's, the last attempt's, or why no more.
+    """Return the code that explains the state: of the skip, the feedback, the last attempt, or why there is no more.
 
     Args:
         job: for its policy and route.
@@ -178,7 +177,7 @@ def _last_code(attempts: Sequence[Attempt]) -> str:
 
 
 def last_refusal(attempts: Sequence[Attempt]) -> tuple[str, str]:
-    """Return the latest code that a provider answered, or said later, with the provider's own words; empty if none is.
+    """Return the latest code that a provider answered, or sent later, with the provider's text; empty if none is.
 
     `attempts`: of one message, in their order.
     """
@@ -192,7 +191,7 @@ def last_refusal(attempts: Sequence[Attempt]) -> tuple[str, str]:
 
 
 def detail_of(attempts: Sequence[Attempt], address: str) -> str:
-    """Return the provider's words of `last_refusal`, for someone who knows the recipient.
+    """Return the provider's text of `last_refusal`, for someone who knows the recipient.
 
     Args:
         attempts: of one message, in their order.

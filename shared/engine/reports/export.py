@@ -1,9 +1,9 @@
-"""Exports are asked for, and made: chunk by chunk into parts of a file, behind each part a checkpoint.
+"""Requests for exports, and their making: chunk by chunk into parts of a file, after each part a checkpoint.
 
-One invocation at a time holds an export's lease, which each checkpoint renews; every write is a compare-and-swap. Who
-dies anywhere leaves a checkpoint from which the next one goes on; whoever asks again has a lost one gone on with. Who
-has lost the lease finds that out at its next checkpoint; a part that it has put meanwhile has another ETag than the one
-that counts, and then the file is made anew.
+One invocation at a time holds an export's lease, which each checkpoint renews; every write is a compare-and-swap. An
+invocation that dies leaves a checkpoint from which the next one continues. A repeated request continues an export whose
+invocation was lost. An invocation that lost its lease notices that at its next checkpoint. A part that it has put
+meanwhile has another ETag than the one that counts, and then the file is made anew.
 """
 
 import logging
@@ -28,13 +28,13 @@ from shared.ports import Clock, Exports, FileChanged, Multipart, Queue, Records,
 PART: Final = 8 * 1024 * 1024
 """Bytes of a part, at least; S3 takes none under 5 MB but the last, and 10,000 of them: 80 GB."""
 LEASE_MS: Final = 120_000
-"""Milliseconds until another may go on with an export that nobody is heard of; a part takes some seconds."""
+"""Milliseconds without a checkpoint until another invocation may continue an export; a part takes some seconds."""
 MARGIN_S: Final = 30.0
 """Seconds before its end in which an invocation begins no other chunk; a quarter of its time where that is less."""
 KEPT_MS: Final = 8 * DAY_MS
 UPLOAD_MS: Final = 20 * 3_600_000
-"""Milliseconds for which parts are gone on with; the bucket removes them after a day, and where a file of that name
-stands from before, they would seem to have become it."""
+"""Milliseconds for which parts are continued. The bucket removes unfinished parts after a day. If an older file has the
+same name, it would then pass for the finished one."""
 TRIES: Final = 5
 """Times that a request looks again because another was faster."""
 _LOG: Final = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class ExportDesk:
     def ask(self, export: str, account: str, jobs: Sequence[Job]) -> Export:
         """Return the export of jobs: one that is there and still right, or one that is being made.
 
-        Concurrency: of two who ask at once one begins it.
+        Concurrency: of two requests at once one begins it.
 
         Args:
             export: id of the campaign or job.
@@ -103,7 +103,7 @@ def begin(export: str, account: str, jobs: Sequence[Job], now: Millis, version: 
 
 
 class ExportResult(StrEnum):
-    """What became of an invocation."""
+    """The result of an invocation."""
 
     NOTHING = "nothing"
     """There is no such export, or it is made already."""
@@ -129,7 +129,7 @@ class Exporter:
     part: int = PART
 
     def work(self, export: str, *, owner: str, deadline: Seconds) -> ExportResult:
-        """Make an export to its end or nearly until `deadline` (Unix seconds); then another invocation goes on.
+        """Make an export to its end or nearly until `deadline` (Unix seconds); then another invocation continues.
 
         Args:
             export: id of its campaign or job.
@@ -137,7 +137,7 @@ class Exporter:
             deadline: when the invocation ends.
 
         Raises:
-            Exception: what went wrong; who asks again has it gone on with once the lease is over.
+            Exception: any fault; a repeated request continues the export once the lease is over.
         """
         found = self.exports.get(export)
         now = self.clock.now()
@@ -163,7 +163,7 @@ class _Gone(Exception):
 
 
 class _Lost(Exception):
-    """Another has gone on with it."""
+    """Another invocation has continued the export."""
 
 
 class _Run:
@@ -175,7 +175,7 @@ class _Run:
         self.held = held
 
     def work(self) -> ExportResult:
-        """Go on from the checkpoint."""
+        """Continue from the checkpoint."""
         try:
             if not self.held.upload:
                 columns = self._columns()
@@ -259,7 +259,7 @@ class _Run:
         return tuple(dict.fromkeys(column for name in self.held.jobs for column in self._of_list(name)))
 
     def _of_list(self, name: str) -> Iterable[str]:
-        """Return the columns of one list: each of its recipients has all of them, but for who was erased."""
+        """Return the columns of one list: each of its recipients has all of them, except erased ones."""
         number = 0
         while (chunk := self._parts.records.chunk(name, number)) is not None:
             known = next((r.values for r in chunk.recipients if r.skip != ERASED), None)

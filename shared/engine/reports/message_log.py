@@ -12,6 +12,7 @@ from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.job import Job, public_counts
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.retries import repeatable
 from shared.domain.jobs.states import COUNT_KEYS, Cell, MessageState, Status, message_state, status
 from shared.domain.times import Millis
@@ -24,7 +25,7 @@ from shared.engine.reports.attempts import (
     error_of,
     skipped_early,
 )
-from shared.ports import Clock, LedgerStore, Records
+from shared.ports import Clock, Records
 
 LIVE_CHUNKS: Final = 100
 """Jobs of up to this many chunks have their counts computed from the ledgers; larger ones show the folded counts."""
@@ -37,9 +38,9 @@ class LogLine:
 
     Attributes:
         providers: one key per provider of the route, true = tried.
-        may_duplicate: an attempt that may have arrived was followed by another.
-        unacknowledged: accepted by a provider that has not said for too long what became of it.
-        error_detail: the provider's own words to `error`; empty if it gave none, or the error is ours.
+        may_duplicate: there was another attempt after one that may have arrived.
+        unacknowledged: accepted by a provider that has sent no result for too long.
+        error_detail: the provider's text to `error`; empty if it gave none, or the error is ours.
     """
 
     message: str
@@ -109,7 +110,7 @@ class Filter:
     skip: str = ""
 
     def wants(self, cell: Cell) -> bool:
-        """Tell whether a cell's line is wanted, as far as its state goes."""
+        """Tell whether a cell's state allows for its line to be wanted."""
         return (not self.states or message_state(cell) in self.states) and (
             not self.statuses or status(cell) in self.statuses
         )
@@ -138,10 +139,10 @@ PAGE_CHUNKS: Final = 20
 
 
 class MessageLog:
-    """Reads what became of a job's messages."""
+    """Reads the results of a job's messages."""
 
     def __init__(
-        self, *, records: Records, ledgers: LedgerStore, clock: Clock, feedback_timeout: int = FEEDBACK_TIMEOUT
+        self, *, records: Records, ledgers: LedgerQueue, clock: Clock, feedback_timeout: int = FEEDBACK_TIMEOUT
     ) -> None:
         self._records = records
         self._ledgers = ledgers
@@ -218,7 +219,7 @@ class MessageLog:
         return line
 
     def whole(self, job: Job, chunk_number: int) -> list[tuple[Recipient, LogLine]] | None:
-        """Return every recipient of a chunk with its line, in list order; None if the chunk has gone."""
+        """Return every recipient of a chunk with its line, in list order; None if the chunk no longer exists."""
         ledger = self._ledgers.read(job.id, chunk_number)
         chunk = self._records.chunk(job.id, chunk_number) if ledger is not None else None
         if ledger is None or chunk is None:
@@ -231,7 +232,7 @@ class MessageLog:
     ) -> tuple[Iterator[int], Details | None]:
         """Return those of some messages that are wanted for one of their attempts, and the details that say so.
 
-        An attempt under way is not in the details. What the ledger already excludes costs no read.
+        An attempt under way is not in the details. Messages that the ledger already excludes cost no read.
         """
         if not _may_have(job, ledger, wanted, indices):
             return iter(()), None
@@ -297,7 +298,7 @@ def _by_credential(job: Job, totals: Sequence[int]) -> dict[str, tuple[int, ...]
 
 
 def _unacknowledged(ledger: Ledger, now: Millis, feedback_timeout: int) -> bool:
-    """Tell whether those of a chunk that are SENT have waited too long for their provider's word.
+    """Tell whether a chunk's SENT messages have waited too long for their provider's feedback.
 
     They wait from the moment when the chunk was last worked on, so that a line and the counts always agree.
     """

@@ -18,7 +18,7 @@ JOBS: Final = 20
 WAVE: Final = 10
 """Jobs of one chunk that are read side by side."""
 Within = tuple[list[LogLine], Position | None, int]
-"""Lines of one job, where to go on in it, and how many chunks that took."""
+"""Lines of one job, the place in it to continue from, and how many chunks that took."""
 Each = Callable[[Callable[[Job], Within], Sequence[Job]], Iterable[Within]]
 """Calls a function for every job, side by side or in turn, and returns the results in order."""
 
@@ -29,7 +29,7 @@ class JobPages(Protocol):
     def among(
         self, spaces: Sequence[str], kinds: Sequence[str], *, after: str = "", limit: int
     ) -> tuple[list[Job], str]:
-        """Return some jobs, and the place to go on from; empty at the end.
+        """Return some jobs, and the place to continue from; empty at the end.
 
         Args:
             after: what the page before returned, or empty.
@@ -48,7 +48,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchPlace:
-    """Where a search goes on: after a place of the list of jobs, so many jobs further, at a chunk and an index."""
+    """Where a search continues: after a place of the list of jobs, so many jobs further, at a chunk and an index."""
 
     after: str = ""
     skip: int = 0
@@ -60,7 +60,7 @@ class MessageSearch:
     """Finds messages by their recipient.
 
     Args:
-        logs: what became of their messages.
+        logs: reads the results of their messages.
         each: reads small jobs, in turn or side by side.
     """
 
@@ -72,7 +72,7 @@ class MessageSearch:
     def find(
         self, spaces: Sequence[str], kinds: Sequence[str], recipient: str, place: SearchPlace, *, limit: int = 50
     ) -> tuple[list[Hit], SearchPlace | None]:
-        """Return messages to a recipient, and where to go on; None at the end of the jobs.
+        """Return messages to a recipient, and where to continue; None at the end of the jobs.
 
         Args:
             spaces: names of the namespaces whose jobs are searched.
@@ -104,7 +104,7 @@ class MessageSearch:
 
         Args:
             recipient: a normalised key.
-            place: where the search goes on in them.
+            place: where the search continues in them.
             limit: of lines of one job.
         """
         number = place.skip
@@ -142,7 +142,7 @@ def _wave(jobs: Sequence[Job], *, begun: bool) -> Sequence[Job]:
 
 
 def _more(found: Sequence[LogLine], room: int) -> Position | None:
-    """Return where to go on in a job of which more was found than there is room for; None: all of it fits."""
+    """Return where to continue in a job of which more was found than there is room for; None: all fits."""
     if len(found) <= room:
         return None
     last = parse_message_id(found[room - 1].message)

@@ -1,4 +1,4 @@
-"""Who of a chunk is left out by now (L2): who was suppressed, and all of a mail whose key or sender has gone."""
+"""Recipients of a chunk that are left out by now (L2): suppressed ones, or all of a mail without its key or sender."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -18,7 +18,7 @@ DNS_AGAIN_MS: Final = 60_000
 
 
 class LeavingOut:
-    """Looks at who is not to be sent to by now. One instance a sender; safe for threads.
+    """Finds the recipients that are not to be sent to by now. One instance a sender; safe for threads.
 
     Args:
         standings: returns the keys and senders of accounts.

@@ -9,7 +9,7 @@ from shared.domain.times import Millis
 from shared.ports import Standings
 
 WAITED_MS: Final = 60_000
-"""Key and sender of what starts sooner after its acceptance were looked at just now."""
+"""A job that starts sooner after its acceptance needs no check: its key and sender were checked then."""
 
 
 def key_of(job: Job) -> str:
@@ -34,8 +34,8 @@ class StandingCheck:
     def refusal(self, job: Job, now: Millis) -> StopReason | None:
         """Return why a job would not be accepted now, if it would not; at most one read.
 
-        A key that was replaced by another counts for as long as that one does. Of a job that names no key only the
-        sender is looked at.
+        A key that another one has replaced counts for as long as that one does. If a job names no key, only the sender
+        is checked.
 
         Raises:
             DnsUnanswered: the sender is of a claimed domain, and DNS does not answer.

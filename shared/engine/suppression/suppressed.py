@@ -1,8 +1,8 @@
-"""Who was suppressed, or unsubscribed, after a job was accepted: looked at again when a lease begins (L2).
+"""Recipients suppressed, or unsubscribed, after a job was accepted: checked again when a lease begins (L2).
 
-Acceptance, or the reading of a campaign's list, has looked before. What came since stands in two logs by time, of which
-a process reads only what is new to it: one query a chunk, and none while nothing was suppressed in the account since.
-What it finds is looked up by key, so that an address that was allowed again is sent to.
+Acceptance, or the reading of a campaign's list, has checked before. Later suppressions are in two logs by time. A
+process reads only entries that are new to it: one query a chunk, and none while nothing was suppressed in the account
+since. It checks the hits by their keys, so that an address that was allowed again is sent to.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -21,17 +21,17 @@ from shared.domain.recipients.suppressions import AnyReach, Barrier, NotAGuest, 
 from shared.ports import Clock, Records
 
 SLACK_MS: Final = 120_000
-"""Acceptance looks up to half a minute before it dates its job, clocks differ, and a transaction that is tried again
-shows its entry late: whatever was suppressed in so much time before is read once more."""
+"""Milliseconds that each read of a log reaches further back. Acceptance checks up to half a minute before it dates its
+job, clocks differ, and a transaction that is tried again shows its entry late."""
 KEPT_JOBS: Final = 8
-"""Jobs, by what they heed, whose news is kept."""
+"""Pairs of a job and a list that applies to it, whose news is kept."""
 MOST: Final = 20_000
-"""Addresses kept in memory per job, about 2 MB; if there are more, each chunk's are looked up by their keys."""
+"""Addresses kept in memory per job, about 2 MB. If there are more, the keys of each chunk's addresses are read."""
 
 
 @dataclass(slots=True)
 class _Known:
-    """What was suppressed since a job was accepted: the first 64 bits of each hash. `mark`: read up to there (ms)."""
+    """Suppressions since a job was accepted: the first 64 bits of each hash. `mark`: read up to there (ms)."""
 
     mark: int
     hashes: set[int] = field(default_factory=set)
@@ -39,18 +39,18 @@ class _Known:
 
 
 def heeds(job: Job, content: Content | None) -> tuple[AnyReach, ...]:
-    """Return the lists that a job's messages heed; of a job without its content any that a campaign heeds."""
+    """Return the lists that apply to a job's messages; for a job without its content all that apply to a campaign."""
     policy = content.digest.policy if content is not None and content.digest is not None else ""
     return reaches(job.channel, unsubscribable=content is None or bool(content.unsubscribe), policy=policy)
 
 
 @dataclass(frozen=True, slots=True)
 class Unwelcome:
-    """Who is not to be sent to by now.
+    """Recipients that are not to be sent to by now.
 
     Attributes:
         codes: index of a waiting recipient → its code; it gets no message.
-        copies: addresses, in lower case, of others who get no copy of the messages of those who are left.
+        copies: addresses, in lower case, that get no copy of the messages to the other recipients.
     """
 
     codes: Mapping[int, str]
@@ -58,7 +58,7 @@ class Unwelcome:
 
 
 class Suppressed:
-    """What one process knows of suppressions; safe for threads: they may read the same twice, and miss nothing."""
+    """One process's memory of suppressions; safe for threads: they may read the same twice, and miss nothing."""
 
     def __init__(self, records: Records, clock: Clock) -> None:
         self._records = records
@@ -78,8 +78,8 @@ class Suppressed:
 
         Args:
             latest: when an address was last suppressed, and unsubscribed (Unix ms), as of Control.
-            reaches: what the job's messages have to heed.
-            content: what they say, and who gets copies; all of those of a team key's messages must be guests.
+            reaches: the lists that apply to the job's messages.
+            content: the message, with its copies. All addresses that get a team key's messages must be guests.
         """
         if is_team(job.account):
             return self._among_guests(job, chunk, waiting, reaches, content)
@@ -93,11 +93,11 @@ class Suppressed:
     def _among_guests(
         self, job: Job, chunk: Chunk, waiting: Sequence[int], reaches: Collection[AnyReach], content: Content | None
     ) -> Unwelcome:
-        """Do the same for a job of a team key: all waiting recipients are looked up each time, with their copies.
+        """Do the same for a job of a team key: all waiting recipients are read each time, with their copies.
 
         Args:
-            reaches: what the job's messages have to heed.
-            content: what they say, and who gets copies.
+            reaches: the lists that apply to the job's messages.
+            content: the message, with its copies.
         """
         copies = {i: _copies(chunk.recipients[i], content) for i in waiting}
         found = self._records.suppressed(job.namespace, _keys(chunk, waiting, copies), reaches)
@@ -116,7 +116,7 @@ class Suppressed:
         return {k for k in keys if _short(address_hash(k)) in hashes}
 
     def _catch_up(self, job: Job, since: int, reach: AnyReach) -> set[int] | None:
-        """Read what is new and return who was suppressed since a moment; None if that is not known."""
+        """Read the new suppressions and return all since a moment; None if they are not known."""
         known = self._known.get((job.id, reach))
         if known is None:
             if len(self._known) >= KEPT_JOBS:
@@ -136,12 +136,12 @@ class Suppressed:
 
 
 def _looked(job: Job) -> int:
-    """Return from when on (Unix ms) nobody has looked: a campaign's list is read, as its id says, before it is sent."""
+    """Return from when on (Unix ms) there was no check: a campaign's list is read before it is sent, as its id says."""
     return min(job.created_at, made_at(job.id)) if job.campaign else job.created_at
 
 
 def _codes(chunk: Chunk, waiting: Sequence[int], found: Mapping[str, Barrier]) -> dict[int, str]:
-    """Return who of some recipients was erased, or is found by their key, with the code of each.
+    """Return the code of each of some recipients that was erased, or whose key is in `found`.
 
     Args:
         found: by normalised address.
@@ -151,7 +151,7 @@ def _codes(chunk: Chunk, waiting: Sequence[int], found: Mapping[str, Barrier]) -
 
 
 def _copies(recipient: Recipient, content: Content | None) -> dict[str, str]:
-    """Return all who get the message of a recipient beside them: address in lower case → normalised address."""
+    """Return the addresses that get copies of a recipient's message: address in lower case → normalised address."""
     if content is None:
         return {}
     own = personal_of(recipient.values) if content.personal else Personal()
@@ -169,7 +169,7 @@ def _keys(chunk: Chunk, waiting: Sequence[int], copies: Mapping[int, Mapping[str
 
 
 def _unwanted(copies: Mapping[int, Mapping[str, str]], found: Mapping[str, Barrier]) -> frozenset[str]:
-    """Return the addresses, in lower case, of those with copies who are found by their key."""
+    """Return the addresses, in lower case, of those with copies whose key is in `found`."""
     return frozenset(a for others in copies.values() for a, key in others.items() if key in found)
 
 

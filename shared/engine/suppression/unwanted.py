@@ -1,7 +1,7 @@
-"""Whom an account's suppressions and unsubscriptions keep from a list: asked while it is read.
+"""The recipients that an account's suppressions and unsubscriptions keep from a list, checked while it is read.
 
-Their logs are read once for a lease, as marks, and only hits are looked up by key: a million recipients cost no reads
-of their own. What comes later is seen by the sender, at claim.
+Their logs are read once for a lease, as marks, and only the keys of hits are read. So a million recipients cost no
+reads of their own. The sender finds later suppressions, at claim.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -13,14 +13,14 @@ from shared.domain.recipients.suppressions import AnyReach
 from shared.ports import Records
 
 MOST: Final = 5_000_000
-"""Addresses kept in memory, 64 MB; of an account that has more, each recipient is looked up by key."""
+"""Addresses kept in memory, 64 MB. If an account has more, the key of each recipient is read."""
 
 
 class Unwanted:
     """`uploads.Skips` of an account's live or test keys.
 
     Args:
-        reaches: what the list's messages have to heed.
+        reaches: the lists that apply to the list's messages.
     """
 
     def __init__(self, records: Records, namespace: str, reaches: Collection[AnyReach]) -> None:
@@ -31,9 +31,9 @@ class Unwanted:
         self._loaded = False
 
     def suspects(self, marks: bytes) -> Collection[int]:
-        """Return the places of those who are or were suppressed, or share their marks; of all if those are too many.
+        """Return the places of recipients that are or were suppressed, or share such a mark; all if those are too many.
 
-        Of team keys' lists all are suspects, since most of them are no guests.
+        All recipients of team keys' lists are suspects, since most of them are no guests.
         """
         if is_team(self._namespace):
             return range(len(marks) // WIDTH)
@@ -42,12 +42,12 @@ class Unwanted:
         return range(len(marks) // WIDTH) if self._known is None else self._known.having(marks)
 
     def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
-        """Return who of them is suppressed now."""
+        """Return the code of each recipient that is suppressed now, by its place."""
         found = self._records.suppressed(self._namespace, set(keys), self._reaches)
         return {i: found[key].code for i, key in enumerate(keys) if key in found}
 
     def _load(self) -> Seen | None:
-        """Return the marks of all who are or were suppressed; None if they are too many."""
+        """Return the marks of all recipients that are or were suppressed; None if they are too many."""
         known = Seen()
         for reach in self._reaches:
             since = 0

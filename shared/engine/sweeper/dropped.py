@@ -1,7 +1,7 @@
 """Folds that the stream gave up: the sweeper's part (J2).
 
-The event source drops records that are too old or fail too often. Of jobs that run the sweeper folds every ledger; of
-jobs that are LOGGED no index knows which ledgers are not folded, and to note it would cost a write a word. But each
+The event source drops records that are too old or fail too often. The sweeper folds every ledger of jobs that run. For
+LOGGED jobs no index shows which ledgers are not folded, since it would cost a write for each feedback event. But each
 batch that is dropped is reported, and its records can still be read. Source: docs/adr/0061.
 """
 

@@ -1,8 +1,8 @@
-"""Leases of workers that have died, looked for where hints say that somebody works.
+"""Finds leases of workers that have died, by the hints that leases leave.
 
 The sweeper looks every quarter of a minute, and the workers of a fast lane at their own every few seconds. A look costs
-two reads for each credential and one for each lease that may have ended, whatever the number of jobs. The sweeper's
-walk finds the same leases and more; this is only sooner. Source: docs/protocol.md, "Sweep", rule E.
+two reads for each credential and one for each lease that may have ended, for any number of jobs. The sweeper's walk
+finds the same leases and more; this is only sooner. Source: docs/protocol.md, "Sweep", rule E.
 """
 
 import logging
@@ -14,25 +14,26 @@ from typing import Final
 from shared import contracts
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import LedgerStatus
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.lease_hints import MOST, LeaseHint
 from shared.domain.times import Millis, Seconds
 from shared.engine.intake.accept import send_pointers
 from shared.engine.lane.recovery import Recovery
-from shared.ports import Clock, Hints, Lanes, LedgerStore, Queue, Records
+from shared.ports import Clock, Hints, Lanes, Queue, Records
 
 LOOKS: Final = (15.0, 30.0, 45.0)
-"""Seconds after the sweeper's start when leases are looked at again; it starts every minute."""
+"""Seconds after the sweeper's start when leases are checked again; it starts every minute."""
 KEPT: Final = 600.0
-"""Seconds that a hint stays after its lease has ended: its worker's next lease writes over it, unless the worker has
-gone for good."""
+"""Seconds that a hint stays after its lease has ended: its worker's next lease overwrites it, unless the worker has
+died."""
 IN_HAND: Final = 8
-"""Chunks of a job that may wait because a dead worker had received their pointers, which SQS hides for 12 minutes. Of
-more, most have theirs in the queue, and the lane goes on with those."""
+"""Chunks of a job that may wait because a dead worker had received their pointers, which SQS hides for 12 minutes. If
+more wait, most have theirs in the queue, and the lane continues with those."""
 NOT_AGAIN_MS: Final = 3_600_000
 """So long after such pointers were sent again no more are sent for the same job: see `pointing.LOST_AFTER_MS`."""
 CROWDED: Final = MOST - 4
-"""Hints of a credential beyond which those of ended leases go at the next look: a new worker's need room."""
+"""Hints of a credential beyond which those of ended leases are removed at the next look: a new worker's need room."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -43,7 +44,7 @@ class ExpiredLeases:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         recovery: Recovery,
         hints: Hints,
         credentials: Callable[[], Sequence[str]],
@@ -73,7 +74,7 @@ class ExpiredLeases:
     def glance(self, every: Seconds, works: Callable[[], bool]) -> None:
         """Look if this process has not for so long, as a worker does between its windows; a fault is another's to find.
 
-        Threads may call it at once: one looks, the others go on.
+        Threads may call it at once: one looks, the others continue.
 
         Args:
             every: seconds.
@@ -84,7 +85,7 @@ class ExpiredLeases:
         try:
             self._glanced = self._clock.now()
             self.look(soon=works())
-        except Exception:  # noqa: BLE001 - the sweeper looks, too
+        except Exception:  # noqa: BLE001 - the sweeper also looks
             _LOG.exception("leases not looked at")
         finally:
             self._glancing.release()
@@ -95,7 +96,7 @@ class ExpiredLeases:
         `soon`: what failed in them is tried again soon, since the provider works.
 
         Raises:
-            Exception: the first fault; all others have been looked at.
+            Exception: the first fault; all other leases have been checked.
         """
         over, self._over = self._over, {}
         lasting, self._until = self._until, {}

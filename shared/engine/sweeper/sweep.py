@@ -16,19 +16,19 @@ WIDTH: Final = 8
 """Looks at once. They wait for the stores most of the time, but decode what they read: with a third of a processor
 more of them gain nothing."""
 NOTE_EVERY: Final = 15.0
-"""Seconds after which a run writes down how far it is, though it goes on: one that is killed loses no more."""
+"""Seconds after which a run records its progress, though it continues: one that is killed loses no more."""
 _LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a run did and saw.
+    """The results of a run.
 
     Attributes:
         asked: chunks whose providers are asked about doubts.
         prolonged: jobs whose retention would have ended before they do.
         given_up: jobs that were ended, since they had waited for as long as a job may.
-        unfinished: walks that did not come to the end of their round; the next run goes on with them.
+        unfinished: walks that did not come to the end of their round; the next run continues them.
         stuck: jobs in which nothing has happened for too long; None: not known, as this process did not see all jobs.
     """
 
@@ -50,7 +50,7 @@ class Swept:
 
 
 class Sweeper:
-    """Goes on with all walks. Two at once do the same work twice, and no harm.
+    """Continues all walks. Two at once do the same work twice, without harm.
 
     Args:
         walks: what is walked, in this order.
@@ -68,13 +68,13 @@ class Sweeper:
         self._noted_at = 0.0
 
     def sweep(self, deadline: Seconds) -> Swept:
-        """Go on with each walk for its share of the time until `deadline` (Unix seconds).
+        """Continue each walk for its share of the time until `deadline` (Unix seconds).
 
-        What is left of the time then goes to those whose share was too short, the first ones first.
+        The rest of the time is then for the walks whose share was too short, the first ones first.
 
         Raises:
-            Exception: the first fault of a look, once all others have been made: a job whose lane has gone, say, must
-                not take their sweeper from them.
+            Exception: the first fault of a look, once all others have been made. So a job whose lane was removed, say,
+                does not keep the sweeper from the others.
         """
         now = int(self._clock.now() * 1000)
         noted = self._bookmarks.load()
@@ -96,7 +96,7 @@ class Sweeper:
         )
 
     def _take_turns(self, runs: Sequence[tuple[Walk, Run]], deadline: Seconds) -> tuple[str, ...]:
-        """Go on with each walk for its share of the time; return the names of those that did not come to their end."""
+        """Continue each walk for its share of the time; return the names of those that did not come to their end."""
         late, unfinished = list[tuple[Walk, Run]](), list[tuple[Walk, Run]]()
         for i, (walk, run) in enumerate(runs):
             began = self._clock.now()
@@ -110,7 +110,7 @@ class Sweeper:
         return tuple(_report(walk, run) for walk, run in unfinished)
 
     def _go(self, walk: Walk, run: Run) -> bool:
-        """Go on with a walk; tell whether it came to the end of its round."""
+        """Continue a walk; tell whether it came to the end of its round."""
         run.progress.begin(run.now)
         try:
             looks = walk.looks(run, run.progress.after)

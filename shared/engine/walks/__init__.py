@@ -1,4 +1,4 @@
-"""Walks of the sweeper: each goes round one kind of work that somebody may have left.
+"""Walks of the sweeper: each finds one kind of unfinished work.
 
 A feature adds its own by a `Walk` in `shared.bootstrap.deployment.Deployment.walks`. Source: docs/adr/0056.
 """
@@ -16,7 +16,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class WalkCounts:
-    """What the looks of one run did, by name; safe for threads."""
+    """Counts of the actions of one run's looks; safe for threads."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -40,7 +40,7 @@ class Run:
     Attributes:
         now: Unix milliseconds at which the run began. All of its looks take it for the time, so that what became due
             between two runs became due in exactly one of them.
-        deadline: Unix seconds after which no look begins; a long one ends then, too.
+        deadline: Unix seconds after which no look begins; a long one also ends then.
         progress: of the walk.
         tally: of the whole run.
         faults: what was raised, of all walks.
@@ -74,7 +74,7 @@ class Look:
     """One step of a walk, to be made beside others in any order.
 
     Attributes:
-        name: what is looked at, for the log.
+        name: of the thing, for the log.
         place: where it is. Places grow along the walk; an empty one does not move the walk on.
         act: looks, and does what is to be done.
     """
@@ -90,7 +90,7 @@ class Walk:
 
     Attributes:
         name: unique; its progress is kept under it.
-        share: of a run's time, in proportion to those of the walks that come after it. What it does not use is theirs.
+        share: of a run's time, in proportion to those of the walks that come after it. They get what it does not use.
         looks: yields the looks from a place (exclusive) on, from the start if that is empty.
         ended: called when the last look of a round is over.
         noted: whether its progress is kept; False for things that have no places, which costs no write a minute.

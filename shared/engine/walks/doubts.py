@@ -8,9 +8,10 @@ from shared.contracts import question
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.look_ups import next_look
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell, JobState
 from shared.engine.walks import Look, Run
-from shared.ports import Clock, Lanes, LedgerStore, Records
+from shared.ports import Clock, Lanes, Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Doubts:
     """The walk of finished jobs with messages of unknown fate, by when to ask next."""
 
     records: Records
-    ledgers: LedgerStore
+    ledgers: LedgerQueue
     clock: Clock
     asking: Asking
 

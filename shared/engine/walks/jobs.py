@@ -1,7 +1,7 @@
 """The walk of open jobs: what is READY starts, leases that ran out are taken over, lost pointers are sent again.
 
-Jobs that are under way are read by the hundred, with the ledgers of those of one chunk: a look at a single message
-costs a fiftieth of a call. What the index tells is not read: of a job that is not due, or that was just made.
+Jobs that are under way are read a hundred at a time, with the ledgers of those of one chunk. So a look at a single
+message costs a fiftieth of a call. Jobs that, by the index, are not due or were just made are not read.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +13,7 @@ from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.look_ups import due
+from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE, RESTING, Cell, JobState
 from shared.domain.times import Millis
 from shared.engine.intake.accept import send_pointers
@@ -26,11 +27,11 @@ from shared.engine.walks.doubts import Asking
 from shared.engine.walks.keeping import AGED_MS, Keeping
 from shared.engine.walks.pointing import Pointing
 from shared.engine.walks.stuck_jobs import StuckJobs
-from shared.ports import Clock, Holds, Lanes, LedgerStore, OpenJob, Records
+from shared.ports import Clock, Holds, Lanes, OpenJob, Records
 
 YOUNG_MS: Final = 20_000
-"""A job that was made less than so long ago is not looked at: most have ended by then, and the others cannot have lost
-anything that the sweeper would find."""
+"""Age in milliseconds up to which a job is not checked: most have ended by then. The others cannot have lost anything
+that the sweeper would find."""
 PAGE: Final = 100
 """Jobs read at once: what one call of DynamoDB returns."""
 LEDGERS: Final = 1_000
@@ -41,7 +42,7 @@ RETRY_SECONDS: Final = 20.0
 
 @dataclass(frozen=True, slots=True)
 class JobActions:
-    """What can be done about an open job: start it, take over its dead leases, fold and end it, carry out a retry."""
+    """The actions for an open job: start it, take over its dead leases, fold and end it, carry out a retry."""
 
     planner: Planner
     recovery: Recovery
@@ -56,7 +57,7 @@ class OpenJobs:
         self,
         *,
         records: Records,
-        ledgers: LedgerStore,
+        ledgers: LedgerQueue,
         holds: Holds,
         lanes: Lanes,
         actions: JobActions,
@@ -126,7 +127,7 @@ class OpenJobs:
         self._stuck_jobs = None
 
     def _entries(self, run: Run, after: str) -> Iterator[tuple[str, OpenJob]]:
-        """Yield what of the index is to be looked at, each with its place."""
+        """Yield the entries of the index that need a look, each with its place."""
         first, _, key = after.partition("/")
         for slot in sorted(x for x in self._slots if x >= first):
             for entry in self._records.open_jobs([slot], after=key if slot == first else ""):
@@ -149,7 +150,7 @@ class OpenJobs:
         run.tally.add("planned", len(started))
 
     def _page(self, run: Run, page: Sequence[tuple[OpenJob, int]]) -> None:
-        """Look at jobs that are under way, each by itself. What cannot be looked at now comes first in the next run."""
+        """Look at jobs that are under way, each by itself. Jobs that cannot be read now come first in the next run."""
         try:
             wanted = [entry.job for entry, _ in page if entry.job not in self._seen]
             jobs = self._records.read_jobs(wanted) if wanted else {}
@@ -196,7 +197,7 @@ class OpenJobs:
             self._close(sight)
 
     def _walk(self, sight: "_Sight", only: Ledger | None, chunk: int) -> None:
-        """Look at a job's ledgers from a chunk on, for as long as there is time; the next run goes on from there."""
+        """Look at a job's ledgers from a chunk on, for as long as there is time; the next run continues from there."""
         for part in self._parts(sight.job, only, chunk):
             if sight.reached and self._clock.now() > sight.run.deadline:
                 sight.run.progress.leave(sight.job.id, sight.reached, sight.since)
@@ -290,7 +291,7 @@ class OpenJobs:
             sight.changed |= left
 
     def _expired(self, x: Ledger, now: Millis) -> Ledger:
-        """Take those out who wait and must not be sent to any more: a lane that is paused has no worker to do it."""
+        """Drop recipients that wait past their time: a lane that is paused has no worker to do it."""
         waiting = rules.overdue(x, now)
         chunk = self._records.chunk(x.job, x.chunk) if waiting else None
         if chunk is None:
@@ -342,7 +343,7 @@ def _leased_at(job: Job, ledgers: Sequence[Ledger], now: Millis) -> Millis:
 
 @dataclass(slots=True)
 class _Sight:
-    """What was seen of a job in one look.
+    """The findings of one look at a job.
 
     Attributes:
         job: as read before its ledgers.

@@ -20,14 +20,14 @@ LEAST_MS: Final = 10 * DAY_MS
 FURTHER_MS: Final = 30 * DAY_MS
 """For so long from then on."""
 LONGEST_MS: Final = 365 * DAY_MS
-"""What has waited for so long, from its acceptance or the time that it was to begin at, is ended."""
+"""A job that has waited for so long, from its acceptance or the time that it was to begin at, is ended."""
 AGED_MS: Final = 20 * DAY_MS
 """No job that was accepted less than so long ago can have less than LEAST_MS left: all are kept for 30 days."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """Prolongs jobs that are not over, and ends those that never will be."""
+    """Prolongs jobs that are not over, and ends those that have waited for too long."""
 
     records: Records
 

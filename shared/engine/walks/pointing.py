@@ -1,7 +1,7 @@
 """Which chunks are pointed to again. Source: docs/protocol.md, "Sweep"; docs/adr/0202.
 
-A rule that counts in hours holds once for each hour that ended since the last look: so nothing is written for it, and
-each hour counts once however often, or late, the sweeper comes.
+A rule that counts in hours holds once for each hour that ended since the last look. So nothing is written for it. Each
+hour counts once, however often, or late, the sweeper comes.
 """
 
 import threading
@@ -16,21 +16,21 @@ from shared.domain.times import Millis
 from shared.ports import Holds, Lanes
 
 LOST_AFTER_MS: Final = 3_600_000
-"""A pointer of a lane that is not empty counts as lost after an hour, and each hour again: sending pointers again every
+"""A pointer of a lane that is not empty counts as lost after an hour, and each hour again. Sending pointers again every
 minute would flood a slow lane, where a million recipients wait for days."""
 UNLEASED_MS: Final = 120_000
-"""A chunk that was never leased may be pointed to once more if its job has had no lease for so long: whoever planned
-the job may have died before the pointers, and those are missed by somebody who waits for a password."""
+"""A chunk that was never leased may be pointed to once more if its job has had no lease for so long. The planner may
+have died before it sent the pointers, and a person may be waiting for a password."""
 FEW: Final = 4
 """Messages that wait in a queue which is short: what two workers receive at once. In a longer one such a chunk most
 likely waits for its turn. Then no more chunks of a job than this are pointed to again."""
 RESUMED_MS: Final = 10_000
-"""So long after a resume what was paused is pointed to once, if it has not been worked on since: the pointers of a
-paused lane are acknowledged, and others may keep that lane from ever being empty. By then every sender has seen it."""
+"""So long after a resume, paused chunks are pointed to once, unless they were worked on since. The pointers of a paused
+lane are acknowledged, and others may keep that lane from ever being empty. By then every sender has read the resume."""
 
 
 class Pointing:
-    """What a run has read of lanes and holds, and the rules; safe for threads, which may read a thing twice."""
+    """A run's reads of lanes and holds, and the rules; safe for threads, which may read a thing twice."""
 
     def __init__(self, *, holds: Holds, lanes: Lanes, now: Millis) -> None:
         """`now`: Unix milliseconds at which the run began."""
@@ -76,7 +76,7 @@ class Pointing:
     def unserved(self, job: Job, ledgers: Sequence[Ledger], leased_at: Millis) -> list[Ledger]:
         """Return the chunks that were never leased and whose pointers seem lost; once for each plan, which is noted.
 
-        Their job has had no lease for two minutes. That is so of each job behind others in a slow lane, too. So the
+        Their job has had no lease for two minutes. That is also so of each job behind others in a slow lane. So the
         queue has to be short, or to hold fewer messages than the job has such chunks. Else the chunks are kept for
         `longest`.
 

@@ -17,11 +17,11 @@ class Progress:
     """The progress of one walk.
 
     Attributes:
-        after: where the next run goes on; empty: at the start.
+        after: where the next run continues; empty: at the start.
         began: when the present round began (Unix ms), 0 between two rounds.
         laps: of the present round, by run: up to which place it came, and its time (Unix ms).
         before: the same of the round before.
-        left: what is looked at first in the next run → from which chunk on, and its `since` (Unix ms).
+        left: what the next run checks first → from which chunk on, and its `since` (Unix ms).
     """
 
     after: str = ""
@@ -56,7 +56,7 @@ class Progress:
         """Put a thing first in the next run.
 
         Args:
-            chunk: the chunk to go on from.
+            chunk: the chunk to continue from.
             since: its last look, Unix milliseconds.
         """
         if len(self.left) < MAX_LEFT:

@@ -1,7 +1,7 @@
 """Which open jobs are stuck: work waits, and nothing has happened to it for too long.
 
-A job behind others in a slow lane is not stuck as long as the lane moves, nor is one whose account or lane is paused,
-nor one that is tried again and again: that is for the breaker to tell.
+A job behind others in a slow lane is not stuck as long as the lane moves. Nor is one whose account or lane is paused.
+Nor is one that is tried again and again: the breaker reports that.
 """
 
 import threading
@@ -16,7 +16,7 @@ from shared.domain.times import Millis
 from shared.ports import OpenJob, Records
 
 STUCK_AFTER_MS: Final = 2 * 3_600_000
-"""A pointer that was lost is sent again after an hour at the most; what has not moved an hour later will not."""
+"""A pointer that was lost is sent again after an hour at the most. Work that has not moved an hour later is stuck."""
 AT_ONCE: Final = 100
 """Jobs read at once."""
 
@@ -25,7 +25,7 @@ class StuckJobs:
     """The open jobs of one round of the sweeper; safe for threads.
 
     Args:
-        holds: tells whether somebody has paused a job: its account, the lane that it waits for, or everything.
+        holds: tells whether a job is paused: its account, the lane that it waits for, or everything.
     """
 
     def __init__(self, records: Records, holds: Callable[[str, str], Hold], now: Millis) -> None:
@@ -36,7 +36,7 @@ class StuckJobs:
         self._moved: dict[str, int] = {}
         """Lane → Unix milliseconds of the last thing that happened in it."""
         self._still: dict[str, frozenset[str]] = {}
-        """Jobs that have not moved → the lanes that they wait for; none if they wait for nobody."""
+        """Jobs that have not moved → the lanes that they wait for; none if they wait for no lane."""
 
     def note(self, ledgers: Sequence[Ledger]) -> tuple[int, frozenset[str]]:
         """Take in ledgers of a job; returns when something last happened to one, and the lanes that they wait for."""

@@ -36,7 +36,7 @@ class DomainIdentities(Protocol):
         ...
 
     def read(self, domain: str) -> DomainIdentity:
-        """Return what the provider knows of a domain, whoever made it known there.
+        """Return what the provider knows of a domain, also of one that was made known there without us.
 
         Raises:
             IdentityUnanswered: it is not known.

@@ -1,4 +1,4 @@
-"""What acceptance asks of accounts and their suppressions."""
+"""Accounts and their suppressions, as acceptance reads them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Senders(Protocol):
 
 
 class SuppressionList(Protocol):
-    """Who is not to be sent to."""
+    """Addresses that an account does not send to."""
 
     def check(self, namespace: str, address_keys: Iterable[str], *, reach: AnyReach = ...) -> set[str]:
         """Return the addresses that have an entry.

@@ -1,4 +1,4 @@
-"""Whether what a job was accepted by still holds."""
+"""Whether the API key and the sender by which a job was accepted still hold."""
 
 from __future__ import annotations
 

@@ -13,14 +13,14 @@ from shared.domain.times import Millis
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """Suppressions since a moment. `digests`: SHA-256 of the keys, hex; `reached`: Unix ms to go on from, or None."""
+    """Suppressions since a moment. `digests`: SHA-256 of the keys, hex; `reached`: Unix ms to read on from, or None."""
 
     digests: Sequence[str]
     reached: int | None
 
 
 class SuppressionRecords(Protocol):
-    """Who is suppressed or has unsubscribed, by namespace: that of an account's live keys, or of its test keys."""
+    """Suppressed and unsubscribed addresses, by namespace: that of an account's live keys, or of its test keys."""
 
     def suppress(
         self,
@@ -69,7 +69,7 @@ class SuppressionRecords(Protocol):
         ...
 
     def suppressed_since(self, namespace: str, since: int, *, reach: AnyReach = Reach.ALL) -> Recent:
-        """Return what was suppressed from a moment on, oldest first, as far as one page goes, read consistently.
+        """Return what was suppressed from a moment on, oldest first, one page at most, read consistently.
 
         Args:
             since: the earliest moment, Unix milliseconds.
@@ -85,7 +85,7 @@ class Texts(Protocol):
         ...
 
     def page(self, account: str, *, after: str, limit: int, now: int) -> tuple[list[ReceivedText], str]:
-        """Return texts to an account, newest first, and the place to go on from, empty at the end.
+        """Return texts to an account, newest first, and the place to continue from, empty at the end.
 
         Args:
             after: what the page before returned, or empty.

@@ -50,7 +50,7 @@ class Endpoints(Protocol):
         ...
 
     def delete(self, endpoint: Endpoint, *, event: Event | None) -> None:
-        """Remove an endpoint with its work, in whatever version; nothing happens if it has gone.
+        """Remove an endpoint of any version with its work; nothing happens if it does not exist any more.
 
         Its deliveries are removed as they expire.
         """
@@ -66,7 +66,7 @@ class Listeners(Protocol):
 
 
 class HookQueue(Protocol):
-    """Deliveries by endpoint. What ends is kept for seven days."""
+    """Deliveries by endpoint. Ended ones are kept for seven days."""
 
     def add(self, endpoint: str, deliveries: Sequence[HookDelivery], *, wake: Millis) -> HookWork:
         """Store deliveries, count that in the endpoint's work, and return the work as it then is.
@@ -80,7 +80,7 @@ class HookQueue(Protocol):
         ...
 
     def pending(self, endpoint: str, *, after: str = "", limit: int) -> tuple[Sequence[HookDelivery], str]:
-        """Return the deliveries that wait, those due soonest first, consistent, and where to go on, empty at the end.
+        """Return the waiting deliveries, soonest first, and the place to continue from, empty at the end; consistent.
 
         Args:
             after: what the page before returned, or empty.
@@ -98,7 +98,7 @@ class HookQueue(Protocol):
         after: str = "",
         limit: int,
     ) -> tuple[Sequence[HookDelivery], str]:
-        """Return the deliveries that have ended, the newest first, and where to go on, empty at the end.
+        """Return the deliveries that have ended, the newest first, and the place to continue from, empty at the end.
 
         A page may be shorter than the limit, even empty, although there are more.
 
@@ -118,8 +118,8 @@ class HookQueue(Protocol):
     def settle(self, moves: Sequence[tuple[HookDelivery, HookDelivery]]) -> None:
         """Replace deliveries by what an attempt made of them.
 
-        What is still PENDING, and what FAILED, is stored under its new time before it is removed from the old one: a
-        process that dies between has it delivered again under the same id.
+        A delivery that is PENDING or FAILED is stored under its new time before it is removed from the old one. If the
+        process dies between the two, the delivery is posted again under the same id.
 
         Args:
             moves: each as it was read, PENDING, and as it is now.
@@ -147,7 +147,7 @@ class Works(Protocol):
         ...
 
     def keep(self, old: HookWork, new: HookWork) -> HookWork | None:
-        """Store what the owner of a lease changed, but for `added` and `wake`, and return the work as it then is.
+        """Store the changes of a lease's owner, except `added` and `wake`, and return the work as it then is.
 
         Args:
             old: as the owner knows it; an order to replay that it does not know of stays.
@@ -169,7 +169,7 @@ class Works(Protocol):
         ...
 
     def drop(self, work: HookWork) -> None:
-        """Remove the work of an endpoint that is gone, if its owner still has the lease."""
+        """Remove the work of an endpoint that was removed, if its owner still has the lease."""
         ...
 
     def order(self, endpoint: str, replay: ReplayOrder, *, wake: Millis) -> bool:
@@ -181,7 +181,7 @@ class Works(Protocol):
         ...
 
     def waking(self, shard: int, now: Millis) -> Iterable[str]:
-        """Walk the ids of a shard's endpoints that are to be looked at by now, the earliest first: a hint."""
+        """Walk the ids of a shard's endpoints whose check is due by now, the earliest first: a hint."""
         ...
 
 
@@ -223,7 +223,7 @@ class HookHints(Protocol):
 
 
 class HookSecrets(Protocol):
-    """What the secrets of endpoints are derived from."""
+    """The key from which the secrets of endpoints are derived."""
 
     def master(self) -> str:
         """Return the deployment's master secret.
@@ -237,13 +237,13 @@ class HookSecrets(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HookAnswer:
-    """What an endpoint answered.
+    """An endpoint's answer.
 
     Attributes:
         status: of HTTP.
         ms: how long it took.
         text: the beginning of the body, at most 1,024 characters.
-        retry_after: milliseconds that it asked to be left alone; 0 for none.
+        retry_after: milliseconds for which it asked not to be called; 0 for none.
     """
 
     status: int
@@ -271,7 +271,7 @@ class HookClient(Protocol):
             url: as the endpoint has it.
             headers: besides those of the connection.
             body: JSON.
-            until: Unix seconds when to give up, whatever has happened.
+            until: Unix seconds when to give up, at any stage of the exchange.
 
         Raises:
             HookUnreachable: no whole answer came in time, or the address is refused.

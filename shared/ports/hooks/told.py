@@ -1,4 +1,4 @@
-"""What was handed on to webhooks."""
+"""Changes that were handed on to webhooks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ToldChanges(Protocol):
-    """What was handed on of changes, so that no change is handed on again and again.
+    """The changes that were handed on, so that no change is handed on again and again.
 
     It is written after the changes are stored as deliveries. For batches that needs no condition: a write that comes
     late only has changes handed on again, under the same ids.
@@ -56,7 +56,7 @@ class ToldChanges(Protocol):
             ttl: Unix seconds when that may be forgotten.
 
         Returns:
-            What the first claim has stored; empty: the event was noted.
+            The data that the first claim has stored; empty: the event was noted.
         """
         ...
 

@@ -47,7 +47,7 @@ class Mails(Protocol):
         ...
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredMail], str]:
-        """Return mails of a namespace, newest first, and the place to go on from, empty at the end.
+        """Return mails of a namespace, newest first, and the place to continue from, empty at the end.
 
         One that was just made may be missing for a moment.
 
@@ -59,7 +59,7 @@ class Mails(Protocol):
 
 
 class MailFigures(Protocol):
-    """What operators are to hear of the end of mails."""
+    """Figures for operators about the end of mails."""
 
     def late(self) -> None:
         """Count a mail that should have been cleaned hours before."""

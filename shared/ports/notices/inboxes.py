@@ -70,7 +70,7 @@ class Notices(Protocol):
 
 
 class InboxStep(StrEnum):
-    """What became of a step of the intake."""
+    """The result of a step of the intake."""
 
     TAKEN = "taken"
     LATE = "late"
@@ -98,7 +98,7 @@ class Inboxes(Protocol):
         """Return a payload as it was stored.
 
         Raises:
-            LookupError: it has gone.
+            LookupError: it was removed.
         """
         ...
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Notifiers(Protocol):
-    """Notifiers by name. A name that was used once stays taken."""
+    """Notifiers, each found by its name. A name that was used once stays taken."""
 
     def create(self, notifier: Notifier, *, event: Event) -> bool:
         """Store a new notifier with an entry of the audit log; False if its name is taken.
@@ -42,7 +42,7 @@ class Notifiers(Protocol):
         ...
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[Notifier], str]:
-        """Return notifiers of a namespace, newest first, and the place to go on from, empty at the end.
+        """Return notifiers of a namespace, newest first, and the place to continue from, empty at the end.
 
         Args:
             after: what the page before returned, or empty.
@@ -55,7 +55,7 @@ class Notifiers(Protocol):
         ...
 
     def contacts(self, names: Iterable[str]) -> Mapping[str, Contact]:
-        """Return when notifiers were last there, by name; those that never were have no entry."""
+        """Return notifier → when it was last there; those that never were have no entry."""
         ...
 
     def note(self, name: str, now_ms: Millis, *, status: bool) -> None:
@@ -83,7 +83,7 @@ class UpdateLog(Protocol):
         ...
 
     def to_purge(self, now: int) -> Iterator[str]:
-        """Walk the notifiers whose log is to be walked by now (Unix ms): a hint.
+        """Walk the notifiers whose log is due for a purge by now (Unix ms): a hint.
 
         A notifier is among them a day after it was made, and then as `purge` says.
         """
@@ -113,7 +113,7 @@ class UpdateLog(Protocol):
 
 
 class Programs(Protocol):
-    """Programs by name, in namespaces of accounts' live or test keys."""
+    """Programs, each found by its name, in namespaces of accounts' live or test keys."""
 
     def save(
         self, old: Program | None, new: Program, key: Idempotency | None, *, event: Event
@@ -138,7 +138,7 @@ class Programs(Protocol):
         ...
 
     def all(self, namespace: str) -> Sequence[Program]:
-        """Return the programs of a namespace by name, consistent."""
+        """Return the programs of a namespace in the order of their names, consistent."""
         ...
 
 
@@ -154,7 +154,7 @@ class WaitingNotices(Protocol):
         ...
 
     def page(self, notifier: str, *, after: str, limit: int) -> tuple[list[str], str]:
-        """Return keys of notices that wait, the next due first, and the place to go on from; empty at the end.
+        """Return keys of notices that wait, the next due first, and the place to continue from; empty at the end.
 
         A page may be short, or empty, and still have a next one.
 

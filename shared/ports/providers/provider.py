@@ -1,4 +1,4 @@
-"""What a provider is to the engine: calls, what became of them, and webhooks."""
+"""A provider as the engine sees it: calls, their outcomes, and webhooks."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ class Target:
     Attributes:
         ref: of the attempt, as text, and its idempotency key (docs/adr/0018).
         recipient: whom the message is for.
-        not_after: Unix seconds after which the message must not be sent; 0: no limit. A provider is told to give it up
-            by then. If less is left than the shortest validity that the provider knows, it is not called: NotStarted.
+        not_after: Unix seconds after which the message must not be sent; 0: no limit. A provider gets this limit with
+            the message. If less time is left than the shortest validity that the provider knows, it is not called:
+            NotStarted.
     """
 
     ref: str
@@ -71,7 +72,7 @@ class Sized(Protocol):
 
 @runtime_checkable
 class Resolver(Protocol):
-    """A provider that can tell what became of an attempt whose fate is not known."""
+    """A provider that can find out the fate of an attempt."""
 
     resolves_within: float
     """Seconds after the attempt for which it can tell."""
@@ -79,7 +80,7 @@ class Resolver(Protocol):
     """To ask is to make the very same call again: it may be only now that the message is taken."""
 
     def resolve(self, content: Content, target: Target, *, at: float, deadline: Seconds) -> Finding:
-        """Find out what became of one attempt: by a look-up, or by the very same call under its idempotency key.
+        """Find out the fate of one attempt: by a look-up, or by the very same call under its idempotency key.
 
         Never raises for what a provider answers, and never makes a provider take a message a second time.
 
@@ -117,8 +118,8 @@ class FinishedSender(Protocol):
     def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: Seconds) -> Outcome:
         """Call the provider exactly once, never again, for one recipient of a finished message.
 
-        The header fields that name blind copies are left out. The recipient is the envelope's, whatever the header
-        says.
+        The header fields that name blind copies are left out. The recipient is the envelope's; the header has no effect
+        on it.
 
         Args:
             content: with `finished`, the envelope's sender in it.
@@ -156,7 +157,7 @@ class BadEvents(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WebhookReply:
-    """What a provider wants for an answer: the next instructions of a call, for one."""
+    """The answer that a provider waits for: the next instructions of a call, for one."""
 
     content_type: str
     body: str
@@ -169,7 +170,7 @@ class Reading:
     Attributes:
         events: how many it carries, with those that are not ours or change nothing.
         words: about attempts.
-        reply: the answer that the provider waits for; None: any will do.
+        reply: the answer that the provider waits for; None: any answer is right.
     """
 
     events: int

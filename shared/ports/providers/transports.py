@@ -1,4 +1,4 @@
-"""The wires to providers, and what becomes of a request on them."""
+"""The wires to providers, and the outcomes of a request on them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Http(Protocol):
     """A transport that makes each request exactly once."""
 
     def request(self, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: Seconds) -> Response:
-        """Make one request and return the answer, whatever its status. Raises NotSent or AnswerLost.
+        """Make one request and return the answer of any status. Raises NotSent or AnswerLost.
 
         Args:
             body: whole, in parts, so that hundreds of requests in flight share one copy of a long part, or as a stream.
@@ -53,7 +53,7 @@ class Interrupted(NotSent):
 
 
 class Unfit(NotSent):
-    """The server cannot take this very message: it lacks an extension, or allows less; nothing was written of it."""
+    """The server cannot take this very message: it lacks an extension, or allows less; nothing was written."""
 
 
 class Smtp(Protocol):

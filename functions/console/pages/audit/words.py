@@ -1,4 +1,4 @@
-"""What each kind of entry of the audit log says in plain words."""
+"""The meaning of each kind of entry of the audit log, in plain words."""
 
 from collections.abc import Mapping
 from typing import Final

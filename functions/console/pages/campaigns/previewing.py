@@ -57,7 +57,7 @@ class ShownMessage:
 
 @dataclass(frozen=True, slots=True)
 class MessageForm:
-    """What the forms of campaigns and templates share.
+    """Fields that the forms of campaigns and templates share.
 
     Attributes:
         written: what it says.

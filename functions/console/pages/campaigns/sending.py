@@ -94,7 +94,7 @@ def _unsent(look: Look, found: Campaign) -> ListView:
 
 
 def _rate(look: Look, found: Campaign) -> float:
-    """Return the rate of a campaign's credential; 0 if that has gone."""
+    """Return the rate of a campaign's credential; 0 if that is not declared any more."""
     try:
         return look.services.settings.credential(found.credential).rate
     except KeyError:

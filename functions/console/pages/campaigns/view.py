@@ -45,7 +45,7 @@ class CampaignRow:
 
 
 def rows(look: Look, after: str, limit: int) -> tuple[list[CampaignRow], str]:
-    """Return some of the account's campaigns, newest first, and the place to go on from.
+    """Return some of the account's campaigns, newest first, and the place to continue from.
 
     Args:
         after: the place that the page before returned; empty: the beginning.
@@ -130,7 +130,7 @@ class ListView:
 
     @property
     def last(self) -> int:
-        """The last recipient whose message can be looked at."""
+        """The last recipient whose message can be previewed."""
         return min(self.accepted, MAX_ROW)
 
     def sent_again(self, bad: BadRow) -> bool:

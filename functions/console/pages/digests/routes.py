@@ -15,11 +15,11 @@ from shared.web.http import Answer
 STATES: Final = tuple(state.value for state in WindowState)
 SECTION: Final = "Digests"
 MAX_KEY: Final = 400
-"""Characters of a batch key that are looked at."""
+"""Characters of a typed batch key that are read."""
 
 
 class WindowChange(Protocol):
-    """What is done with a window, in the name of `by`."""
+    """A change of a window, made in the name of `by`."""
 
     def __call__(self, namespace: str, window_id: str, *, by: str) -> DigestWindow | Declined:
         """Do it."""

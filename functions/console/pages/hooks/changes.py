@@ -26,7 +26,7 @@ SECTION: Final = "Hooks"
 
 
 def add(look: Look) -> Answer:
-    """Create an endpoint. Its secret is shown by the command that rotates it."""
+    """Create an endpoint. The command that rotates its secret shows it."""
     form = look.form
     named = tuple(kind for kind in sorted(ACCOUNT_KINDS) if form.get(f"event {kind}"))
     events = (EVERY_KIND,) if form.get("every") else named

@@ -27,14 +27,14 @@ STATES: Final = {
 }
 """Filters of the list, and the states that they let pass."""
 WAITING: Final = "waiting"
-"""The filter for jobs that do not go on at present. Those that wait only for their turn within the rate do."""
+"""The filter for jobs that make no progress at present. Those that wait only for their turn within the rate do."""
 TURNS: Final = 5
 """Pages of the index that one page with a filter may take; it may be short and still have a next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """What a list of jobs is narrowed to; empty: not by this.
+    """The filters of a list of jobs; an empty one is not applied.
 
     Attributes:
         state: a name in STATES.
@@ -154,7 +154,7 @@ def _times(look: Look, span: str, day: date | None) -> tuple[Millis, Millis]:
 
 
 def _some(look: Look, spaces: Sequence[str], kinds: Sequence[str], wanted: JobFilter) -> tuple[list[JobRow], str]:
-    """Return jobs that a filter lets pass, and the place to go on from.
+    """Return jobs that a filter lets pass, and the place to continue from.
 
     Args:
         look: the visit, of a place in the list.

@@ -21,7 +21,7 @@ def pause_of(look: Look) -> "Future[Control]":
 
 
 def rows(look: Look, jobs: Sequence[Job], *, paused: bool) -> list[JobRow]:
-    """Return jobs as people read them. What is open has its live counts and what it waits for.
+    """Return jobs as people read them. An open job has its live counts and the reason why it waits.
 
     Args:
         paused: whether the account, or everything, is paused.

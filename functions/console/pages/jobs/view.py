@@ -101,7 +101,7 @@ def _moves(job: Job) -> bool:
 
 
 def _awaited(job: Job, now: Millis) -> bool:
-    """Tell whether words of providers about an ended job may still come any moment. `now`: Unix milliseconds."""
+    """Tell whether events of providers about an ended job may still come any moment. `now`: Unix milliseconds."""
     return job.counts["sent"] + job.counts["unknown"] > 0 and now - job.finished_at < AWAITED_MS
 
 

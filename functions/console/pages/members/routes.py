@@ -77,7 +77,7 @@ def invite(look: Look) -> Answer:
 
 
 def ask_to_change(look: Look) -> Answer:
-    """Ask whether a member gets another role; the member is a person, whatever their login is now."""
+    """Ask whether a member gets another role; the member is a person, also after a change of their login."""
     role, found = look.request.query.get("role", ""), _member(look, look.request.query.get("user", ""), OWN_ROLE)
     if role not in ROLES:
         raise absent("role")

@@ -96,7 +96,7 @@ def message(look: Look) -> Answer:
 
 
 def _recipient(look: Look) -> tuple[str, str]:
-    """Return the recipient that is looked for, as typed and as compared; empty: all recipients."""
+    """Return the recipient to search for, as typed and as compared; empty: all recipients."""
     typed = look.request.query.get("recipient", "").strip()[:MAX_RECIPIENT]
     if not typed:
         return "", ""

@@ -1,4 +1,4 @@
-"""What happened to one message, in the order of time."""
+"""The history of one message, in the order of time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

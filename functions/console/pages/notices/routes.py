@@ -126,7 +126,7 @@ def _read(look: Look, names: Sequence[str]) -> list[Notice]:
 
 
 def _notifiers(look: Look) -> tuple[Sequence[NotifierRow], str]:
-    """Return a page of notifiers, newest first, and the place to go on from."""
+    """Return a page of notifiers, newest first, and the place to continue from."""
     room = look.services.desks.notices()
     found, after = room.notifiers.page(lists.space(look), after=lists.place(look), limit=NOTIFIERS)
     contacts = room.notifiers.contacts([x.name for x in found])

@@ -1,4 +1,4 @@
-"""What the first page of an account shows: its flow by day and provider, its credentials, and what is under way."""
+"""The first page of an account: its flow by day and provider, its credentials, and the jobs that are under way."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ LOOKED_AT: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class ProviderRow:
-    """What one provider did in the days shown."""
+    """One provider's results in the days shown."""
 
     name: str
     numbers: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""Who may sign in and who is an operator, by the settings of now.
+"""The people who may sign in, and the operators among them, by the settings of now.
 
 A sign-in stores the name in the settings that let a person in. Each page compares it with the settings again: a name
 that an operator removes ends its sessions with the deploy, not with their last hour.

@@ -35,7 +35,7 @@ class ListEntry:
 
     @property
     def query(self) -> str:
-        """What an address of a page names it by."""
+        """The entry's identification in the query of a page's address."""
         named = {"address": self.found.address, "list": self.reach, "policy": self.found.policy}
         return urlencode({name: value for name, value in named.items() if value})
 

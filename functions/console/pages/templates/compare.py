@@ -1,4 +1,4 @@
-"""What differs between two versions of a template, line by line."""
+"""Differences between two versions of a template, line by line."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from shared.domain.campaigns.campaign import StoredTemplate
 AROUND: Final = 3
 """Equal lines that are shown before and after a difference."""
 MAX_LINES: Final = 2_000
-"""Lines of a text that are compared: more take seconds. In a text of 200 lines and more, no search begins at one that
-is there often: of two texts of few different lines it would take minutes."""
+"""Lines of a text that are compared: more take seconds. In a text of 200 lines and more, no search begins at a frequent
+line. Otherwise two texts of few different lines would take minutes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ JSON: Final = "application/json"
 UNSENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 """Faults before the server could take the call."""
 SAFE: Final = frozenset({"GET", "PUT", "PATCH", "DELETE"})
-"""Methods that may be repeated by their nature."""
+"""Methods that are safe to repeat by their nature."""
 ENDLESS: Final = "the list does not end: its next page is one that was there before"
 NOT_FOUND: Final = "not_found"
 STRANGE: Final = "the answer is not Posthaste's: check the address"
@@ -94,7 +94,7 @@ class Request:
         method: of HTTP.
         path: with parameters in braces.
         places: values of these parameters.
-        query: parameters; None is left out, a list is joined by commas.
+        query: parameters; None is left out, a list is joined with commas.
         body: a document; text or bytes are sent as they are.
         media: the type of text and bytes.
         keyed: whether the operation takes an idempotency key.
@@ -187,7 +187,7 @@ def _text(value: object) -> str:
 def talk(request: Request, policy: RetryPolicy) -> Talk:
     """Make a call, and again where that does no harm; return what its answer brought.
 
-    A delete that finds nothing has succeeded if an earlier try of it may have been taken.
+    A delete that finds nothing has succeeded if an earlier try may have deleted the thing.
 
     Raises:
         ApiError: the API refused it.

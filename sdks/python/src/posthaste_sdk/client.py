@@ -76,7 +76,7 @@ class Posthaste(Operations):
             spent += POLL
 
     def upload_list(self, campaign_id: str, content: bytes | Iterator[bytes], *, size: int) -> models.UploadView:
-        """Upload a list (CSV, UTF-8) of up to 5 GB straight to the bucket, and have it read.
+        """Upload a list (CSV, UTF-8) of up to 5 GB straight to the bucket, and start its reading.
 
         Args:
             campaign_id: whose list it is.
@@ -110,7 +110,7 @@ class Posthaste(Operations):
 
 
 class AsyncPosthaste(AsyncOperations):
-    """The same for asyncio. Iterators are asynchronous, too: `async for job in api.iter_jobs()`.
+    """The same for asyncio. Iterators are also asynchronous: `async for job in api.iter_jobs()`.
 
     Args:
         url: the API's address; without it and the key, POSTHASTE_URL and POSTHASTE_API_KEY are used.
@@ -165,7 +165,7 @@ class AsyncPosthaste(AsyncOperations):
     async def upload_list(
         self, campaign_id: str, content: bytes | AsyncIterator[bytes], *, size: int
     ) -> models.UploadView:
-        """Upload a list (CSV, UTF-8) of up to 5 GB straight to the bucket, and have it read.
+        """Upload a list (CSV, UTF-8) of up to 5 GB straight to the bucket, and start its reading.
 
         Args:
             campaign_id: whose list it is.

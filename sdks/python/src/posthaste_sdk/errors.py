@@ -1,5 +1,6 @@
-"""What a call can raise.
+"""Errors that a call can raise.
 
+```
 PosthasteError
 ├── ApiError                    the API refused the call; `code` is stable
 │   ├── InvalidRequestError     400, 413, 415, 422: the request is wrong
@@ -12,6 +13,7 @@ PosthasteError
 │   └── ServerError             5xx
 ├── ConnectionFailedError       no answer
 └── WebhookError                a webhook that is not genuine, or too old
+```
 """
 
 from collections.abc import Mapping

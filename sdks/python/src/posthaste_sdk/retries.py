@@ -15,9 +15,9 @@ FAILED: Final = frozenset({500, 502, 503, 504})
 class RetryPolicy:
     """How often and after how long a call is made again.
 
-    A call that was refused with 429, or that never reached the server, is always repeated. One whose answer was lost,
-    or that failed with 5xx, is repeated only if that does no harm: it only reads, it may be repeated by its nature, or
-    it has an idempotency key, which stays the same.
+    A call that was refused with 429, or that never reached the server, is always repeated. A call whose answer was
+    lost, or that failed with 5xx, is repeated only if that does no harm. That is so if it only reads, if its method is
+    safe to repeat, or if it has an idempotency key, which stays the same.
 
     Attributes:
         tries: how often a call is made at most.
@@ -38,7 +38,7 @@ class RetryPolicy:
             made: tries so far.
             status: of the answer, None if there was none.
             wait: seconds that the answer asks for.
-            repeatable: whether a repeat does no harm, whatever became of this try.
+            repeatable: whether a repeat does no harm, also if this try had an effect.
             sent: whether the server may have taken the call.
         """
         if made >= self.tries:

@@ -2,13 +2,14 @@
 
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Item
-from shared.adapters.dynamo.codec import binary, n, number, s, text, update
-from shared.domain.campaigns.campaign import UNREAD, Campaign, Message, Upload, UploadState
+from shared.adapters.dynamo.codec import binary, n, s, text, update
+from shared.adapters.dynamo.fields import Fields
+from shared.domain.campaigns.campaign import UNREAD, Campaign, Message, Upload
 from shared.domain.lists.uploads import BadRow, Checkpoint
 from shared.ports import Listed
 
@@ -21,52 +22,25 @@ def campaign_item(x: Campaign) -> Item:
     return {**keys.campaign(x.id), **_campaign_fields(x)}
 
 
+_CAMPAIGN: Final = Fields(
+    Campaign, apart=("id", "message"), always=("name", "channel", "credential", "unsubscribe", "updated_at")
+)
+
+
 def _campaign_fields(x: Campaign) -> Item:
     out: Item = {
-        "account": s(x.account),
-        "name": s(x.name),
-        "channel": s(x.channel),
-        "credential": s(x.credential),
+        **_CAMPAIGN.item(x),
         "message": {"B": x.message.pack()},
-        "created_at": n(x.created_at),
-        "updated_at": n(x.updated_at),
-        "unsubscribe": {"BOOL": x.unsubscribe},
-        "version": n(x.version),
         "mine_pk": s(mine_pk(x.account, test=x.test)),
         "mine_sk": s(keys.aged(x.created_at, x.id)),
     }
-    out |= {name: {"BOOL": True} for name in ("test", "guard_off") if getattr(x, name)}
-    out |= {name: s(getattr(x, name)) for name in ("template", "uploading", "ready") if getattr(x, name)}
-    out |= {name: _texts(getattr(x, name)) for name in ("columns", "jobs") if getattr(x, name)}
-    if x.template_version:
-        out["template_version"] = n(x.template_version)
-    if x.missing:
-        out["unfit"] = {"BOOL": True}
-    return out
+    return out | {"unfit": {"BOOL": True}} if x.missing else out
 
 
 def campaign(item: Mapping[str, Any]) -> Campaign:
     """Read a campaign; an item that was read without its message has an empty one."""
-    return Campaign(
-        id=item["pk"]["S"][2:],
-        account=text(item, "account"),
-        test="test" in item,
-        name=text(item, "name"),
-        channel=text(item, "channel"),
-        credential=text(item, "credential"),
-        message=Message.unpack(binary(item, "message")) if "message" in item else Message(),
-        created_at=number(item, "created_at"),
-        template=text(item, "template"),
-        template_version=number(item, "template_version"),
-        uploading=text(item, "uploading"),
-        ready=text(item, "ready"),
-        columns=_tuple(item, "columns"),
-        jobs=_tuple(item, "jobs"),
-        guard_off="guard_off" in item,
-        unsubscribe=bool(item["unsubscribe"]["BOOL"]),
-        updated_at=number(item, "updated_at"),
-        version=number(item, "version"),
-    )
+    message = Message.unpack(binary(item, "message")) if "message" in item else Message()
+    return Campaign(id=item["pk"]["S"][2:], message=message, **_CAMPAIGN.read(item))
 
 
 def listed(item: Mapping[str, Any]) -> Listed:
@@ -95,46 +69,17 @@ def lists_pk(namespace: str) -> str:
     return indices.mine_pk(namespace, "lists")
 
 
-_TEXTS: Final = (
-    "region",
-    "column",
-    "sha256",
-    "sheet",
-    "encoding",
-    "etag",
-    "csv",
-    "csv_etag",
-    "code",
-    "detail",
-    "owner",
+_UPLOAD: Final = Fields(
+    Upload,
+    apart=("id", "campaign", "skipped", "checkpoint"),
+    always=("channel", "credential", "blob"),
+    names={"state": "phase"},
 )
-_NUMBERS: Final = ("size", "csv_size", "hidden", "problems", "until", "queued_at", "starts", "finished_at")
-
-
-_OPTIONAL_OF_UPLOAD: Final[tuple[tuple[tuple[str, ...], Callable[[Any], Item]], ...]] = (
-    (("test", "drop_duplicates", "strict", "keep_hidden"), lambda _: {"BOOL": True}),
-    (_TEXTS, s),
-    (_NUMBERS, n),
-)
-"""What an upload has only if it is not empty, and how it is written."""
+"""An upload's state is `phase`, since `state` is what the planner's stream looks for."""
 
 
 def _upload_fields(x: Upload) -> Item:
-    """Return an upload's attributes; its state is `phase`, since `state` is what the planner's stream looks for."""
-    out: Item = {
-        "account": s(x.account),
-        "channel": s(x.channel),
-        "credential": s(x.credential),
-        "blob": s(x.blob),
-        "phase": s(x.state.value),
-        "created_at": n(x.created_at),
-        "ttl": n(x.ttl),
-        "version": n(x.version),
-    }
-    for names, typed in _OPTIONAL_OF_UPLOAD:
-        out |= {name: typed(value) for name in names if (value := getattr(x, name))}
-    if x.columns:
-        out["columns"] = _texts(x.columns)
+    out = _UPLOAD.item(x)
     if x.skipped:
         out["skipped"] = {"M": {code: n(count) for code, count in sorted(x.skipped.items())}}
     if x.checkpoint is not None:
@@ -147,28 +92,12 @@ def _upload_fields(x: Upload) -> Item:
 
 def upload(item: Mapping[str, Any]) -> Upload:
     """Read an upload."""
-    plain: dict[str, Any] = {name: text(item, name) for name in _TEXTS} | {
-        name: number(item, name) for name in _NUMBERS
-    }
     return Upload(
         id=item["sk"]["S"][len(keys.UPLOAD_PREFIX) :],
         campaign=item["pk"]["S"][2:],
-        account=text(item, "account"),
-        test="test" in item,
-        channel=text(item, "channel"),
-        credential=text(item, "credential"),
-        blob=text(item, "blob"),
-        state=UploadState(text(item, "phase")),
-        created_at=number(item, "created_at"),
-        ttl=number(item, "ttl"),
-        drop_duplicates="drop_duplicates" in item,
-        strict="strict" in item,
-        keep_hidden="keep_hidden" in item,
-        columns=_tuple(item, "columns"),
         skipped={code: int(count["N"]) for code, count in item["skipped"]["M"].items()} if "skipped" in item else None,
         checkpoint=Checkpoint.of(json.loads(text(item, "checkpoint"))) if "checkpoint" in item else None,
-        version=number(item, "version"),
-        **plain,
+        **_UPLOAD.read(item),
     )
 
 
@@ -210,14 +139,6 @@ def shown_item(rows: Sequence[tuple[int, str]]) -> Item:
 
 def _packed(rows: Sequence[tuple[int | str, ...]]) -> bytes:
     return zlib.compress(json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode(), 6)
-
-
-def _texts(values: Sequence[str]) -> Item:
-    return {"L": [s(value) for value in values]}
-
-
-def _tuple(item: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    return tuple(value["S"] for value in item[name]["L"]) if name in item else ()
 
 
 def _swap(table: str, key: keys.Key, before: Item, after: Item) -> Item:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
+from shared.adapters.dynamo import codec, idempotent_writes, keys
 from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.campaigns.campaign_codec import (
     campaign_item,
@@ -13,9 +13,9 @@ from shared.adapters.dynamo.campaigns.campaign_codec import (
     upload_update,
 )
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
-from shared.adapters.dynamo.codec import n
 from shared.adapters.dynamo.jobs import contents, folding
 from shared.adapters.dynamo.listing import entries
+from shared.adapters.dynamo.versioned import FAILED, Versioned
 from shared.domain.audit import Event
 from shared.domain.campaigns.campaign import Campaign, Upload, UploadState
 from shared.domain.content.content import Content
@@ -37,6 +37,7 @@ class DynamoCampaigns:
         self._db = dynamo
         self._table = records
         self._blobs = blobs
+        self._items = Versioned(dynamo, records, campaign_item, campaign_codec.campaign)
 
     def create(
         self, campaign: Campaign, key: Idempotency | None, *, event: Event | None = None
@@ -46,18 +47,12 @@ class DynamoCampaigns:
         made = idempotent_writes.earlier(self._db, self._table, key, now)
         if made is not None:
             return made
-        put = {
-            "TableName": self._table,
-            "Item": campaign_item(campaign),
-            "ConditionExpression": "attribute_not_exists(pk)",
-        }
-        actions = [{"Put": put}, *self._noted(event)]
+        actions = [{"Put": self._items.put(None, campaign)}, *self._items.noted(event)]
         return idempotent_writes.create(self._db, self._table, actions, key, owner=campaign.id, now=now)
 
     def get(self, campaign: str) -> Campaign | None:
         """Return a campaign, consistent."""
-        item = self._db.get(self._table, keys.campaign(campaign))
-        return campaign_codec.campaign(item) if item else None
+        return self._items.get(keys.campaign(campaign))
 
     def sent(self, campaign: str) -> Sequence[str]:
         """Return the jobs that a campaign's lists have become, oldest first, consistent."""
@@ -71,10 +66,10 @@ class DynamoCampaigns:
             if event is None:
                 self._db.call("update_item", **update)
             else:
-                actions = [{"Update": update}, *self._noted(event)]
+                actions = [{"Update": update}, *self._items.noted(event)]
                 self._db.call("transact_write_items", TransactItems=actions)
         except (ConditionFailed, Cancelled) as lost:
-            if isinstance(lost, Cancelled) and "ConditionalCheckFailed" not in lost.codes:
+            if isinstance(lost, Cancelled) and FAILED not in lost.codes:
                 raise
             item = lost.items[0] if isinstance(lost, Cancelled) else lost.item
             return item is not None and campaign_codec.campaign(item) == new
@@ -85,23 +80,7 @@ class DynamoCampaigns:
 
         One that has gone counts as removed. `event`: kept only if this call removes it.
         """
-        gone: Item = {
-            "TableName": self._table,
-            "Key": keys.campaign(campaign.id),
-            "ConditionExpression": "version = :version",
-            "ExpressionAttributeValues": {":version": n(campaign.version)},
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
-        try:
-            self._db.call("transact_write_items", TransactItems=[{"Delete": gone}, *self._noted(event)])
-        except Cancelled as lost:
-            if lost.codes[0] != "ConditionalCheckFailed":
-                raise
-            return lost.items[0] is None
-        return True
-
-    def _noted(self, event: Event | None) -> list[Item]:
-        return audit.puts(self._db, self._table, event) if event is not None else []
+        return self._items.delete(keys.campaign(campaign.id), campaign, event=event)
 
     def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Listed], str]:
         """Return some of the account's campaigns, newest first; one query and one read per 100."""
@@ -134,13 +113,13 @@ class DynamoCampaigns:
         ]
         if not job.test:
             actions.append(folding.first_stats(self._table, job))
-        actions += self._noted(event)
+        actions += self._items.noted(event)
         try:
             # The job's id is the list's, so it does not tell two calls for the same list apart.
             owner = new_id(job.created_at)
             return idempotent_writes.store(self._db, self._table, actions, key, owner=owner, now=job.created_at)
         except Cancelled as lost:
-            if "ConditionalCheckFailed" not in lost.codes:
+            if FAILED not in lost.codes:
                 raise
             return Stored() if key is None and _is(lost.items[2], job) else None
 

@@ -25,14 +25,17 @@ class Notes:
         return hint.name in there or len(there) < MOST
 
     def learn(self, credential: str, item: Mapping[str, Any], hint: LeaseHint | None) -> None:
-        """Take in the item as a reservation left it. A hint that had no room there is written apart, once for a lease.
+        """Take in the item of the slots. A hint that it does not hold is written apart, once for a lease.
 
         Args:
-            item: with the slots.
+            item: as a reservation left it, or found it if there were no slots yet.
             hint: the lease that the slots are for.
         """
         self._there[credential] = frozenset(name for name in item if name.startswith(PREFIX))
-        if hint is None or hint.name in item or self._apart.get((credential, hint.name)) == str(hint):
+        if hint is None:
+            return
+        noted = item.get(hint.name, {}).get("S") == str(hint)
+        if noted or self._apart.get((credential, hint.name)) == str(hint):
             return
         self._db.call(
             "update_item",

@@ -20,7 +20,7 @@ from shared.adapters.dynamo.credentials import tallies
 from shared.adapters.dynamo.credentials.lease_hints import Notes
 from shared.adapters.dynamo.credentials.switches import LOWERED, lowered_of, rate_of, switches
 from shared.domain.lanes.lease_hints import LeaseHint
-from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, WRONG, Pace, Slots, own_clock
+from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, UNNOTED, WRONG, Pace, Slots, own_clock
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
 from shared.domain.lanes.switches import Lowered
 from shared.domain.times import Seconds
@@ -123,7 +123,7 @@ class DynamoPacer:
                 first, tally = self._start(wish) if idle else self._follow(wish)
             except ConditionFailed as lost:
                 self._check_clock(lost.answer)
-                missed = self._missed(wish, lost.item or {}, until)
+                missed = self._missed(wish, lost.item or {}, until, waited)
                 if isinstance(missed, Slots):
                     return missed
                 idle = missed
@@ -186,7 +186,7 @@ class DynamoPacer:
             ended=ended,
         )
 
-    def _missed(self, wish: _Wish, item: Item, until: Seconds) -> Slots | bool:
+    def _missed(self, wish: _Wish, item: Item, until: Seconds, waited: Seconds) -> Slots | bool:
         """Wait until the slots may be had, and return whether the credential will be idle; slots if there are none."""
         if self._pull_back(wish, item):
             return False
@@ -202,6 +202,8 @@ class DynamoPacer:
             first = max(tat, own) / _MICRO
             if first > until or turn > OWN_WAIT:
                 return Slots(first, wish.pace.spacing, 0)
+            if waited + wait >= UNNOTED:
+                self._notes.learn(wish.credential, item, wish.hint)
             self._clock.sleep(wait)
         return tat <= wish.now + max(0.0, turn) * _MICRO
 

@@ -5,17 +5,20 @@ the key downwards, in a read or two, whatever their number.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import takewhile
-from typing import Any
+from typing import Any, Final
 
-from shared.adapters.dynamo import audit, idempotent_writes
-from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
-from shared.adapters.dynamo.codec import binary, n, number, s
+from shared.adapters.dynamo.client import Dynamo, Item
+from shared.adapters.dynamo.codec import binary, number, s
 from shared.adapters.dynamo.digests import keys
+from shared.adapters.dynamo.fields import Fields
+from shared.adapters.dynamo.versioned import Versioned
 from shared.domain.audit import Event
-from shared.domain.digests.policy import DigestPolicy, settings
-from shared.domain.ids import new_id
+from shared.domain.digests.policy import SETTINGS, DigestPolicy, settings
 from shared.ports import Idempotency, Mismatch, Replay, Stored
+
+_FIELDS: Final = Fields(DigestPolicy, apart=("namespace", *SETTINGS))
 
 
 class DynamoDigestPolicies:
@@ -29,33 +32,10 @@ class DynamoDigestPolicies:
         self, old: DigestPolicy | None, new: DigestPolicy, key: Idempotency | None, *, event: Event
     ) -> Stored | Replay | Mismatch | None:
         """Store a new policy or the next version of one; None if `old` is no longer what is stored."""
-        made = idempotent_writes.earlier(self._db, self._table, key, new.saved_at)
-        if made is not None:
-            return made
-        unchanged: Item = {"ConditionExpression": "attribute_not_exists(pk)"}
-        if old is not None:
-            unchanged = {
-                "ConditionExpression": "version = :version",
-                "ExpressionAttributeValues": {":version": n(old.version)},
-            }
-        latest = {
-            "TableName": self._table,
-            "Item": {**keys.policy(new.namespace, new.prefix), **_head(new)},
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-            **unchanged,
-        }
         place = keys.policy_version(new.namespace, new.prefix, new.version)
-        version = {"TableName": self._table, "Item": {**place, **_head(new), "data": {"B": new.pack()}}}
-        actions: list[Item] = [{"Put": latest}, {"Put": version}, *audit.puts(self._db, self._table, event)]
-        try:
-            owner = new_id(new.saved_at)
-            return idempotent_writes.store(self._db, self._table, actions, key, owner=owner, now=new.saved_at)
-        except Cancelled as lost:
-            if lost.codes[0] != "ConditionalCheckFailed":
-                raise
-            item = lost.items[0]
-            ours = item is not None and self._whole(new.namespace, item) == new  # ours, whose answer was lost
-            return Stored() if ours else None
+        version = {"TableName": self._table, "Item": {**place, **_FIELDS.item(new), "data": {"B": new.pack()}}}
+        items = Versioned(self._db, self._table, _head, partial(self._whole, new.namespace))
+        return items.save(old, new, key, now=new.saved_at, event=event, more=[{"Put": version}])
 
     def get(self, namespace: str, prefix: str) -> DigestPolicy | None:
         """Return the latest version of a policy, also one that is deleted, consistent."""
@@ -122,13 +102,7 @@ class DynamoDigestPolicies:
 
 
 def _head(x: DigestPolicy) -> Item:
-    out: Item = {
-        "prefix": s(x.prefix),
-        "created_at": n(x.created_at),
-        "saved_at": n(x.saved_at),
-        "version": n(x.version),
-    }
-    return out | ({"deleted": {"BOOL": True}} if x.deleted else {})
+    return {**keys.policy(x.namespace, x.prefix), **_FIELDS.item(x)}
 
 
 def _common(one: str, other: str) -> str:
@@ -142,12 +116,4 @@ def _prefix(item: Mapping[str, Any]) -> str:
 
 
 def _policy(namespace: str, item: Mapping[str, Any]) -> DigestPolicy:
-    return DigestPolicy(
-        namespace=namespace,
-        prefix=_prefix(item),
-        version=number(item, "version"),
-        created_at=number(item, "created_at"),
-        saved_at=number(item, "saved_at"),
-        deleted="deleted" in item,
-        **settings(binary(item, "data")),
-    )
+    return DigestPolicy(namespace=namespace, **_FIELDS.read(item), **settings(binary(item, "data")))

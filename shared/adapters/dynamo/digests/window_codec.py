@@ -11,14 +11,18 @@ from typing import Any, Final
 from shared.adapters.dynamo import indices
 from shared.adapters.dynamo import keys as every
 from shared.adapters.dynamo.client import Item
-from shared.adapters.dynamo.codec import n, number, s, text, update
+from shared.adapters.dynamo.codec import n, s, text, update
 from shared.adapters.dynamo.digests import keys
+from shared.adapters.dynamo.fields import Fields
 from shared.domain.digests.window import DigestWindow, WindowState, shard_of
 
 ENDED: Final = frozenset({WindowState.PROCESSED, WindowState.CANCELLED})
-_NUMBERS: Final = ("closed_at", "groups", "duplicates", "failures", "processed_at")
-_TEXTS: Final = ("job", "fault")
-_FLAGS: Final = ("test", "urgent")
+_FIELDS: Final = Fields(
+    DigestWindow,
+    apart=("id", "number", "due_at", "parts"),
+    always=("key", "prefix", "events", "size", "policy_version"),
+    names={"policy_version": "policy"},
+)
 
 
 def part_value(part: str) -> Item:
@@ -41,26 +45,13 @@ def window_item(x: DigestWindow) -> Item:
 
 
 def _fields(x: DigestWindow) -> Item:
-    out: Item = {
-        "key": s(x.key),
-        "account": s(x.account),
-        "state": s(x.state.value),
-        "opened_at": n(x.opened_at),
-        "closes_at": n(x.closes_at),
+    return {
+        **_FIELDS.item(x),
         "parts": {"L": [part_value(p) for p in x.parts]},
-        "events": n(x.events),
-        "size": n(x.size),
-        "prefix": s(x.prefix),
-        "policy": n(x.policy_version),
-        "version": n(x.version),
         "mine_pk": s(indices.mine_pk(x.namespace, keys.KIND)),
         "mine_sk": s(every.aged(x.opened_at, x.id)),
         **open_place(x),
     }
-    out |= {name: n(value) for name in _NUMBERS if (value := getattr(x, name))}
-    out |= {name: s(value) for name in _TEXTS if (value := getattr(x, name))}
-    out |= {name: {"BOOL": True} for name in _FLAGS if getattr(x, name)}
-    return out
 
 
 def window(item: Mapping[str, Any]) -> DigestWindow:
@@ -70,28 +61,10 @@ def window(item: Mapping[str, Any]) -> DigestWindow:
     parts = item["parts"]["L"] if "parts" in item else ()
     return DigestWindow(
         id=name,
-        account=text(item, "account"),
-        test="test" in item,
-        key=text(item, "key"),
         number=0 if "urgent" in item else int(name.rpartition("-")[2]),
-        state=WindowState(text(item, "state")),
-        opened_at=number(item, "opened_at"),
-        closes_at=number(item, "closes_at"),
         due_at=int(due) if due else 0,
         parts=tuple(urlsafe_b64encode(bytes(p["B"])).decode() for p in parts),
-        events=number(item, "events"),
-        size=number(item, "size"),
-        prefix=text(item, "prefix"),
-        policy_version=number(item, "policy"),
-        urgent="urgent" in item,
-        closed_at=number(item, "closed_at"),
-        groups=number(item, "groups"),
-        duplicates=number(item, "duplicates"),
-        failures=number(item, "failures"),
-        processed_at=number(item, "processed_at"),
-        job=text(item, "job"),
-        fault=text(item, "fault"),
-        version=number(item, "version"),
+        **_FIELDS.read(item),
     )
 
 

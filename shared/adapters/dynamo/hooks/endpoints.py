@@ -6,21 +6,19 @@ What reads the last kind has a module of its own: most functions need no more th
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from shared.adapters.dynamo import audit, idempotent_writes
+from shared.adapters.dynamo import idempotent_writes
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
-from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.codec import n, s
+from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.hooks import keys
 from shared.adapters.dynamo.keys import Key
+from shared.adapters.dynamo.versioned import FAILED, Versioned
 from shared.domain.audit import Event
-from shared.domain.hooks.endpoint import MAX_ENDPOINTS, Endpoint, HookFormat
+from shared.domain.hooks.endpoint import MAX_ENDPOINTS, Endpoint
 from shared.ports import Idempotency, Mismatch, Replay, Retriable, Stored
 
 _TRIES: Final = 5
-_TEXTS: Final = ("namespace", "url", "description", "reason")
-_TIMES: Final = ("created_at", "former_until", "disabled_at", "enabled_at", "batch_at", "polled_at")
-_NUMBERS: Final = (*_TIMES, "secret", "former", "trial", "version")
-_FLAGS: Final = ("batch", "proven")
-_FAILED: Final = "ConditionalCheckFailed"
+_FIELDS: Final = Fields(Endpoint, apart=("id",), always=("events",))
 
 
 class DynamoEndpoints:
@@ -29,6 +27,7 @@ class DynamoEndpoints:
     def __init__(self, dynamo: Dynamo, *, records: str) -> None:
         self._db = dynamo
         self._table = records
+        self._items = Versioned(dynamo, records, _item, _endpoint)
 
     def create(
         self, endpoint: Endpoint, key: Idempotency | None, *, event: Event | None
@@ -38,26 +37,25 @@ class DynamoEndpoints:
         if made is not None:
             return made
         actions = [
-            {"Put": self._put(_item(endpoint), "attribute_not_exists(pk)")},
+            {"Put": self._items.put(None, endpoint)},
             {"Update": self._listed(endpoint)},
             {"Update": self._set("ADD", keys.listeners(endpoint.namespace), "namespaces", endpoint.namespace)},
-            *self._noted(event),
+            *self._items.noted(event),
         ]
         try:
             return idempotent_writes.store(
                 self._db, self._table, actions, key, owner=endpoint.id, now=endpoint.created_at
             )
         except Cancelled as lost:
-            if lost.codes[0] == _FAILED:
+            if lost.codes[0] == FAILED:
                 return Stored()  # the id is random: it is our own write, whose answer was lost
-            if lost.codes[1] == _FAILED:
+            if lost.codes[1] == FAILED:
                 return None
             raise
 
     def get(self, endpoint: str) -> Endpoint | None:
         """Return an endpoint, consistent."""
-        item = self._db.get(self._table, keys.endpoint(endpoint))
-        return _endpoint(item) if item else None
+        return self._items.get(keys.endpoint(endpoint))
 
     def of(self, namespace: str) -> Sequence[Endpoint]:
         """Return the endpoints of a namespace, the oldest first, consistent: two reads."""
@@ -67,16 +65,7 @@ class DynamoEndpoints:
 
     def change(self, old: Endpoint, new: Endpoint, *, event: Event | None) -> bool:
         """Write an endpoint if it is as read. False: it has changed since."""
-        put = self._put(_item(new), "version = :version", {":version": n(old.version)})
-        put["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-        try:
-            self._db.call("transact_write_items", TransactItems=[{"Put": put}, *self._noted(event)])
-        except Cancelled as lost:
-            if lost.codes[0] != _FAILED:
-                raise
-            item = lost.items[0]
-            return item is not None and _endpoint(item) == new  # ours, whose answer was lost
-        return True
+        return self._items.write(old, new, event=event)
 
     def delete(self, endpoint: Endpoint, *, event: Event | None) -> None:
         """Remove an endpoint with its work, in whatever version; nothing happens if it has gone.
@@ -98,7 +87,7 @@ class DynamoEndpoints:
                 {"Update": unlisted},
                 {"Delete": {"TableName": self._table, "Key": keys.endpoint(endpoint.id)}},
                 {"Delete": {"TableName": self._table, "Key": keys.work(endpoint.id)}},
-                *self._noted(event),
+                *self._items.noted(event),
             ]
             if last:
                 place = keys.listeners(endpoint.namespace)
@@ -106,7 +95,7 @@ class DynamoEndpoints:
             try:
                 self._db.call("transact_write_items", TransactItems=actions)
             except Cancelled as lost:
-                if lost.codes[0] != _FAILED:
+                if lost.codes[0] != FAILED:
                     raise
             else:
                 return
@@ -133,45 +122,10 @@ class DynamoEndpoints:
             "ExpressionAttributeValues": {":set": {"SS": [value]}},
         }
 
-    def _put(self, item: Item, condition: str, values: Mapping[str, Any] | None = None) -> Item:
-        put: Item = {"TableName": self._table, "Item": item, "ConditionExpression": condition}
-        return put | ({"ExpressionAttributeValues": values} if values else {})
-
-    def _noted(self, event: Event | None) -> list[Item]:
-        return audit.puts(self._db, self._table, event) if event is not None else []
-
 
 def _item(x: Endpoint) -> Item:
-    """Return an endpoint's item; what is empty is left out."""
-    return {
-        **keys.endpoint(x.id),
-        **{name: s(value) for name in _TEXTS if (value := getattr(x, name))},
-        **{name: n(value) for name in _NUMBERS if (value := getattr(x, name))},
-        **{name: {"BOOL": True} for name in _FLAGS if getattr(x, name)},
-        "events": {"L": [s(kind) for kind in x.events]},
-        "format": s(x.format.value),
-    }
+    return {**keys.endpoint(x.id), **_FIELDS.item(x)}
 
 
 def _endpoint(item: Mapping[str, Any]) -> Endpoint:
-    return Endpoint(
-        id=item["pk"]["S"].partition("#")[2],
-        namespace=text(item, "namespace"),
-        url=text(item, "url"),
-        events=tuple(x["S"] for x in item["events"]["L"]),
-        created_at=number(item, "created_at"),
-        description=text(item, "description"),
-        batch="batch" in item,
-        format=HookFormat(text(item, "format")),
-        secret=number(item, "secret"),
-        former=number(item, "former"),
-        former_until=number(item, "former_until"),
-        disabled_at=number(item, "disabled_at"),
-        reason=text(item, "reason"),
-        proven="proven" in item,
-        enabled_at=number(item, "enabled_at"),
-        batch_at=number(item, "batch_at"),
-        trial=number(item, "trial"),
-        polled_at=number(item, "polled_at"),
-        version=number(item, "version"),
-    )
+    return Endpoint(id=item["pk"]["S"].partition("#")[2], **_FIELDS.read(item))

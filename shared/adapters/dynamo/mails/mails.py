@@ -7,19 +7,20 @@ from typing import Any, Final
 
 from shared.adapters.dynamo import codec, idempotent_writes, indices
 from shared.adapters.dynamo import keys as every
-from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
-from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.codec import s, text
+from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.jobs import contents, folding
 from shared.adapters.dynamo.listing import entries
 from shared.adapters.dynamo.mails import keys
+from shared.adapters.dynamo.versioned import FAILED, Versioned
 from shared.domain.content.content import Content
 from shared.domain.jobs.prepared import PreparedJob
-from shared.domain.mails.mail import MailState, StoredMail
+from shared.domain.mails.mail import StoredMail
 from shared.ports import Idempotency, Mismatch, Replay, Stored
 
-_TEXTS: Final = ("account", "mail_from", "job", "content", "by")
-_NUMBERS: Final = ("created_at", "expires_at", "ttl", "size", "reports", "version")
-_FIELDS: Final = (*_TEXTS, *_NUMBERS, "hosts", "test", "state", "reporting")
+_FIELDS: Final = Fields(StoredMail, apart=("id", "hosts", "reporting"), always=("expires_at", "ttl", "size", "reports"))
+_LISTED: Final = (*_FIELDS.names, "hosts", "reporting")
 
 
 class DynamoMails:
@@ -30,19 +31,19 @@ class DynamoMails:
         self._records = records
         self._ops = ops
         self._blobs = blobs
+        self._items = Versioned(dynamo, records, _item, _mail)
 
     def open(self, mail: StoredMail, key: Idempotency | None) -> Stored | Replay | Mismatch:
         """Store a new mail, with its idempotency record."""
         made = idempotent_writes.earlier(self._db, self._records, key, mail.created_at)
         if made is not None:
             return made
-        put = {"Put": self._put(None, mail)}
+        put = {"Put": self._items.put(None, mail)}
         return idempotent_writes.create(self._db, self._records, [put], key, owner=mail.id, now=mail.created_at)
 
     def get(self, mail: str) -> StoredMail | None:
         """Return a mail, consistent."""
-        item = self._db.get(self._records, keys.mail(mail))
-        return _mail(item) if item else None
+        return self._items.get(keys.mail(mail))
 
     def commit(
         self, old: StoredMail | None, new: StoredMail, made: PreparedJob, content: Content, key: Idempotency | None
@@ -54,57 +55,38 @@ class DynamoMails:
             return earlier
         parts = [(self._records, x) for x in contents.items(job, made.chunks, content, self._blobs)]
         self._db.batch_put([*parts, *((self._ops, codec.ledger_item(x)) for x in made.ledgers)])
-        actions = [folding.put_job(self._records, job), {"Put": self._put(old, new)}]
+        actions = [folding.put_job(self._records, job), {"Put": self._items.put(old, new)}]
         if not job.test:
             actions.append(folding.first_stats(self._records, job))
         try:
             return idempotent_writes.store(self._db, self._records, actions, key, owner=job.id, now=job.created_at)
         except Cancelled as lost:
-            if lost.codes[0] == "ConditionalCheckFailed":
+            if lost.codes[0] == FAILED:
                 return Stored()  # the job's id is random: it is our own write, whose answer was lost
-            if lost.codes[1] == "ConditionalCheckFailed":
+            if lost.codes[1] == FAILED:
                 return None
             raise
 
     def change(self, old: StoredMail, new: StoredMail) -> bool:
         """Write a mail if it is as read."""
-        try:
-            self._db.call("put_item", **self._put(old, new))
-        except ConditionFailed as lost:
-            return lost.item is not None and _mail(lost.item) == new  # ours, whose answer was lost
-        return True
+        return self._items.write(old, new)
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredMail], str]:
         """Return mails of a namespace, newest first; one query and one read per 100."""
         pk = indices.mine_pk(namespace, keys.KIND)
-        found, end = entries(self._db, self._records, pk, keys.mail, _FIELDS, after=after, limit=limit)
+        found, end = entries(self._db, self._records, pk, keys.mail, _LISTED, after=after, limit=limit)
         return [_mail(x) for x in found], end
-
-    def _put(self, old: StoredMail | None, new: StoredMail) -> Item:
-        put: Item = {
-            "TableName": self._records,
-            "Item": _item(new),
-            "ConditionExpression": "attribute_not_exists(pk)" if old is None else "version = :version",
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
-        if old is not None:
-            put["ExpressionAttributeValues"] = {":version": n(old.version)}
-        return put
 
 
 def _item(x: StoredMail) -> Item:
-    """Return a mail's item; what is empty is left out. The domains are packed: a thousand take few kilobytes."""
+    """Return a mail's item. The domains are packed: a thousand take few kilobytes."""
     out: Item = {
         **keys.mail(x.id),
-        **{name: s(value) for name in _TEXTS if (value := getattr(x, name))},
-        **{name: n(getattr(x, name)) for name in _NUMBERS},
+        **_FIELDS.item(x),
         "hosts": {"B": zlib.compress(json.dumps(x.hosts, separators=(",", ":")).encode(), 6)},
-        "state": s(x.state.value),
         "mine_pk": s(indices.mine_pk(x.namespace, keys.KIND)),
         "mine_sk": s(every.aged(x.created_at, x.id)),
     }
-    if x.test:
-        out["test"] = {"BOOL": True}
     if x.reporting:
         out["reporting"] = s(json.dumps(x.reporting, separators=(",", ":")))
     return out
@@ -113,19 +95,7 @@ def _item(x: StoredMail) -> Item:
 def _mail(item: Mapping[str, Any]) -> StoredMail:
     return StoredMail(
         id=item["pk"]["S"][len("Z#") :],
-        account=text(item, "account"),
-        mail_from=text(item, "mail_from"),
         hosts=tuple(json.loads(zlib.decompress(codec.binary(item, "hosts")))),
-        created_at=number(item, "created_at"),
-        expires_at=number(item, "expires_at"),
-        ttl=number(item, "ttl"),
-        test="test" in item,
-        state=MailState(text(item, "state")),
-        job=text(item, "job"),
-        content=text(item, "content"),
-        size=number(item, "size"),
-        by=text(item, "by"),
         reporting=tuple(json.loads(text(item, "reporting") or "[]")),
-        reports=number(item, "reports"),
-        version=number(item, "version"),
+        **_FIELDS.read(item),
     )

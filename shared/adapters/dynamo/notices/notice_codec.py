@@ -3,11 +3,12 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from shared.adapters.dynamo import keys as every
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.notices import notice_keys as keys
 from shared.domain.notices.notice import (
     DeliveryMethod,
@@ -15,10 +16,10 @@ from shared.domain.notices.notice import (
     Notice,
     NoticeData,
     NoticeRun,
-    NoticeStatus,
-    Phase,
     Verb,
 )
+
+_FIELDS: Final = Fields(Notice, apart=("uuid", "data", "gen", "run", "runs", "kept"), always=("expires_at",))
 
 
 def notice_item(x: Notice) -> Item:
@@ -27,18 +28,9 @@ def notice_item(x: Notice) -> Item:
         **keys.notice(x.uuid),
         "mine_pk": s(keys.number_pk(x.account, x.data.phone)),
         "mine_sk": s(every.aged(x.created_at, x.uuid)),
-        "notifier": s(x.notifier),
-        "account": s(x.account),
-        "id": s(x.id),
         "data": s(_dumps(_data(x.data))),
-        "created_at": n(x.created_at),
-        "expires_at": n(x.expires_at),
-        "phase": s(x.phase.value),
-        "status": s(x.status.value),
-        "version": n(x.version),
+        **_FIELDS.item(x),
     }
-    out |= {name: n(value) for name in ("next_at", "tries", "stamp", "ttl") if (value := getattr(x, name))}
-    out |= {name: s(value) for name in ("error", "message") if (value := getattr(x, name))}
     if x.gen != 1:
         out["gen"] = n(x.gen)
     return {**out, **_runs(x), **_due(x)}
@@ -73,25 +65,12 @@ def notice(item: Mapping[str, Any]) -> Notice:
     verb, sent, data = json.loads(item["kept"]["S"]) if "kept" in item else ("", "", None)
     return Notice(
         uuid=item["pk"]["S"].partition("#")[2],
-        notifier=text(item, "notifier"),
-        account=text(item, "account"),
-        id=text(item, "id"),
         data=_read_data(json.loads(item["data"]["S"])),
-        created_at=number(item, "created_at"),
-        next_at=number(item, "next_at"),
-        expires_at=number(item, "expires_at"),
-        phase=Phase(text(item, "phase")),
-        status=NoticeStatus(text(item, "status")),
         gen=number(item, "gen", 1),
         run=_read_run(json.loads(item["run"]["S"])) if "run" in item else None,
         runs=tuple(_read_run(r) for r in json.loads(text(item, "runs", "[]"))),
         kept=Kept(Verb(verb), sent, None if data is None else _read_data(data)) if verb else None,
-        tries=number(item, "tries"),
-        stamp=number(item, "stamp"),
-        error=text(item, "error"),
-        message=text(item, "message"),
-        ttl=number(item, "ttl"),
-        version=number(item, "version"),
+        **_FIELDS.read(item),
     )
 
 

@@ -12,14 +12,15 @@ from typing import Any, Final
 
 from shared.adapters.dynamo import audit, indices, keys
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
-from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.codec import n, number, s
+from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.listing import entries
 from shared.domain.texts import KEPT_DAYS, ReceivedText
 
 KIND: Final = "texts"
 """Kind in the index `mine`."""
 DAY_S: Final = 86_400
-_TEXTS: Final = ("account", "id", "credential", "channel", "sender", "to", "text", "wish")
+_FIELDS: Final = Fields(ReceivedText)
 _PAGE: Final = 100
 
 
@@ -48,7 +49,7 @@ class DynamoTexts:
             self._table,
             pk,
             partial(_key, account),
-            (*_TEXTS, "at", "ttl"),
+            (*_FIELDS.names, "ttl"),
             after=after,
             limit=limit,
         )
@@ -85,12 +86,11 @@ def _item(x: ReceivedText) -> Item:
         **_key(x.account, x.id),
         "mine_pk": s(indices.mine_pk(x.account, KIND)),
         "mine_sk": s(keys.aged(x.at, x.id)),
-        "at": n(x.at),
         "ttl": n(x.at // 1000 + KEPT_DAYS * DAY_S),
-        **{name: s(value) for name in _TEXTS if (value := getattr(x, name))},
+        **_FIELDS.item(x),
     }
 
 
 def received_text(item: Mapping[str, Any]) -> ReceivedText:
     """Read a text."""
-    return ReceivedText(at=number(item, "at"), **{name: text(item, name) for name in _TEXTS})
+    return ReceivedText(**_FIELDS.read(item))
