@@ -27,7 +27,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 	--no-emit-index-url --no-emit-find-links
 
 .PHONY: help setup run demo demo-page up down status test test-changed test-all test-rest test-unit test-slow test-browser test-pages test-stories test-deployed exercised lint lint-infra english \
-	check bench mutants proofs crash chaos kill storm recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hooks-delay hook-rate ingest-proof pace model soak browser screenshots docs openapi samples release wheel sdks lock clean
+	check bench mutants proofs crash chaos kill storm recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hooks-delay hook-rate ingest-proof pace model soak browser screenshots docs openapi release wheel sdks lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -220,10 +220,6 @@ sdks: setup ## make the SDKs for Python and TypeScript from the OpenAPI document
 openapi: setup ## regenerate functions/api/openapi.json and docs/errors.md
 	$(PY) -m functions.api.openapi
 	$(PY) -m functions.api.error_page
-
-samples: setup ## run the samples of the API's documentation in Go and PHP on a local cloud; needs go and php (curl, Python, TypeScript: make test-deployed)
-	@for tool in go php; do command -v $$tool >/dev/null || { echo "error: make samples needs $$tool" >&2; exit 1; }; done
-	POSTHASTE_LOCAL=.local/samples $(PY) -m infra.local with -- $(PY) -m tests.deployed.samples Go PHP
 
 release: setup ## make VERSION the version of the package, the API and the changelog; prints how to commit and tag it
 	@$(PY) -m tools.release $(VERSION)

@@ -2,22 +2,25 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from functions.api.examples.document import Operation, operations
 from functions.api.openapi import FILE
-from functions.api.samples.document import SAMPLES, Operation, operations
-from functions.api.samples.languages import LANGUAGES
+from tools.samples import LANGUAGES, Sample, samples
 
 FOLDER: Final = "reference"
-_LEXERS: Final = {language.label: language.lexer for language in LANGUAGES}
 
 
 def pages() -> dict[str, str]:
     """Return the pages: path on the site → Markdown, in the order of the document."""
     groups: dict[str, list[str]] = {}
+    by_operation: dict[str, list[Sample]] = {}
+    for sample in samples():
+        by_operation.setdefault(sample.operation, []).append(sample)
     for method, path, operation in operations(json.loads(FILE.read_text("utf-8"))):
-        groups.setdefault(operation["tags"][0], []).append("\n".join(_lines(method, path, operation)))
+        lines = _lines(method, path, operation, by_operation.get(operation["operationId"], []))
+        groups.setdefault(operation["tags"][0], []).append("\n".join(lines))
     return {f"{FOLDER}/{_name(tag)}.md": f"# {tag}\n\n" + "\n".join(parts) for tag, parts in groups.items()}
 
 
@@ -30,16 +33,16 @@ def _name(tag: str) -> str:
     return re.sub(r"\W+", "-", tag.lower())
 
 
-def _lines(method: str, path: str, operation: Operation) -> Iterator[str]:
+def _lines(method: str, path: str, operation: Operation, found: Sequence[Sample]) -> Iterator[str]:
     """Yield the lines about an operation: what it does, samples in tabs, and an example of its answer."""
     yield f"## {operation['summary']} {{#{operation['operationId']}}}\n"
     scope = f", scope `{operation['x-scope']}`" if "x-scope" in operation else ""
     yield f"`{method} {path}`{scope}\n"
     if "description" in operation:
         yield f"{operation['description']}\n"
-    for sample in operation.get(SAMPLES, ()):
-        yield f'=== "{sample["label"]}"\n'
-        yield _indented(_fenced(sample["source"], _LEXERS[sample["label"]]))
+    for sample in found:
+        yield f'=== "{sample.label}"\n'
+        yield _indented(_fenced(sample.source, LANGUAGES[sample.label][0]))
     for status, answer in operation["responses"].items():
         example = answer.get("content", {}).get("application/json", {}).get("example")
         if status.startswith("2") and example is not None:

@@ -13,7 +13,7 @@ from cli.hooks.door import Document, HookDoor
 from cli.operating.accounts import opened
 from cli.output import surroundings
 from functions.api.hooks.requests import HookChange, NewHook, NewReplay
-from functions.api.hooks.views import delivery_view, details_view, hook_view, replay_view, secret_view
+from functions.api.hooks.views import ReplayView, delivery_view, details_view, hook_view, secret_view
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints
 from shared.adapters.dynamo.hooks.queue import DynamoHookQueue
@@ -119,7 +119,8 @@ class OperatedHooks:
         since = int(asked.since.timestamp() * 1000)
         until = int(asked.until.timestamp() * 1000) if asked.until is not None else self._now()
         state = DeliveryState(asked.state) if asked.state is not None else None
-        return _document(replay_view(accepted(self._desk.replay(self._found(name), since, until, state, by=self._by))))
+        order = accepted(self._desk.replay(self._found(name), since, until, state, by=self._by))
+        return _document(ReplayView.model_validate(order))
 
     def _found(self, name: str) -> Endpoint:
         found = self._desk.find(DEPLOYMENT, name)

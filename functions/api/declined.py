@@ -1,4 +1,4 @@
-"""What the intake declines, as problems of the API."""
+"""Requests that the intake declines, as problems of the API."""
 
 from typing import Final, TypeVar
 
@@ -7,7 +7,7 @@ from shared.web.problems import FieldError, Problem
 
 T = TypeVar("T")
 SAID_ONCE: Final = frozenset({"credential_not_found", "from_not_allowed"})
-"""Codes whose field says all that the code means, and names what was looked for."""
+"""Codes whose field says all that the code means, and names the missing thing."""
 
 
 def accepted(found: T | Declined, *, absent: Problem | None = None) -> T:

@@ -19,7 +19,7 @@ WEBHOOK_CODES: Final[Mapping[str, tuple[int, str]]] = {
 }
 """Code → (status, detail) of what the webhook function answers."""
 OF_WEBHOOKS: Final = "webhook_"
-"""What the anchors of codes of webhooks begin with: some codes are also the API's."""
+"""The beginning of the anchors of webhooks' codes: some codes are also the API's."""
 TABLES: Final[Mapping[str, tuple[str, Mapping[str, tuple[int, str]]]]] = {
     "The API": ("", CODES),
     "Webhooks of providers": (OF_WEBHOOKS, WEBHOOK_CODES),

@@ -1,8 +1,7 @@
 """The HTTP API's function: read the event, find the route, authenticate, validate, call, answer.
 
-A log line names the operation, the account, the ids that it was about or has made, and the outcome; never a path, an
-address, a body or a key. That goes for faults too: their messages may quote what they choked on, so only their kind
-and place are logged.
+A log line names the operation, the account, the ids that it was about or has made, and the outcome. It never has a
+path, an address, a body or a key. Messages of faults may quote one, so only a fault's kind and place are logged.
 """
 
 import traceback

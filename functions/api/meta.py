@@ -1,4 +1,4 @@
-"""What needs no key: health, the OpenAPI document, its page and the page of errors."""
+"""Operations without a key: health, the OpenAPI document, its page and the page of errors."""
 
 from functools import cache
 from pathlib import Path

@@ -12,14 +12,14 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from functions.api.error_page import WEBHOOK_CODES
+from functions.api.examples.document import add_examples
 from functions.api.hooks.page import MODELS, webhooks
 from functions.api.operations import ROUTES
-from functions.api.samples.document import add_samples
 from functions.api.tags import TAGS
 from shared.contracts import WEBHOOK_PATH
 from shared.web.authentication import SUSPENDED
 from shared.web.problems import CODES, ProblemDetails
-from shared.web.routing import AnyRoute, Form, Nothing, Page, Public, Scheme, parameters
+from shared.web.routing import Form, Nothing, Page, Public, Route, Scheme, parameters
 
 FILE: Final = Path(__file__).parent / "openapi.json"
 PROJECT: Final = Path(__file__).parents[2] / "pyproject.toml"
@@ -108,7 +108,7 @@ def generate() -> Schema:
             "schemas": schemas,
         },
     }
-    add_samples(document)
+    add_examples(document)
     return document
 
 
@@ -122,7 +122,7 @@ def _schemas() -> tuple[dict[str, Schema], dict[tuple[type[BaseModel], str], Sch
     return dict(definitions["$defs"]), refs
 
 
-def _outputs(routes: Iterable[AnyRoute]) -> Iterable[type[BaseModel]]:
+def _outputs(routes: Iterable[Route]) -> Iterable[type[BaseModel]]:
     for route in routes:
         yield from (model for model in route.answers.values() if model is not Nothing)
         if route.form is not None:
@@ -130,7 +130,7 @@ def _outputs(routes: Iterable[AnyRoute]) -> Iterable[type[BaseModel]]:
 
 
 def _operation(
-    route: AnyRoute, schemas: Mapping[str, Schema], refs: Mapping[tuple[type[BaseModel], str], Schema]
+    route: Route, schemas: Mapping[str, Schema], refs: Mapping[tuple[type[BaseModel], str], Schema]
 ) -> Schema:
     operation: Schema = {
         "operationId": route.name,
@@ -148,7 +148,7 @@ def _operation(
     if route.body is not Nothing:
         content = {"application/json": {"schema": refs[route.body, "validation"]}}
         content |= {kind: {"schema": {"type": "string"}} for kind in route.media}
-        operation["requestBody"] = {"required": route.body_required, "content": content}
+        operation["requestBody"] = {"required": route.needs_body, "content": content}
     if route.tagged:
         operation["parameters"].append(_IF_NONE_MATCH)
         operation["responses"]["304"] = {"description": "Not Modified: the client has the same answer already."}
@@ -164,7 +164,7 @@ def _operation(
     return operation
 
 
-def _responses(route: AnyRoute, refs: Mapping[tuple[type[BaseModel], str], Schema]) -> Schema:
+def _responses(route: Route, refs: Mapping[tuple[type[BaseModel], str], Schema]) -> Schema:
     return {
         **{
             str(status): {
@@ -178,12 +178,12 @@ def _responses(route: AnyRoute, refs: Mapping[tuple[type[BaseModel], str], Schem
     }
 
 
-def _takes_input(route: AnyRoute) -> bool:
+def _takes_input(route: Route) -> bool:
     """Check whether a request may hold something that is not valid."""
     return bool(route.query is not Nothing or route.body is not Nothing or route.parameters or route.method == "GET")
 
 
-def _of_callers(route: AnyRoute) -> Iterable[str]:
+def _of_callers(route: Route) -> Iterable[str]:
     """Yield the codes that depend on who calls."""
     yield from (code for code in COMMON if code != "missing_scope" or Scheme.KEY in route.schemes)
     yield from route.problems
@@ -191,7 +191,7 @@ def _of_callers(route: AnyRoute) -> Iterable[str]:
         yield SUSPENDED
 
 
-def _codes(route: AnyRoute) -> Iterable[str]:
+def _codes(route: Route) -> Iterable[str]:
     yield from _of_callers(route)
     if route.refusal:
         yield from ("too_large", "unsupported_media_type")
@@ -206,7 +206,7 @@ def _codes(route: AnyRoute) -> Iterable[str]:
         yield "idempotency_mismatch"
 
 
-def _headers(route: AnyRoute, status: int) -> Schema:
+def _headers(route: Route, status: int) -> Schema:
     if route.tagged:
         return {"ETag": {"description": "For `If-None-Match`.", "schema": {"type": "string"}}}
     found = dict(route.headers)
@@ -240,7 +240,7 @@ def _problems(
     }
 
 
-def _path_parameters(route: AnyRoute | Public) -> list[Schema]:
+def _path_parameters(route: Route | Public) -> list[Schema]:
     out = []
     for name in parameters(route.path):
         known = dict(_PARAMETERS[name])
@@ -251,7 +251,7 @@ def _path_parameters(route: AnyRoute | Public) -> list[Schema]:
 
 
 def _query_parameters(
-    route: AnyRoute, schemas: Mapping[str, Schema], refs: Mapping[tuple[type[BaseModel], str], Schema]
+    route: Route, schemas: Mapping[str, Schema], refs: Mapping[tuple[type[BaseModel], str], Schema]
 ) -> list[Schema]:
     if route.query is Nothing:
         return []

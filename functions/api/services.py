@@ -1,4 +1,4 @@
-"""What the API works with, built once per process."""
+"""The API's services, built once per process."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ VISIT_BURST: Final = 30
 VISIT_BLOCK: Final = 10
 """Visits that are drawn at once. The first ten of a link in a process draw nothing, so that most write nothing."""
 VISIT_DAYS: Final = 1
-"""Days after which the bucket of a link that is left alone goes."""
+"""Days after its last visit for which the bucket of a link is kept."""
 
 
 @dataclass(frozen=True, slots=True)

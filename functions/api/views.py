@@ -1,11 +1,11 @@
-"""Answers as clients read them: what a stored item looks like is nobody's business."""
+"""Answers as clients read them. They do not show how an item is stored."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, SerializationInfo
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, SerializationInfo
 
 from functions.api.requests import SCOPES
 from shared.contracts import Settings
@@ -34,15 +34,36 @@ Time = Annotated[
 """RFC 3339 with milliseconds: UTC, or with the offset of the notifier that reads it."""
 
 
+def moment(ms: int) -> datetime:
+    """Return a time of Unix milliseconds."""
+    return datetime.fromtimestamp(ms / 1000, UTC)
+
+
 def at(ms: int) -> datetime | None:
     """Return a time of Unix milliseconds, None for 0."""
-    return datetime.fromtimestamp(ms / 1000, UTC) if ms else None
+    return moment(ms) if ms else None
+
+
+def or_none(value: object) -> object:
+    """Return None in place of something empty."""
+    return value or None
+
+
+Stamp = Annotated[Time, BeforeValidator(moment)]
+"""A time that is stored as Unix milliseconds."""
+StampOrNull = Annotated[Time | None, BeforeValidator(at)]
+"""Likewise; 0 becomes null."""
+TextOrNull = Annotated[str | None, BeforeValidator(or_none)]
+"""A text; an empty one becomes null."""
 
 
 class View(BaseModel):
-    """Anything that is answered."""
+    """Anything that is answered. `model_validate` copies the attributes of a domain object.
 
-    model_config = ConfigDict(extra="forbid", serialize_by_alias=True, defer_build=True)
+    A field is a copy of the attribute that its `validation_alias` names, else of the one with its own name.
+    """
+
+    model_config = ConfigDict(extra="forbid", serialize_by_alias=True, defer_build=True, from_attributes=True)
 
     def answer(
         self, status: int = 200, headers: Mapping[str, str] | None = None, zone: ZoneInfo | None = None
@@ -272,11 +293,6 @@ def progress_view(job: Job, how_far: Headway) -> JobView:
     )
 
 
-def moment(ms: int) -> datetime:
-    """Return a time of Unix milliseconds."""
-    return datetime.fromtimestamp(ms / 1000, UTC)
-
-
 def day_view(day: Day, by: frozenset[str]) -> DayView:
     """Return a day's stats as clients see them."""
     return DayView(
@@ -288,7 +304,7 @@ def day_view(day: Day, by: frozenset[str]) -> DayView:
 
 
 def suppression_view(found: Suppression, reach: AnyReach) -> SuppressionView:
-    """Return a suppression as clients see it; `reach`: the list that it stands in."""
+    """Return a suppression as clients see it; `reach`: the list that it is in."""
     return SuppressionView(
         address=found.address,
         scope=reach.kind,

@@ -12,7 +12,7 @@ from shared.domain.accounts import ApiKey, Excess, Scope, Taker
 from shared.domain.notices.notifier import Notifier
 from shared.web.http import Request
 from shared.web.problems import Problem
-from shared.web.routing import AnyRoute, Caller, Scheme
+from shared.web.routing import Caller, Route, Scheme
 
 REALMS: Final = {Scheme.KEY: 'Bearer realm="posthaste"', Scheme.BASIC: 'Basic realm="posthaste", charset="UTF-8"'}
 INVALID: Final = {"WWW-Authenticate": 'Bearer realm="posthaste", error="invalid_token"'}
@@ -56,7 +56,7 @@ class NotifierLogins(Protocol):
         """Note that a notifier calls. `status`: whether it asks for the results of its notices."""
 
 
-def authenticate(request: Request, route: AnyRoute, accounts: Callers, logins: NotifierLogins) -> Caller:
+def authenticate(request: Request, route: Route, accounts: Callers, logins: NotifierLogins) -> Caller:
     """Return the caller, having taken a token from its request allowance.
 
     Args:
@@ -74,12 +74,12 @@ def authenticate(request: Request, route: AnyRoute, accounts: Callers, logins: N
     raise _unauthorized(route)
 
 
-def _unauthorized(route: AnyRoute) -> Problem:
+def _unauthorized(route: Route) -> Problem:
     realms = ", ".join(REALMS[scheme] for scheme in route.schemes)
     return Problem("unauthorized", NEEDS.get(tuple(route.schemes), ""), headers={"WWW-Authenticate": realms})
 
 
-def _key(secret: str, accounts: Callers, route: AnyRoute) -> ApiKey:
+def _key(secret: str, accounts: Callers, route: Route) -> ApiKey:
     key = accounts.find_by_key(secret)
     if key is None:
         raise Problem("unauthorized", headers=INVALID)
@@ -93,7 +93,7 @@ def _key(secret: str, accounts: Callers, route: AnyRoute) -> ApiKey:
     return key
 
 
-def _notifier(credentials: str, route: AnyRoute, accounts: Callers, logins: NotifierLogins) -> Caller:
+def _notifier(credentials: str, route: Route, accounts: Callers, logins: NotifierLogins) -> Caller:
     """Return a notifier as a caller.
 
     Args:

@@ -1,9 +1,9 @@
 """Routes as data: the router answers by them, and the OpenAPI document is generated from them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -93,7 +93,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Route(Generic[Q, B]):
+class Route:
     """One operation.
 
     Attributes:
@@ -105,7 +105,10 @@ class Route(Generic[Q, B]):
         handler: what answers.
         answers: status → model of the 2xx answers.
         problems: codes besides the common ones.
-        body_required: whether the body may be left out.
+        tag: the part of the document that shows it; `section` sets it.
+        query: its model; BaseModel: the one in the handler's annotation, `call: Call[Query, Body]`.
+        body: likewise.
+        body_required: whether the body may not be left out; None: it may if all its fields have defaults.
         idempotent: whether an Idempotency-Key has an effect.
         media: other types of body than JSON, which the handler reads by itself.
         bytes_media: those of them that are no text: any bytes are taken.
@@ -123,16 +126,16 @@ class Route(Generic[Q, B]):
     method: str
     path: str
     name: str
-    tag: str
     summary: str
     scope: Scope
-    handler: Callable[[Call[Any, Q, B]], Answer]
-    query: type[Q]
-    body: type[B]
+    handler: Callable[[Call[Any, Any, Any]], Answer]
     answers: Mapping[int, type[BaseModel]]
     problems: Sequence[str] = ()
     description: str = ""
-    body_required: bool = False
+    tag: str = ""
+    query: type[BaseModel] = BaseModel
+    body: type[BaseModel] = BaseModel
+    body_required: bool | None = None
     idempotent: bool = False
     media: Sequence[str] = ()
     bytes_media: Sequence[str] = ()
@@ -144,6 +147,21 @@ class Route(Generic[Q, B]):
     form: Form | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     while_suspended: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Take the models that are not given from the handler's annotation."""
+        _, query, body = get_args(self.handler.__annotations__["call"])
+        if self.query is BaseModel:
+            object.__setattr__(self, "query", query)
+        if self.body is BaseModel:
+            object.__setattr__(self, "body", body)
+
+    @property
+    def needs_body(self) -> bool:
+        """Whether the body may not be left out."""
+        if self.body_required is not None:
+            return self.body_required
+        return any(x.is_required() for x in self.body.model_fields.values())
 
     @property
     def sends(self) -> bool:
@@ -165,7 +183,7 @@ class Route(Generic[Q, B]):
         query = _query(self.query, request)
         return self.handler(Call(request, services, caller.key, path, query, self._body(request), caller.notifier))
 
-    def _body(self, request: Request) -> B:
+    def _body(self, request: Request) -> BaseModel:
         if not self.refusal:
             return self._valid(request)
         try:
@@ -175,7 +193,7 @@ class Route(Generic[Q, B]):
                 raise
             raise Problem(self.refusal, errors=found.errors) from None
 
-    def _valid(self, request: Request) -> B:
+    def _valid(self, request: Request) -> BaseModel:
         if self.body is Nothing and request.method in {"GET", "DELETE"}:
             return self.body()
         kind = media_type(request)
@@ -186,7 +204,7 @@ class Route(Generic[Q, B]):
         if request.body and kind not in {"", "application/json"}:
             taken = " or ".join(("application/json", *self.media))
             raise Problem("unsupported_media_type", f"Send the body as {taken}.")
-        if not request.body and not self.body_required:
+        if not request.body and not self.needs_body:
             return self.body()
         refuse_loose(request.body, large=bool(self.refusal))
         try:
@@ -261,8 +279,12 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-AnyRoute = Route[Any, Any]
-Operation = AnyRoute | Page | Public
+Operation = Route | Page | Public
+
+
+def section(tag: str, *routes: Route) -> tuple[Route, ...]:
+    """Return routes as those of a part of the document; `tag`: the part's name."""
+    return tuple(replace(route, tag=tag) for route in routes)
 
 
 class Placed(Protocol):

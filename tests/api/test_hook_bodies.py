@@ -12,9 +12,10 @@ from functions.api.hooks.bodies import PAGES, HookPage
 from functions.api.openapi import FILE
 from shared.domain.campaigns.campaign import Upload, UploadState
 from shared.domain.digests.window import opened
-from shared.domain.hooks import bodies
+from shared.domain.hooks import bodies, fields
 from shared.domain.hooks.bodies import HookEvent
-from shared.domain.hooks.kinds import HookKind
+from shared.domain.hooks.fields import MessageSource, SuppressionSource
+from shared.domain.hooks.kinds import MESSAGE_KINDS, HookKind
 from shared.domain.jobs.states import Cell, JobState
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.notices.updates import UpdateEntry
@@ -36,22 +37,22 @@ BREAKER = Breaker("main", BreakerState.OPEN, "timeout", NOW, 5)
 STATE = {"value": "OK", "timestamp": "2026-11-23T15:04:05.678+0000"}
 SENT, SKIPPED = 1 << 4 | Cell.SENT, Cell.SKIPPED
 MADE: Mapping[HookKind, dict[str, Any]] = {
-    **{x.kind: bodies.message_data(JOB, 0, 12, SENT, ADDRESS) for x in PAGES if x.kind.value.startswith("message.")},
-    HookKind.MESSAGE_SKIPPED: bodies.message_data(JOB, 0, 12, SKIPPED, ADDRESS, "suppressed"),
-    HookKind.JOB_LOGGED: bodies.job_data(job(finished_at=NOW)),
-    HookKind.JOB_STOPPED: bodies.job_data(STOPPED),
-    HookKind.CAMPAIGN_HALTED: bodies.halt_data(STOPPED),
-    HookKind.UPLOAD_FINISHED: bodies.upload_data(UPLOAD),
-    HookKind.DIGEST_CLOSED: bodies.window_data(WINDOW),
-    HookKind.NOTICE_UPDATED: bodies.update_data(ENTRY),
-    HookKind.MAIL_FAILED: bodies.mail_data(job(kind="mail", name="m1"), 3, SENT, ADDRESS, "5.1.1"),
-    HookKind.SUPPRESSION_ADDED: bodies.suppression_data(ENTERED, Reach.ALL),
-    HookKind.UNSUBSCRIBED: bodies.suppression_data(ENTERED, Reach.SMS),
-    HookKind.TEXT_RECEIVED: bodies.text_data(TEXT),
-    HookKind.BREAKER_OPENED: bodies.breaker_data(BREAKER),
-    HookKind.BREAKER_CLOSED: bodies.breaker_data(BREAKER),
-    HookKind.ALARM_CHANGED: bodies.alarm_data({"alarmName": "stuck", "state": STATE}),
-    HookKind.TEST: bodies.proof_data("hook_1"),
+    **dict.fromkeys(MESSAGE_KINDS, fields.MESSAGE.data(MessageSource(JOB, 0, 12, SENT, ADDRESS))),
+    HookKind.MESSAGE_SKIPPED: fields.MESSAGE.data(MessageSource(JOB, 0, 12, SKIPPED, ADDRESS, "suppressed")),
+    HookKind.JOB_LOGGED: fields.JOB.data(job(finished_at=NOW)),
+    HookKind.JOB_STOPPED: fields.JOB.data(STOPPED),
+    HookKind.CAMPAIGN_HALTED: fields.HALT.data(STOPPED),
+    HookKind.UPLOAD_FINISHED: fields.UPLOAD.data(UPLOAD),
+    HookKind.DIGEST_CLOSED: fields.WINDOW.data(WINDOW),
+    HookKind.NOTICE_UPDATED: fields.UPDATE.data(ENTRY),
+    HookKind.MAIL_FAILED: fields.MAIL.data(MessageSource(job(kind="mail", name="m1"), 3, 0, SENT, ADDRESS, "5.1.1")),
+    HookKind.SUPPRESSION_ADDED: fields.SUPPRESSION.data(SuppressionSource(ENTERED, Reach.ALL)),
+    HookKind.UNSUBSCRIBED: fields.SUPPRESSION.data(SuppressionSource(ENTERED, Reach.SMS)),
+    HookKind.TEXT_RECEIVED: fields.TEXT.data(TEXT),
+    HookKind.BREAKER_OPENED: fields.BREAKER.data(BREAKER),
+    HookKind.BREAKER_CLOSED: fields.BREAKER.data(BREAKER),
+    HookKind.ALARM_CHANGED: fields.ALARM.data({"alarmName": "stuck", "state": STATE}),
+    HookKind.TEST: fields.TEST.data("hook_1"),
 }
 
 
@@ -94,13 +95,13 @@ def test_the_document_describes_every_kind() -> None:
 def test_a_body_has_its_kind_and_its_time() -> None:
     body = bodies.single("test", NOW, {"hook_id": "hook_1"})
     assert body == b'{"type":"test","timestamp":"2026-11-23T15:04:05.678Z","data":{"hook_id":"hook_1"}}'.replace(
-        b"2026-11-23T15:04:05.678Z", bodies.iso(NOW).encode()
+        b"2026-11-23T15:04:05.678Z", fields.iso(NOW).encode()
     )
 
 
 def test_a_batch_names_each_of_its_events() -> None:
     made = json.loads(bodies.batch("test", NOW, [HookEvent("evt_1", {"n": 1}), HookEvent("evt_2", {"n": "é"})]))
-    assert (made["type"], made["timestamp"]) == ("batch", bodies.iso(NOW))
+    assert (made["type"], made["timestamp"]) == ("batch", fields.iso(NOW))
     assert [(x["id"], x["type"], x["data"]) for x in made["data"]] == [
         ("evt_1", "test", {"n": 1}),
         ("evt_2", "test", {"n": "é"}),

@@ -46,7 +46,7 @@ def test_the_documentation_needs_nothing_from_elsewhere() -> None:
         assert outside not in got["body"], outside
     loaded = re.findall(r'(?:src|href)="([^"]+)"', got["body"])
     assert sorted(address.partition("?v=")[0] for address in loaded) == [
-        *("docs/page.css", "docs/page.js", "docs/swagger-ui-bundle.js", "docs/swagger-ui.css"),
+        *("docs/page.css", "docs/page.js", "docs/samples.js", "docs/swagger-ui-bundle.js", "docs/swagger-ui.css"),
         "openapi.json",
     ]
     assert "prefers-color-scheme" in text_of("page.css")

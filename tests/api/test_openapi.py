@@ -4,10 +4,13 @@ from typing import Any
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from functions.api.campaigns.requests import NewCampaign
 from functions.api.openapi import FILE, text
 from functions.api.operations import ROUTES
 from shared.contracts import WEBHOOK_PATH
+from shared.providers.sendgrid.intake import SendGridMail
 from shared.web.problems import CODES, FIELDS
+from shared.web.routing import Nothing, Route
 from tests.api.conftest import Api
 
 DOCUMENT = json.loads(FILE.read_text(encoding="utf-8"))
@@ -34,6 +37,22 @@ def test_every_route_is_in_the_document() -> None:
     assert {(m, p) for m, p, _ in OPERATIONS} == {(r.method, r.path) for r in ROUTES} | of_other_functions
     names = [operation["operationId"] for *_, operation in OPERATIONS]
     assert len(set(names)) == len(names)
+
+
+def test_a_route_takes_its_models_from_its_handler_unless_they_are_given() -> None:
+    taken = next(r for r in ROUTES if r.name == "createCampaign")
+    given = next(r for r in ROUTES if r.name == "sendMailAsSendGrid")
+    assert isinstance(taken, Route)
+    assert isinstance(given, Route)
+    assert (taken.query, taken.body, taken.tag) == (Nothing, NewCampaign, "Campaigns")
+    assert (given.query, given.body) == (Nothing, SendGridMail)
+
+
+def test_a_body_is_needed_if_it_has_a_field_without_a_default_or_the_route_says_so() -> None:
+    needs = {r.name: r.needs_body for r in ROUTES if isinstance(r, Route)}
+    assert needs["createCampaign"]
+    assert not needs["changeCampaign"], "all its fields have defaults"
+    assert needs["changeHook"], "likewise, but the route says so"
 
 
 def test_every_part_of_the_api_is_described() -> None:

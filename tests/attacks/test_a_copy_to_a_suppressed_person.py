@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shared.domain.hooks.bodies import iso
+from shared.domain.hooks.fields import iso
 from tests.api.conftest import Api
 from tests.api.test_doors import mail, taken
 

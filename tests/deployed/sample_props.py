@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-from functions.api.samples import given
+from functions.api.examples import given
 from infra.local.cloud import Cloud
 from infra.local.processes import wait_for
 from simulator.client import ControlClient
@@ -222,7 +222,7 @@ class Props:
             SOON,
             LOOK_SECONDS,
         )
-        return {f"/messages/{given.NOTICE}": f"/messages/{name}"}
+        return {f"/messages/{given.NOTICE}": f"/messages/{name}", f'"{given.NOTICE}"': f'"{name}"'}
 
     @cached_property
     def _login(self) -> str:
@@ -233,7 +233,7 @@ class Props:
     def _suppression(self) -> Values:
         address = f"ann+{self._new()}@example.org"
         self._made("PUT", f"/suppressions/{quote(address, safe='')}", {})
-        return {given.ADDRESS: quote(address, safe="@")}
+        return {given.ADDRESS: address}
 
     def _claim(self) -> Values:
         self.clean()

@@ -94,7 +94,7 @@ def test_words_of_python_are_no_names(known: dict[str, SdkOperation]) -> None:
 
 
 def test_types_take_what_a_later_version_adds() -> None:
-    given = {"additionalProperties": False, "x-codeSamples": [], "examples": [1], "a": [{"additionalProperties": {}}]}
+    given = {"additionalProperties": False, "example": 1, "examples": [1], "a": [{"additionalProperties": {}}]}
     assert for_types(given) == {"a": [{"additionalProperties": {}}]}
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 KEY: Final = "Idempotency-Key"
 LINK: Final = "Link"
 JSON: Final = "application/json"
-UNTYPED: Final = frozenset({"x-codeSamples", "examples", "example"})
+UNTYPED: Final = frozenset({"examples", "example"})
 FURTHER: Final = "additionalProperties"
 PREFIX: Final = "#/components/schemas/"
 
@@ -70,7 +70,7 @@ class SdkOperation:
 
 
 def for_types(value: Any) -> Any:
-    """Return a document without what types have no use for: samples, and that objects have no further fields.
+    """Return a document without what types have no use for: examples, and that objects have no further fields.
 
     A later version of the API may add fields to its answers.
     """

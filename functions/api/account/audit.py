@@ -11,7 +11,7 @@ from shared.domain.audit import Event
 from shared.domain.namespaces import namespace, team_space
 from shared.web import cursors
 from shared.web.http import Answer
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 def _entry(event: Event) -> AuditEntry:
@@ -30,12 +30,12 @@ def pages(call: Call[AuditQuery, Nothing]) -> Answer:
     return AuditPage(items=[_entry(x) for x in found], next_cursor=cursors.seal(call, after)).answer()
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Audit",
     Route(
         method="GET",
         path="/audit",
         name="listAudit",
-        tag="Audit",
         summary="Who did what, newest first",
         description="The deployment's setting `retention.audit_days` decides how long entries are kept, by default "
         f"{AUDIT_DAYS} days. They name keys, jobs and campaigns by their ids, and never an address. Test "
@@ -44,8 +44,6 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         "`team=true`. With `action` a page may be short, even empty, and still carry a cursor.",
         scope=Scope.ADMIN,
         handler=pages,
-        query=AuditQuery,
-        body=Nothing,
         answers={200: AuditPage},
         problems=("bad_cursor",),
     ),

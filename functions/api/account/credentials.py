@@ -8,7 +8,7 @@ from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.web import cursors
 from shared.web.http import Answer
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 def pages(call: Call[Paging, Nothing]) -> Answer:
@@ -22,17 +22,15 @@ def pages(call: Call[Paging, Nothing]) -> Answer:
     return CredentialPage(items=[credential_view(c, states[c.id]) for c in some], next_cursor=after).answer()
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Credentials",
     Route(
         method="GET",
         path="/credentials",
         name="listCredentials",
-        tag="Credentials",
         summary="Rates, what is in flight, and breakers",
         scope=Scope.READ,
         handler=pages,
-        query=Paging,
-        body=Nothing,
         answers={200: CredentialPage},
         problems=("bad_cursor",),
     ),

@@ -6,17 +6,17 @@ from pydantic import Field
 
 from functions.api.call import Call
 from functions.api.requests import Input
-from functions.api.views import Time, View, at
+from functions.api.views import TextOrNull, Time, View, at
 from shared.domain import senders as rules
 from shared.domain.accounts import Scope, sender_of
 from shared.domain.identities import DomainIdentity, IdentityState
 from shared.domain.namespaces import KeyKind
-from shared.domain.senders import CheckState, DnsCheck, SenderClaim
+from shared.domain.senders import CheckState, SenderClaim
 from shared.engine.intake.sender_checks import sender_checks
 from shared.ports import DnsUnanswered
 from shared.web.http import Answer
 from shared.web.problems import Problem, invalid, missing
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 State = Literal["granted", "proven", "pending"]
 
@@ -40,8 +40,8 @@ class CheckView(View):
 
     name: str = Field(description="`spf`, `dkim` or `dmarc`.")
     state: CheckState = Field(description="`unknown`: DNS did not answer.")
-    found: str | None
-    advice: str | None = Field(description="The next step, null if there is none.")
+    found: TextOrNull
+    advice: TextOrNull = Field(description="The next step, null if there is none.")
 
 
 class SigningRecord(View):
@@ -132,10 +132,6 @@ def _granted(sender: str) -> dict[str, Any]:
     return {"sender": sender, "state": "granted", "record": None, "created_at": None, "proven_at": None}
 
 
-def _check(found: DnsCheck) -> CheckView:
-    return CheckView(name=found.name, state=found.state, found=found.found or None, advice=found.advice or None)
-
-
 def _identity(found: DomainIdentity) -> IdentityView:
     records = [SigningRecord(type="CNAME", name=name, value=value) for name, value in found.records.items()]
     return IdentityView(
@@ -174,7 +170,7 @@ def read(call: Call[Nothing, Nothing]) -> Answer:
 
 
 def _checked(call: Call[Any, Any], fields: dict[str, Any], identities: list[DomainIdentity]) -> Answer:
-    checks = [_check(found) for found in sender_checks(call.services.dns(), fields["sender"])]
+    checks = [CheckView.model_validate(x) for x in sender_checks(call.services.dns(), fields["sender"])]
     return CheckedSender(**fields, checks=checks, identities=[_identity(x) for x in identities]).answer()
 
 
@@ -208,7 +204,7 @@ def verify(call: Call[Nothing, Nothing]) -> Answer:
 
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:
-    """Give up a claim. What providers know of its domain stays: only operators remove it."""
+    """Give up a claim. Providers still know its domain. Only operators remove it there."""
     account, domain = _account(call, KeyKind.LIVE), _domain(call.path["domain"])
     if call.services.claims.remove(account, domain, by=call.key.id):
         return SenderRemoved(domain=domain, removed=True).answer()
@@ -217,17 +213,15 @@ def delete(call: Call[Nothing, Nothing]) -> Answer:
     raise missing("sender", domain)
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Senders",
     Route(
         method="GET",
         path="/senders",
         name="listSenders",
-        tag="Senders",
         summary="Addresses and domains that the account sends from",
         scope=Scope.READ,
         handler=pages,
-        query=Nothing,
-        body=Nothing,
         answers={200: SenderList},
         problems=("live_key_needed",),
     ),
@@ -235,15 +229,11 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/senders",
         name="createSender",
-        tag="Senders",
         summary="Claim a domain",
         description="Returns the TXT record to publish. Until DNS shows it, only test keys send from the domain. The "
         "record stays in place: without it the account may no longer send. Needs a live key.",
         scope=Scope.ADMIN,
         handler=create,
-        query=Nothing,
-        body=NewSender,
-        body_required=True,
         answers={201: SenderView},
         problems=("too_many_domains", "live_key_needed"),
     ),
@@ -251,12 +241,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/senders/{domain}",
         name="getSender",
-        tag="Senders",
         summary="A domain, with its SPF, DKIM and DMARC, and what providers say",
         scope=Scope.READ,
         handler=read,
-        query=Nothing,
-        body=Nothing,
         answers={200: CheckedSender},
         problems=("not_found", "live_key_needed"),
     ),
@@ -264,15 +251,12 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/senders/{domain}/verify",
         name="verifySender",
-        tag="Senders",
         summary="Look for the record that proves a domain",
         description="The account may send from the domain as soon as DNS shows the record, also without this call. A "
         "provider that signs with DKIM records of its own is asked to sign for the domain: `identities` has the CNAME "
         "records to publish.",
         scope=Scope.ADMIN,
         handler=verify,
-        query=Nothing,
-        body=Nothing,
         answers={200: CheckedSender},
         problems=("not_found", "not_proven", "dns_unanswered", "live_key_needed"),
     ),
@@ -280,12 +264,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="DELETE",
         path="/senders/{domain}",
         name="deleteSender",
-        tag="Senders",
         summary="Give up a domain",
         scope=Scope.ADMIN,
         handler=delete,
-        query=Nothing,
-        body=Nothing,
         answers={200: SenderRemoved},
         problems=("not_found", "granted_sender", "live_key_needed"),
     ),

@@ -9,7 +9,7 @@ from functions.api.views import DayPage, day_view
 from shared.domain.accounts import Scope
 from shared.web.http import Answer
 from shared.web.problems import invalid
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 DEFAULT_DAYS: Final = 30
 MAX_DAYS: Final = 366
@@ -32,17 +32,15 @@ def days(call: Call[StatsQuery, Nothing]) -> Answer:
     return DayPage(items=[day_view(d, by) for d in found], next_cursor=None).answer()
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Stats",
     Route(
         method="GET",
         path="/stats",
         name="getStats",
-        tag="Stats",
         summary="The outcome of the messages accepted on each day",
         scope=Scope.READ,
         handler=days,
-        query=StatsQuery,
-        body=Nothing,
         answers={200: DayPage},
     ),
 )

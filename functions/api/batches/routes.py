@@ -5,7 +5,7 @@ from typing import Any, Final
 from functions.api.call import Call
 from functions.api.declined import accepted
 from functions.api.jobs.routes import SEEN, lister, operations
-from functions.api.requests import NewBatch, Paging
+from functions.api.requests import NewBatch
 from functions.api.views import AcceptedBatch, JobPage
 from shared.contracts import Routing
 from shared.domain.accounts import Scope
@@ -17,7 +17,7 @@ from shared.ports import Mismatch, Replay
 from shared.web.http import Answer
 from shared.web.idempotency import fingerprint_of, idempotency_key, repeat_or_raise, repeated
 from shared.web.problems import Problem
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 def create(call: Call[Nothing, NewBatch]) -> Answer:
@@ -97,20 +97,18 @@ def _policy(body: NewBatch) -> Policy:
     return Policy(max_attempts=body.max_attempts, on_ambiguous=OnAmbiguous(body.on_ambiguous), **given)
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Batches",
     Route(
         method="POST",
         path="/batches",
         name="createBatch",
-        tag="Batches",
         summary="Send one message to many recipients",
         description="Each recipient gets a message of their own and never sees the others. The same normalised address "
         "twice is one message. An invalid or suppressed recipient is a message in state `skipped` and never fails "
         "the call.",
         scope=Scope.SEND,
         handler=create,
-        query=Nothing,
-        body=NewBatch,
         answers={202: AcceptedBatch},
         problems=(
             "account_suspended",
@@ -123,7 +121,6 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
             "too_many_in_message",
             "no_route",
         ),
-        body_required=True,
         idempotent=True,
         while_suspended=True,  # it asks with the sender's right
     ),
@@ -131,15 +128,12 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/batches",
         name="listBatches",
-        tag="Batches",
         summary="Batches, newest first",
         description=SEEN,
         scope=Scope.READ,
         handler=lister(("batch",)),
-        query=Paging,
-        body=Nothing,
         answers={200: JobPage},
         problems=("bad_cursor",),
     ),
-    *operations("/batches/{id}", "Batch", "Batches", "batch"),
+    *operations("/batches/{id}", "Batch", "batch"),
 )

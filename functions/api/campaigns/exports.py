@@ -7,7 +7,7 @@ from functions.api.campaigns.rules import jobs_of, owned
 from functions.api.jobs.exports import answer, route
 from shared.web.http import Answer
 from shared.web.problems import Problem
-from shared.web.routing import AnyRoute, Nothing
+from shared.web.routing import Nothing, section
 
 
 def campaign(call: Call[Nothing, Nothing]) -> Answer:
@@ -19,4 +19,4 @@ def campaign(call: Call[Nothing, Nothing]) -> Answer:
     return answer(call, "campaign", found.id, [there[job] for job in found.jobs if job in there])
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (route("/campaigns/{id}", "Campaign", "Campaigns", campaign, "nothing_sent"),)
+ROUTES: Final = section("Campaigns", route("/campaigns/{id}", "Campaign", campaign, "nothing_sent"))

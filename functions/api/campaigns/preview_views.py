@@ -79,5 +79,5 @@ def sms_view(text: str, channel: str) -> SmsView | None:
         characters=found.characters,
         units=found.units,
         segments=found.count,
-        forcing=[Hint(character=h.character, offset=h.offset, instead=h.instead) for h in sms.forcing(text)],
+        forcing=[Hint.model_validate(x) for x in sms.forcing(text)],
     )

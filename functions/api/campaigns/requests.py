@@ -26,7 +26,7 @@ Value = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[int | float, Tag("<number>")] | Annotated[None, Tag("<empty>")],
     Discriminator(_sort),
 ]
-"""A cell of a list in JSON; null is an empty one. One of over 8 KB concerns its row alone, as in a file."""
+"""A cell of a list in JSON; null is an empty one. One of over 8 KB concerns only its row, as in a file."""
 
 
 class Saying(Input):

@@ -18,7 +18,7 @@ from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import record_of, repeat_or_raise, repeated
 from shared.web.problems import Problem, invalid, missing
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 def create(call: Call[Nothing, NewCampaign]) -> Answer:
@@ -145,33 +145,27 @@ def delete(call: Call[Nothing, Nothing]) -> Answer:
 
 _SAID: Final = ("account_suspended", "from_not_allowed", "invalid_template")
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Campaigns",
     Route(
         method="POST",
         path="/campaigns",
         name="createCampaign",
-        tag="Campaigns",
         summary="Make a campaign",
         scope=Scope.SEND,
         handler=create,
-        query=Nothing,
-        body=NewCampaign,
         answers={201: CampaignView},
         problems=(*_SAID, "credential_not_found", "no_route", "not_found"),
-        body_required=True,
         idempotent=True,
     ),
     Route(
         method="GET",
         path="/campaigns",
         name="listCampaigns",
-        tag="Campaigns",
         summary="Campaigns, newest first",
         description="A test key sees those made with test keys, a live key the others.",
         scope=Scope.READ,
         handler=pages,
-        query=Paging,
-        body=Nothing,
         answers={200: CampaignPage},
         problems=("bad_cursor",),
     ),
@@ -179,12 +173,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/campaigns/{id}",
         name="getCampaign",
-        tag="Campaigns",
         summary="A campaign's content and state",
         scope=Scope.READ,
         handler=read,
-        query=Nothing,
-        body=Nothing,
         answers={200: CampaignView},
         problems=("not_found",),
     ),
@@ -192,12 +183,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="PATCH",
         path="/campaigns/{id}",
         name="changeCampaign",
-        tag="Campaigns",
         summary="Change a campaign's settings",
         scope=Scope.SEND,
         handler=change,
-        query=Nothing,
-        body=CampaignChange,
         answers={200: CampaignView},
         problems=("not_found", "upload_in_progress", "campaign_has_list", "credential_not_found", "no_route"),
     ),
@@ -205,14 +193,11 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="PUT",
         path="/campaigns/{id}/template",
         name="putCampaignTemplate",
-        tag="Campaigns",
         summary="Change what a campaign says",
         description="A list that is read stays; the answer's `missing` says which columns it lacks, and it is not sent "
         "until it fits. What was sent already is not changed.",
         scope=Scope.SEND,
         handler=say,
-        query=Nothing,
-        body=NewSaying,
         answers={200: CampaignView},
         problems=("not_found", *_SAID, "upload_in_progress"),
         body_required=True,
@@ -221,12 +206,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="DELETE",
         path="/campaigns/{id}",
         name="deleteCampaign",
-        tag="Campaigns",
         summary="Delete a draft",
         scope=Scope.SEND,
         handler=delete,
-        query=Nothing,
-        body=Nothing,
         answers={200: Deleted},
         problems=("not_found", "upload_in_progress", "campaign_has_list", "campaign_sent"),
     ),

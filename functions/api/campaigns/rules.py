@@ -1,4 +1,4 @@
-"""What routes of campaigns share: whose campaign it is, what a template says, why something is not done."""
+"""Rules that routes of campaigns share: whose campaign it is, what a template says, why something is not done."""
 
 import json
 from collections.abc import Mapping
@@ -79,7 +79,7 @@ def message_of(call: Call[Any, Any], channel: str, given: Saying, prefix: str = 
 
     Args:
         given: as the client wrote it.
-        prefix: of the fields' names in errors, e.g. `template.`.
+        prefix: of the fields' names in errors, as in `template.`.
     """
     speech = given.speech.speech() if given.speech else None
     draft = Draft(given.body, given.subject, given.text, given.from_, given.reply_to, speech)

@@ -37,7 +37,7 @@ from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import fingerprint_of, idempotency_key, repeat_or_raise, repeated
 from shared.web.problems import Problem, missing
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 def send(call: Call[Nothing, Send]) -> Answer:
@@ -115,7 +115,7 @@ def _recorded(done: Iterable[tuple[str, Resumed]]) -> bool:
 
 
 def override(call: Call[Nothing, Nothing]) -> Answer:
-    """Let the campaign be sent whatever bounces, for good."""
+    """Let the campaign be sent from now on, however many messages bounce."""
     campaign = owned(call)
     found = call.services.campaigns().control.override_guard(campaign, by=call.key.id)
     if found is None:
@@ -133,7 +133,7 @@ def stats(call: Call[Nothing, Nothing]) -> Answer:
 
 
 def _seen(call: Call[Any, Any], campaign: Campaign, jobs: Sequence[Job]) -> list[JobView]:
-    """Return jobs as they stand."""
+    """Return jobs as they are now."""
     paused = bool(jobs) and call.services.records.control(jobs[-1].id, campaign.account).paused
     return [seen(call, job, paused=paused) for job in jobs]
 
@@ -185,19 +185,17 @@ def _key(campaign: Campaign, recipient: str | None) -> str:
 
 _NOT_NOW: Final = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired", "sender_removed")
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Campaigns",
     Route(
         method="POST",
         path="/campaigns/{id}/send",
         name="sendCampaign",
-        tag="Campaigns",
         summary="Send the list that is read",
         description="It becomes a job. Another list of the same campaign runs beside it; another campaign's jobs wait "
         "for the credential, the oldest first.",
         scope=Scope.SEND,
         handler=send,
-        query=Nothing,
-        body=Send,
         answers={202: SentList},
         problems=(
             *("not_found", "account_suspended", "channel_not_open", "credential_not_found", "upload_in_progress"),
@@ -210,12 +208,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/campaigns/{id}/stats",
         name="getCampaignStats",
-        tag="Campaigns",
         summary="The outcome of all its messages",
         scope=Scope.READ,
         handler=stats,
-        query=Nothing,
-        body=Nothing,
         answers={200: CampaignStats},
         problems=("not_found",),
     ),
@@ -223,14 +218,11 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/campaigns/{id}/messages",
         name="listCampaignMessages",
-        tag="Campaigns",
         summary="The outcome for each recipient",
         description="List after list, in list order. With a filter a page may be short, even empty, and still carry a "
         "cursor.",
         scope=Scope.READ,
         handler=messages,
-        query=LogQuery,
-        body=Nothing,
         answers={200: MessagePage},
         problems=("not_found", "bad_cursor"),
     ),
@@ -238,13 +230,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/campaigns/{id}/stop",
         name="stopCampaign",
-        tag="Campaigns",
         summary="Stop every job of a campaign",
         description="At most the windows already claimed still go out.",
         scope=Scope.SEND,
         handler=stop,
-        query=Nothing,
-        body=Nothing,
         answers={200: CampaignJobs},
         problems=("not_found",),
         while_suspended=True,
@@ -253,14 +242,11 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/campaigns/{id}/retry",
         name="retryCampaign",
-        tag="Campaigns",
         summary="Send again what failed or was never sent",
         description="Retries every LOGGED job of the campaign. Running jobs are not "
         "affected. Returns 409 `stopping` while a job is being stopped. 202: a large one is made ready meanwhile.",
         scope=Scope.SEND,
         handler=retry,
-        query=Nothing,
-        body=Retry,
         answers={200: RestartedCampaign, 202: RestartedCampaign},
         problems=_NOT_NOW,
     ),
@@ -268,14 +254,11 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/campaigns/{id}/resume",
         name="resumeCampaign",
-        tag="Campaigns",
         summary="Send what was never sent",
         description="Retries every LOGGED job of the campaign. Running jobs are not "
         "affected. Returns 409 `stopping` while a job is being stopped.",
         scope=Scope.SEND,
         handler=resume,
-        query=Nothing,
-        body=Nothing,
         answers={200: RestartedCampaign},
         problems=_NOT_NOW,
     ),
@@ -283,13 +266,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/campaigns/{id}/override-bounce-guard",
         name="overrideBounceGuard",
-        tag="Campaigns",
         summary="Turn off the bounce guard",
         description="Permanent. Jobs that the guard stopped stay stopped until you resume them.",
         scope=Scope.SEND,
         handler=override,
-        query=Nothing,
-        body=Nothing,
         answers={200: CampaignView},
         problems=("not_found",),
     ),

@@ -114,15 +114,15 @@ def _tallies(jobs: Sequence[JobView]) -> list[Tally]:
 
 
 def _end(running: Sequence[tuple[datetime, timedelta]]) -> datetime:
-    """Return when jobs that take turns are through. `running`: when each alone would be, and what it needs."""
+    """Return when jobs that take turns are through. `running`: the end of each without the others, and its time."""
     return min(eta - needs for eta, needs in running) + sum((needs for _, needs in running), timedelta())
 
 
 def _eta(jobs: Sequence[JobView]) -> datetime | None:
     """Return when the last message goes out, not before: the jobs share the slots of one credential.
 
-    Those that run take turns, so all of them together need the sum of what each would need; who waits for a time begins
-    then, or after them.
+    Those that run take turns, so all of them together need the sum of what each would need. A job that waits for a
+    time begins then, or after them.
     """
     going = [(x.eta, timedelta(seconds=_left(x) / x.rate), x) for x in jobs if x.eta is not None and x.rate]
     running = [(eta, needs) for eta, needs, x in going if x.waiting_for != "scheduled"]

@@ -16,7 +16,7 @@ from shared.ports import Mismatch, Replay
 from shared.web.http import Answer, answerable
 from shared.web.idempotency import earlier, fingerprint_of, idempotency_key, repeated
 from shared.web.problems import Problem, invalid
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 def preview(call: Call[PreviewQuery, Nothing]) -> Answer:
@@ -62,19 +62,17 @@ def try_out(call: Call[Nothing, TestMessage]) -> Answer:
     return Answer(202, stored.answer, {"Location": f"/jobs/{stored.job.id}"})
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Campaigns",
     Route(
         method="GET",
         path="/campaigns/{id}/preview",
         name="previewCampaign",
-        tag="Campaigns",
         summary="A message as it would be sent",
         description="To a recipient of the list, or with example values if there is no list. Its unsubscribe "
         "link has no effect.",
         scope=Scope.READ,
         handler=preview,
-        query=PreviewQuery,
-        body=Nothing,
         answers={200: PreviewView},
         problems=("not_found", "credential_not_found"),
     ),
@@ -82,20 +80,16 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/campaigns/{id}/test",
         name="testCampaign",
-        tag="Campaigns",
         summary="Send one message to try it out",
         description="A real message through the campaign's credential, as a job of its own: never to the list, and "
         "to nobody who is suppressed or has unsubscribed. An account has 20 at once, then one a minute.",
         scope=Scope.SEND,
         handler=try_out,
-        query=Nothing,
-        body=TestMessage,
         answers={202: AcceptedBatch},
         problems=(
             *("not_found", "account_suspended", "channel_not_open", "credential_not_found", "from_missing"),
             *("from_not_allowed", "no_valid_recipient", "too_many_tests"),
         ),
-        body_required=True,
         idempotent=True,
     ),
 )

@@ -6,7 +6,7 @@ from functions.api.call import Call, now_of
 from functions.api.campaigns.views import Deleted
 from functions.api.declined import accepted
 from functions.api.digests.requests import DigestPolicyBody
-from functions.api.digests.views import DigestPolicyPage, DigestPolicyView, DigestPreview, policy_view, preview_of
+from functions.api.digests.views import DigestPolicyPage, DigestPolicyView, DigestPreview, preview_of
 from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.domain.digests.policy import DigestPolicy
@@ -17,7 +17,7 @@ from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
 from shared.web.problems import missing
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 def put(call: Call[Nothing, DigestPolicyBody]) -> Answer:
@@ -36,26 +36,26 @@ def put(call: Call[Nothing, DigestPolicyBody]) -> Answer:
     )
 
     def record(made: DigestPolicy) -> Idempotency | None:
-        return record_of(call, policy_view(made).model_dump_json())
+        return record_of(call, DigestPolicyView.model_validate(made).model_dump_json())
 
     desk = call.services.digests().policy_desk
     saved = desk.save(draft, by=call.key.id, record=record)
     if isinstance(saved, Replay | Mismatch):
         return repeated(saved, 200)
-    return policy_view(accepted(saved)).answer()
+    return DigestPolicyView.model_validate(accepted(saved)).answer()
 
 
 def pages(call: Call[Paging, Nothing]) -> Answer:
     """Return a page of policies, by prefix."""
     store = call.services.digests().policies
     found, after = store.page(call.key.namespace, after=cursors.digests(call), limit=call.query.limit)
-    items = [policy_view(x) for x in found if not x.deleted]
+    items = [DigestPolicyView.model_validate(x) for x in found if not x.deleted]
     return DigestPolicyPage(items=items, next_cursor=cursors.seal(call, after)).answer()
 
 
 def read(call: Call[Nothing, Nothing]) -> Answer:
     """Return a policy."""
-    return policy_view(_owned(call)).answer()
+    return DigestPolicyView.model_validate(_owned(call)).answer()
 
 
 def preview(call: Call[Nothing, Nothing]) -> Answer:
@@ -94,19 +94,15 @@ def _prefix(call: Call[Any, Any]) -> str:
     return call.path["prefix"] + ("/" if ends else "")
 
 
-_TAG: Final = "Digest policies"
-
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Digest policies",
     Route(
         method="GET",
         path="/digest-policies",
         name="listDigestPolicies",
-        tag=_TAG,
         summary="Digest policies, sorted by prefix",
         scope=Scope.READ,
         handler=pages,
-        query=Paging,
-        body=Nothing,
         answers={200: DigestPolicyPage},
         problems=("bad_cursor",),
     ),
@@ -114,12 +110,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/digest-policies/{prefix}/preview",
         name="previewDigestPolicy",
-        tag=_TAG,
         summary="The message about five made-up events",
         scope=Scope.READ,
         handler=preview,
-        query=Nothing,
-        body=Nothing,
         answers={200: DigestPreview},
         problems=("not_found",),
     ),
@@ -127,12 +120,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/digest-policies/{prefix}",
         name="getDigestPolicy",
-        tag=_TAG,
         summary="A digest policy",
         scope=Scope.READ,
         handler=read,
-        query=Nothing,
-        body=Nothing,
         answers={200: DigestPolicyView},
         problems=("not_found",),
     ),
@@ -140,15 +130,12 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="PUT",
         path="/digest-policies/{prefix}",
         name="putDigestPolicy",
-        tag=_TAG,
         summary="Create or replace a digest policy",
         description="It replaces the policy as a whole. Open windows keep the version that they were opened with. The "
         "policy of a batch key is the one with the longest prefix of the key, as text. A prefix does not end in "
         "`/preview`.",
         scope=Scope.ADMIN,
         handler=put,
-        query=Nothing,
-        body=DigestPolicyBody,
         answers={200: DigestPolicyView},
         problems=(
             *("account_suspended", "channel_not_open", "credential_not_found", "from_not_allowed"),
@@ -161,13 +148,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="DELETE",
         path="/digest-policies/{prefix}",
         name="deleteDigestPolicy",
-        tag=_TAG,
         summary="Delete a digest policy",
         description="Open windows keep its last version. New events of its batch keys need another policy.",
         scope=Scope.ADMIN,
         handler=delete,
-        query=Nothing,
-        body=Nothing,
         answers={200: Deleted},
         problems=("not_found",),
     ),

@@ -97,7 +97,7 @@ class DigestPolicyBody(Input):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What is no address and no route, by the names of `DigestPolicy`; what was left out has its default."""
+        """All but address and route, by the names of `DigestPolicy`. A field that was left out has its default."""
         given = self.model_dump(exclude={"from_", "route"})
         if "near" not in self.model_fields_set:
             given["near"] = min(self.near, self.window)

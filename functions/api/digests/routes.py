@@ -5,12 +5,12 @@ from typing import Any, Final
 from functions.api.call import Call
 from functions.api.declined import accepted
 from functions.api.digests.requests import DigestQuery
-from functions.api.digests.views import WindowPage, WindowView, window_view
+from functions.api.digests.views import WindowPage, WindowView
 from shared.domain.accounts import Scope
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.problems import Problem, missing
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 def pages(call: Call[DigestQuery, Nothing]) -> Answer:
@@ -22,24 +22,28 @@ def pages(call: Call[DigestQuery, Nothing]) -> Answer:
     else:
         found, after = store.of_key(call.key.namespace, query.batch_key, after=place, limit=query.limit)
     wanted = [x for x in found if query.state in (None, x.state)]
-    return WindowPage(items=[window_view(x) for x in wanted], next_cursor=cursors.seal(call, after)).answer()
+    return WindowPage(
+        items=[WindowView.model_validate(x) for x in wanted], next_cursor=cursors.seal(call, after)
+    ).answer()
 
 
 def read(call: Call[Nothing, Nothing]) -> Answer:
     """Return a window."""
-    return window_view(accepted(call.services.digests().desk.read(*_named(call)), absent=_absent(call))).answer()
+    return WindowView.model_validate(
+        accepted(call.services.digests().desk.read(*_named(call)), absent=_absent(call))
+    ).answer()
 
 
 def close(call: Call[Nothing, Nothing]) -> Answer:
     """Close a window now."""
     found = call.services.digests().desk.close(*_named(call), by=call.key.id)
-    return window_view(accepted(found, absent=_absent(call))).answer()
+    return WindowView.model_validate(accepted(found, absent=_absent(call))).answer()
 
 
 def cancel(call: Call[Nothing, Nothing]) -> Answer:
     """Cancel an open window."""
     found = call.services.digests().desk.cancel(*_named(call), by=call.key.id)
-    return window_view(accepted(found, absent=_absent(call))).answer()
+    return WindowView.model_validate(accepted(found, absent=_absent(call))).answer()
 
 
 def _absent(call: Call[Any, Any]) -> Problem:
@@ -50,19 +54,15 @@ def _named(call: Call[Any, Any]) -> tuple[str, str]:
     return call.key.namespace, call.path["window_id"]
 
 
-_TAG: Final = "Events"
-
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Events",
     Route(
         method="GET",
         path="/digests",
         name="listDigests",
-        tag=_TAG,
         summary="Windows of events, newest first",
         scope=Scope.READ,
         handler=pages,
-        query=DigestQuery,
-        body=Nothing,
         answers={200: WindowPage},
         problems=("bad_cursor",),
     ),
@@ -70,12 +70,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/digests/{window_id}",
         name="getDigest",
-        tag=_TAG,
         summary="A window, and the job that it became",
         scope=Scope.READ,
         handler=read,
-        query=Nothing,
-        body=Nothing,
         answers={200: WindowView},
         problems=("not_found",),
     ),
@@ -83,13 +80,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/digests/{window_id}/close",
         name="closeDigest",
-        tag=_TAG,
         summary="Close a window now",
         description="Its digest is made at once. A window that has closed stays as it is.",
         scope=Scope.SEND,
         handler=close,
-        query=Nothing,
-        body=Nothing,
         answers={200: WindowView},
         problems=("not_found", "closed"),
     ),
@@ -97,13 +91,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="DELETE",
         path="/digests/{window_id}",
         name="cancelDigest",
-        tag=_TAG,
         summary="Cancel an open window",
         description="None of its events is sent. The next event of the key opens another window.",
         scope=Scope.SEND,
         handler=cancel,
-        query=Nothing,
-        body=Nothing,
         answers={200: WindowView},
         problems=("not_found", "closed"),
     ),

@@ -1,4 +1,4 @@
-"""What routes of events and digests work with, built when the first of them is called."""
+"""Services of the routes of events and digests, built when the first of them is called."""
 
 from dataclasses import dataclass
 

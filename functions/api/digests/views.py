@@ -1,37 +1,39 @@
 """Windows and digest policies as clients see them."""
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
 
 from functions.api.campaigns.preview_views import SmsView, sms_view
 from functions.api.campaigns.views import mailbox_text
-from functions.api.views import Time, View, at, moment
+from functions.api.views import Stamp, StampOrNull, TextOrNull, View, or_none
 from shared.domain.content.content import Content
-from shared.domain.digests.policy import DigestPolicy
-from shared.domain.digests.window import DigestWindow, WindowState
+from shared.domain.digests.window import WindowState
 
 
 class WindowView(View):
     """A window: the events of one batch key that become one digest."""
 
-    window_id: str
-    batch_key: str
+    window_id: str = Field(validation_alias="id")
+    batch_key: str = Field(validation_alias="key")
     number: int = Field(description="Among the windows of its key, from 1; 0 for an urgent event.")
     state: WindowState = Field(
         description="`open`: events join it. `closed`: its digest is about to be made. `processed`: it is made. "
         "`cancelled`: none is made."
     )
     urgent: bool
-    opened_at: Time
-    closes_at: Time = Field(description="Its end, if no event moves it.")
-    closed_at: Time | None
+    opened_at: Stamp
+    closes_at: Stamp = Field(description="Its end, if no event moves it.")
+    closed_at: StampOrNull
     events: int = Field(description="Events that joined it, repeats included.")
     duplicates: int = Field(description="Repeats that are left out of the digest.")
     groups: int = Field(description="Different messages that were made: one for each set of events.")
-    job_id: str | None = Field(
-        description="The job that sends it, for `/jobs/{id}`; null until it is made, or if all events were repeats."
+    job_id: TextOrNull = Field(
+        validation_alias="job",
+        description="The job that sends it, for `/jobs/{id}`; null until it is made, or if all events were repeats.",
     )
-    fault: str | None = Field(description="Why the digest could not be made at the last try. It is tried again.")
-    policy: str = Field(description="The prefix of its policy.")
+    fault: TextOrNull = Field(description="Why the digest could not be made at the last try. It is tried again.")
+    policy: str = Field(validation_alias="prefix", description="The prefix of its policy.")
     policy_version: int = Field(description="The policy's version when the window was opened.")
     test: bool
 
@@ -48,8 +50,10 @@ class DigestPolicyView(View):
 
     prefix: str
     version: int
-    from_: str | None = Field(serialization_alias="from")
-    route: list[str] | None = Field(description="Null: the deployment's.")
+    from_: Annotated[str | None, BeforeValidator(mailbox_text)] = Field(
+        validation_alias="sender", serialization_alias="from"
+    )
+    route: Annotated[list[str] | None, BeforeValidator(or_none)] = Field(description="Null: the deployment's.")
     channel: str
     window: int
     near: int
@@ -57,16 +61,16 @@ class DigestPolicyView(View):
     max_age: int
     max_events: int
     max_lines: int
-    subject: str | None
-    template: str | None
-    text: str | None
-    line: str | None
-    line_text: str | None
+    subject: TextOrNull
+    template: TextOrNull
+    text: TextOrNull
+    line: TextOrNull
+    line_text: TextOrNull
     timezone: str
     retention: int
     unsubscribe: bool
-    created_at: Time
-    saved_at: Time = Field(description="When this version was made.")
+    created_at: Stamp
+    saved_at: Stamp = Field(description="When this version was made.")
 
 
 class DigestPolicyPage(View):
@@ -84,55 +88,6 @@ class DigestPreview(View):
     html: str
     text: str
     sms: SmsView | None
-
-
-def window_view(x: DigestWindow) -> WindowView:
-    """Return a window as clients see it."""
-    return WindowView(
-        window_id=x.id,
-        batch_key=x.key,
-        number=x.number,
-        state=x.state,
-        urgent=x.urgent,
-        opened_at=moment(x.opened_at),
-        closes_at=moment(x.closes_at),
-        closed_at=at(x.closed_at),
-        events=x.events,
-        duplicates=x.duplicates,
-        groups=x.groups,
-        job_id=x.job or None,
-        fault=x.fault or None,
-        policy=x.prefix,
-        policy_version=x.policy_version,
-        test=x.test,
-    )
-
-
-def policy_view(x: DigestPolicy) -> DigestPolicyView:
-    """Return a policy as clients see it."""
-    return DigestPolicyView(
-        prefix=x.prefix,
-        version=x.version,
-        from_=mailbox_text(x.sender),
-        route=list(x.route) or None,
-        channel=x.channel,
-        window=x.window,
-        near=x.near,
-        extend=x.extend,
-        max_age=x.max_age,
-        max_events=x.max_events,
-        max_lines=x.max_lines,
-        subject=x.subject or None,
-        template=x.template or None,
-        text=x.text or None,
-        line=x.line or None,
-        line_text=x.line_text or None,
-        timezone=x.timezone,
-        retention=x.retention,
-        unsubscribe=x.unsubscribe,
-        created_at=moment(x.created_at),
-        saved_at=moment(x.saved_at),
-    )
 
 
 def preview_of(x: Content, channel: str) -> DigestPreview:

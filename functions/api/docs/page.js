@@ -87,11 +87,9 @@ const older = (value) => {
 
 const samples = new Map();
 const prepared = (found) => {
-  for (const methods of Object.values(found.paths))
-    for (const operation of Object.values(methods)) {
-      samples.set(operation.operationId, operation["x-codeSamples"] || []);
-      delete operation["x-codeSamples"];
-    }
+  for (const [path, methods] of Object.entries(found.paths))
+    for (const [method, operation] of Object.entries(methods))
+      samples.set(operation.operationId, samplesOf(method.toUpperCase(), path, operation));
   const { webhooks, ...rest } = found;
   return { ...older(rest), openapi: "3.0.3", servers: [{ ...found.servers[0], url: base }] };
 };
@@ -101,7 +99,7 @@ const said = (info) => {
   const link = Object.assign(document.createElement("a"), { href: "openapi.json", textContent: "openapi.json" });
   const code = Object.assign(document.createElement("code"), { textContent: base });
   intro.replaceChildren(`${info.description.split("\n")[0]} Version ${info.version}, `, link,
-    ". In the samples, POSTHASTE_URL is ", code, " and POSTHASTE_API_KEY your key.");
+    ". In the samples, POSTHASTE_URL is ", code, ", POSTHASTE_API_KEY is your key, and names in capitals are yours to replace.");
 };
 
 fetch("openapi.json").then((answer) => answer.json()).then((found) => {

@@ -15,7 +15,7 @@ FOLDER: Final = Path(__file__).parent
 STATIC: Final = FOLDER / "static"
 """Where `make setup` puts the component's files."""
 OF_COMPONENT: Final = ("swagger-ui-bundle.js", "swagger-ui.css")
-OF_OURS: Final = ("page.js", "page.css")
+OF_OURS: Final = ("samples.js", "page.js", "page.css")
 TYPES: Final = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; "

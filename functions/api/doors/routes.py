@@ -20,7 +20,7 @@ from shared.providers.doors import Door, DoorFault, DoorRefusal, Uncarried, door
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, fingerprint_of, idempotency_key
 from shared.web.problems import CODES, Problem, invalid, type_of
-from shared.web.routing import AnyRoute, Form, Nothing, Route
+from shared.web.routing import Form, Nothing, Route
 
 
 def post(door: Door, call: Call[Nothing, Any]) -> Answer:
@@ -116,28 +116,29 @@ def _form(door: Door) -> Form:
     return Form(door.refusal, lambda code: door.status(code, CODES[code][0]), partial(_refused, door))
 
 
-def _route(door: Door) -> AnyRoute:
+def _route(door: Door) -> Route:
+    def handler(call: Call[Nothing, Any]) -> Answer:
+        return post(door, call)
+
     return Route(
         method="POST",
         path=door.path,
         name=door.name,
-        tag=door.tag,
         summary=door.summary,
         description=door.description,
         scope=Scope.SEND,
-        handler=partial(post, door),
-        query=Nothing,
+        handler=handler,
         body=door.body,
         answers=dict.fromkeys(door.statuses, Nothing),
         problems=("account_suspended", "from_not_allowed", "no_valid_recipient", "too_many_in_message", "no_route"),
-        body_required=True,
         idempotent=True,
         form=_form(door),
         headers=door.headers,
+        tag=door.tag,
         while_suspended=True,  # it asks with the sender's right
     )
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = tuple(_route(door) for door in doors())
+ROUTES: Final[tuple[Route, ...]] = tuple(_route(door) for door in doors())
 FORMS: Final[Mapping[str, Form]] = {route.path.strip("/"): route.form for route in ROUTES if route.form is not None}
 """Path, without slashes at its ends → the form of its problems: also of those that are found before the route is."""

@@ -17,7 +17,7 @@ from shared.ports import Mismatch
 from shared.web.http import Answer
 from shared.web.idempotency import idempotency_key, record_of
 from shared.web.problems import Problem, invalid
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 _MOST_ERRORS: Final = 20
 
@@ -109,12 +109,12 @@ def _other_content(body: NewEvents, found: OtherContent) -> Problem:
     return Problem("event_id_taken", errors=errors[:_MOST_ERRORS])
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Events",
     Route(
         method="POST",
         path="/events",
         name="postEvents",
-        tag="Events",
         summary="Add events to digests",
         description="One event, or an array of at most 5,000 with at most 200 batch keys. The events of a batch key "
         "are collected in a window. When it closes, each recipient gets one message about all of theirs. The longest "
@@ -123,11 +123,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         "error.",
         scope=Scope.SEND,
         handler=post,
-        query=Nothing,
-        body=NewEvents,
         answers={202: AcceptedEvents},
         problems=("account_suspended", "no_policy", "event_id_taken", "idempotency_mismatch"),
-        body_required=True,
         key_use="Names the events that have no `event_id`, by their position. A repeat within an hour is accepted, and "
         "its events are left out of the digest. Another request with the same key is an error.",
         while_suspended=True,  # it asks with the sender's right

@@ -1,19 +1,19 @@
-"""What was posted to an endpoint: listed, tried again, replayed."""
+"""Deliveries to an endpoint: they are listed, tried again and replayed."""
 
 from typing import Any, Final
 
 from functions.api.call import Call, now_of
 from functions.api.declined import accepted
 from functions.api.hooks.requests import DeliveriesQuery, NewReplay
-from functions.api.hooks.routes import TAG, owned
-from functions.api.hooks.views import HookDeliveryPage, HookDeliveryView, ReplayView, delivery_view, replay_view
+from functions.api.hooks.routes import owned
+from functions.api.hooks.views import HookDeliveryPage, HookDeliveryView, ReplayView, delivery_view
 from shared.domain.accounts import Scope
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.problems import missing
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 def pages(call: Call[DeliveriesQuery, Nothing]) -> Answer:
@@ -42,7 +42,7 @@ def replay(call: Call[Nothing, NewReplay]) -> Answer:
     until = int(body.until.timestamp() * 1000) if body.until is not None else now_of(call)
     state = DeliveryState(body.state) if body.state is not None else None
     order = accepted(call.services.hooks().desk.replay(endpoint, since, until, state, by=call.key.id))
-    return replay_view(order).answer(202)
+    return ReplayView.model_validate(order).answer(202)
 
 
 def _named(call: Call[Any, Any], endpoint: Endpoint) -> HookDelivery:
@@ -52,19 +52,17 @@ def _named(call: Call[Any, Any], endpoint: Endpoint) -> HookDelivery:
     return found
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Hooks",
     Route(
         method="GET",
         path="/hooks/{hook_id}/deliveries",
         name="listHookDeliveries",
-        tag=TAG,
         summary="Deliveries of an endpoint",
         description="Those that wait come first, soonest first. Those that ended in the last 7 days follow, newest "
         "first.",
         scope=Scope.READ,
         handler=pages,
-        query=DeliveriesQuery,
-        body=Nothing,
         answers={200: HookDeliveryPage},
         problems=("not_found", "bad_cursor"),
     ),
@@ -72,12 +70,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/hooks/{hook_id}/deliveries/{delivery_id}",
         name="getHookDelivery",
-        tag=TAG,
         summary="A delivery with its attempts",
         scope=Scope.READ,
         handler=read,
-        query=Nothing,
-        body=Nothing,
         answers={200: HookDeliveryView},
         problems=("not_found",),
     ),
@@ -85,13 +80,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/hooks/{hook_id}/deliveries/{delivery_id}/retry",
         name="retryHookDelivery",
-        tag=TAG,
         summary="Try a delivery now",
         description="It keeps its `webhook-id` and its body, also if it had been delivered already.",
         scope=Scope.SEND,
         handler=retry,
-        query=Nothing,
-        body=Nothing,
         answers={202: HookDeliveryView},
         problems=("not_found", "hook_disabled"),
     ),
@@ -99,16 +91,12 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/hooks/{hook_id}/replay",
         name="replayHook",
-        tag=TAG,
         summary="Make the deliveries of a time again",
         description="Each keeps its `webhook-id` and its body. The answer does not wait for it: `GET /hooks/{hook_id}` "
         "shows `replay` until it is done.",
         scope=Scope.SEND,
         handler=replay,
-        query=Nothing,
-        body=NewReplay,
         answers={202: ReplayView},
         problems=("not_found", "hook_disabled", "hook_listens", "replay_running"),
-        body_required=True,
     ),
 )

@@ -5,7 +5,7 @@ from typing import Any, Final
 from functions.api.call import Call, now_of
 from functions.api.declined import accepted
 from functions.api.hooks.requests import NewListener, PendingQuery, Received
-from functions.api.hooks.routes import TAG, owned
+from functions.api.hooks.routes import owned
 from functions.api.hooks.views import (
     HookDeliveryView,
     HookSecret,
@@ -20,7 +20,7 @@ from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import Endpoint
 from shared.web.http import Answer
 from shared.web.problems import missing
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 def listen(call: Call[Nothing, NewListener]) -> Answer:
@@ -43,7 +43,7 @@ def pending(call: Call[PendingQuery, Nothing]) -> Answer:
 
 
 def done(call: Call[Nothing, Received]) -> Answer:
-    """Note what became of a delivery that was fetched."""
+    """Note the outcome of a delivery that was fetched."""
     endpoint, body = _listening(call), call.body
     delivery = call.services.hooks().desk.delivery(endpoint, call.path["delivery_id"])
     if delivery is None:
@@ -59,19 +59,17 @@ def _listening(call: Call[Any, Any]) -> Endpoint:
     return found
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Hooks",
     Route(
         method="POST",
         path="/hooks/listen",
         name="createHookListener",
-        tag=TAG,
         summary="Create an endpoint whose events are fetched",
         description="For a developer's machine, which nothing can be posted to. It is deleted 10 minutes after the "
         "last call of `GET /hooks/{hook_id}/pending`.",
         scope=Scope.SEND,
         handler=listen,
-        query=Nothing,
-        body=NewListener,
         answers={201: HookSecret},
         problems=("too_many_hooks",),
     ),
@@ -79,13 +77,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/hooks/{hook_id}/pending",
         name="getPendingDeliveries",
-        tag=TAG,
         summary="Deliveries to fetch, with headers and bodies",
         description="They are returned again until their outcome is posted.",
         scope=Scope.READ,
         handler=pending,
-        query=PendingQuery,
-        body=Nothing,
         answers={200: OutgoingList},
         problems=("not_found",),
     ),
@@ -93,16 +88,12 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/hooks/{hook_id}/pending/{delivery_id}/done",
         name="endPendingDelivery",
-        tag=TAG,
         summary="Post the outcome of a fetched delivery",
         description="It is not fetched again. A retry makes it pending again.",
         scope=Scope.SEND,
         handler=done,
-        query=Nothing,
-        body=Received,
         answers={200: HookDeliveryView},
         problems=("not_found",),
-        body_required=True,
         while_suspended=True,
     ),
 )

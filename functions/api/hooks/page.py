@@ -1,6 +1,6 @@
 """Writes the page of events from their models: `python -m functions.api.hooks.page [--check]`.
 
-The OpenAPI document's `webhooks` come from here, too.
+It also makes the OpenAPI document's `webhooks`.
 """
 
 import json

@@ -25,7 +25,7 @@ from shared.ports import Idempotency, Mismatch, Replay
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
 from shared.web.problems import missing
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 def create(call: Call[Nothing, NewHook]) -> Answer:
@@ -107,48 +107,37 @@ def owned(call: Call[Any, Any]) -> Endpoint:
     return found
 
 
-TAG: Final = "Hooks"
-
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Hooks",
     Route(
         method="POST",
         path="/hooks",
         name="createHook",
-        tag=TAG,
         summary="Create an endpoint and its secret",
         description="Events are posted as Standard Webhooks, signed with the secret, which is shown once. A `test` "
         "event is posted first. The endpoint gets others when it has answered that with 2xx.",
         scope=Scope.ADMIN,
         handler=create,
-        query=Nothing,
-        body=NewHook,
         answers={201: HookSecret},
         problems=("url_not_allowed", "too_many_hooks"),
-        body_required=True,
         idempotent=True,
     ),
     Route(
         method="GET",
         path="/hooks",
         name="listHooks",
-        tag=TAG,
         summary="Endpoints, oldest first",
         scope=Scope.READ,
         handler=every,
-        query=Nothing,
-        body=Nothing,
         answers={200: HookList},
     ),
     Route(
         method="GET",
         path="/hooks/{hook_id}",
         name="getHook",
-        tag=TAG,
         summary="An endpoint, and how it does",
         scope=Scope.READ,
         handler=read,
-        query=Nothing,
-        body=Nothing,
         answers={200: HookDetails},
         problems=("not_found",),
     ),
@@ -156,13 +145,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="PATCH",
         path="/hooks/{hook_id}",
         name="changeHook",
-        tag=TAG,
         summary="Change an endpoint, or disable or enable it",
         description="Events that wait are posted to the endpoint as it is now.",
         scope=Scope.ADMIN,
         handler=change,
-        query=Nothing,
-        body=HookChange,
         answers={200: HookView},
         problems=("not_found", "url_not_allowed"),
         body_required=True,
@@ -171,14 +157,11 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/hooks/{hook_id}/rotate",
         name="rotateHook",
-        tag=TAG,
         summary="Give an endpoint a second secret",
         description="For 24 hours deliveries are signed with both secrets. The answer holds the new one, which is "
         "shown once.",
         scope=Scope.ADMIN,
         handler=rotate,
-        query=Nothing,
-        body=Nothing,
         answers={200: HookSecret},
         problems=("not_found",),
     ),
@@ -186,14 +169,11 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/hooks/{hook_id}/test",
         name="testHook",
-        tag=TAG,
         summary="Post a `test` event",
         description="The answer does not wait for it. `GET /hooks/{hook_id}/deliveries/{delivery_id}` shows the "
         "outcome.",
         scope=Scope.SEND,
         handler=test,
-        query=Nothing,
-        body=Nothing,
         answers={202: HookDeliveryView},
         problems=("not_found", "hook_disabled"),
     ),
@@ -201,12 +181,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="DELETE",
         path="/hooks/{hook_id}",
         name="deleteHook",
-        tag=TAG,
         summary="Delete an endpoint with what waits for it",
         scope=Scope.ADMIN,
         handler=delete,
-        query=Nothing,
-        body=Nothing,
         answers={200: Deleted},
         problems=("not_found",),
     ),

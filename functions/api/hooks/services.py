@@ -1,4 +1,4 @@
-"""What routes of endpoints work with, built when the first of them is called."""
+"""Services of endpoints' routes, built when the first of them is called."""
 
 from dataclasses import dataclass
 

@@ -1,19 +1,19 @@
 """Endpoints and deliveries as clients see them."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from functions.api.hooks.requests import CHOICE, FORMATS, TOGETHER
-from functions.api.views import Time, View, at, moment
+from functions.api.views import Stamp, TextOrNull, Time, View, at, moment, or_none
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint, EndpointState, HookFormat
 from shared.domain.namespaces import TEST
 from shared.domain.times import Millis
 
 if TYPE_CHECKING:
-    from shared.domain.hooks.work import HookWork, ReplayOrder
+    from shared.domain.hooks.work import HookWork
 
 
 class HookView(View):
@@ -45,10 +45,10 @@ class HookView(View):
 class ReplayView(View):
     """Deliveries that are made again."""
 
-    since: Time
-    until: Time
+    since: Stamp
+    until: Stamp
     state: DeliveryState | None = Field(description="Only deliveries that ended so; null: all.")
-    ordered_at: Time
+    ordered_at: Stamp = Field(validation_alias="at")
 
 
 class HookDetails(HookView):
@@ -77,11 +77,11 @@ class HookList(View):
 class HookAttemptView(View):
     """A request that was made."""
 
-    at: Time
-    status: int | None = Field(description="Of HTTP; null: there was no answer.")
+    at: Stamp
+    status: Annotated[int | None, BeforeValidator(or_none)] = Field(description="Of HTTP; null: there was no answer.")
     ms: int = Field(description="Milliseconds until the answer.")
-    body: str = Field(description="The first 1,024 characters of the answer.")
-    error: str | None = Field(description="Why there was no answer: a code such as `timeout` or `tls`.")
+    body: str = Field(validation_alias="answer", description="The first 1,024 characters of the answer.")
+    error: TextOrNull = Field(description="Why there was no answer: a code such as `timeout` or `tls`.")
 
 
 class HookDeliveryView(View):
@@ -127,7 +127,7 @@ def hook_view(x: Endpoint, now_ms: int) -> HookView:
 def details_view(x: Endpoint, work: "HookWork", now_ms: Millis) -> HookDetails:
     """Return an endpoint and how it does."""
     paused = at(work.open_until) if work.open_until > now_ms else None
-    replay = replay_view(work.replay) if work.replay is not None else None
+    replay = ReplayView.model_validate(work.replay) if work.replay is not None else None
     return HookDetails(**_fields(x, now_ms), failing_since=at(work.failing_since), paused_until=paused, replay=replay)
 
 
@@ -162,11 +162,6 @@ def _shown(x: Endpoint) -> str:
     return f"{parts.scheme}://{parts.netloc}/…"
 
 
-def replay_view(x: "ReplayOrder") -> ReplayView:
-    """Return a replay as it was ordered."""
-    return ReplayView(since=moment(x.since), until=moment(x.until), state=x.state, ordered_at=moment(x.at))
-
-
 def delivery_view(x: HookDelivery) -> HookDeliveryView:
     """Return a delivery as the endpoint's owner sees it."""
     return HookDeliveryView(
@@ -177,8 +172,5 @@ def delivery_view(x: HookDelivery) -> HookDeliveryView:
         state=x.state,
         created_at=moment(x.created_at),
         due_at=moment(x.due) if x.state is DeliveryState.PENDING else None,
-        attempts=[
-            HookAttemptView(at=moment(a.at), status=a.status or None, ms=a.ms, body=a.answer, error=a.error or None)
-            for a in x.attempts
-        ],
+        attempts=[HookAttemptView.model_validate(a) for a in x.attempts],
     )

@@ -14,7 +14,7 @@ from shared.domain.exports import ExportState
 from shared.domain.jobs.job import Job
 from shared.web.http import Answer
 from shared.web.problems import Problem
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 LINK_SECONDS: Final = 900
 """How long a file can be begun to be fetched; asking again gives another link."""
@@ -81,7 +81,7 @@ def exporter(kind: str | None) -> Handler:
     return handle
 
 
-def route(path: str, name: str, tag: str, handler: Handler, *problems: str) -> AnyRoute:
+def route(path: str, name: str, handler: Handler, *problems: str) -> Route:
     """Return the export operation of a path.
 
     Args:
@@ -93,20 +93,17 @@ def route(path: str, name: str, tag: str, handler: Handler, *problems: str) -> A
         method="GET",
         path=f"{path}/export",
         name=f"export{name}",
-        tag=tag,
         summary="Every message as a row of a CSV file",
         description="202 while it is made: ask again. The file is given again as long as nothing has changed, and "
         "for two minutes in any case; `as_of` says how new it is.",
         scope=Scope.READ,
         handler=handler,
-        query=Nothing,
-        body=Nothing,
         answers={200: ExportReady, 202: ExportPreparing},
         problems=("not_found", "expired", "export_given_up", *problems),
     )
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
-    route("/batches/{id}", "Batch", "Batches", exporter("batch")),
-    route("/jobs/{id}", "Job", "Jobs", exporter(None)),
+ROUTES: Final = (
+    *section("Batches", route("/batches/{id}", "Batch", exporter("batch"))),
+    *section("Jobs", route("/jobs/{id}", "Job", exporter(None))),
 )

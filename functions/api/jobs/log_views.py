@@ -1,20 +1,27 @@
-"""What is known of single messages, as clients read it."""
+"""Single messages and their attempts, as clients read them."""
 
-from pydantic import Field
+from datetime import datetime
+from typing import Annotated
 
-from functions.api.views import Time, View, at, moment
+from pydantic import BeforeValidator, Field
+
+from functions.api.views import Stamp, TextOrNull, Time, View, at, moment
 from shared.domain.jobs.states import MessageState, Status
-from shared.engine.reports.attempts import Attempt
 from shared.engine.reports.message_log import LogLine
+
+
+def _of_seconds(at: int) -> datetime:
+    """Return a time of Unix seconds."""
+    return moment(at * 1000)
 
 
 class ProviderWord(View):
     """A provider's event about an attempt."""
 
     word: str
-    at: Time
-    code: str | None
-    detail: str | None = Field(description="The text that the provider gave, cut, without addresses.")
+    at: Annotated[Time, BeforeValidator(_of_seconds)]
+    code: TextOrNull
+    detail: TextOrNull = Field(description="The text that the provider gave, cut, without addresses.")
 
 
 class AttemptView(View):
@@ -22,12 +29,12 @@ class AttemptView(View):
 
     n: int
     credential_id: str
-    at: Time
+    at: Stamp = Field(validation_alias="at_ms")
     outcome: str = Field(description="accepted, refused, invalid, not_sent or unknown.")
-    code: str | None
-    detail: str | None = Field(description="The text that the provider gave when it refused, cut.")
-    provider_message_id: str | None
-    feedback: list[ProviderWord]
+    code: TextOrNull
+    detail: TextOrNull = Field(description="The text that the provider gave when it refused, cut.")
+    provider_message_id: TextOrNull
+    feedback: list[ProviderWord] = Field(validation_alias="words")
 
 
 class LogLineView(View):
@@ -62,23 +69,6 @@ class LogPage(View):
     next_cursor: str | None
 
 
-def attempt_view(a: Attempt) -> AttemptView:
-    """Return an attempt as clients see it."""
-    return AttemptView(
-        n=a.n,
-        credential_id=a.credential_id,
-        at=moment(a.at_ms),
-        outcome=a.outcome,
-        code=a.code or None,
-        detail=a.detail or None,
-        provider_message_id=a.provider_message_id or None,
-        feedback=[
-            ProviderWord(word=w.word, at=moment(w.at * 1000), code=w.code or None, detail=w.detail or None)
-            for w in a.words
-        ],
-    )
-
-
 def log_line(line: LogLine) -> LogLineView:
     """Return a log line as clients see it."""
     return LogLineView(
@@ -87,7 +77,7 @@ def log_line(line: LogLine) -> LogLineView:
         state=line.state,
         status=line.status,
         providers=line.providers,
-        attempts=[attempt_view(a) for a in line.attempts],
+        attempts=[AttemptView.model_validate(x) for x in line.attempts],
         updated_at=moment(line.updated_at_ms),
         sent_at=at(line.sent_at_ms),
         delivered_at=at(line.delivered_at_ms),

@@ -13,7 +13,7 @@ from shared.engine.reports.message_log import Filter
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.problems import Problem
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 def lines(kind: str | None) -> Handler:
@@ -64,7 +64,7 @@ def line(kind: str | None) -> Handler:
     return answer
 
 
-def _routes(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRoute, ...]:
+def _routes(path: str, name: str, kind: str | None) -> tuple[Route, ...]:
     """Return the operations on the log of one job.
 
     Args:
@@ -77,13 +77,10 @@ def _routes(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRoute,
             method="GET",
             path=f"{path}/logs",
             name=f"list{name}Logs",
-            tag=tag,
             summary="The outcome for each recipient",
             description="In list order. With a filter a page may be short, even empty, and still carry a cursor.",
             scope=Scope.READ,
             handler=lines(kind),
-            query=LogQuery,
-            body=Nothing,
             answers={200: LogPage},
             problems=("not_found", "bad_cursor"),
         ),
@@ -91,19 +88,16 @@ def _routes(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRoute,
             method="GET",
             path=f"{path}/logs/{{message}}",
             name=f"get{name}Log",
-            tag=tag,
             summary="One message and its attempts",
             scope=Scope.READ,
             handler=line(kind),
-            query=Nothing,
-            body=Nothing,
             answers={200: LogLineView},
             problems=("not_found",),
         ),
     )
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
-    *_routes("/batches/{id}", "Batch", "Batches", "batch"),
-    *_routes("/jobs/{id}", "Job", "Jobs", None),
+ROUTES: Final = (
+    *section("Batches", *_routes("/batches/{id}", "Batch", "batch")),
+    *section("Jobs", *_routes("/jobs/{id}", "Job", None)),
 )

@@ -14,7 +14,7 @@ from shared.ports import Control
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.problems import Problem, missing
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 KINDS: Final = ("batch", "campaign", DIGEST)
 """Kinds of jobs that there are; each has its own place in the index."""
@@ -40,7 +40,7 @@ def visible(call: Call[Any, Any], job: Job) -> bool:
 
 
 def seen(call: Call[Any, Any], job: Job, *, paused: bool) -> JobView:
-    """Return a job as it stands: live counts, what it waits for, and when it will be done."""
+    """Return a job as it is now: live counts, what it waits for, and when it is done."""
     return progress_view(job, call.services.progress.read(job, paused=paused))
 
 
@@ -120,8 +120,8 @@ def not_now(found: NotNow) -> Problem:
     return Problem(found.code, headers=headers)
 
 
-def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRoute, ...]:
-    """Return the operations on one job under a path, e.g. `/batches/{id}`.
+def operations(path: str, name: str, kind: str | None) -> tuple[Route, ...]:
+    """Return the operations on one job under a path such as `/batches/{id}`.
 
     Args:
         path: the resource's path, as in `/batches/{id}`.
@@ -136,12 +136,9 @@ def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRou
             method="GET",
             path=path,
             name=f"get{name}",
-            tag=tag,
             summary="State, and counts that add up",
             scope=Scope.READ,
             handler=reader(kind),
-            query=Nothing,
-            body=Nothing,
             answers={200: JobView},
             problems=("not_found",),
         ),
@@ -149,13 +146,10 @@ def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRou
             method="POST",
             path=f"{path}/stop",
             name=f"stop{name}",
-            tag=tag,
             summary="Stop",
             description="At most the windows already claimed still go out. Unchanged if all is sent already.",
             scope=Scope.SEND,
             handler=stopper(kind),
-            query=Nothing,
-            body=Nothing,
             answers={200: JobView},
             problems=("not_found",),
             while_suspended=True,
@@ -164,13 +158,10 @@ def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRou
             method="POST",
             path=f"{path}/retry",
             name=f"retry{name}",
-            tag=tag,
             summary="Send again what failed or was never sent",
             description="A large job (over 200 chunks) is made ready while its state still is LOGGED: 202.",
             scope=Scope.SEND,
             handler=retrier(kind),
-            query=Nothing,
-            body=Retry,
             answers={200: Restarted, 202: Restarted},
             problems=problems,
         ),
@@ -178,32 +169,27 @@ def operations(path: str, name: str, tag: str, kind: str | None) -> tuple[AnyRou
             method="POST",
             path=f"{path}/resume",
             name=f"resume{name}",
-            tag=tag,
             summary="Send what was never sent",
             scope=Scope.SEND,
             handler=resumer(kind),
-            query=Nothing,
-            body=Nothing,
             answers={200: Restarted},
             problems=problems,
         ),
     )
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Jobs",
     Route(
         method="GET",
         path="/jobs",
         name="listJobs",
-        tag="Jobs",
         summary="Jobs of every kind, newest first",
         description=SEEN,
         scope=Scope.READ,
         handler=lister(KINDS),
-        query=Paging,
-        body=Nothing,
         answers={200: JobPage},
         problems=("bad_cursor",),
     ),
-    *operations("/jobs/{id}", "Job", "Jobs", None),
+    *operations("/jobs/{id}", "Job", None),
 )

@@ -11,7 +11,7 @@ from shared.engine.jobs.progress import JobSurroundings
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.problems import Problem, missing
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 def waiting(call: Call[Paging, Nothing]) -> Answer:
@@ -38,19 +38,17 @@ def withdraw(call: Call[Nothing, Nothing]) -> Answer:
     return job_view(job, call.services.settings, now, live, JobSurroundings(paused=control.paused)).answer()
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Schedules",
     Route(
         method="GET",
         path="/schedules",
         name="listSchedules",
-        tag="Schedules",
         summary="Jobs that wait for their time, soonest first",
         description="A test key sees only the jobs of test keys. A page is full or the last one, unless thousands of "
         "jobs between were stopped.",
         scope=Scope.READ,
         handler=waiting,
-        query=Paging,
-        body=Nothing,
         answers={200: JobPage},
         problems=("bad_cursor",),
     ),
@@ -58,14 +56,11 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="DELETE",
         path="/schedules/{id}",
         name="deleteSchedule",
-        tag="Schedules",
         summary="Stop a job that still waits for its time",
         description="Cancels the job. None of its messages are sent. Returns 409 "
         "`already_started` if the job no longer waits.",
         scope=Scope.SEND,
         handler=withdraw,
-        query=Nothing,
-        body=Nothing,
         answers={200: JobView},
         problems=("not_found", "already_started"),
     ),

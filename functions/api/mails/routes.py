@@ -42,7 +42,7 @@ from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
 from shared.web.problems import Problem, invalid, missing, of_validation
-from shared.web.routing import AnyRoute, Nothing, Route, media_type
+from shared.web.routing import Nothing, Route, media_type, section
 
 MOST_SHOWN: Final = 100
 """Destinations of a page: each takes two reads."""
@@ -199,25 +199,21 @@ def _owned(call: Call[Any, Any]) -> StoredMail:
     return found
 
 
-_TAG: Final = "Mails"
 _REFUSED: Final = ("account_suspended", "from_not_allowed", "no_route", "no_valid_recipient", "invalid_mail")
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Mails",
     Route(
         method="POST",
         path="/mails",
         name="postMail",
-        tag=_TAG,
         summary="Send a finished message",
         description="As JSON, or as it is with `Content-Type: message/rfc822` and its envelope in the query; up to "
         "4 MB. Each destination gets the bytes as they are, without `Bcc`. Larger mails are uploaded.",
         scope=Scope.SEND,
         handler=post,
-        query=MailQuery,
-        body=NewMail,
         answers={202: AcceptedMail},
         problems=_REFUSED,
-        body_required=True,
         idempotent=True,
         media=(MEDIA,),
         bytes_media=(MEDIA,),
@@ -227,12 +223,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/mails",
         name="listMails",
-        tag=_TAG,
         summary="Mails, newest first",
         scope=Scope.READ,
         handler=pages,
-        query=MailsQuery,
-        body=Nothing,
         answers={200: MailPage},
         problems=("bad_cursor",),
     ),
@@ -240,16 +233,12 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/mails/uploads",
         name="createMail",
-        tag=_TAG,
         summary="A place for a finished message",
         description="Put the message there (up to 40 MB), then commit the mail. An open mail goes after a day.",
         scope=Scope.SEND,
         handler=start,
-        query=Nothing,
-        body=NewEnvelope,
         answers={201: MailPlaceView},
         problems=("account_suspended", "no_route", "from_not_allowed", "invalid_mail", "too_many_uploads"),
-        body_required=True,
         idempotent=True,
         while_suspended=True,  # it asks with the sender's right
     ),
@@ -257,13 +246,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/mails/{mail_id}",
         name="getMail",
-        tag=_TAG,
         summary="A mail with its destinations",
         description="Each with how it ended, through whom, and why. A page has up to 100 of them.",
         scope=Scope.READ,
         handler=read,
-        query=Paging,
-        body=Nothing,
         answers={200: MailView},
         problems=("not_found", "bad_cursor"),
     ),
@@ -271,13 +257,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/mails/{mail_id}/commit",
         name="commitMail",
-        tag=_TAG,
         summary="Queue an uploaded mail",
         description="The content is checked, and all destinations are queued, or none. Repeating it changes nothing.",
         scope=Scope.SEND,
         handler=commit,
-        query=Nothing,
-        body=CommitMail,
         answers={202: AcceptedMail},
         problems=(*_REFUSED, "not_found", "upload_missing", "etag_mismatch"),
         while_suspended=True,  # it asks with the sender's right
@@ -286,13 +269,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="DELETE",
         path="/mails/{mail_id}/destinations/{address}",
         name="dropDestination",
-        tag=_TAG,
         summary="Drop a destination that waits",
         description="It is never sent to, and no notification follows. Repeating it changes nothing.",
         scope=Scope.SEND,
         handler=drop,
-        query=Nothing,
-        body=Nothing,
         answers={200: DestinationView},
         problems=("not_found", "in_flight"),
     ),
@@ -300,14 +280,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/mails/{mail_id}/destinations/{address}/reschedule",
         name="rescheduleDestination",
-        tag=_TAG,
         summary="Send to a destination at another time",
         scope=Scope.SEND,
         handler=reschedule,
-        query=Nothing,
-        body=NewSchedule,
         answers={200: DestinationView},
         problems=("not_found", "in_flight"),
-        body_required=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""What routes of mails work with, built when the first of them is called."""
+"""Services of the routes of mails, built when the first of them is called."""
 
 from dataclasses import dataclass
 

@@ -12,9 +12,8 @@ from shared.domain.notices.inbox import MAX_RECORDS
 from shared.domain.notices.records import unfit
 from shared.web.http import Answer
 from shared.web.problems import Problem
-from shared.web.routing import AnyRoute, Nothing, Route, Scheme
+from shared.web.routing import Nothing, Route, Scheme, section
 
-_TAG: Final = "Notices"
 _LONGEST: Final = 18
 """Digits of the largest integer of a record; a longer one is kept as a text."""
 
@@ -35,12 +34,12 @@ def _integer(digits: str) -> int | str:
     return int(digits) if len(digits) <= _LONGEST else digits
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Notices",
     Route(
         method="PUT",
         path="/messages",
         name="putMessages",
-        tag=_TAG,
         summary="Upload records: new messages, updates, cancellations",
         description="The payload is stored as a whole, or not at all. Payloads are processed in the order of their "
         "answers, and records in the order of the array. Send one payload at a time. After a lost answer, a 401, a 429 "
@@ -48,11 +47,8 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         "shows in the updates, and holds up no other record.",
         scope=Scope.SEND,
         handler=receive,
-        query=Nothing,
-        body=NoticePayload,
         answers={200: ReceivedPayload},
         problems=("invalid_payload",),
-        body_required=True,
         schemes=(Scheme.BASIC,),
         refusal="invalid_payload",
     ),

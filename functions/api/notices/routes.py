@@ -12,7 +12,7 @@ from shared.domain.notices.updates import BadRange, link_range
 from shared.engine.reports.message_log import LogLine
 from shared.web.http import Answer
 from shared.web.problems import Problem
-from shared.web.routing import AnyRoute, Nothing, Route, Scheme
+from shared.web.routing import Nothing, Route, Scheme, section
 
 
 def updates(call: Call[Nothing, Nothing]) -> Answer:
@@ -41,26 +41,22 @@ def read(call: Call[Nothing, Nothing]) -> Answer:
 
 
 def caller(call: Call[Any, Any]) -> Notifier:
-    """Return the notifier that calls; these routes let in nobody else."""
+    """Return the notifier that calls. These routes let in only notifiers."""
     if call.notifier is None:
         raise Problem("unauthorized")
     return call.notifier
 
 
-_TAG: Final = "Notices"
-
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Notices",
     Route(
         method="GET",
         path="/messages/{message_id}",
         name="getMessage",
-        tag=_TAG,
         summary="A notice with its status and attempts",
         description="Its times have the offset of the notifier's time zone.",
         scope=Scope.READ,
         handler=read,
-        query=Nothing,
-        body=Nothing,
         answers={200: NoticeView},
         problems=("not_found",),
         schemes=(Scheme.BASIC,),
@@ -70,7 +66,6 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/message_updates/{range}",
         name="listMessageUpdates",
-        tag=_TAG,
         summary="Updates of notices in a range of time",
         description="The answer ends at the last whole second that is at least 5 seconds ago. A longer answer ends "
         'earlier, with `Link: <…>; rel="next"` to the rest, relative to this address. An entry never '
@@ -78,8 +73,6 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         "from the last `updated_at` + 1 s gets every entry exactly once.",
         scope=Scope.READ,
         handler=updates,
-        query=Nothing,
-        body=Nothing,
         answers={200: UpdateList},
         headers={"Link": 'The rest of a long answer, `<…>; rel="next"`, relative to this address.'},
         problems=("bad_range",),

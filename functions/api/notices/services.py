@@ -1,4 +1,4 @@
-"""What routes of notifiers and notices work with, built when the first of them is called."""
+"""Services of the routes of notifiers and notices, built when the first of them is called."""
 
 from dataclasses import dataclass
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, RootModel
 
-from functions.api.jobs.log_views import AttemptView, attempt_view
+from functions.api.jobs.log_views import AttemptView
 from functions.api.views import Time, View, at, moment
 from shared.domain.notices.notice import Notice, NoticeRun, Phase
 from shared.engine.reports.message_log import LogLine
@@ -84,7 +84,7 @@ def notice_view(x: Notice, runs: list[tuple[NoticeRun, LogLine | None]]) -> Noti
             NoticeRunView(
                 delivery_method=run.method.value,
                 state=line.state if line else None,
-                attempts=[attempt_view(a) for a in line.attempts] if line else [],
+                attempts=[AttemptView.model_validate(x) for x in line.attempts] if line else [],
             )
             for run, line in runs
         ],

@@ -19,7 +19,7 @@ Name = Annotated[str, Field(pattern=NAME, max_length=63)]
 Credential = Annotated[str, Field(min_length=1, max_length=64)]
 MAX_ROUTE: Final = 10
 MAX_OVERLAP: Final = 90 * 24
-"""Hours that a password that is replaced may go on."""
+"""Hours for which a password that is replaced may still be used."""
 
 
 class ReasonableHours(Input):

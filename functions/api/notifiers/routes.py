@@ -23,7 +23,7 @@ from shared.engine.notices.notifiers import NotifierDraft
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.problems import missing
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 HOUR_MS: Final = 3_600_000
 MAX_WAITING: Final = 10_000
@@ -115,35 +115,27 @@ def _draft(body: NotifierSettings, timezone: str | None) -> NotifierDraft:
     )
 
 
-_TAG: Final = "Notifiers"
-
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Notifiers",
     Route(
         method="POST",
         path="/notifiers",
         name="createNotifier",
-        tag=_TAG,
         summary="Create a notifier and its password",
         description="The answer holds the password, which is shown once. If the answer is lost, ask for another one: "
         "POST /notifiers/{name}/rotate.",
         scope=Scope.ADMIN,
         handler=create,
-        query=Nothing,
-        body=NewNotifier,
         answers={201: NotifierLogin},
         problems=("channel_not_open", "credential_not_found", "notifier_exists", "too_many_notifiers"),
-        body_required=True,
     ),
     Route(
         method="GET",
         path="/notifiers",
         name="listNotifiers",
-        tag=_TAG,
         summary="Notifiers, newest first",
         scope=Scope.READ,
         handler=pages,
-        query=Paging,
-        body=Nothing,
         answers={200: NotifierPage},
         problems=("bad_cursor",),
     ),
@@ -151,12 +143,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/notifiers/{name}",
         name="getNotifier",
-        tag=_TAG,
         summary="A notifier",
         scope=Scope.READ,
         handler=read,
-        query=Nothing,
-        body=Nothing,
         answers={200: NotifierView},
         problems=("not_found",),
     ),
@@ -164,13 +153,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="PATCH",
         path="/notifiers/{name}",
         name="changeNotifier",
-        tag=_TAG,
         summary="Change a notifier's settings, or disable or enable it",
         description="Within 30 seconds a disabled notifier is refused. Its stored notices are still delivered.",
         scope=Scope.ADMIN,
         handler=change,
-        query=Nothing,
-        body=NotifierChange,
         answers={200: NotifierView},
         problems=("not_found", "credential_not_found"),
         body_required=True,
@@ -179,14 +165,11 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/notifiers/{name}/rotate",
         name="rotateNotifier",
-        tag=_TAG,
         summary="Give a notifier a second password",
         description="The present password stays valid for the overlap. An earlier one ends at once. The answer holds "
         "the new password, which is shown once.",
         scope=Scope.ADMIN,
         handler=rotate,
-        query=Nothing,
-        body=Rotation,
         answers={200: NotifierLogin},
         problems=("not_found",),
     ),
@@ -194,12 +177,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/notifiers/{name}/stats",
         name="getNotifierStats",
-        tag=_TAG,
         summary="Updates of a notifier by day",
         scope=Scope.READ,
         handler=stats,
-        query=StatsDays,
-        body=Nothing,
         answers={200: NotifierStats},
         problems=("not_found",),
     ),
@@ -207,13 +187,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="DELETE",
         path="/notifiers/{name}",
         name="deleteNotifier",
-        tag=_TAG,
         summary="Delete a notifier",
         description="Disable it first, so that it uploads nothing more. Its name is not given again.",
         scope=Scope.ADMIN,
         handler=delete,
-        query=Nothing,
-        body=Nothing,
         answers={200: Deleted},
         problems=("not_found", "notices_waiting"),
     ),

@@ -8,7 +8,7 @@ from functions.api.call import Call, now_of, zone_of
 from functions.api.campaigns.rules import owned_template
 from functions.api.campaigns.views import Deleted
 from functions.api.programs.requests import NewProgram, ProgramVersion
-from functions.api.programs.views import ProgramPage, ProgramView, program_view
+from functions.api.programs.views import ProgramPage, ProgramView
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act, Event, audited
 from shared.domain.notices.notifier import METHODS
@@ -18,7 +18,7 @@ from shared.web.etags import tagged
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
 from shared.web.problems import Problem, invalid, missing
-from shared.web.routing import AnyRoute, Nothing, Route, Scheme
+from shared.web.routing import Nothing, Route, Scheme, section
 
 TRIES: Final = 5
 """Versions that others make meanwhile."""
@@ -36,7 +36,7 @@ def create(call: Call[Nothing, NewProgram]) -> Answer:
     if len(there) >= MAX_PROGRAMS:
         raise Problem("too_many_programs")
     made = Program(call.key.namespace, name, _steps(call), now, now, call.body.metadata or {})
-    answer = program_view(made).model_dump_json()
+    answer = ProgramView.model_validate(made).model_dump_json()
     found = store.save(None, made, record_of(call, answer), event=_event(call, made, Act.PROGRAM_CREATED))
     if isinstance(found, Replay | Mismatch):
         return repeated(found, 201)
@@ -58,7 +58,7 @@ def put(call: Call[Nothing, ProgramVersion]) -> Answer:
             "saved_at": now_of(call),
         }
         new = replace(old, version=old.version + 1, **changes)
-        answer = program_view(new).model_dump_json()
+        answer = ProgramView.model_validate(new).model_dump_json()
         event = _event(call, new, Act.PROGRAM_CHANGED)
         found = call.services.notices().programs.save(old, new, record_of(call, answer), event=event)
         if isinstance(found, Replay | Mismatch):
@@ -69,16 +69,16 @@ def put(call: Call[Nothing, ProgramVersion]) -> Answer:
 
 
 def pages(call: Call[Nothing, Nothing]) -> Answer:
-    """Return all programs, by name."""
+    """Return all programs, sorted by their names."""
     found = call.services.notices().programs.all(call.key.namespace)
-    page = ProgramPage(items=[program_view(x) for x in found], next_cursor=None)
+    page = ProgramPage(items=[ProgramView.model_validate(x) for x in found], next_cursor=None)
     answer = page.answer(zone=zone_of(call))
     return tagged(call, answer, answer.body)
 
 
 def read(call: Call[Nothing, Nothing]) -> Answer:
     """Return a program."""
-    return program_view(_owned(call)).answer()
+    return ProgramView.model_validate(_owned(call)).answer()
 
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:
@@ -126,34 +126,26 @@ def _event(call: Call[Any, Any], program: Program, act: Act) -> Event:
     return audited(program.namespace, program.saved_at, program.name, act, call.key.id, {"version": program.version})
 
 
-_TAG: Final = "Programs"
-
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Programs",
     Route(
         method="POST",
         path="/programs",
         name="createProgram",
-        tag=_TAG,
         summary="Recommend a schedule of notices",
         scope=Scope.ADMIN,
         handler=create,
-        query=Nothing,
-        body=NewProgram,
         answers={201: ProgramView},
         problems=("program_exists", "too_many_programs"),
-        body_required=True,
         idempotent=True,
     ),
     Route(
         method="GET",
         path="/programs",
         name="listPrograms",
-        tag=_TAG,
         summary="All programs, sorted",
         scope=Scope.READ,
         handler=pages,
-        query=Nothing,
-        body=Nothing,
         answers={200: ProgramPage},
         schemes=(Scheme.KEY, Scheme.BASIC),
         tagged=True,
@@ -162,12 +154,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/programs/{program}",
         name="getProgram",
-        tag=_TAG,
         summary="A program",
         scope=Scope.READ,
         handler=read,
-        query=Nothing,
-        body=Nothing,
         answers={200: ProgramView},
         problems=("not_found",),
     ),
@@ -175,29 +164,22 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="PUT",
         path="/programs/{program}",
         name="putProgram",
-        tag=_TAG,
         summary="The next version of a program",
         description="It replaces the program as a whole. Notifiers see it at their next read.",
         scope=Scope.ADMIN,
         handler=put,
-        query=Nothing,
-        body=ProgramVersion,
         answers={200: ProgramView},
         problems=("not_found",),
-        body_required=True,
         idempotent=True,
     ),
     Route(
         method="DELETE",
         path="/programs/{program}",
         name="deleteProgram",
-        tag=_TAG,
         summary="Delete a program",
         description="Notifiers that have copied it keep their copies.",
         scope=Scope.ADMIN,
         handler=delete,
-        query=Nothing,
-        body=Nothing,
         answers={200: Deleted},
         problems=("not_found",),
     ),

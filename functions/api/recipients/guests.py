@@ -6,20 +6,19 @@ from pydantic import Field
 
 from functions.api.call import Call
 from functions.api.recipients.addresses import address_of
-from functions.api.views import Time, View, moment
+from functions.api.views import Stamp, View
 from shared.domain.accounts import Scope
 from shared.domain.namespaces import KeyKind
-from shared.domain.recipients.guests import Guest
 from shared.web.http import Answer
 from shared.web.problems import Problem
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 class GuestView(View):
     """An address that team keys may send to."""
 
     address: str = Field(description="An e-mail address or a telephone number, normalised.")
-    created_at: Time
+    created_at: Stamp = Field(validation_alias="added_at")
 
 
 class GuestList(View):
@@ -36,10 +35,6 @@ class GuestRemoved(View):
     removed: bool = Field(description="False: it was not a guest.")
 
 
-def _view(guest: Guest) -> GuestView:
-    return GuestView(address=guest.address, created_at=moment(guest.added_at))
-
-
 def _account(call: Call[Any, Any], *kinds: KeyKind) -> str:
     """Return the caller's account; Problem live_key_needed unless its key is of one of some kinds."""
     if call.key.kind not in kinds:
@@ -50,7 +45,9 @@ def _account(call: Call[Any, Any], *kinds: KeyKind) -> str:
 def pages(call: Call[Nothing, Nothing]) -> Answer:
     """Return all guests in the order of their addresses."""
     account = _account(call, KeyKind.LIVE, KeyKind.TEAM)
-    return GuestList(items=[_view(x) for x in call.services.guests.list(account)], next_cursor=None).answer()
+    return GuestList(
+        items=[GuestView.model_validate(x) for x in call.services.guests.list(account)], next_cursor=None
+    ).answer()
 
 
 def read(call: Call[Nothing, Nothing]) -> Answer:
@@ -59,7 +56,7 @@ def read(call: Call[Nothing, Nothing]) -> Answer:
     found = next((x for x in call.services.guests.list(account) if x.address == address), None)
     if found is None:
         raise Problem("not_found", f"{address} is not a guest. GET /guests lists those who are.")
-    return _view(found).answer()
+    return GuestView.model_validate(found).answer()
 
 
 def put(call: Call[Nothing, Nothing]) -> Answer:
@@ -68,7 +65,7 @@ def put(call: Call[Nothing, Nothing]) -> Answer:
     added = call.services.guests.add(account, address, by=call.key.id)
     if added is None:
         raise Problem("too_many_guests")
-    return _view(added).answer()
+    return GuestView.model_validate(added).answer()
 
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:
@@ -78,18 +75,16 @@ def delete(call: Call[Nothing, Nothing]) -> Answer:
     return GuestRemoved(address=address, removed=removed).answer()
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Guests",
     Route(
         method="GET",
         path="/guests",
         name="listGuests",
-        tag="Guests",
         summary="Addresses that team keys may send to",
         description="An account has at most 100 guests, all in one answer. Live keys and team keys read them.",
         scope=Scope.READ,
         handler=pages,
-        query=Nothing,
-        body=Nothing,
         answers={200: GuestList},
         problems=("live_key_needed",),
     ),
@@ -97,12 +92,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/guests/{address}",
         name="getGuest",
-        tag="Guests",
         summary="Whether team keys may send to an address",
         scope=Scope.READ,
         handler=read,
-        query=Nothing,
-        body=Nothing,
         answers={200: GuestView},
         problems=("not_found", "live_key_needed"),
     ),
@@ -110,14 +102,11 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="PUT",
         path="/guests/{address}",
         name="putGuest",
-        tag="Guests",
         summary="Let team keys send to an address",
         description="An e-mail address, or a telephone number with its country code. Needs a live key: a team key "
         "cannot choose its own recipients. Repeating it changes nothing.",
         scope=Scope.ADMIN,
         handler=put,
-        query=Nothing,
-        body=Nothing,
         answers={200: GuestView},
         problems=("too_many_guests", "live_key_needed"),
     ),
@@ -125,14 +114,11 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="DELETE",
         path="/guests/{address}",
         name="deleteGuest",
-        tag="Guests",
         summary="Stop team keys from sending to an address",
         description="Needs a live key. Messages of team keys that wait for the address are skipped as "
         "`not_a_guest`, as soon as their chunk is taken up.",
         scope=Scope.ADMIN,
         handler=delete,
-        query=Nothing,
-        body=Nothing,
         answers={200: GuestRemoved},
         problems=("live_key_needed",),
     ),

@@ -10,7 +10,7 @@ from shared.domain.accounts import Scope
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.problems import Problem
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 
 def pages(call: Call[SuppressionQuery, Nothing]) -> Answer:
@@ -47,19 +47,17 @@ def delete(call: Call[EntryQuery, Nothing]) -> Answer:
     return Removed(address=address, removed=removed).answer()
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Suppressions",
     Route(
         method="GET",
         path="/suppressions",
         name="listSuppressions",
-        tag="Suppressions",
         summary="Suppressed addresses, newest first",
         description="With `scope=campaigns`: those that have unsubscribed; with `scope=digests`: those that have "
         "unsubscribed from the digests of a policy, which each entry names.",
         scope=Scope.READ,
         handler=pages,
-        query=SuppressionQuery,
-        body=Nothing,
         answers={200: SuppressionPage},
         problems=("bad_cursor",),
     ),
@@ -67,12 +65,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/suppressions/{address}",
         name="getSuppression",
-        tag="Suppressions",
         summary="Whether an address is suppressed, and why",
         scope=Scope.READ,
         handler=read,
-        query=EntryQuery,
-        body=Nothing,
         answers={200: SuppressionView},
         problems=("not_found",),
     ),
@@ -80,14 +75,11 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="PUT",
         path="/suppressions/{address}",
         name="putSuppression",
-        tag="Suppressions",
         summary="Suppress an address, or unsubscribe it",
         description="An e-mail address, or a telephone number with its country code. From now on: messages that still "
         "wait are skipped too, as soon as their chunk is taken up. Repeating it changes at most the reason.",
         scope=Scope.ADMIN,
         handler=put,
-        query=EntryQuery,
-        body=NewSuppression,
         answers={200: SuppressionView},
         while_suspended=True,
     ),
@@ -95,12 +87,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="DELETE",
         path="/suppressions/{address}",
         name="deleteSuppression",
-        tag="Suppressions",
         summary="Allow an address again",
         scope=Scope.ADMIN,
         handler=delete,
-        query=EntryQuery,
-        body=Nothing,
         answers={200: Removed},
         while_suspended=False,
     ),

@@ -12,7 +12,7 @@ from shared.domain.jobs.feedback import WordKind
 from shared.domain.texts import ReceivedText
 from shared.web import cursors
 from shared.web.http import Answer
-from shared.web.routing import AnyRoute, Nothing, Route
+from shared.web.routing import Nothing, Route, section
 
 _WISHES: Final[dict[str, Literal["stop", "start"]]] = {
     WordKind.STOPPED.value: "stop",
@@ -64,19 +64,17 @@ def text_view(x: ReceivedText) -> TextView:
     )
 
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Suppressions",
     Route(
         method="GET",
         path="/texts",
         name="listTexts",
-        tag="Suppressions",
         summary="Texts that recipients wrote, newest first",
         description="Texts to numbers of credentials that name this account. They are kept for 30 days. "
         "A credential that is open to all accounts stores no texts.",
         scope=Scope.READ,
         handler=pages,
-        query=Paging,
-        body=Nothing,
         answers={200: TextPage},
         problems=("bad_cursor",),
     ),

@@ -1,7 +1,7 @@
-"""What a recipient's unsubscription link leads to: a page to ask, one click to be off, and a way back.
+"""The pages of a recipient's unsubscription link: a page to ask, one click to be off, and a way back.
 
 Sources: RFC 8058 (one click: a POST without cookies, redirects or questions), RFC 2369. A GET never unsubscribes: mail
-servers, scanners and clients fetch links that nobody has clicked.
+servers, scanners and clients fetch links before a person clicks them.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from shared.web.pages import BUTTON, FIELD, button, page, quoted
 from shared.web.routing import Public
 
 SHORT: Final = 2000
-"""Bytes of a body that are looked at: the page's form and RFC 8058's have less than 200."""
+"""Bytes of a body that are read: the page's form and RFC 8058's have less than 200."""
 TEST: Final = "This link is from a test: nothing was changed, and nothing will be."
 LATE: Final = "To get them again, please ask the sender."
 Step = Callable[[Visit, Unsubscription], Answer]
@@ -38,8 +38,8 @@ def visit_name(account_id: str, digest: str, method: str) -> str:
 def _step(step: Step) -> Callable[[Visit], Answer]:
     """Return a handler that lets a step only see a link that was signed here, and each only so often.
 
-    What is counted is the link and the method: whoever repeats one keeps neither another link from working, nor, by
-    opening its page, a mailbox provider's click on the same one.
+    Each link has a count for each method. So repeats of one link do not stop another. Nor does a link's page stop a
+    mailbox provider's click on the same link.
     """
 
     def answer(visit: Visit) -> Answer:

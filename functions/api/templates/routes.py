@@ -18,7 +18,7 @@ from shared.web.etags import tagged
 from shared.web.http import Answer
 from shared.web.idempotency import record_of, repeat_or_raise, repeated
 from shared.web.problems import Problem
-from shared.web.routing import AnyRoute, Nothing, Route, Scheme
+from shared.web.routing import Nothing, Route, Scheme, section
 
 TRIES: Final = 5
 """Versions that others make meanwhile."""
@@ -126,32 +126,26 @@ def _event(call: Call[Any, Any], template: StoredTemplate, act: Act) -> Event:
 
 _SAID: Final = ("account_suspended", "from_not_allowed", "invalid_template")
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Templates",
     Route(
         method="POST",
         path="/templates",
         name="createTemplate",
-        tag="Templates",
         summary="Keep a template for many campaigns",
         scope=Scope.ADMIN,
         handler=create,
-        query=Nothing,
-        body=NewTemplate,
         answers={201: TemplateView},
         problems=_SAID,
-        body_required=True,
         idempotent=True,
     ),
     Route(
         method="GET",
         path="/templates",
         name="listTemplates",
-        tag="Templates",
         summary="Stored templates, newest first",
         scope=Scope.READ,
         handler=pages,
-        query=Paging,
-        body=Nothing,
         answers={200: TemplatePage},
         problems=("bad_cursor",),
         schemes=(Scheme.KEY, Scheme.BASIC),
@@ -161,12 +155,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/templates/{id}",
         name="getTemplate",
-        tag="Templates",
         summary="A stored template, by default its latest version",
         scope=Scope.READ,
         handler=read,
-        query=VersionQuery,
-        body=Nothing,
         answers={200: TemplateView},
         problems=("not_found",),
     ),
@@ -174,12 +165,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/templates/{id}/versions",
         name="listTemplateVersions",
-        tag="Templates",
         summary="Versions of a stored template, newest first",
         scope=Scope.READ,
         handler=versions,
-        query=Paging,
-        body=Nothing,
         answers={200: TemplatePage},
         problems=("not_found", "bad_cursor"),
     ),
@@ -187,29 +175,22 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="PUT",
         path="/templates/{id}",
         name="putTemplate",
-        tag="Templates",
         summary="The next version of a stored template",
         description="Earlier versions stay, and campaigns keep the one that they were made with.",
         scope=Scope.ADMIN,
         handler=put,
-        query=Nothing,
-        body=TemplateVersion,
         answers={200: TemplateView},
         problems=("not_found", *_SAID, "too_many_versions"),
-        body_required=True,
         idempotent=True,
     ),
     Route(
         method="DELETE",
         path="/templates/{id}",
         name="deleteTemplate",
-        tag="Templates",
         summary="Delete a stored template with its versions",
         description="Campaigns have copies of what they say.",
         scope=Scope.ADMIN,
         handler=delete,
-        query=Nothing,
-        body=Nothing,
         answers={200: Deleted},
         problems=("not_found",),
     ),

@@ -24,7 +24,7 @@ from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
 from shared.web.problems import Problem, invalid, missing
-from shared.web.routing import AnyRoute, Nothing, Route, media_type
+from shared.web.routing import Nothing, Route, media_type, section
 
 CSV: Final = "text/csv"
 WORKBOOKS: Final = (
@@ -75,7 +75,7 @@ def complete(call: Call[Nothing, UploadDone]) -> Answer:
 
 
 def read(call: Call[Paging, Nothing]) -> Answer:
-    """Return where a list stands, with a page of its problems."""
+    """Return the state of a list, with a page of its problems."""
     campaign = owned(call)
     name = call.path["upload_id"]
     uploads = call.services.campaigns().uploads
@@ -192,19 +192,17 @@ def _region(call: Call[Any, Any], campaign: Campaign, wanted: str | None) -> str
 
 _CLOSED: Final = ("not_found", "upload_in_progress", "too_many_lists")
 
-ROUTES: Final[tuple[AnyRoute, ...]] = (
+ROUTES: Final = section(
+    "Campaigns",
     Route(
         method="POST",
         path="/campaigns/{id}/uploads",
         name="createUpload",
-        tag="Campaigns",
         summary="A place for a list's file",
         description="Put the file there, then complete the upload: CSV of up to 5 GB, or a workbook (.xlsx, .ods) of "
         "up to 150 MB. A workbook is made into CSV before it is read.",
         scope=Scope.SEND,
         handler=start,
-        query=Nothing,
-        body=NewUpload,
         answers={201: PlaceView},
         problems=(*_CLOSED, "too_many_uploads"),
         idempotent=True,
@@ -213,13 +211,10 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="POST",
         path="/campaigns/{id}/uploads/{upload_id}/complete",
         name="completeUpload",
-        tag="Campaigns",
         summary="Have the file read",
         description="Repeating it changes nothing. Until it is read the campaign cannot be changed.",
         scope=Scope.SEND,
         handler=complete,
-        query=Nothing,
-        body=UploadDone,
         answers={202: UploadView},
         problems=(*_CLOSED, "upload_missing", "etag_mismatch", "empty_file", "already_sent"),
     ),
@@ -227,12 +222,9 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="GET",
         path="/campaigns/{id}/uploads/{upload_id}",
         name="getUpload",
-        tag="Campaigns",
         summary="A list's state, and the problems of its rows",
         scope=Scope.READ,
         handler=read,
-        query=Paging,
-        body=Nothing,
         answers={200: UploadView},
         problems=("not_found", "bad_cursor"),
     ),
@@ -240,15 +232,12 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="DELETE",
         path="/campaigns/{id}/uploads/{upload_id}",
         name="deleteUpload",
-        tag="Campaigns",
         summary="Withdraw a list that was not sent",
         description="It is never sent: its state is `failed`, its code `withdrawn`. A list that is being read is read "
         "no further. A campaign that has sent nothing can then be deleted. Its rows can no longer be read; they are "
         "deleted when their 30 days are over. Repeating it changes nothing.",
         scope=Scope.SEND,
         handler=withdraw,
-        query=Nothing,
-        body=Nothing,
         answers={200: UploadView},
         problems=("not_found", "already_sent"),
     ),
@@ -256,18 +245,14 @@ ROUTES: Final[tuple[AnyRoute, ...]] = (
         method="PUT",
         path="/campaigns/{id}/recipients",
         name="putRecipients",
-        tag="Campaigns",
         summary="A small list at once",
         description="As JSON, as CSV with `Content-Type: text/csv`, or as a workbook (.xlsx, .ods) with its media "
         "type; up to 5 MB. It is read like an uploaded one. A CSV file that is not UTF-8 has the type "
         "`application/octet-stream`, and its `encoding` is named.",
         scope=Scope.SEND,
         handler=put,
-        query=ListOptions,
-        body=Recipients,
         answers={202: TakenList},
         problems=(*_CLOSED, "empty_file", "already_sent"),
-        body_required=True,
         idempotent=True,
         media=(CSV, FILE, *WORKBOOKS),
         bytes_media=(FILE, *WORKBOOKS),

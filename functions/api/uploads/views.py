@@ -54,16 +54,20 @@ class RowProblem(View):
 class EmptyValue(View):
     """A value of the template that rows lack: their messages show nothing in its place."""
 
-    variable: str
+    variable: str = Field(validation_alias="column")
     rows: int = Field(description="How many of the rows that are sent to lack it.")
-    first_rows: list[int] = Field(description="The first of them, at most 10, by their numbers in a spreadsheet.")
+    first_rows: list[int] = Field(
+        validation_alias="first", description="The first of them, at most 10, by their numbers in a spreadsheet."
+    )
 
 
 class Landlines(View):
     """Rows of a list of texts whose number takes none by its country's numbering plan: landlines, toll-free numbers."""
 
     rows: int = Field(description="How many of the rows that are sent to have one.")
-    first_rows: list[int] = Field(description="The first of them, at most 10, by their numbers in a spreadsheet.")
+    first_rows: list[int] = Field(
+        validation_alias="first", description="The first of them, at most 10, by their numbers in a spreadsheet."
+    )
 
 
 class UploadView(View):
@@ -145,14 +149,12 @@ def upload_view(
     )
 
 
-def _landlines(found: Gap | None) -> Landlines | None:
-    return None if found is None else Landlines(rows=found.rows, first_rows=list(found.first))
-
-
 def _empty(found: Sequence[Gap] | None) -> list[EmptyValue] | None:
-    if found is None:
-        return None
-    return [EmptyValue(variable=x.column, rows=x.rows, first_rows=list(x.first)) for x in found]
+    return None if found is None else [EmptyValue.model_validate(x) for x in found]
+
+
+def _landlines(found: Gap | None) -> Landlines | None:
+    return None if found is None else Landlines.model_validate(found)
 
 
 def _problem(x: BadRow) -> RowProblem:

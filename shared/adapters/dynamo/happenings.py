@@ -20,9 +20,10 @@ from shared.adapters.dynamo.recipients.suppressions import suppression_of
 from shared.adapters.dynamo.recipients.texts import received_text
 from shared.domain.campaigns.campaign import UploadState
 from shared.domain.digests.window import WindowState
-from shared.domain.hooks import bodies
-from shared.domain.hooks.bodies import HookData, HookEvent
+from shared.domain.hooks import fields
+from shared.domain.hooks.bodies import HookEvent
 from shared.domain.hooks.endpoint import DEPLOYMENT
+from shared.domain.hooks.fields import HookData, SuppressionSource
 from shared.domain.hooks.happening import Happening
 from shared.domain.hooks.kinds import HookKind, event_id
 from shared.domain.jobs.job import Job, StopReason
@@ -72,11 +73,11 @@ def read(records: Sequence[Record], now: int) -> Iterator[Happening]:
 
 def _jobs(record: _Shown) -> Iterator[Happening]:
     job = codec.job(record.item)
-    data = bodies.job_data(job)
+    data = fields.JOB.data(job)
     if job.stopped_at and job.stopped:
         yield _of_job(job, HookKind.JOB_STOPPED, job.stopped_at, data)
         if job.campaign and job.stop_reason == StopReason.BOUNCE_GUARD:
-            halt = bodies.halt_data(job)
+            halt = fields.HALT.data(job)
             yield _of_job(job, HookKind.CAMPAIGN_HALTED, job.stopped_at, halt)
             if not job.test:
                 yield _of_job(job, HookKind.CAMPAIGN_HALTED, job.stopped_at, halt, DEPLOYMENT)
@@ -100,21 +101,21 @@ def _of_job(
 
 def _windows(record: _Shown) -> Iterator[Happening]:
     found = window(record.item)
-    event = HookEvent(event_id(HookKind.DIGEST_CLOSED, found.id), bodies.window_data(found))
+    event = HookEvent(event_id(HookKind.DIGEST_CLOSED, found.id), fields.WINDOW.data(found))
     yield Happening(found.namespace, HookKind.DIGEST_CLOSED, event, ttl=record.now + KEPT_S)
 
 
 def _uploads(record: _Shown) -> Iterator[Happening]:
     upload = campaign_codec.upload(record.item)
     kind = HookKind.UPLOAD_FINISHED
-    event = HookEvent(event_id(kind, upload.id, upload.state.value), bodies.upload_data(upload))
+    event = HookEvent(event_id(kind, upload.id, upload.state.value), fields.UPLOAD.data(upload))
     yield Happening(namespace(upload.account, test=upload.test), kind, event, ttl=upload.ttl)
 
 
 def _texts(record: _Shown) -> Iterator[Happening]:
     if record.new:
         found = received_text(record.item)
-        event = HookEvent(event_id(HookKind.TEXT_RECEIVED, found.account, found.id), bodies.text_data(found))
+        event = HookEvent(event_id(HookKind.TEXT_RECEIVED, found.account, found.id), fields.TEXT.data(found))
         yield Happening(found.account, HookKind.TEXT_RECEIVED, event)
 
 
@@ -122,7 +123,7 @@ def _updates(record: _Shown) -> Iterator[Happening]:
     if record.new:
         entry = update_entry(record.item)
         name = event_id(HookKind.NOTICE_UPDATED, entry.notifier, entry.notice, entry.stamp)
-        yield Happening("", HookKind.NOTICE_UPDATED, HookEvent(name, bodies.update_data(entry)), entry.notifier)
+        yield Happening("", HookKind.NOTICE_UPDATED, HookEvent(name, fields.UPDATE.data(entry)), entry.notifier)
 
 
 def _suppressions(record: _Shown) -> Iterator[Happening]:
@@ -132,9 +133,8 @@ def _suppressions(record: _Shown) -> Iterator[Happening]:
     if not record.new or reach is None:
         return  # the other one of its two items, or a change of its reason
     kind = HookKind.SUPPRESSION_ADDED if reach is Reach.ALL else HookKind.UNSUBSCRIBED
-    event = HookEvent(
-        event_id(kind, owner, name, item["sk"]["S"]), bodies.suppression_data(suppression_of(item), reach)
-    )
+    source = SuppressionSource(suppression_of(item), reach)
+    event = HookEvent(event_id(kind, owner, name, item["sk"]["S"]), fields.SUPPRESSION.data(source))
     yield Happening(owner, kind, event)
 
 
@@ -143,7 +143,7 @@ def _breakers(record: _Shown) -> Iterator[Happening]:
     if not breaker.since or breaker.state is BreakerState.HALF_OPEN:
         return
     kind = HookKind.BREAKER_CLOSED if breaker.closed else HookKind.BREAKER_OPENED
-    event = HookEvent(event_id(kind, breaker.credential, breaker.since), bodies.breaker_data(breaker))
+    event = HookEvent(event_id(kind, breaker.credential, breaker.since), fields.BREAKER.data(breaker))
     yield Happening(DEPLOYMENT, kind, event, ttl=record.now + KEPT_S)
 
 
@@ -164,4 +164,4 @@ def alarm(event: Mapping[str, Any]) -> Happening:
     detail = event["detail"]
     name = event_id(HookKind.ALARM_CHANGED, detail["alarmName"], detail["state"]["value"], detail["state"]["timestamp"])
     at = int(datetime.fromisoformat(detail["state"]["timestamp"]).timestamp() * 1000)
-    return Happening(DEPLOYMENT, HookKind.ALARM_CHANGED, HookEvent(name, bodies.alarm_data(detail), at))
+    return Happening(DEPLOYMENT, HookKind.ALARM_CHANGED, HookEvent(name, fields.ALARM.data(detail), at))

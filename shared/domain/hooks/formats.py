@@ -8,8 +8,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from shared.domain.hooks.bodies import HookData, packed
+from shared.domain.hooks.bodies import packed
 from shared.domain.hooks.endpoint import HookFormat
+from shared.domain.hooks.fields import HookData
 from shared.domain.hooks.kinds import HookKind
 
 MAX_TEXT: Final = 900

@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Final
 
 from shared.domain.audit import SYSTEM, Act, audited
+from shared.domain.hooks import fields
 from shared.domain.hooks.addresses import check_url
-from shared.domain.hooks.bodies import packed, proof_data
+from shared.domain.hooks.bodies import packed
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery, again
 from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import (
@@ -335,7 +336,7 @@ class HookDesk:
 
     def _proof(self, endpoint: Endpoint) -> HookDelivery:
         now = self._now()
-        data = packed(proof_data(endpoint.id)).decode()
+        data = packed(fields.TEST.data(endpoint.id)).decode()
         name = event_id(HookKind.TEST, endpoint.id, now)
         return HookDelivery(name, endpoint.id, HookKind.TEST.value, now, now, data=data)
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from shared.domain.content.personal import personal_of
-from shared.domain.hooks.bodies import HookData, HookEvent, batch, mail_data, message_data, single
+from shared.domain.hooks.bodies import HookEvent, batch, single
 from shared.domain.hooks.delivery import Cells, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint, HookFormat
+from shared.domain.hooks.fields import MAIL, MESSAGE, UNMARKED, MessageSource
 from shared.domain.hooks.formats import chat_body
 from shared.domain.hooks.kinds import HookKind, message_event_id
 from shared.domain.jobs.chunks import Chunk
@@ -87,10 +88,7 @@ def _of_cells(kind: HookKind, cells: Cells, job: Job, chunk: Chunk) -> Iterator[
         name = message_event_id(job.id, chunk.number, index, byte >> 4, kind)
         recipient = chunk.recipients[index]
         address, error = recipient.address, cells.notes.get(index) or recipient.skip
-        data: HookData
-        if kind is HookKind.MAIL_FAILED:
-            data = mail_data(job, chunk.number, byte, address, error)
-        else:
-            own = personal_of(recipient.values)
-            data = message_data(job, chunk.number, index, byte, address, error, own)
-        yield HookEvent(name, data)
+        of_mail = kind is HookKind.MAIL_FAILED
+        own = UNMARKED if of_mail else personal_of(recipient.values)
+        source = MessageSource(job, chunk.number, index, byte, address, error, own)
+        yield HookEvent(name, (MAIL if of_mail else MESSAGE).data(source))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from functions.api.samples import given
+from functions.api.examples import given
 from shared.domain.channels.email import EMAIL
 
 DEPTH: Final = 8
