@@ -1,8 +1,12 @@
-"""What providers that are services of AWS have in common: whose keys sign, and for which region."""
+"""Shared by the services of AWS: keys, regions and addresses."""
 
 from collections.abc import Callable
+from typing import Final
 
+from shared.providers._vendor import lacking
 from shared.providers.registry import AwsKeys, Needs
+
+NO_KEYS: Final = lacking("no_aws_keys")
 
 
 def region_of(needs: Needs) -> str:

@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 from shared.domain.times import Seconds
 from shared.ports import AnswerLost, BadEvents, BadSignature, Clock, Http, NotSent, Reading, Response, Retriable
-from shared.providers._common import MAX_ID, check_age, keys, own_answer
+from shared.providers._common import keys, own_answer
+from shared.providers._texts import MAX_ID, check_age
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey

@@ -5,10 +5,10 @@ credentials' secrets; and `RESOLVES` if it can be asked what became of a message
 """
 
 import re
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Final
 
 from shared.contracts import Credential, Word
@@ -86,18 +86,21 @@ Later = Callable[[str, str], Any]
 IdentitiesFactory = Callable[[Later, str], DomainIdentities]
 
 
-def _find(name: str, attribute: str) -> object:
+def _module(name: str) -> ModuleType:
     if _NAME.fullmatch(name) is None:
         raise KeyError(name)
     package = f"{__package__}.{name.replace('-', '_')}"
     path = f"{package}.send"
     try:
-        module = import_module(path)
+        return import_module(path)
     except ModuleNotFoundError as error:
         if error.name not in (package, path):
             raise  # the provider's module is there and lacks something
         raise KeyError(name) from None
-    found: object = getattr(module, attribute, None)
+
+
+def _find(name: str, attribute: str) -> object:
+    found: object = getattr(_module(name), attribute, None)
     if found is None:
         raise KeyError(name)
     return found
@@ -158,6 +161,5 @@ def identities(name: str) -> IdentitiesFactory:
 
 
 def resolves(name: str) -> bool:
-    """Tell whether a provider can be asked what became of a message; KeyError if there is none."""
-    factory = provider(name)
-    return bool(getattr(sys.modules[factory.__module__], "RESOLVES", False))
+    """Check whether a provider can look up the fate of a message; KeyError if there is none."""
+    return bool(getattr(_module(name), "RESOLVES", False))

@@ -16,8 +16,8 @@ from shared.contracts import Word
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.recipients.wishes import wish_of
 from shared.domain.texts import MAX_TEXT
-from shared.providers._common import MAX_ID, clean, lines
 from shared.providers._sns import text
+from shared.providers._texts import MAX_ID, clean, lines
 
 STOP: Final = frozenset({"ARRET", "CANCEL", "END", "OPT-OUT", "OPTOUT", "QUIT", "REMOVE", "STOP", "TD", "UNSUBSCRIBE"})
 START: Final = frozenset({"START", "UNSTOP"})

@@ -19,18 +19,8 @@ from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.domain.times import Seconds
 from shared.ports import BadEvents, BadSignature, Reading, Seal
-from shared.providers._common import (
-    MAX_AT,
-    MAX_TEXT,
-    REF_ARG,
-    TO_ARG,
-    check_age,
-    clean,
-    digest,
-    digits,
-    keys,
-    redacted,
-)
+from shared.providers._common import REF_ARG, TO_ARG, digest, keys
+from shared.providers._texts import MAX_AT, MAX_TEXT, check_age, clean, digits, redacted
 
 MAX_AGE: Final = 24 * 3600.0
 """Seconds. Mailgun retries for 8 hours and does not say whether it signs each try anew. A replay of the same event is

@@ -17,7 +17,8 @@ from typing import Any, Final
 from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Http, Response
-from shared.providers._common import REF_ARG, clean, doubt, exchange, fault
+from shared.providers._common import REF_ARG, doubt, exchange, fault
+from shared.providers._texts import clean
 from shared.providers.mailgun.events import MAX_MESSAGE_ID
 
 PATH: Final = "/v1/analytics/logs"

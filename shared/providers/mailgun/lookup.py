@@ -20,7 +20,8 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Http, Response, Target
-from shared.providers._common import REF_ARG, clean, doubt, exchange, fault
+from shared.providers._common import REF_ARG, doubt, exchange, fault
+from shared.providers._texts import clean
 from shared.providers.mailgun.events import MAX_MESSAGE_ID
 from shared.providers.mailgun.logs import search
 

@@ -17,18 +17,8 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.times import Seconds
 from shared.ports import POSTED_AT, BadEvents, BadSignature, Reading
-from shared.providers._common import (
-    MAX_ID,
-    MAX_TEXT,
-    REF_ARG,
-    TO_ARG,
-    clean,
-    digest,
-    digits,
-    keys,
-    redacted,
-)
-from shared.providers._times import iso_seconds
+from shared.providers._common import REF_ARG, TO_ARG, digest, keys
+from shared.providers._texts import MAX_ID, MAX_TEXT, clean, digits, iso_seconds, redacted
 
 BOUNCES: Final[Mapping[str, WordKind]] = {
     "HardBounce": WordKind.BOUNCED,

@@ -18,19 +18,8 @@ from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.domain.times import Seconds
 from shared.ports import BadEvents, BadSignature, Reading
-from shared.providers._common import (
-    MAX_AT,
-    MAX_ID,
-    MAX_TEXT,
-    REF_ARG,
-    TO_ARG,
-    check_age,
-    clean,
-    digest,
-    digits,
-    keys,
-    redacted,
-)
+from shared.providers._common import REF_ARG, TO_ARG, digest, keys
+from shared.providers._texts import MAX_AT, MAX_ID, MAX_TEXT, check_age, clean, digits, redacted
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey

@@ -16,7 +16,8 @@ from urllib.parse import quote
 from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Http, Response, Target
-from shared.providers._common import MAX_ID, REF_ARG, clean, doubt, exchange, fault
+from shared.providers._common import REF_ARG, doubt, exchange, fault
+from shared.providers._texts import MAX_ID, clean
 
 RESOLVES_WITHIN: Final = 24 * 3600.0
 """Seconds; the logs keep a month, and the questions end after a day."""

@@ -15,8 +15,9 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.ports import BadEvents, Reading
-from shared.providers._common import MAX_ID, MAX_TEXT, REF_ARG, TO_ARG, clean, digest, redacted
+from shared.providers._common import REF_ARG, TO_ARG, digest
 from shared.providers._sns import SnsWebhooks, event_of, inner, notification, seconds, text
+from shared.providers._texts import MAX_ID, MAX_TEXT, clean, redacted
 
 CREDENTIAL_ARG: Final = "posthaste_credential"
 """The tag that names the credential: what comes by the topic has no address to tell it by."""

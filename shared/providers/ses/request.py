@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Rejected, cannot_carry
 from shared.ports import Target
-from shared.providers._common import REF_ARG, SMTPUTF8, TO_ARG, clean, copies, digest
+from shared.providers._common import REF_ARG, SMTPUTF8, TO_ARG, copies, digest
 from shared.providers._mailbox import in_ascii
+from shared.providers._texts import clean
 from shared.providers.ses.events import CREDENTIAL_ARG
 
 if TYPE_CHECKING:

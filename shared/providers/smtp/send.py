@@ -21,8 +21,9 @@ from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected,
 from shared.domain.mails.outgoing import outgoing
 from shared.domain.times import Seconds
 from shared.ports import AnswerLost, Clock, NoTime, NotSent, Smtp, Target, Unfit
-from shared.providers._common import MAX_ID, ErrorRule, PerContent, copies, own_words, refusal_words, wait
+from shared.providers._common import ErrorRule, PerContent, copies, wait
 from shared.providers._finished import HEADER_NOT_ALLOWED, envelope_of, instructs
+from shared.providers._texts import MAX_ID, own_words, refusal_words
 from shared.providers.registry import Needs, SecretField
 from shared.providers.smtp.finished import submit
 from shared.providers.smtp.message import Unsendable, common, message_id, own

@@ -15,7 +15,7 @@ from shared.contracts import Word
 from shared.domain.channels.voice import REPEAT, STOP
 from shared.domain.jobs.feedback import WordKind
 from shared.ports import Reading, WebhookReply
-from shared.providers._common import MAX_ID, clean, redacted
+from shared.providers._texts import MAX_ID, clean, redacted
 from shared.providers.twilio.twiml import HANG_UP, SCRIPT_QUERY, TYPE, Script, document, unpack
 
 STATUSES: Final[Mapping[str, WordKind]] = {

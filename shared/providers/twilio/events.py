@@ -21,7 +21,8 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.times import Seconds
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, Reading
-from shared.providers._common import MAX_ID, MAX_TEXT, clean, digits, keys, redacted
+from shared.providers._common import keys
+from shared.providers._texts import MAX_ID, MAX_TEXT, clean, digits, redacted
 from shared.providers.twilio.twiml import REF_QUERY
 
 SIGNATURE_HEADER: Final = "x-twilio-signature"

@@ -17,7 +17,7 @@ from shared.domain.jobs.feedback import WordKind
 from shared.domain.recipients.wishes import wish_of
 from shared.domain.texts import MAX_TEXT
 from shared.ports import Reading, WebhookReply
-from shared.providers._common import MAX_ID, clean, lines
+from shared.providers._texts import MAX_ID, clean, lines
 
 OPT_OUT_TYPES: Final = {"STOP": WordKind.STOPPED, "START": WordKind.STARTED, "HELP": WordKind.WRITTEN}
 START: Final = frozenset({"yes"})
