@@ -1,4 +1,4 @@
-"""What providers have in common: how an answer becomes outcomes, what is kept per content, texts out of webhooks."""
+"""Shared by the providers: requests, what is kept per content, and how an answer becomes outcomes."""
 
 import hashlib
 import json
@@ -74,7 +74,7 @@ def joined(start: bytes, common: bytes) -> bytes | tuple[bytes, ...]:
 
 
 def copies(content: Content, to: str) -> Iterator[tuple[str, list[Mailbox]]]:
-    """Return `to`, `cc` and `bcc` with further mailboxes, if there are any; each address stands once among all.
+    """Return `to`, `cc` and `bcc` with further mailboxes, if there are any; no address is there twice.
 
     Args:
         to: the recipient's address, which is not among them.
@@ -113,7 +113,7 @@ class ErrorRule:
     unwanted: bool = False
 
     def rejected(self, code: str = "", *, by_text: bool = False) -> Rejected:
-        """Return the outcome, with another code if one is given. `by_text`: the answer's words alone say so."""
+        """Return the outcome, with another code if one is given. `by_text`: only the answer's text says so."""
         said = by_text and self.provider_down
         return Rejected(code or self.code, self.permanent, self.provider_down, self.about_message, self.unwanted, said)
 
@@ -132,10 +132,10 @@ SMTPUTF8: Final = cannot_carry("smtputf8_not_supported")
 
 
 REPEATED: Final = NotTogether("repeated_address")
-"""A target whose address stands before it in its call."""
+"""A target whose address is in its call already."""
 BATCH_REFUSED: Final = NotTogether("batch_refused")
-"""A call of several was refused for one of them: the others are not to blame, and neither is the provider. The engine
-divides the call until who is to blame is alone in one; that call's refusal is about its message."""
+"""A call of several was refused for one of them. The others are not to blame, and neither is the provider. The engine
+divides the call until that one has a call of its own, whose refusal is about its message."""
 
 
 def exchange(
@@ -172,7 +172,7 @@ def ask(
 
 
 def perform(http: Http, steps: Steps[T]) -> T:
-    """Make a call's request, and return what comes of the call."""
+    """Make a call's request, and return the call's result."""
     try:
         request = next(steps)
         try:
@@ -192,11 +192,12 @@ def perform(http: Http, steps: Steps[T]) -> T:
 def fault(status: int) -> Outcome:
     """Judge an answer outside a provider's table.
 
-    A 5xx leaves the fate open, whoever says it: SendGrid's 500 is "the request you made was valid, but an error
-    occurred", AWS asks for care with repeats, a gateway says 502 or 504 after it passed the request on, and users
-    report that such mails went out. Answers by which a vendor says otherwise are in `_not_taken`. A 406 is
-    no more than an unlucky call: SendGrid's edge gives it now and then. Any other 4xx, and redirects, are about the
-    request as such (a wrong base URL): nothing was sent, and nothing will be through this credential.
+    A 5xx from any server leaves the fate open. SendGrid's 500 is "the request you made was valid, but an error
+    occurred", and AWS asks for care with repeats. A gateway returns 502 or 504 after it passed the request on. Users
+    report that such mails went out. `_not_taken` has the exceptions.
+
+    A 406 is an unlucky call: SendGrid's edge returns it now and then. Any other 4xx, and redirects, are about the
+    request as such (a wrong base URL): nothing was sent, and this credential sends nothing.
     """
     if status >= 500 or status == _TIMEOUT:  # noqa: PLR2004 - a server's fault
         return Unknown(f"http_{status}")
@@ -208,7 +209,7 @@ def fault(status: int) -> Outcome:
 
 
 def doubt(outcome: Outcome) -> Unknown:
-    """Return why a look-up told nothing: what befalls it says nothing of the attempt that it asks about."""
+    """Return why a look-up has no result. Its own fault is no proof about the attempt."""
     if isinstance(outcome, Unknown):
         return outcome
     if isinstance(outcome, Throttled):

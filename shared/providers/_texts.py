@@ -1,4 +1,4 @@
-"""Texts and times of vendors. Texts are cleaned for a queue, without addresses and without a client's own words."""
+"""Texts and times of vendors. Texts are cleaned for a queue, without addresses and without the client's content."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -14,14 +14,14 @@ from shared.ports import BadSignature, Target
 
 MAX_DETAIL: Final = 200
 MAX_TEXT: Final = 1000
-"""What is looked at of a text that is then cut: an address at its end must be recognised before it is cut in two."""
+"""Characters that are read of a text before it is cut: an address at its end must not be cut in two."""
 MAX_ID: Final = 100
 _ADDRESS: Final = re.compile(rf"(?:{IN_TEXT}|[^\s<>()\[\],;:\"'=]+)(?:@|%40)[^\s<>()\[\],;:\"'=]*", re.IGNORECASE)
 _OWN: Final = "(?:to|b?cc|from|reply_to|text|html|subject|headers?|attachments?)"
 _QUOTED: Final = re.compile(
     rf"(?P<own>([\"'`]){_OWN}\2)|<[^<>]*+>|\"(?:[^\"\\]|\\.)*+\"|(?<!\w)'[^']*+'(?!\w)|`[^`]*+`|“[^”]*+”|«[^»]*+»|\w+://\S+"
 )
-"""Quoted texts and links, but for what Mailgun and Resend put in quotes of their own: the names of their parameters."""
+"""Quoted texts and links, except the names of parameters, which Mailgun and Resend put in quotes of their own."""
 _NAMING: Final = r"(?<=\buser )|(?<=\bmailbox )|(?<=\brecipient )|(?<=\buser: )|(?<=\bmailbox: )|(?<=\brecipient: )"
 """Before a local part that is a plain word."""
 _SUBJECT: Final = re.compile(r"\bsubject\b", re.IGNORECASE)
@@ -43,7 +43,7 @@ def lines(value: object, limit: int) -> str:
 
 
 def redacted(detail: str, about: object = "") -> str:
-    """Return a provider's own words, cut, without addresses. `about`: the recipient's, as the provider writes it."""
+    """Return a provider's text, cut, without addresses. `about`: the recipient's, as the provider writes it."""
     if "@" in detail or "%40" in detail:
         if isinstance(about, str) and needs_quotes(bare(about).rpartition("@")[0] or "-"):
             detail = re.sub(within(bare(about)), "<address>", detail, flags=re.IGNORECASE)
@@ -58,7 +58,7 @@ def refusal_words(text: str, address: str) -> str:
 
 
 def worded(outcome: Outcome, said: Callable[[], object], address: str) -> Outcome:
-    """Return a refusal with the provider's words, for people; any other outcome as it is.
+    """Return a refusal with the provider's text, for people; any other outcome as it is.
 
     Args:
         said: reads the words of a refusal; empty or no text: it has none.

@@ -157,7 +157,7 @@ def _merged(apart: Sequence[Outcome | None], outcomes: Sequence[Outcome]) -> lis
 
 
 def not_repeated(apart: list[Outcome | None], targets: Sequence[Target]) -> list[Outcome | None]:
-    """Take targets out of the call whose address is in it already, in whatever case.
+    """Take targets out of the call whose address is in it already, in any case of letters.
 
     Args:
         apart: as `Vendor._apart` returns them; changed in place.
@@ -189,7 +189,7 @@ def get(http: Http, url: str, headers: Mapping[str, str], *, deadline: Seconds) 
 def silence(answer: Response | Outcome) -> str:
     """Return why a service gave no answer; empty if it is there.
 
-    A refusal is an answer, and so is 429. The key may have no right to ask, and only a message shows its rights.
+    A refusal is an answer, also a 429. The key may have no right to ask, and only a message shows its rights.
     """
     if isinstance(answer, Response):
         return f"http_{answer.status}" if answer.status >= _BROKEN else ""

@@ -1,7 +1,11 @@
-"""Which provider is served by which package: `shared.providers.<name>`, loaded when it is first asked for.
+"""The providers. The package `shared.providers.<name>` serves a provider, and is loaded when it is first asked for.
 
-Its module `send` exposes `PROVIDER`, a factory; `WEBHOOKS`, a factory or None; `SECRET`, the fields of its
-credentials' secrets; and `RESOLVES` if it can be asked what became of a message.
+Its module `send` exposes:
+
+- `PROVIDER`, a factory;
+- `WEBHOOKS`, a factory or None;
+- `SECRET`, the fields of its credentials' secrets;
+- `RESOLVES`, if it can look up the fate of a message.
 """
 
 import re
@@ -36,15 +40,15 @@ class AwsAccount:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a provider may be built from.
+    """Parts that a provider may be built from.
 
     Attributes:
         http: the transport.
         clock: time.
         secret: the credential's secret, {} until the operator fills it in.
         base_url: from the settings; empty: the provider's own.
-        feedback: the feedback queue, for the built-in test provider alone.
-        smtp: the transport of the SMTP relay alone.
+        feedback: the feedback queue; only for the built-in test provider.
+        smtp: the transport of the SMTP relay.
         credential: as declared in the settings.
         aws: the function's own account, for providers that are AWS services.
         public_url: the API's address, below which webhooks come in; empty if it is not known.

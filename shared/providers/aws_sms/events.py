@@ -108,7 +108,7 @@ def _words(event: Mapping[str, Any], published: int) -> list[Word]:
 
 
 def _kind(event: Mapping[str, Any], name: str) -> WordKind | None:
-    """Return the word of an event: a success that is final is all that will be known of a delivery."""
+    """Return the word of an event. No report follows a final success, so it counts as a delivery."""
     kind = EVENTS.get(name)
     if name == "TEXT_SUCCESSFUL" and event.get("isFinal") is True:
         return WordKind.DELIVERED

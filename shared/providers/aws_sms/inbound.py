@@ -4,7 +4,7 @@ Sources (docs.aws.amazon.com/sms-voice/latest/userguide): two-way-sms-payload (f
 opt-out-list-keywords (STOP and its like), keywords (a text that begins with a keyword has it in `messageKeyword`).
 
 Unless the number's owner manages opt-outs, AWS keeps a list of its own and answers STOP and HELP itself. STOP and START
-are heeded here as well, so that no message is tried that AWS would refuse. A keyword that AWS has found decides; else
+are applied here as well, so that no message is tried that AWS would refuse. A keyword that AWS has found decides; else
 the text does, also where AWS knows no such word.
 """
 

@@ -4,9 +4,9 @@ Sources: documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/logs/
 github.com/mailgun/mailgun-mcp-server, src/custom-tools/investigate-message-delivery.ts (the filters `recipient` and
 `domain`, the form of items). It takes keys of the account; others are refused.
 
-`user-variables` is "a string" there, whose form is not documented. An object in JSON is read, and an object; whatever
-else is no proof. Nor is it said when a log is complete, so what it lacks may still have been taken
-(docs/adr/0088-mailgun-logs-come-first.md).
+`user-variables` is "a string" there, whose form is not documented. An object in JSON is read, and an object; any
+other form is no proof. Nor do the pages say when a log is complete. Mailgun may have taken a message that its log
+lacks (docs/adr/0088-mailgun-logs-come-first.md).
 """
 
 import json

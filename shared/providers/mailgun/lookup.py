@@ -1,13 +1,13 @@
 """Whether Mailgun ever took an attempt: by its Logs API, and where that shows nothing by its Events API.
 
-Mailgun calls the Events API deprecated, but its list alone is documented to be complete after a while, so it alone
-proves absence (docs/adr/0088-mailgun-logs-come-first.md). The Logs API is in `mailgun_logs`.
+Mailgun calls the Events API deprecated. Only its list is documented to be complete after a while, so only that list
+proves absence (docs/adr/0088-mailgun-logs-come-first.md). The Logs API is in `logs`.
 
 Sources (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/events (fields, paging),
 user-manual/events/event-polling (when a result can be trusted), …/filter-field and …/filter-expressions.
 
-Only documented filters are used, time and recipient: our `v:` value is compared here, because a filter that Mailgun
-does not know might hide what it took, and absence must be proven.
+The search uses only documented filters, time and recipient. The code here compares our `v:` value, because a filter
+that Mailgun does not know might hide a message, and absence must be proven.
 """
 
 import json
@@ -36,7 +36,7 @@ AHEAD: Final = 60.0
 """Seconds that Mailgun's clock may be ahead of ours."""
 LIMIT: Final = 300
 MAX_PAGES: Final = 20
-"""6,000 events about one recipient in a day; more cannot be told."""
+"""6,000 events about one recipient in a day; with more the fate stays open."""
 _SIMPLE: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._+-]*@)([A-Za-z0-9.-]+)")
 """Addresses that mean themselves in a filter expression; what it would make of others is not documented."""
 _PAGE: Final = re.compile(r"/events/([A-Za-z0-9_=%.~-]{1,4096})$")
@@ -64,8 +64,8 @@ def look_up(
         deadline: Unix seconds by which the last answer must have come.
 
     Returns:
-        Accepted with Mailgun's id if a log or event is about the attempt: what Mailgun says of a message it has taken;
-        Absent if there is no event, late enough to be proof; Unknown otherwise.
+        Accepted with Mailgun's id if a log or event is about the attempt, since both are about accepted messages.
+        Absent if there is no event, late enough to be proof. Unknown otherwise.
     """
     if now - at > RESOLVES_WITHIN:
         return Unknown("too_late")

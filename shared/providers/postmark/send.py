@@ -175,7 +175,7 @@ def _refused(code: Any, answer: Mapping[str, Any], content: Content, targets: Se
 
 
 def _batch(content: Content, targets: Sequence[Target], common: bytes) -> bytes | tuple[bytes, ...]:
-    """Return an array of messages. Long contents are parts of it, so that all messages share one copy."""
+    """Return an array of messages, in parts if they are long, so that all share one copy of the content."""
     parts: list[bytes] = []
     for n, target in enumerate(targets):
         parts += [b"[" if n == 0 else b",", _own(content, target), common]

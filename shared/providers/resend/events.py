@@ -28,7 +28,7 @@ PREFIX: Final = "whsec_"
 MAX_AGE: Final = 300.0
 """Seconds, as the vendor's SDKs have it: each try of a post is signed anew, with its own time."""
 MAX_SIGNATURES: Final = 16
-"""More than a rotation needs; what is beyond is not looked at."""
+"""More than a rotation needs; any further one is ignored."""
 
 EVENTS: Final[Mapping[str, WordKind]] = {
     "email.sent": WordKind.ACCEPTED,
@@ -38,9 +38,9 @@ EVENTS: Final[Mapping[str, WordKind]] = {
     "email.suppressed": WordKind.BOUNCED,
     "email.failed": WordKind.DROPPED,
 }
-"""`email.bounced` is told apart by type. `email.suppressed`: Resend remembers that the address bounced, complained or
-was taken off by hand; that holds with every provider, so the word is hard and suppresses. `email.failed` (a quota is
-used up, the domain is not verified) is about this account. The others (scheduled, opened, clicked, received) change no
+"""The type divides `email.bounced`. `email.suppressed`: Resend remembers that the address bounced, complained or was
+taken off by hand. That is true for every provider, so the word is hard and suppresses. `email.failed` (a quota is used
+up, the domain is not verified) is about this account. The others (scheduled, opened, clicked, received) change no
 state, and neither do events of domains, contacts and suppressions."""
 REFUSED: Final = frozenset({"messagetoolarge", "contentrejected", "attachmentrejected", "messagerejected"})
 """Subtypes of a bounce, in lower case, that are about the message: the mailbox may be as good as any."""
@@ -149,7 +149,7 @@ def _bounce(bounce: Mapping[str, Any]) -> WordKind:
 
 
 def _secondary(ref: str, tags: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
-    """Tell whether an event is about copies alone: `to` names the recipients that it is about."""
+    """Tell whether an event is only about copies: `to` names the recipients that it is about."""
     to = data.get("to")
     if TO_ARG not in tags or not isinstance(to, list) or not to:
         return False

@@ -4,7 +4,7 @@ Sources (resend.com/docs): api-reference/introduction (`User-Agent` is required)
 …/errors (names), …/rate-limit (headers), dashboard/emails/idempotency-keys.
 The secret: `api_key`, and `webhook_signing_secret` for the feedback.
 
-Resend keeps a call's idempotency key for a day. An attempt of unknown fate is resolved by the very same call
+Resend keeps a call's idempotency key for a day. The very same call resolves an attempt of unknown fate
 (docs/adr/0018-idempotency-key-is-the-attempt.md). One key covers one whole call, so each message has a call of its
 own. A batch could only be asked about as the batch it was.
 """

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 SIGNATURE_HEADER: Final = "x-twilio-email-event-webhook-signature"
 TIMESTAMP_HEADER: Final = "x-twilio-email-event-webhook-timestamp"
 MAX_AGE: Final = 25 * 3600.0
-"""Seconds. SendGrid retries a post for 24 h and does not say whether it signs each try anew, so the first signature has
-to hold that long. A replay within it is harmless: words are joined by (ref, word, time), whatever is repeated."""
+"""Seconds. SendGrid retries a post for 24 h and does not say whether it signs each try anew. So the first signature has
+to hold that long. A replay within that time is harmless: (ref, word, time) identifies a word."""
 
 EVENTS: Final[Mapping[str, WordKind]] = {
     "processed": WordKind.ACCEPTED,

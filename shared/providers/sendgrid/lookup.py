@@ -27,7 +27,7 @@ AHEAD: Final = 60.0
 """Seconds that SendGrid's clock may be ahead of ours."""
 LIMIT: Final = 1000
 MAX_READ: Final = 10
-"""Messages to one recipient that are looked at in one question; the next question is another chance."""
+"""Messages to one recipient in one question; the next question is another chance."""
 FORBIDDEN: Final = Unknown("look_up_forbidden")
 """The key may not read the logs: an operator may grant it, or leave it."""
 _SIMPLE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*@[A-Za-z0-9.-]+")

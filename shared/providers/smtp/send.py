@@ -1,9 +1,9 @@
-"""An SMTP relay: mail by RFC 5321 to a server of the operator's choice, which says nothing of it afterwards.
+"""An SMTP relay: mail by RFC 5321 to a server of the operator's choice, which reports nothing later.
 
 Sources: RFC 5321 4.2 (reply codes), 3463 with the IANA registry of enhanced status codes, and what Postfix, Exim,
 Exchange, Amazon SES and Gmail say. The secret: `username` and `password`, or `auth` = `none` for a relay that asks for
 neither. The base URL: `smtp://host:587` (STARTTLS, required), `smtps://host:465` (TLS from the first byte), or
-`smtp+plain://host:25`, which the settings allow for loopback and private addresses alone.
+`smtp+plain://host:25`, which the settings allow only for loopback and private addresses.
 
 One message is one transaction: its recipient, cc and bcc get the same mail, or none of them does.
 """
@@ -74,7 +74,7 @@ TEXTS: Final = (
         None,
     ),
 )
-"""Texts that say more than the code, the first that fits; None: too fast if the code is 4xx, an allowance used up if it
+"""Texts that say more than the code, the first that fits. None: too fast if the code is 4xx, a used-up allowance if it
 is 5xx. None of them may condemn a message. Not asked of what enhanced codes x.1 and x.2 say of one mailbox."""
 SUBJECTS: Final[Mapping[str, ErrorRule]] = {
     "1": ErrorRule("", permanent=True),
@@ -90,7 +90,7 @@ A policy is this server's, another may think better of the message."""
 OF_MESSAGE: Final = frozenset("1267")
 """Subjects of an enhanced code 4.x.y that say nothing against the server: a mailbox that is full, a grey list."""
 MISFITS: Final = frozenset({"starttls_not_offered", "auth_not_offered", "auth_needs_tls"})
-"""What no message through this credential will ever get past."""
+"""Codes that refuse every message of this credential."""
 TOO_LARGE: Final = frozenset({"5.2.3", "5.3.4"})
 BASIC: Final = frozenset({550, 551, 552, 553, 554})
 """Codes of RCPT that condemn the recipient, where no enhanced code says more. 500 to 504 are about the command."""
@@ -283,7 +283,7 @@ def _about_message(reply: Reply, status: str) -> bool:
 def judged(reply: Reply, said: str) -> Outcome:
     """Return what a refusal means: surely not sent, and whether another try or another provider may do better.
 
-    `said`: its own words (`own_words`), the only ones that are searched.
+    `said`: its text as `own_words` returns it, the only text that is searched.
     """
     if reply.code == _AUTH_WANTED:
         return UNAUTHORIZED

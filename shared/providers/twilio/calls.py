@@ -4,8 +4,8 @@ Sources (twilio.com/docs): voice/api/call-resource (fields, `Timeout`, `MachineD
 detection, api/errors/<code> (codes).
 The secret is that of SMS with `from` a voice-capable number; `ring_seconds` and `machine_detection` are optional.
 
-Twilio cannot drop a queued call after a given moment. A call for a message that must not be late rings no longer than
-the message is valid, and no call begins in its last seconds.
+Twilio cannot drop a queued call after a given moment. If a message must not be late, its call rings no longer than the
+message is valid, and no call begins in its last seconds.
 """
 
 import math

@@ -62,7 +62,7 @@ REFUSALS: Final[Mapping[int, ErrorRule]] = {
     21635: INVALID_RECIPIENT,  # the "To" number is not one for SMS: a landline
     21610: ErrorRule("unsubscribed", permanent=True, unwanted=True),  # the recipient said STOP to this sender
     21602: EMPTY,  # the message body is required
-    21619: EMPTY,  # a body, media or template is required
+    21619: EMPTY,  # a text or media is required
     21605: TOO_LONG,  # the body exceeds the maximum length
     21617: TOO_LONG,  # the concatenated body exceeds 1600 characters
     21408: ErrorRule("region_not_permitted", about_message=True),  # the account has not enabled the region of "To"
@@ -78,10 +78,10 @@ REFUSALS: Final[Mapping[int, ErrorRule]] = {
     21607: SENDER,  # about the sender
     21660: SENDER,  # "From" does not belong to this account
     21661: SENDER,  # the "From" number cannot send SMS
-    21701: SENDER,  # the messaging service was not found
+    21701: SENDER,  # the messaging service does not exist
     21703: SENDER,  # about the messaging service
     21704: SENDER,  # about the messaging service
-    21705: SENDER,  # about the messaging service
+    21705: SENDER,  # the messaging service is invalid
     21609: ErrorRule("invalid_callback", provider_down=True),  # the "StatusCallback" URL is not valid
     21611: QUEUE_FULL,  # "From" has exceeded its maximum of queued messages
     30001: QUEUE_FULL,  # queue overflow
@@ -92,7 +92,7 @@ messages: others fare no better until it drains."""
 THROTTLED: Final = frozenset(
     {
         20429,  # too many requests
-        14107,  # rate limit
+        14107,  # SMS send rate limit exceeded
     }
 )
 STATUSES: Final[Mapping[int, ErrorRule]] = {
