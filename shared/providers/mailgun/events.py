@@ -61,7 +61,7 @@ class MailgunWebhooks:
     def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: Seconds) -> None:  # noqa: ARG002 - of the port
         """Check HMAC-SHA256 over timestamp + token with any of the secret's keys, in constant time.
 
-        An event of a subaccount carries a `parent-signature` too, by the key of the account above; one of the two is enough.
+        An event of a subaccount has a `parent-signature` too, by the key of the account above. One of both is enough.
 
         Raises:
             BadSignature: `no_key`, `unsigned`, `too_old`, `too_new` or `wrong_signature`.
