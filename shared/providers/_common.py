@@ -21,7 +21,7 @@ from shared.domain.jobs.outcomes import (
 )
 from shared.domain.recipients.local_parts import bare
 from shared.domain.times import Seconds
-from shared.ports import AnswerLost, Http, NoTime, NotSent, Response, Steps, WireRequest
+from shared.ports import AnswerLost, BadEvents, Http, NoTime, NotSent, Response, Steps, WireRequest
 
 REF_ARG: Final = "posthaste_ref"
 TO_ARG: Final = "posthaste_to"
@@ -118,12 +118,17 @@ class ErrorRule:
         return Rejected(code or self.code, self.permanent, self.provider_down, self.about_message, self.unwanted, said)
 
 
+def parsed(text: str | bytes) -> Any:
+    """Return the value of a JSON text; None if it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def own_answer(body: bytes) -> dict[str, Any]:
     """Return a provider's own answer, a JSON object; empty if the body is none, so that of somebody between."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
+    answer = parsed(body)
     return answer if isinstance(answer, dict) else {}
 
 
@@ -241,6 +246,14 @@ def reset(text: str) -> float:
 
 
 # Webhooks
+
+
+def posted_json(body: bytes) -> Any:
+    """Return the value of a post's body. Raises BadEvents: `not_json`."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise BadEvents("not_json") from None
 
 
 def keys(text: str) -> list[str]:

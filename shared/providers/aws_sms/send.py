@@ -19,7 +19,7 @@ from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Accepted, Outcome, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Clock, Http, Response, Target
-from shared.providers._aws import NO_KEYS, endpoint, keys_of, region_of
+from shared.providers._aws import NO_KEYS, SECRET_FIELDS, endpoint, keys_of, region_of
 from shared.providers._common import ErrorRule, exchange, fault, own_answer
 from shared.providers._sigv4 import Signer
 from shared.providers._texts import MAX_ID, clean, worded
@@ -197,17 +197,5 @@ SECRET: Final = (
     SecretField("message_type", "TRANSACTIONAL (if empty) or PROMOTIONAL", required=False),
     SecretField("max_price", "US dollars of one part of an SMS, or of a minute of a call, e.g. 0.10", required=False),
     SecretField("protect_configuration", "the protect configuration that applies", required=False),
-    SecretField("access_key_id", "an access key of another AWS account; else the sender's role signs", required=False),
-    SecretField("secret_access_key", "its secret key", required=False),
-    SecretField("session_token", "its session token, if it is temporary", required=False),
-    SecretField("region", "its region, if it is not that of the settings", required=False),
-    SecretField(
-        "topic_arn", "the SNS topic of another account whose posts are believed", required=False, feedback=True
-    ),
-    SecretField(
-        "signing_certificate",
-        "the only certificate to trust, PEM; else the one AWS names",
-        required=False,
-        feedback=True,
-    ),
+    *SECRET_FIELDS,
 )

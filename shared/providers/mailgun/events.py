@@ -19,7 +19,7 @@ from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.domain.times import Seconds
 from shared.ports import BadEvents, BadSignature, Reading, Seal
-from shared.providers._common import REF_ARG, TO_ARG, digest, keys
+from shared.providers._common import REF_ARG, TO_ARG, digest, keys, parsed, posted_json
 from shared.providers._texts import MAX_AT, MAX_TEXT, check_age, clean, digits, redacted
 
 MAX_AGE: Final = 24 * 3600.0
@@ -101,10 +101,7 @@ class MailgunWebhooks:
         Raises:
             BadEvents: the body is not a JSON object with an object `event-data`.
         """
-        try:
-            post = json.loads(body)
-        except (ValueError, RecursionError):
-            raise BadEvents("not_json") from None
+        post = posted_json(body)
         event = post.get("event-data") if isinstance(post, dict) else None
         if not isinstance(event, dict):
             raise BadEvents("no_event_data")
@@ -119,10 +116,7 @@ def _digest(text: str) -> str:
 
 def _signature(body: bytes) -> tuple[str, str, list[bytes]]:
     """Return timestamp, token and the signatures of a post; empty where there is none."""
-    try:
-        post = json.loads(body)
-    except (ValueError, RecursionError):
-        return "", "", []
+    post = parsed(body)
     given = _inner(post, "signature")
     signatures = []
     for name in ("signature", "parent-signature"):

@@ -17,7 +17,7 @@ from typing import Any, Final
 from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Http, Response
-from shared.providers._common import REF_ARG, doubt, exchange, fault
+from shared.providers._common import REF_ARG, doubt, exchange, fault, own_answer, parsed
 from shared.providers._texts import clean
 from shared.providers.mailgun.events import MAX_MESSAGE_ID
 
@@ -90,11 +90,8 @@ def _question(domain: str, recipient: str, span: tuple[float, float], token: str
 
 def _read(body: bytes) -> tuple[list[Mapping[str, Any]], str] | None:
     """Return a page's items and the token of the next page; None if the body is not Mailgun's."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    items = answer.get("items") if isinstance(answer, dict) else None
+    answer = own_answer(body)
+    items = answer.get("items")
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return None
     paging = answer.get("pagination")
@@ -111,10 +108,7 @@ def _variables(item: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the values that a message carries; empty if they cannot be read."""
     found = item.get("user-variables")
     if isinstance(found, str):
-        try:
-            found = json.loads(found)
-        except (ValueError, RecursionError):
-            return {}
+        found = parsed(found)
     return found if isinstance(found, dict) else {}
 
 

@@ -10,7 +10,6 @@ The search uses only documented filters, time and recipient. The code here compa
 that Mailgun does not know might hide a message, and absence must be proven.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -20,7 +19,7 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Http, Response, Target
-from shared.providers._common import REF_ARG, doubt, exchange, fault
+from shared.providers._common import REF_ARG, doubt, exchange, fault, own_answer
 from shared.providers._texts import clean
 from shared.providers.mailgun.events import MAX_MESSAGE_ID
 from shared.providers.mailgun.logs import search
@@ -123,11 +122,8 @@ def _events(http: Http, url: str, query: str, headers: Mapping[str, str], ref: s
 
 def _read(body: bytes) -> tuple[list[Mapping[str, Any]] | None, str]:
     """Return a page's events, and the name of the next page; None if the body is not Mailgun's."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return None, ""
-    items = answer.get("items") if isinstance(answer, dict) else None
+    answer = own_answer(body)
+    items = answer.get("items")
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return None, ""
     paging = answer.get("paging")

@@ -26,6 +26,7 @@ from shared.providers._common import (
     copies,
     digest,
     own_answer,
+    parsed,
 )
 from shared.providers._mailbox import mailbox, unfit, unfit_content
 from shared.providers._not_taken import unlisted
@@ -225,10 +226,7 @@ def _json(value: Mapping[str, Any]) -> bytes:
 
 def _results(body: bytes) -> list[Mapping[str, Any]] | None:
     """Return the results of a batch; None if the body is not Postmark's."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
+    found = parsed(body)
     return found if isinstance(found, list) and all(isinstance(x, dict) for x in found) else None
 
 

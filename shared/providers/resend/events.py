@@ -9,7 +9,6 @@ commas, while it is rotated.
 import base64
 import binascii
 import hmac
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -18,7 +17,7 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.times import Seconds
 from shared.ports import BadEvents, BadSignature, Reading
-from shared.providers._common import REF_ARG, TO_ARG, digest, keys
+from shared.providers._common import REF_ARG, TO_ARG, digest, keys, posted_json
 from shared.providers._texts import MAX_ID, MAX_TEXT, check_age, clean, digits, iso_seconds, redacted
 
 ID_HEADER: Final = "svix-id"
@@ -75,10 +74,7 @@ class ResendWebhooks:
         Raises:
             BadEvents: the body is not a JSON object with a text `type` and an object `data`.
         """
-        try:
-            post = json.loads(body)
-        except (ValueError, RecursionError):
-            raise BadEvents("not_json") from None
+        post = posted_json(body)
         if (
             not isinstance(post, dict)
             or not isinstance(post.get("type"), str)

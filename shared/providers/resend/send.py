@@ -127,7 +127,8 @@ class Resend(JsonVendor):
         return outcome if isinstance(outcome, Accepted) else doubt(outcome)
 
     def _apart(self, content: Content, targets: Sequence[Target]) -> Sequence[Outcome | None]:
-        return [unfit(t.recipient.address) or unfit_content(content) for t in targets]
+        (target,) = targets
+        return [unfit(target.recipient.address) or unfit_content(content)]
 
     def _call(self, content: Content, targets: Sequence[Target]) -> VendorCall:
         (target,) = targets

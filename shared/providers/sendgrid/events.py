@@ -8,7 +8,6 @@ separated by commas, while keys are rotated.
 
 import base64
 import binascii
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +17,7 @@ from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.domain.times import Seconds
 from shared.ports import BadEvents, BadSignature, Reading
-from shared.providers._common import REF_ARG, TO_ARG, digest, keys
+from shared.providers._common import REF_ARG, TO_ARG, digest, keys, posted_json
 from shared.providers._texts import MAX_AT, MAX_ID, MAX_TEXT, check_age, clean, digits, redacted
 
 if TYPE_CHECKING:
@@ -87,10 +86,7 @@ class SendGridWebhooks:
         Raises:
             BadEvents: the body is not a JSON array of objects.
         """
-        try:
-            events = json.loads(body)
-        except (ValueError, RecursionError):
-            raise BadEvents("not_json") from None
+        events = posted_json(body)
         if not isinstance(events, list) or not all(isinstance(e, dict) for e in events):
             raise BadEvents("not_an_array_of_objects")
         sent = headers.get(TIMESTAMP_HEADER, "")

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Http, Response, Target
-from shared.providers._common import REF_ARG, doubt, exchange, fault
+from shared.providers._common import REF_ARG, doubt, exchange, fault, parsed
 from shared.providers._texts import MAX_ID, clean
 
 RESOLVES_WITHIN: Final = 24 * 3600.0
@@ -88,10 +88,7 @@ def _ask(
         return FORBIDDEN
     if response.status != _FOUND:
         return doubt(fault(response.status))
-    try:
-        answer = json.loads(response.body)
-    except (ValueError, RecursionError):
-        return Unknown("malformed_answer")
+    answer = parsed(response.body)
     return answer if isinstance(answer, dict) else Unknown("malformed_answer")
 
 

@@ -179,11 +179,7 @@ def _common(content: Content) -> bytes:
 
 def _errors(body: bytes) -> list[dict[str, str]]:
     """Return SendGrid's own errors, `message` and `field` as texts; none if the body is not SendGrid's."""
-    try:
-        raw = json.loads(body)
-    except (ValueError, RecursionError):
-        return []
-    errors = raw.get("errors") if isinstance(raw, dict) else None
+    errors = own_answer(body).get("errors")
     if not isinstance(errors, list):
         return []
     return [

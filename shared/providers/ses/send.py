@@ -19,12 +19,12 @@ from shared.domain.content.streams import Stream
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Unknown, cannot_carry
 from shared.domain.times import Seconds
 from shared.ports import Clock, Http, Response, Target
-from shared.providers._aws import NO_KEYS, endpoint, keys_of, region_of
+from shared.providers._aws import NO_KEYS, SECRET_FIELDS, endpoint, keys_of, region_of
 from shared.providers._common import BATCH_REFUSED, JOIN, SMTPUTF8, ErrorRule, PerContent, fault, own_answer
 from shared.providers._sigv4 import EMPTY_HASH, Signer
 from shared.providers._texts import MAX_ID, clean, own_words, worded
 from shared.providers._vendor import Vendor, VendorCall, get, lacking
-from shared.providers.registry import AwsKeys, Needs, SecretField
+from shared.providers.registry import AwsKeys, Needs
 from shared.providers.ses.events import SesWebhooks
 from shared.providers.ses.needs import NEEDS
 from shared.providers.ses.request import bulk, entries, entry, simple
@@ -291,21 +291,4 @@ def _build(needs: Needs) -> Ses:
 
 PROVIDER: Final = _build
 WEBHOOKS: Final = SesWebhooks
-SECRET: Final = (
-    SecretField("access_key_id", "an access key of another AWS account; else the sender's role signs", required=False),
-    SecretField("secret_access_key", "its secret key", required=False),
-    SecretField("session_token", "its session token, if it is temporary", required=False),
-    SecretField("region", "its region, if it is not that of the settings", required=False),
-    SecretField(
-        "topic_arn",
-        "the SNS topic of another account whose posts are believed",
-        required=False,
-        feedback=True,
-    ),
-    SecretField(
-        "signing_certificate",
-        "the only certificate to trust, PEM; else the one AWS names",
-        required=False,
-        feedback=True,
-    ),
-)
+SECRET: Final = SECRET_FIELDS

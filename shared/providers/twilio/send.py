@@ -174,7 +174,8 @@ class Twilio(Vendor):
         return [*fields, ("ValidityPeriod", validity)] if validity else fields
 
     def _apart(self, content: Content, targets: Sequence[Target]) -> Sequence[Outcome | None]:  # noqa: ARG002 - of the base
-        return [None if E164.fullmatch(t.recipient.address) else INVALID_RECIPIENT.rejected() for t in targets]
+        (target,) = targets
+        return [None if E164.fullmatch(target.recipient.address) else INVALID_RECIPIENT.rejected()]
 
     def _call(self, content: Content, targets: Sequence[Target]) -> VendorCall | Outcome:
         (target,) = targets
