@@ -49,7 +49,7 @@ ERRORS: Final[Mapping[str, ErrorRule | None]] = {
     "ConflictException": ErrorRule("conflict", about_message=True),
     "ServiceQuotaExceededException": ErrorRule("quota_exceeded", **_DOWN),
     "AccessDeniedException": FORBIDDEN,
-    "ResourceNotFoundException": SENDER,
+    "ResourceNotFoundException": SENDER,  # the identity or the configuration set does not exist
     "UnrecognizedClientException": ErrorRule("unauthorized", **_DOWN),
     "InvalidSignatureException": ErrorRule("unauthorized", **_DOWN),
     "MissingAuthenticationTokenException": ErrorRule("unauthorized", **_DOWN),

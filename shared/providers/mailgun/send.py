@@ -135,12 +135,11 @@ class Mailgun(Vendor):
     resends = False
 
     def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
-        key, domain = api_key(secret), secret.get("domain", "").strip()
+        key, domain = secret.get("api_key", "").strip(), secret.get("domain", "").strip()
         lacks = None if _DOMAIN.fullmatch(domain) else lacking("no_domain")
-        super().__init__(http, clock, lacks if key else NO_API_KEY)
+        super().__init__(http, clock, lacks if api_key(secret) else NO_API_KEY)
         self._base, self._domain = (base_url or BASE_URL).rstrip("/"), domain
         self._url = f"{self._base}/v3/{domain}/messages"
-        key = secret.get("api_key", "").strip()
         self._authorization = "Basic " + base64.b64encode(f"api:{key}".encode("utf-8", "replace")).decode()
         self._common = PerContent(_common)
 

@@ -95,7 +95,7 @@ class Postmark(JsonVendor):
     resends = False
     address = BASE_URL
     sends = "/email/batch"
-    asks = "/server"
+    asks = "/server"  # the server's own settings
     key_header = ("X-Postmark-Server-Token", "{}")
 
     def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:

@@ -109,7 +109,7 @@ class Resend(JsonVendor):
     resends = True
     address = BASE_URL
     sends = "/emails"
-    asks = "/domains"
+    asks = "/domains"  # a key that may only send gets a refusal, which is an answer
 
     def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
         super().__init__(http, base_url, secret, clock)

@@ -81,7 +81,7 @@ class SendGrid(JsonVendor):
     resends = False
     address = BASE_URL
     sends = "/v3/mail/send"
-    asks = "/v3/scopes"
+    asks = "/v3/scopes"  # the rights of the key, which every key may see
 
     def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
         super().__init__(http, base_url, secret, clock)

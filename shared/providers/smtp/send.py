@@ -77,16 +77,15 @@ TEXTS: Final = (
 """Texts that say more than the code, the first that fits. None: too fast if the code is 4xx, a used-up allowance if it
 is 5xx. None of them may condemn a message. Not asked of what enhanced codes x.1 and x.2 say of one mailbox."""
 SUBJECTS: Final[Mapping[str, ErrorRule]] = {
-    "1": ErrorRule("", permanent=True),
-    "2": ErrorRule("", permanent=True),
-    "3": ErrorRule(""),
-    "4": ErrorRule("", permanent=True),
-    "5": ErrorRule(""),
-    "6": ErrorRule("", permanent=True),
-    "7": ErrorRule("", about_message=True),
+    "1": ErrorRule("", permanent=True),  # address
+    "2": ErrorRule("", permanent=True),  # mailbox
+    "3": ErrorRule(""),  # the server itself
+    "4": ErrorRule("", permanent=True),  # routing
+    "5": ErrorRule(""),  # protocol
+    "6": ErrorRule("", permanent=True),  # content
+    "7": ErrorRule("", about_message=True),  # policy of this server: another may think better of the message
 }
-"""Subject of an enhanced code 5.x.y → meaning: address, mailbox, the server itself, routing, protocol, content, policy.
-A policy is this server's, another may think better of the message."""
+"""Subject of an enhanced code 5.x.y → meaning."""
 OF_MESSAGE: Final = frozenset("1267")
 """Subjects of an enhanced code 4.x.y that say nothing against the server: a mailbox that is full, a grey list."""
 MISFITS: Final = frozenset({"starttls_not_offered", "auth_not_offered", "auth_needs_tls"})
