@@ -1,8 +1,28 @@
-"""What providers that are services of AWS have in common: whose keys sign, and for which region."""
+"""Shared by the services of AWS: keys, regions and addresses."""
 
 from collections.abc import Callable
+from typing import Final
 
-from shared.providers.registry import AwsKeys, Needs
+from shared.providers._vendor import lacking
+from shared.providers.registry import AwsKeys, Needs, SecretField
+
+NO_KEYS: Final = lacking("no_aws_keys")
+SECRET_FIELDS: Final = (
+    SecretField("access_key_id", "an access key of another AWS account; else the sender's role signs", required=False),
+    SecretField("secret_access_key", "its secret key", required=False),
+    SecretField("session_token", "its session token, if it is temporary", required=False),
+    SecretField("region", "its region, if it is not that of the settings", required=False),
+    SecretField(
+        "topic_arn", "the SNS topic of another account whose posts are believed", required=False, feedback=True
+    ),
+    SecretField(
+        "signing_certificate",
+        "the only certificate to trust, PEM; else the one AWS names",
+        required=False,
+        feedback=True,
+    ),
+)
+"""Fields of a secret that AWS services share."""
 
 
 def region_of(needs: Needs) -> str:

@@ -1,18 +1,16 @@
-"""What providers have in common: how an answer becomes outcomes, what is kept per content, texts out of webhooks."""
+"""Shared by the providers: requests, what is kept per content, and how an answer becomes outcomes."""
 
 import hashlib
 import json
-import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, Generic, TypeVar
 
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.content.streams import Body
 from shared.domain.jobs.outcomes import (
-    RECIPIENT,
     NotStarted,
     NotTogether,
     Outcome,
@@ -21,9 +19,9 @@ from shared.domain.jobs.outcomes import (
     Unknown,
     cannot_carry,
 )
-from shared.domain.recipients.local_parts import IN_TEXT, bare, needs_quotes, within
+from shared.domain.recipients.local_parts import bare
 from shared.domain.times import Seconds
-from shared.ports import AnswerLost, BadSignature, Http, NoTime, NotSent, Response, Steps, Target, WireRequest
+from shared.ports import AnswerLost, BadEvents, Http, NoTime, NotSent, Response, Steps, WireRequest
 
 REF_ARG: Final = "posthaste_ref"
 TO_ARG: Final = "posthaste_to"
@@ -35,28 +33,12 @@ JOIN: Final = 64 * 1024
 """Longer bodies go to the transport in parts, so that hundreds in flight share one copy."""
 MIN_WAIT: Final = 1.0
 MAX_WAIT: Final = 900.0
-MAX_AHEAD: Final = 300.0
-"""Seconds that a webhook's clock may be ahead of ours."""
-MAX_DETAIL: Final = 200
-MAX_TEXT: Final = 1000
-"""What is looked at of a text that is then cut: an address at its end must be recognised before it is cut in two."""
-MAX_ID: Final = 100
-MAX_AT: Final = 99_999_999_999
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _TIMEOUT: Final = 408
 _NOT_ACCEPTABLE: Final = 406
 STANDARD: Final = {"Accept": "application/json", "User-Agent": "posthaste"}
 """What every request says. SendGrid wants an `Accept` ("406: Missing Accept header"), Resend a `User-Agent`, and their
 own SDKs send both to all."""
-_ADDRESS: Final = re.compile(rf"(?:{IN_TEXT}|[^\s<>()\[\],;:\"'=]+)(?:@|%40)[^\s<>()\[\],;:\"'=]*", re.IGNORECASE)
-_OWN: Final = "(?:to|b?cc|from|reply_to|text|html|subject|headers?|attachments?)"
-_QUOTED: Final = re.compile(
-    rf"(?P<own>([\"'`]){_OWN}\2)|<[^<>]*+>|\"(?:[^\"\\]|\\.)*+\"|(?<!\w)'[^']*+'(?!\w)|`[^`]*+`|“[^”]*+”|«[^»]*+»|\w+://\S+"
-)
-"""Quoted texts and links, but for what Mailgun and Resend put in quotes of their own: the names of their parameters."""
-_NAMING: Final = r"(?<=\buser )|(?<=\bmailbox )|(?<=\brecipient )|(?<=\buser: )|(?<=\bmailbox: )|(?<=\brecipient: )"
-"""Before a local part that is a plain word."""
-_SUBJECT: Final = re.compile(r"\bsubject\b", re.IGNORECASE)
 
 T = TypeVar("T")
 
@@ -91,34 +73,8 @@ def joined(start: bytes, common: bytes) -> bytes | tuple[bytes, ...]:
     return start + common if len(common) <= JOIN else (start, common)
 
 
-def distinct(targets: Sequence[Target]) -> Sequence[Target]:
-    """Leave out the targets whose address has come before, whatever its case."""
-    if len(targets) <= 1:
-        return targets
-    first: dict[str, Target] = {}
-    for target in targets:
-        first.setdefault(target.recipient.address.lower(), target)
-    return list(first.values())
-
-
-def spread(
-    targets: Sequence[Target], called: Sequence[Target], outcomes: list[Outcome], other: Outcome
-) -> list[Outcome]:
-    """Return one outcome per target, in order.
-
-    Args:
-        called: those that were in the call.
-        outcomes: one per target of the call.
-        other: the outcome of the targets that were left out.
-    """
-    if len(called) == len(targets):
-        return outcomes
-    by_ref = {t.ref: o for t, o in zip(called, outcomes, strict=True)}
-    return [by_ref.get(t.ref, other) for t in targets]
-
-
 def copies(content: Content, to: str) -> Iterator[tuple[str, list[Mailbox]]]:
-    """Return `to`, `cc` and `bcc` with further mailboxes, if there are any; each address stands once among all.
+    """Return `to`, `cc` and `bcc` with further mailboxes, if there are any; no address is there twice.
 
     Args:
         to: the recipient's address, which is not among them.
@@ -157,17 +113,22 @@ class ErrorRule:
     unwanted: bool = False
 
     def rejected(self, code: str = "", *, by_text: bool = False) -> Rejected:
-        """Return the outcome, with another code if one is given. `by_text`: the answer's words alone say so."""
+        """Return the outcome, with another code if one is given. `by_text`: only the answer's text says so."""
         said = by_text and self.provider_down
         return Rejected(code or self.code, self.permanent, self.provider_down, self.about_message, self.unwanted, said)
 
 
+def parsed(text: str | bytes) -> Any:
+    """Return the value of a JSON text; None if it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def own_answer(body: bytes) -> dict[str, Any]:
     """Return a provider's own answer, a JSON object; empty if the body is none, so that of somebody between."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
+    answer = parsed(body)
     return answer if isinstance(answer, dict) else {}
 
 
@@ -175,51 +136,11 @@ SMTPUTF8: Final = cannot_carry("smtputf8_not_supported")
 """Of addresses beyond ASCII for a provider that takes none: another one may."""
 
 
-def check_age(at: float, now: Seconds, *, most: float, ahead: float = MAX_AHEAD) -> None:
-    """Check the time of a post.
-
-    Args:
-        at: Unix seconds of the post.
-        most: how many seconds old it may be.
-        ahead: how many seconds ahead of `now` it may be.
-
-    Raises:
-        BadSignature: `too_old` or `too_new`.
-    """
-    if at < now - most:
-        raise BadSignature("too_old")
-    if at > now + ahead:
-        raise BadSignature("too_new")
-
-
-def own_words(text: str, content: Content, targets: Sequence[Target]) -> str:
-    """Return an error text without addresses, quotations, and what the message contains.
-
-    Providers quote what a client wrote, and a client may write what a provider says. A subject without quotes is
-    removed only where the text speaks of a subject: otherwise the words are the provider's own.
-    """
-    copies = (*content.beside, *content.cc, *content.bcc)
-    boxes = [content.sender, *copies, *([content.reply_to] if content.reply_to else [])]
-    for box in (*boxes, *(Mailbox(t.recipient.address, t.recipient.display) for t in targets)):
-        text = _without_box(box, text)
-    if subject := content.subject.strip():
-        text = _without(f'"{subject}"', text)
-        rest = _without(subject, text)
-        text = rest if _SUBJECT.search(rest) else text
-    return _ADDRESS.sub("<>", _QUOTED.sub(lambda m: m["own"] or "<>", text))
-
-
-def _without(name: str, text: str, *, before: str = r"(?<!\w)") -> str:
-    if name.casefold() not in text.casefold():
-        return text  # most of a call's recipients; a pattern costs a hundred times as much
-    return re.sub(rf"(?:{before}){re.escape(name)}(?!\w)", "<>", text, flags=re.IGNORECASE)
-
-
 REPEATED: Final = NotTogether("repeated_address")
-"""A target whose address stands before it in its call."""
+"""A target whose address is in its call already."""
 BATCH_REFUSED: Final = NotTogether("batch_refused")
-"""A call of several was refused for one of them: the others are not to blame, and neither is the provider. The engine
-divides the call until who is to blame is alone in one; that call's refusal is about its message."""
+"""A call of several was refused for one of them. The others are not to blame, and neither is the provider. The engine
+divides the call until that one has a call of its own, whose refusal is about its message."""
 
 
 def exchange(
@@ -256,7 +177,7 @@ def ask(
 
 
 def perform(http: Http, steps: Steps[T]) -> T:
-    """Make a call's request, and return what comes of the call."""
+    """Make a call's request, and return the call's result."""
     try:
         request = next(steps)
         try:
@@ -276,11 +197,12 @@ def perform(http: Http, steps: Steps[T]) -> T:
 def fault(status: int) -> Outcome:
     """Judge an answer outside a provider's table.
 
-    A 5xx leaves the fate open, whoever says it: SendGrid's 500 is "the request you made was valid, but an error
-    occurred", AWS asks for care with repeats, a gateway says 502 or 504 after it passed the request on, and users
-    report that such mails went out. Answers by which a vendor says otherwise are in `_not_taken`. A 406 is
-    no more than an unlucky call: SendGrid's edge gives it now and then. Any other 4xx, and redirects, are about the
-    request as such (a wrong base URL): nothing was sent, and nothing will be through this credential.
+    A 5xx from any server leaves the fate open. SendGrid's 500 is "the request you made was valid, but an error
+    occurred", and AWS asks for care with repeats. A gateway returns 502 or 504 after it passed the request on. Users
+    report that such mails went out. `_not_taken` has the exceptions.
+
+    A 406 is an unlucky call: SendGrid's edge returns it now and then. Any other 4xx, and redirects, are about the
+    request as such (a wrong base URL): nothing was sent, and this credential sends nothing.
     """
     if status >= 500 or status == _TIMEOUT:  # noqa: PLR2004 - a server's fault
         return Unknown(f"http_{status}")
@@ -292,7 +214,7 @@ def fault(status: int) -> Outcome:
 
 
 def doubt(outcome: Outcome) -> Unknown:
-    """Return why a look-up told nothing: what befalls it says nothing of the attempt that it asks about."""
+    """Return why a look-up has no result. Its own fault is no proof about the attempt."""
     if isinstance(outcome, Unknown):
         return outcome
     if isinstance(outcome, Throttled):
@@ -318,67 +240,22 @@ def wait(after: str, now: Seconds, *, otherwise: float = 0.0) -> float:
     return min(MAX_WAIT, max(MIN_WAIT, seconds))
 
 
+def reset(text: str) -> float:
+    """Return the seconds of a header such as `RateLimit-Reset`; 0 if it has none."""
+    return float(text[:12]) if text.isascii() and text.isdigit() else 0.0
+
+
 # Webhooks
+
+
+def posted_json(body: bytes) -> Any:
+    """Return the value of a post's body. Raises BadEvents: `not_json`."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise BadEvents("not_json") from None
 
 
 def keys(text: str) -> list[str]:
     """Return the webhook keys of a secret's field: several, separated by commas, while they are rotated."""
     return [key for part in text.split(",") if (key := part.strip())]
-
-
-def digits(text: str) -> bool:
-    """Tell whether a text is Unix seconds of this millennium."""
-    return text.isascii() and text.isdigit() and len(text) <= 11  # noqa: PLR2004
-
-
-def clean(value: object, limit: int) -> str:
-    """Return a text as a queue accepts it: no control characters, surrogates or noncharacters."""
-    if not isinstance(value, str):
-        return ""
-    text = value[:limit]
-    return text if text.isprintable() else "".join([c if c.isprintable() else " " for c in text])
-
-
-def lines(value: object, limit: int) -> str:
-    """Return a text of a person as a queue accepts it: like `clean`, but line breaks stay."""
-    if not isinstance(value, str):
-        return ""
-    return "\n".join(clean(line, limit) for line in value.splitlines())[:limit]
-
-
-def redacted(detail: str, about: object = "") -> str:
-    """Return a provider's own words, cut, without addresses. `about`: the recipient's, as the provider writes it."""
-    if "@" in detail or "%40" in detail:
-        if isinstance(about, str) and needs_quotes(bare(about).rpartition("@")[0] or "-"):
-            detail = re.sub(within(bare(about)), "<address>", detail, flags=re.IGNORECASE)
-        detail = _ADDRESS.sub("<address>", detail)
-    return detail[:MAX_DETAIL]
-
-
-def refusal_words(text: str, address: str) -> str:
-    """Return what a provider said of one recipient, cut, on one line, with `RECIPIENT` in place of its address."""
-    own = f"<?{within(address)}>?"
-    return redacted(re.sub(own, RECIPIENT, " ".join(clean(text, MAX_TEXT).split()), flags=re.IGNORECASE))
-
-
-def worded(outcome: Outcome, said: Callable[[], object], address: str) -> Outcome:
-    """Return a refusal with the provider's words, for people; any other outcome as it is.
-
-    Args:
-        said: reads the words of a refusal; empty or no text: it has none.
-    """
-    if isinstance(outcome, Rejected) and isinstance(words := said(), str) and words:
-        return replace(outcome, detail=refusal_words(words, address))
-    return outcome
-
-
-def _without_box(box: Mailbox, text: str) -> str:
-    """Return a text without an address and its display name."""
-    local, _, domain = box.address.rpartition("@")
-    named = [box.address, domain, *([local] if not local.isalpha() else [])]
-    if box.display:
-        escaped = box.display.replace("\\", "\\\\").replace('"', '\\"')
-        named += [f'"{box.display}"', f'"{escaped}"', f"{box.display} <"]
-    for name in sorted(filter(None, named), key=len, reverse=True):
-        text = _without(name, text)
-    return _without(local, text, before=_NAMING) if local.isalpha() else text

@@ -1,4 +1,4 @@
-"""What providers have in common that take finished messages."""
+"""Shared by the providers that take finished messages."""
 
 from collections.abc import Iterable
 from typing import Final

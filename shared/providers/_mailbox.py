@@ -7,7 +7,8 @@ from typing import Final
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import NotTogether, Rejected, cannot_carry
 from shared.domain.recipients.local_parts import is_quoted
-from shared.providers._common import SMTPUTF8, clean
+from shared.providers._common import SMTPUTF8
+from shared.providers._texts import clean
 
 QUOTED: Final = cannot_carry("quoted_address_not_supported")
 """Of addresses with a quoted local part for a provider that takes none: another one may."""

@@ -1,4 +1,4 @@
-"""Which answers of a 5xx say, in a vendor's own words, that it has taken nothing; every other 5xx leaves the fate open.
+"""Answers of a 5xx by which a vendor itself says that it has taken nothing; every other 5xx leaves the fate open.
 
 Source: docs/providers/taken-or-not.md, with the sentence of each vendor. A test compares this table with that page.
 """
@@ -13,7 +13,7 @@ from shared.providers._common import fault
 
 @dataclass(frozen=True, slots=True)
 class NotTaken:
-    """What a vendor's own answer looks like. `code`: of the refusal; `said`: whether an answer is that one."""
+    """A vendor's own answer. `code`: of the refusal; `said`: whether an answer is that one."""
 
     code: str
     said: Callable[[Mapping[str, Any]], bool]
@@ -38,7 +38,7 @@ NOT_TAKEN: Final[Mapping[tuple[str, int], NotTaken]] = {
 
 
 def unlisted(vendor: str, status: int, answer: Mapping[str, Any]) -> Outcome:
-    """Judge an answer outside a provider's own table: a refusal by its vendor's own words, or what `fault` makes of it.
+    """Judge an answer outside a provider's own table: as a refusal if `NOT_TAKEN` has it, else by `fault`.
 
     Args:
         status: of the answer.

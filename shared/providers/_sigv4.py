@@ -1,4 +1,4 @@
-"""AWS Signature Version 4 of requests without a query, by the standard library alone.
+"""AWS Signature Version 4 of requests without a query, with only the standard library.
 
 Source: docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html. botocore's own signer builds
 a request object for each signature, at ten times the price; a test holds the two together.
@@ -24,8 +24,8 @@ class Signer:
 
     Args:
         url: whole, without a query.
-        region: of the service, e.g. `eu-central-1`.
-        service: its signing name, e.g. `ses`.
+        region: of the service, as `eu-central-1`.
+        service: its signing name, as `ses`.
         target: the header `X-Amz-Target`, which names the operation in some protocols; empty: none.
     """
 

@@ -2,8 +2,8 @@
 
 Sources (docs.aws.amazon.com): sns/latest/dg/sns-message-and-json-formats (posts), …/sns-verify-signature-of-message
 (signature).
-The secret's `topic_arn`: whose posts are believed; several, separated by commas. `signing_certificate`: PEM; if it is
-there, it is the only one that is trusted, and none is fetched (the simulator signs with one of its own).
+The secret's `topic_arn`: whose posts are believed; several, separated by commas. `signing_certificate`: PEM; the
+only one that is trusted. No other is fetched then (the simulator signs with one of its own).
 """
 
 import base64
@@ -16,14 +16,15 @@ from urllib.parse import urlsplit
 
 from shared.domain.times import Seconds
 from shared.ports import AnswerLost, BadEvents, BadSignature, Clock, Http, NotSent, Reading, Response, Retriable
-from shared.providers._common import MAX_ID, check_age, keys, own_answer
+from shared.providers._common import keys, own_answer
+from shared.providers._texts import MAX_ID, check_age
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 MAX_AGE: Final = 24 * 3600.0
-"""Seconds. SNS goes on trying for as long as the subscription says, an hour by default, with the signature of the first
-try. A replay is harmless: words are joined by (ref, word, time), whatever is repeated."""
+"""Seconds. SNS retries for as long as the subscription says, an hour by default, with the signature of the first try. A
+replay is harmless: (ref, word, time) identifies a word."""
 FETCH_SECONDS: Final = 4.0
 """SNS waits 15 s for the answer."""
 SIGNED: Final[Mapping[str, Sequence[str]]] = {
@@ -110,7 +111,7 @@ class SnsWebhooks:
             raise BadEvents("confirmation_refused")
 
     def _key(self, message: Mapping[str, Any], topic: str, pinned: str, now: Seconds) -> "RSAPublicKey":
-        """Return the key of the signature; its certificate is fetched from the topic's own region alone."""
+        """Return the key of the signature; its certificate is fetched only from the topic's own region."""
         if pinned:
             return self._kept(pinned, pinned.encode, now)
         url = text(message, "SigningCertURL")

@@ -1,4 +1,4 @@
-"""What the doctor finds, and what the checks that a provider declares may look at.
+"""Findings of the doctor, and the deployment as the checks that a provider declares see it.
 
 A provider that declares checks (`ProviderNeeds.checks`) has a module `checks` with `LOOKS`: check → function.
 """
@@ -20,7 +20,7 @@ class Level(StrEnum):
     WARNING = "warning"
     ERROR = "error"
     SKIPPED = "skipped"
-    """Nobody looked, and why."""
+    """The check was not made; the finding says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def look_of(provider: str, check: str) -> Look:
 def confirmed(subscription: Mapping[str, Any]) -> bool:
     """Tell whether SNS delivers to an item of `sns.list_subscriptions_by_topic`.
 
-    One that its owner has not confirmed yet (`PendingConfirmation`) or has ended (`Deleted`, as by the link at the end
-    of each mail) has that word in place of its ARN.
+    In place of its ARN an item has `PendingConfirmation` before its owner confirms it. It has `Deleted` after its end,
+    as by the link at the end of each mail.
     """
     return str(subscription.get("SubscriptionArn", "")).startswith("arn:")

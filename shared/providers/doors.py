@@ -19,7 +19,7 @@ NAMES: Final = ("sendgrid",)
 
 @dataclass(frozen=True, slots=True)
 class DoorFault:
-    """What is wrong with a request. `field`: its path, empty if it is about none; `text`: a sentence for people."""
+    """A fault of a request. `field`: its path, empty if it is about none; `text`: a sentence for people."""
 
     field: str
     text: str
@@ -58,7 +58,7 @@ class Door:
         path: as the vendor's clients call it.
         name: unique; the OpenAPI operationId.
         tag: in the document.
-        summary: a line for people; `description`: more of it.
+        summary: a line for people; `description`: more lines.
         body: model of the vendor's request.
         read: what a valid body asks for. Raises Uncarried.
         statuses: of requests that are taken.

@@ -1,4 +1,4 @@
-"""What a provider declares of itself, apart from its adapter: what bootstrap, stack, doctor and command must know.
+"""Declarations of a provider apart from its adapter, for bootstrap, stack, doctor and command.
 
 A provider's package has a module `needs` with `NEEDS`. It loads nothing but this module, so the stack and the command
 read it without the adapter. Code outside `shared/providers` never compares a provider's name: it asks `needs_of`.
@@ -25,14 +25,14 @@ class Transport(StrEnum):
 
 @dataclass(frozen=True)
 class Right:
-    """What a sender may do in AWS.
+    """A right of a sender in AWS.
 
     Attributes:
         service: as in an ARN, `ses`.
         actions: as in a policy, `ses:SendEmail`.
         resources: `kind/name` → why the name has a wildcard, empty if it has none. `*`: the actions know no resource.
-        region: of the resources; empty: the stack's.
-        conditions: of the statement; None: there are none.
+        region: of the resources; the stack's if empty.
+        conditions: of the statement, if there are any.
         refused: resources, as above, that the actions are refused on although a pattern includes them.
     """
 
@@ -64,7 +64,7 @@ def _no_rights(credential: Credential) -> tuple[Right, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderNeeds:
-    """What a provider needs beside its secret.
+    """The needs of a provider beside its secret.
 
     Attributes:
         transport: how it is called.
@@ -72,8 +72,8 @@ class ProviderNeeds:
         rights: what the sender of a credential may do in AWS.
         identities: it signs for domains that are made known to it, by its module `identities`.
         identity_rights: what makes domains known to it may do in AWS. It removes none.
-        role_signs: its calls are signed by the function's role unless the secret has access keys of AWS. An empty
-            secret is complete.
+        role_signs: the function's role signs its calls unless the secret has access keys of AWS. An empty secret is
+            complete.
         topic: the AWS service that publishes its events to an SNS topic of the stack, in the stack's own region;
             `events.from_topic` reads them. Empty: its events come otherwise.
         topic_name: the end of that topic's name, as it is deployed; also the name of the module of `infra.resources`
@@ -81,7 +81,7 @@ class ProviderNeeds:
         schemes: those that its base URL may have; empty: those of the web.
         checks: that the doctor makes.
         calls_back: each message names the URL for its events, so the sender needs the API's address.
-        has_feedback: it reports later what became of a message.
+        has_feedback: it reports the fate of a message later.
         unbound: its webhooks' signatures cover no body, so each is remembered with the body that it came with.
         finished_bytes: the most bytes of a finished message that it sends as it is; 0: it takes none.
         people: the most people that one message may go to, with all copies; 0: no bound is known.

@@ -1,14 +1,18 @@
-"""Which provider is served by which package: `shared.providers.<name>`, loaded when it is first asked for.
+"""The providers. The package `shared.providers.<name>` serves a provider, and is loaded when it is first asked for.
 
-Its module `send` exposes `PROVIDER`, a factory; `WEBHOOKS`, a factory or None; `SECRET`, the fields of its
-credentials' secrets; and `RESOLVES` if it can be asked what became of a message.
+Its module `send` exposes:
+
+- `PROVIDER`, a factory;
+- `WEBHOOKS`, a factory or None;
+- `SECRET`, the fields of its credentials' secrets;
+- `RESOLVES`, if it can look up the fate of a message.
 """
 
 import re
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Final
 
 from shared.contracts import Credential, Word
@@ -36,15 +40,15 @@ class AwsAccount:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a provider may be built from.
+    """Parts that a provider may be built from.
 
     Attributes:
         http: the transport.
         clock: time.
         secret: the credential's secret, {} until the operator fills it in.
         base_url: from the settings; empty: the provider's own.
-        feedback: the feedback queue, for the built-in test provider alone.
-        smtp: the transport of the SMTP relay alone.
+        feedback: the feedback queue; only for the built-in test provider.
+        smtp: the transport of the SMTP relay.
         credential: as declared in the settings.
         aws: the function's own account, for providers that are AWS services.
         public_url: the API's address, below which webhooks come in; empty if it is not known.
@@ -86,18 +90,21 @@ Later = Callable[[str, str], Any]
 IdentitiesFactory = Callable[[Later, str], DomainIdentities]
 
 
-def _find(name: str, attribute: str) -> object:
+def _module(name: str) -> ModuleType:
     if _NAME.fullmatch(name) is None:
         raise KeyError(name)
     package = f"{__package__}.{name.replace('-', '_')}"
     path = f"{package}.send"
     try:
-        module = import_module(path)
+        return import_module(path)
     except ModuleNotFoundError as error:
         if error.name not in (package, path):
             raise  # the provider's module is there and lacks something
         raise KeyError(name) from None
-    found: object = getattr(module, attribute, None)
+
+
+def _find(name: str, attribute: str) -> object:
+    found: object = getattr(_module(name), attribute, None)
     if found is None:
         raise KeyError(name)
     return found
@@ -158,6 +165,5 @@ def identities(name: str) -> IdentitiesFactory:
 
 
 def resolves(name: str) -> bool:
-    """Tell whether a provider can be asked what became of a message; KeyError if there is none."""
-    factory = provider(name)
-    return bool(getattr(sys.modules[factory.__module__], "RESOLVES", False))
+    """Check whether a provider can look up the fate of a message; KeyError if there is none."""
+    return bool(getattr(_module(name), "RESOLVES", False))

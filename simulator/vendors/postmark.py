@@ -3,28 +3,25 @@
 Sources (postmarkapp.com): developer/api/overview (statuses, error codes), …/api/email-api, …/api/messages-api,
 …/webhooks/* (events), support/article/1125-custom-metadata-faq and 1180-what-does-errorcode-300-mean.
 
-Senders are confirmed, but those whose domain begins with `unknown.`; recipients whose local part is `inactive` are on
-the suppression list. A batch is answered by 200 whatever its messages are.
+Senders are confirmed, except those whose domain begins with `unknown.`. Recipients whose local part is `inactive` are
+on the suppression list. The answer to a batch is 200 with any messages.
 """
 
 import base64
 import hashlib
-import json
 import secrets
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from email.utils import getaddresses
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl
-from uuid import UUID
 
 from pydantic_core import from_json
 
 from simulator.formats.mail import valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
+from simulator.vendors._vendor import Refused, Vendor, iso, kept, later, posted, reply, uuid
 
-JSON_TYPE: Final = [(b"content-type", b"application/json; charset=utf-8")]
 MAX_BODY: Final = 50 * 2**20
 MAX_BATCH: Final = 500
 MAX_PEOPLE: Final = 50
@@ -65,60 +62,54 @@ BOUNCES: Final[Mapping[str, tuple[str, int, str]]] = {
 """Our word → type, code and description of the bounce."""
 
 
-class Wrong(Exception):
+class Wrong(Refused):
     """A message or a request that Postmark refuses. `result`: the error code and its text."""
 
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, code: int, message: str, status: int = 422) -> None:
         self.result = {"ErrorCode": code, "Message": message}
+        super().__init__(message, _reply(status, self.result))
 
 
 def _reply(status: int, body: Any) -> Reply:
-    return Reply(status, list(JSON_TYPE), json.dumps(body, separators=(",", ":")).encode())
+    return reply(status, body, "application/json; charset=utf-8")
 
 
-class Postmark:
+class Postmark(Vendor):
     """The provider `postmark`; one user name and password for the webhooks of all its credentials."""
 
     name = "postmark"
     roots = frozenset({"email", "messages", "server"})
     default_key = "00000000-0000-4000-8000-000000000001"
     max_body = MAX_BODY
-    per_post = 1
     wants = (b"accept",)
+    outcomes = WORDS
 
     def __init__(self, key_file: Path | None = None) -> None:
-        self._auth = _auth(key_file)
+        self._auth = kept(key_file, lambda: f"postmark:{secrets.token_urlsafe(24)}")
 
     # The API
 
-    def receive(self, request: Request, context: Context) -> Answer:
-        """Answer a call; see `Provider.receive`."""
+    def _answer(self, request: Request, context: Context) -> Answer:
         if request.header(b"x-postmark-server-token") not in context.keys:
             return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
         if request.size > MAX_BODY:
-            return Answer(_reply(413, {"ErrorCode": 0, "Message": "Payload too large."}))
-        try:
-            match request.method, request.path:
-                case "POST", "/email/batch":
-                    return _batch(request, context)
-                case "POST", "/email":
-                    return _single(request, context)
-                case "GET", "/server":
-                    return Answer(_reply(200, {"ID": 23, "Name": "Simulated", "DeliveryType": "Live"}))
-                case "GET", "/messages/outbound":
-                    return Answer(_reply(200, _search(request, context)))
-                case _:
-                    return Answer(_reply(404, {"ErrorCode": 404, "Message": "The requested resource does not exist."}))
-        except Wrong as e:
-            return Answer(_reply(422, e.result))
+            raise Wrong(0, "Payload too large.", 413)
+        match request.method, request.path:
+            case "POST", "/email/batch":
+                return _batch(request, context)
+            case "POST", "/email":
+                return _single(request, context)
+            case "GET", "/server":
+                return Answer(_reply(200, {"ID": 23, "Name": "Simulated", "DeliveryType": "Live"}))
+            case "GET", "/messages/outbound":
+                return Answer(_reply(200, _search(request, context)))
+            case _:
+                raise Wrong(404, "The requested resource does not exist.", 404)
 
     def refusal(self, mode: Mode, status: int, retry_after: float) -> Reply:
         """Return Postmark's answer for an injected fault; see `Provider.refusal`."""
         if mode is Mode.THROTTLED:
-            reply = _reply(429, {"ErrorCode": 429, "Message": "Rate Limit Exceeded."})
-            reply.headers.append((b"retry-after", f"{retry_after:g}".encode()))
-            return reply
+            return later(_reply(429, {"ErrorCode": 429, "Message": "Rate Limit Exceeded."}), retry_after)
         if mode is Mode.UNAUTHORIZED:
             text = "No Account or Server API tokens were supplied in the HTTP headers, or they are not valid."
             return _reply(401, {"ErrorCode": 10, "Message": text})
@@ -127,10 +118,6 @@ class Postmark:
         return _reply(status, {"ErrorCode": 100, "Message": "The Postmark API is offline for maintenance."})
 
     # The webhook
-
-    def words(self, behaviour: str) -> tuple[str, ...]:
-        """Return the events of a behaviour; see `Provider.words`."""
-        return WORDS[behaviour]
 
     def event(self, message: Message, word: str, at: float, event_id: str) -> dict[str, Any]:
         """Return one event as Postmark posts it."""
@@ -179,26 +166,15 @@ class Postmark:
             "User-Agent": "Postmark",
             "Authorization": f"Basic {base64.b64encode(self._auth.encode()).decode()}",
         }
-        return headers, json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode()
+        return headers, posted(event)
 
     def describe(self) -> dict[str, str]:
         """Return the user name and password of the webhook's URL."""
         return {"webhook_auth": self._auth}
 
 
-def _auth(path: Path | None) -> str:
-    """Return the user name and password in a file, made there (mode 0600) if missing; made up if path is None."""
-    if path is not None and path.exists():
-        return path.read_text(encoding="ascii").strip()
-    made = f"postmark:{secrets.token_urlsafe(24)}"
-    if path is not None:
-        path.touch(0o600)
-        path.write_text(made, encoding="ascii")
-    return made
-
-
 def _iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return iso(at, "microseconds")
 
 
 # Sending
@@ -262,7 +238,7 @@ def _taken(
     metadata = _metadata(mail.get("Metadata") or {})
     headers = {h["Name"]: h["Value"] for h in _objects(mail, "Headers", "Name", "Value")}
     content = _content(mail, request.size)
-    name = str(UUID(bytes=hashlib.sha256(f"{context.id}-{index}".encode()).digest()[:16], version=4))
+    name = uuid(f"{context.id}-{index}")
     messages = [
         Message(
             to=address,
@@ -370,7 +346,7 @@ def _search(request: Request, context: Context) -> dict[str, Any]:
 
 
 def _page(query: Mapping[str, str], by: Sequence[str]) -> tuple[int, int]:
-    """Return offset and count of a search whose filters are in order; `by`: those about metadata; raise `Wrong`."""
+    """Return offset and count of a search whose filters are in order, or raise `Wrong`. `by`: those about metadata."""
     unknown = query.keys() - FILTERS - set(by)
     count, offset = query.get("count", ""), query.get("offset", "")
     if unknown or len(by) > 1 or not count.isdecimal() or not offset.isdecimal():

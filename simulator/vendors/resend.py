@@ -3,30 +3,28 @@
 Sources (resend.com/docs): api-reference/introduction (`User-Agent`), …/emails/send-email, …/errors,
 dashboard/emails/idempotency-keys, webhooks/emails/* (events) and webhooks/verify-webhooks-requests (signature).
 
-Domains are verified, but those that begin with `unknown.`. A key lives 24 hours from the arrival of its call. It is
-kept with what was taken under it, whoever heard the answer, and a reset of the simulator forgets it.
+Domains are verified, except those that begin with `unknown.`. A key lives 24 hours from the arrival of its call. It is
+kept with the message that was taken under it, even if the answer was lost. A reset of the simulator forgets it.
 """
 
 import base64
 import hashlib
 import hmac
-import json
 import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from email.utils import getaddresses
 from pathlib import Path
 from typing import Any, Final
-from uuid import UUID
 
 from pydantic_core import from_json
 
 from simulator.formats.mail import valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
+from simulator.vendors._vendor import Refused, Vendor, bearer, iso, kept, later, posted, reply, uuid
 
-JSON_TYPE: Final = [(b"content-type", b"application/json; charset=utf-8")]
+JSON_TYPE: Final = "application/json; charset=utf-8"
 DOMAINS: Final = "/domains"
 METHODS: Final = {"/emails": "POST", DOMAINS: "GET"}
 MAX_BODY: Final = 40 * 2**20
@@ -109,12 +107,11 @@ DETAILS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
 """Our word → the type of Resend's event, and what it says beside the mail's own data."""
 
 
-class Wrong(Exception):
+class Wrong(Refused):
     """A request that Resend refuses."""
 
     def __init__(self, message: str, name: str = "validation_error", status: int = 422) -> None:
-        super().__init__(message)
-        self.reply = _error(status, name, message)
+        super().__init__(message, _error(status, name, message))
 
 
 @dataclass(slots=True)
@@ -126,7 +123,7 @@ class Mail(Message):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a key stands for: the body's digest, and the answer that was given with its messages."""
+    """A used key: the body's digest, and the answer that was given with its messages."""
 
     digest: bytes
     answer: Answer
@@ -134,55 +131,50 @@ class Kept:
 
 
 def _error(status: int, name: str, message: str) -> Reply:
-    body = {"statusCode": status, "name": name, "message": message}
-    return Reply(status, list(JSON_TYPE), json.dumps(body, separators=(",", ":")).encode())
+    return reply(status, {"statusCode": status, "name": name, "message": message}, JSON_TYPE)
 
 
-class Resend:
+class Resend(Vendor):
     """The provider `resend`; one webhook signing secret for all its credentials."""
 
     name = "resend"
     roots = frozenset({"emails", "domains"})
     default_key = "re_simulator"
     max_body = MAX_BODY
-    per_post = 1
+    outcomes = WORDS
     wants = (b"accept",)  # without a User-Agent its edge says 403
 
     def __init__(self, key_file: Path | None = None) -> None:
-        self._secret = _secret(key_file)
+        self._secret = kept(key_file, lambda: PREFIX + base64.b64encode(secrets.token_bytes(24)).decode())
 
     # The API
 
-    def receive(self, request: Request, context: Context) -> Answer:
-        """Answer `POST /emails` or `GET /domains`; see `Provider.receive`."""
+    def _answer(self, request: Request, context: Context) -> Answer:
         if not request.header(b"user-agent"):
             return Answer(Reply(403, [(b"content-type", b"text/plain")], b"error code: 1010"))
         if request.path not in METHODS:
-            return Answer(_error(404, "not_found", "The requested endpoint does not exist."))
+            raise Wrong("The requested endpoint does not exist.", "not_found", 404)
         if request.method != METHODS[request.path]:
-            return Answer(_error(405, "method_not_allowed", "Method is not allowed for the requested path."))
-        scheme, _, key = request.header(b"authorization").partition(" ")
-        if scheme.lower() != "bearer" or not key:
+            raise Wrong("Method is not allowed for the requested path.", "method_not_allowed", 405)
+        key = bearer(request)
+        if not key:
             return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
         if key not in context.keys:
-            return Answer(_error(403, "invalid_api_key", "API key is invalid"))
+            raise Wrong("API key is invalid", "invalid_api_key", 403)
         if request.path == DOMAINS:
-            return Answer(Reply(200, list(JSON_TYPE), b'{"object":"list","has_more":false,"data":[]}'))
+            return Answer(reply(200, {"object": "list", "has_more": False, "data": []}, JSON_TYPE))
         if request.size > MAX_BODY:
-            return Answer(_error(413, "validation_error", "The request is too large."))
-        try:
-            return _keyed(request, context)
-        except Wrong as e:
-            return Answer(e.reply)
+            raise Wrong("The request is too large.", status=413)
+        return _keyed(request, context)
 
     def refusal(self, mode: Mode, status: int, retry_after: float) -> Reply:
         """Return Resend's answer for an injected fault; see `Provider.refusal`."""
         if mode is Mode.THROTTLED:
             text = "Too many requests. You can only make 10 requests per second. See rate limit response headers."
-            reply = _error(429, "rate_limit_exceeded", text)
+            throttled = later(_error(429, "rate_limit_exceeded", text), retry_after)
             after = f"{retry_after:g}".encode()
-            reply.headers.extend([(b"retry-after", after), (b"ratelimit-reset", after), (b"ratelimit-remaining", b"0")])
-            return reply
+            throttled.headers.extend([(b"ratelimit-reset", after), (b"ratelimit-remaining", b"0")])
+            return throttled
         if mode is Mode.UNAUTHORIZED:
             return _error(401, "missing_api_key", "Missing API key in the authorization header.")
         if mode is Mode.GATEWAY:
@@ -191,16 +183,12 @@ class Resend:
 
     # The webhook
 
-    def words(self, behaviour: str) -> tuple[str, ...]:
-        """Return the events of a behaviour; see `Provider.words`."""
-        return WORDS[behaviour]
-
     def event(self, message: Message, word: str, at: float, event_id: str) -> dict[str, Any]:
         """Return one event; `id` is the post's and is not part of the body."""
         assert isinstance(message, Mail)  # noqa: S101 - this provider makes no other
         kind, more = DETAILS[word]
         data = {
-            "created_at": _iso(message.created),
+            "created_at": iso(message.created),
             "email_id": message.id,
             "message_id": f"<{message.id}@eu-west-1.amazonses.com>",
             "from": message.content.sender,
@@ -209,14 +197,13 @@ class Resend:
             "tags": dict(message.args),
             **more,
         }
-        return {"id": f"msg_{event_id}", "type": kind, "created_at": _iso(at), "data": data}
+        return {"id": f"msg_{event_id}", "type": kind, "created_at": iso(at), "data": data}
 
     def post(self, events: list[dict[str, Any]], url: str, at: float) -> tuple[dict[str, str], bytes]:  # noqa: ARG002 - others sign it
         """Return headers and body of one post; a repeat has the id of the first and a signature of its own time."""
         (event,) = events
         name, timestamp = event["id"], str(int(at))
-        said = {k: v for k, v in event.items() if k != "id"}
-        body = json.dumps(said, separators=(",", ":"), ensure_ascii=False).encode()
+        body = posted({k: v for k, v in event.items() if k != "id"})
         key = base64.b64decode(self._secret.removeprefix(PREFIX))
         made = hmac.digest(key, f"{name}.{timestamp}.".encode() + body, hashlib.sha256)
         headers = {
@@ -231,21 +218,6 @@ class Resend:
     def describe(self) -> dict[str, str]:
         """Return the signing secret, as the webhook's page shows it."""
         return {"webhook_signing_secret": self._secret}
-
-
-def _secret(path: Path | None) -> str:
-    """Return the secret in a file, made there (mode 0600) if missing; made up if path is None."""
-    if path is not None and path.exists():
-        return path.read_text(encoding="ascii").strip()
-    made = PREFIX + base64.b64encode(secrets.token_bytes(24)).decode()
-    if path is not None:
-        path.touch(0o600)
-        path.write_text(made, encoding="ascii")
-    return made
-
-
-def _iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 # Idempotency
@@ -303,7 +275,7 @@ def _taken(request: Request, context: Context) -> Answer:
     tags = _tags(mail.get("tags", []))
     files = tuple(_attachment(a) for a in _list(mail.get("attachments", []), "attachments"))
     content = Content(str(mail["from"]), mail.get("html", ""), mail.get("text", ""), files, request.size)
-    name = str(UUID(bytes=hashlib.sha256(context.id.encode()).digest()[:16], version=4))
+    name = uuid(context.id)
     messages: list[Message] = [
         Mail(
             to=address,
@@ -321,7 +293,7 @@ def _taken(request: Request, context: Context) -> Answer:
         for role in ROLES
         for index, address in enumerate(people[role])
     ]
-    return Answer(Reply(200, list(JSON_TYPE), json.dumps({"id": name}).encode()), messages)
+    return Answer(reply(200, {"id": name}, JSON_TYPE, spaced=True), messages)
 
 
 def _mail(body: bytes) -> dict[str, Any]:

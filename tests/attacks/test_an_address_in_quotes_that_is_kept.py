@@ -9,7 +9,8 @@ from typing import Final
 import pytest
 
 from shared.contracts import Word
-from shared.providers._common import digest, redacted, refusal_words
+from shared.providers._common import digest
+from shared.providers._texts import redacted, refusal_words
 from tests.providers import ses_posts, test_mailgun_events, test_postmark_events, test_sendgrid_events
 
 SPELLINGS = [

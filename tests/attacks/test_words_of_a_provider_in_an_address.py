@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from shared.domain.content.content import Mailbox
 from shared.domain.content.smtp import Reply, SmtpStep
 from shared.domain.jobs.outcomes import Outcome, Rejected, Throttled
-from shared.providers._common import own_words
+from shared.providers._texts import own_words
 from shared.providers.mailgun.send import TEXTS as MAILGUN_TEXTS
 from shared.providers.ses.send import TEXTS as SES_TEXTS
 from shared.providers.smtp.send import TEXTS as SMTP_TEXTS

@@ -150,7 +150,7 @@ ONCE: Final = (
     Mutant(
         "a refused question is taken for silence",
         3,
-        "shared/providers/_ping.py",
+        "shared/providers/_vendor.py",
         "if answer.status >= _BROKEN else",
         "if answer.status >= 400 else",
         "tests/providers/test_contract.py::"

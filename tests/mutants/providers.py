@@ -67,7 +67,7 @@ PROVIDERS: Final = (
     Mutant(
         "a client's words are searched for a provider's",
         6,
-        "shared/providers/_common.py",
+        "shared/providers/_texts.py",
         '_QUOTED.sub(lambda m: m["own"] or "<>", text)',
         "text",
         "tests/attacks/test_words_of_a_provider_in_a_message.py"
@@ -76,7 +76,7 @@ PROVIDERS: Final = (
     Mutant(
         "a provider's words keep an address in quotes",
         9,
-        "shared/providers/_common.py",
+        "shared/providers/_texts.py",
         "(?:{IN_TEXT}|",
         "(?:",
         "tests/attacks/test_an_address_in_quotes_that_is_kept.py"
@@ -292,7 +292,7 @@ PROVIDERS: Final = (
     Mutant(
         "the words of a provider's refusal are dropped",
         3,
-        "shared/providers/_common.py",
+        "shared/providers/_texts.py",
         "        return replace(outcome, detail=refusal_words(words, address))\n",
         "        return outcome\n",
         "tests/providers/test_answers_words.py::test_words_of_ses_about_one_entry_are_its_own",

@@ -58,7 +58,7 @@ RECIPIENTS: Final = (
     Mutant(
         "the first name of a person without quotes stays in a provider's words",
         9,
-        "shared/providers/_common.py",
+        "shared/providers/_texts.py",
         'needs_quotes(bare(about).rpartition("@")[0] or "-")',
         "not about",
         "tests/attacks/test_an_address_in_quotes_that_is_kept.py"

@@ -16,11 +16,24 @@ from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import Absent, Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.engine.lane.lease import ProviderCall
 from shared.ports import BadEvents, Pingable, Provider, Resolver, Target, WebhookReader
+from shared.providers import registry
+from shared.providers.needs import names
 from tests.fakes.shifted import ShiftedClock
 
 JOB = "0123456789abcdefghjkmnpqrs"
 CHANNELS = {"twilio": "sms", "aws-sms": "sms"}
 """Simulated provider → its channel, of those that do not send e-mail."""
+ELSEWHERE = {
+    "smtp": "its far side is a mail server: test_smtp_contract.py",
+    "test": "it has no far side: TestBench",
+}
+"""Providers that are not held to the contract by the simulator → why."""
+SIMULATED = tuple(name for name in names() if name not in ELSEWHERE)
+"""Providers whose far side is the simulator: every one but those."""
+MAILING = tuple(name for name in SIMULATED if name not in CHANNELS)
+"""Those of them that send e-mail."""
+RESOLVERS = tuple(name for name in SIMULATED if registry.resolves(name))
+"""Those of them that declare that they can look up the fate of a message."""
 CONTENT = Content(Mailbox("news@sender.example", "News"), "Hello", html="<p>Hello</p>", text="Hello")
 FAR, NEAR = 10.0, 0.3
 """Seconds; deadlines are far unless they are what is tested."""

@@ -13,7 +13,7 @@ from shared.domain.jobs.outcomes import RECIPIENT, Outcome, Rejected
 from shared.ports import Response, Target
 from shared.providers import registry
 from shared.providers.registry import AwsAccount, AwsKeys, Needs
-from tests.providers.contract import CONTENT, target
+from tests.providers.contract import CHANNELS, CONTENT, target
 from tests.providers.fakes import NOW, FakeHttp, Fixed
 
 PHONE = replace(target(0), recipient=Recipient("+15005550001", "+15005550001"))
@@ -27,7 +27,6 @@ SECRET = {
     "webhook_url": "https://api.example/webhooks/twilio/main",
     "origination_identity": "+15005550006",
 }
-CHANNELS = {"twilio": "sms", "aws-sms": "sms"}
 ANSWERS: tuple[tuple[str, Target, int, Mapping[str, str], Any, str], ...] = (
     (
         "sendgrid",

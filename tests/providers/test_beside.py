@@ -14,14 +14,13 @@ from shared.ports import Provider
 from shared.providers import registry
 from shared.providers.registry import Needs
 from simulator.run import Simulator
-from tests.providers.contract import CONTENT, FAR, target
+from tests.providers.contract import CONTENT, FAR, MAILING, target
 from tests.providers.hooks import Hook
 from tests.providers.relay import RelayServer
 from tests.providers.relaying import OPEN, provider, send
 from tests.simulator.conftest import listening
 
 CLOCK = SystemClock()
-NAMES = ("mailgun", "postmark", "resend", "sendgrid", "ses")
 MANY = replace(
     CONTENT,
     beside=(Mailbox("bounce@example.com", "Bo, Unce"), Mailbox("ADA@example.com", "the recipient")),
@@ -38,7 +37,7 @@ def made(simulator: Simulator, http: HttpClient, name: str) -> Provider:
     return registry.provider(name)(Needs(http, CLOCK, secret, base, credential=declared))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MAILING)
 def test_all_are_in_one_call_and_the_others_events_are_secondary(
     simulator: Simulator, http: HttpClient, name: str
 ) -> None:

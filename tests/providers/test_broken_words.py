@@ -15,8 +15,7 @@ from shared.providers.registry import Needs
 from simulator.run import Simulator
 from tests.fakes.clock import FakeClock
 from tests.fakes.world import World
-from tests.providers.contract import CHANNELS, target
-from tests.providers.test_contract import SIMULATED
+from tests.providers.contract import CHANNELS, SIMULATED, target
 from tests.providers.test_unknowns import MINUTE, Wire
 
 MESSAGES = 6

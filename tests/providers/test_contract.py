@@ -19,8 +19,11 @@ from tests.providers.contract import (
     ANSWERS,
     CASES,
     CHANNELS,
+    ELSEWHERE,
     LOST,
+    RESOLVERS,
     SILENT,
+    SIMULATED,
     SPOKEN,
     Bench,
     Case,
@@ -32,14 +35,6 @@ from tests.providers.contract import (
     check_resolve_in_vain,
 )
 
-ELSEWHERE = {
-    "smtp": "its far side is a mail server: test_smtp_contract.py",
-    "test": "it has no far side: TestBench",
-}
-"""Providers that are not held to the contract by the simulator → why."""
-SIMULATED = tuple(name for name in names() if name not in ELSEWHERE)
-"""Providers whose far side is the simulator: every one but those."""
-RESOLVERS = ("mailgun", "resend", "sendgrid", "postmark")
 REFUSES_BY_503 = {vendor for vendor, status in NOT_TAKEN if status == 503}
 NAMES = itertools.count()
 FAULTS: dict[str, dict[str, Any]] = {

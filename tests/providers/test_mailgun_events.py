@@ -11,7 +11,8 @@ from mailgun.security import SecurityGuard
 from shared.contracts import Word, dump_feedback, load_feedback
 from shared.domain.jobs.feedback import WordKind
 from shared.ports import BadEvents, BadSignature
-from shared.providers._common import MAX_AHEAD, REF_ARG, TO_ARG, digest
+from shared.providers._common import REF_ARG, TO_ARG, digest
+from shared.providers._texts import MAX_AHEAD
 from shared.providers.mailgun.events import MAX_AGE, MailgunWebhooks
 from tests.providers.contract import JOB, check_reading
 from tests.providers.test_sendgrid_events import JSON

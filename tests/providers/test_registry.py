@@ -1,46 +1,32 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
 from shared.providers import registry
-from shared.providers.aws_sms.events import AwsSmsWebhooks
-from shared.providers.aws_sms.send import AwsSms
-from shared.providers.mailgun.events import MailgunWebhooks
-from shared.providers.mailgun.send import Mailgun
-from shared.providers.postmark.events import PostmarkWebhooks
-from shared.providers.postmark.send import Postmark
+from shared.providers.needs import names, needs_of, package_of
 from shared.providers.registry import Needs
-from shared.providers.resend.events import ResendWebhooks
-from shared.providers.resend.send import Resend
-from shared.providers.sendgrid.events import SendGridWebhooks
-from shared.providers.sendgrid.send import SendGrid
-from shared.providers.ses.events import SesWebhooks
-from shared.providers.ses.send import Ses
-from shared.providers.twilio.events import TwilioWebhooks
-from shared.providers.twilio.send import Twilio
+from tests.providers.contract import SIMULATED
+
+PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
 
-@pytest.mark.parametrize(
-    ("name", "sends", "reads"),
-    [
-        ("sendgrid", SendGrid, SendGridWebhooks),
-        ("mailgun", Mailgun, MailgunWebhooks),
-        ("postmark", Postmark, PostmarkWebhooks),
-        ("resend", Resend, ResendWebhooks),
-        ("ses", Ses, SesWebhooks),
-        ("twilio", Twilio, TwilioWebhooks),
-        ("aws-sms", AwsSms, AwsSmsWebhooks),
-    ],
-)
-def test_a_provider_is_found_by_its_name(name: str, sends: type, reads: type) -> None:
+@pytest.mark.parametrize("name", SIMULATED)
+def test_a_provider_is_found_by_its_name(name: str) -> None:
     clock = SystemClock()
     made = registry.provider(name)(Needs(HttpClient(clock), clock, {"api_key": "k"}))
-    assert isinstance(made, sends)
     assert made.name == name
-    assert isinstance(registry.webhooks(name), reads)
+    for part in (made, registry.webhooks(name)):
+        assert type(part).__module__.startswith(f"{package_of(name)}.")
+
+
+@pytest.mark.parametrize("name", [name for name in names() if not needs_of(name).built_in])
+def test_the_page_of_settings_names_it(name: str) -> None:
+    (row,) = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| `provider` |")]
+    assert f"`{name}`" in row
 
 
 @pytest.mark.parametrize(

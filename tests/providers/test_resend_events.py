@@ -14,7 +14,8 @@ from standardwebhooks.webhooks import Webhook
 from shared.contracts import Word, dump_feedback, load_feedback
 from shared.domain.jobs.feedback import WordKind
 from shared.ports import BadEvents, BadSignature
-from shared.providers._common import MAX_AHEAD, REF_ARG, TO_ARG, digest
+from shared.providers._common import REF_ARG, TO_ARG, digest
+from shared.providers._texts import MAX_AHEAD
 from shared.providers.resend.events import MAX_AGE, ResendWebhooks
 from tests.providers.contract import JOB, check_reading
 from tests.providers.test_sendgrid_events import JSON

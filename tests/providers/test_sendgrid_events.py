@@ -12,7 +12,8 @@ from sendgrid.helpers.eventwebhook import EventWebhook
 from shared.contracts import Word, dump_feedback, load_feedback
 from shared.domain.jobs.feedback import WordKind
 from shared.ports import BadEvents, BadSignature
-from shared.providers._common import MAX_AHEAD, REF_ARG, TO_ARG, digest
+from shared.providers._common import REF_ARG, TO_ARG, digest
+from shared.providers._texts import MAX_AHEAD
 from shared.providers.sendgrid.events import MAX_AGE, SIGNATURE_HEADER, TIMESTAMP_HEADER, SendGridWebhooks
 from tests.providers.contract import JOB, check_reading
 

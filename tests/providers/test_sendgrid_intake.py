@@ -222,7 +222,7 @@ MAILS = st.fixed_dictionaries(
     optional={
         "subject": LINES,
         "reply_to": BOXES,
-        "categories": st.lists(LINES, max_size=3),
+        "categories": st.lists(LINES, max_size=3, unique=True),
         "headers": st.dictionaries(LINES, LINES, max_size=2),
         "send_at": st.integers(0, 2**40),
         "attachments": st.just([{"content": "QQ==", "filename": "a"}]),

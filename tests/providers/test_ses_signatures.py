@@ -8,8 +8,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from shared.ports import AnswerLost, BadEvents, BadSignature, NotSent, Reading, Response, Retriable
-from shared.providers._common import MAX_AHEAD
 from shared.providers._sns import MAX_AGE
+from shared.providers._texts import MAX_AHEAD
 from shared.providers.ses.events import SesWebhooks
 from tests.providers.ses_posts import (
     CERTIFICATE,

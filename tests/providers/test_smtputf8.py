@@ -13,9 +13,10 @@ from shared.ports import Response
 from shared.providers import registry
 from shared.providers._common import SMTPUTF8
 from shared.providers.registry import AwsAccount, AwsKeys, Needs
-from tests.providers.contract import CONTENT, target
+from tests.providers.contract import CONTENT, MAILING, target
 from tests.providers.fakes import NOW, FakeHttp, Fixed
 
+REFUSED = Response(400, {}, b"")
 TAKEN = {
     "sendgrid": Response(202, {"x-message-id": "id"}, b""),
     "mailgun": Response(200, {}, b'{"id":"<1@mg.sender.example>","message":"Queued. Thank you."}'),
@@ -24,12 +25,12 @@ TAKEN = {
     "postmark": Response(200, {}, b'[{"ErrorCode":0,"MessageID":"id"}]'),
 }
 ODD = Mailbox("grüße@sender.example", "Grüße")
-NOBODY = ["sendgrid", "resend", "ses", "postmark"]
+NOBODY = [name for name in MAILING if name != "mailgun"]
 """Those that take no such recipient; Mailgun does."""
 
 
 def made(name: str) -> tuple[Any, FakeHttp]:
-    http = FakeHttp(TAKEN[name])
+    http = FakeHttp(TAKEN.get(name, REFUSED))
     secret = {"api_key": "key", "domain": "mg.sender.example"}
     role = AwsAccount("eu-west-1", lambda: AwsKeys("AKID", "secret"))
     needs = Needs(http, Fixed(), secret, credential=Credential("main", name, "email", 10), aws=role)

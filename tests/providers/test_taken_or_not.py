@@ -10,8 +10,8 @@ import pytest
 from shared.domain.jobs.outcomes import Outcome, Rejected, Unknown
 from shared.ports import AnswerLost, NotSent, Response
 from shared.providers._not_taken import NOT_TAKEN
-from tests.providers.test_answers_words import CHANNELS, MAIL, PHONE, sent
-from tests.providers.test_contract import SIMULATED
+from tests.providers.contract import CHANNELS, SIMULATED
+from tests.providers.test_answers_words import MAIL, PHONE, sent
 
 PAGE = Path(__file__).parents[2] / "docs" / "providers" / "taken-or-not.md"
 BROKEN = (500, 502, 503, 504)

@@ -12,8 +12,9 @@ from shared.contracts import Word
 from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
 from shared.ports import BadEvents, Reading
-from shared.providers._common import MAX_ID, MAX_TEXT, REF_ARG, clean, redacted
+from shared.providers._common import REF_ARG
 from shared.providers._sns import SnsWebhooks, event_of, inner, notification, seconds, text
+from shared.providers._texts import MAX_ID, MAX_TEXT, clean, redacted
 from shared.providers.aws_sms.inbound import is_inbound
 from shared.providers.aws_sms.inbound import words as texts
 
@@ -107,7 +108,7 @@ def _words(event: Mapping[str, Any], published: int) -> list[Word]:
 
 
 def _kind(event: Mapping[str, Any], name: str) -> WordKind | None:
-    """Return the word of an event: a success that is final is all that will be known of a delivery."""
+    """Return the word of an event. No report follows a final success, so it counts as a delivery."""
     kind = EVENTS.get(name)
     if name == "TEXT_SUCCESSFUL" and event.get("isFinal") is True:
         return WordKind.DELIVERED

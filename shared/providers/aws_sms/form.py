@@ -43,7 +43,7 @@ NO_KEYS: Final = cannot_carry("keys_not_supported")
 
 @dataclass(frozen=True, slots=True)
 class RequestForm:
-    """What all requests of a credential have in common.
+    """The part that all requests of a credential share.
 
     Attributes:
         operation: `SendTextMessage` or `SendVoiceMessage`.

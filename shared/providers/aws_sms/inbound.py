@@ -4,7 +4,7 @@ Sources (docs.aws.amazon.com/sms-voice/latest/userguide): two-way-sms-payload (f
 opt-out-list-keywords (STOP and its like), keywords (a text that begins with a keyword has it in `messageKeyword`).
 
 Unless the number's owner manages opt-outs, AWS keeps a list of its own and answers STOP and HELP itself. STOP and START
-are heeded here as well, so that no message is tried that AWS would refuse. A keyword that AWS has found decides; else
+are applied here as well, so that no message is tried that AWS would refuse. A keyword that AWS has found decides; else
 the text does, also where AWS knows no such word.
 """
 
@@ -16,8 +16,8 @@ from shared.contracts import Word
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.recipients.wishes import wish_of
 from shared.domain.texts import MAX_TEXT
-from shared.providers._common import MAX_ID, clean, lines
 from shared.providers._sns import text
+from shared.providers._texts import MAX_ID, clean, lines
 
 STOP: Final = frozenset({"ARRET", "CANCEL", "END", "OPT-OUT", "OPTOUT", "QUIT", "REMOVE", "STOP", "TD", "UNSUBSCRIBE"})
 START: Final = frozenset({"START", "UNSTOP"})

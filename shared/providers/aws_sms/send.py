@@ -2,9 +2,9 @@
 
 Sources (docs.aws.amazon.com): pinpoint/latest/apireference_smsvoicev2 (API_SendTextMessage, API_SendVoiceMessage,
 errors and their reasons), sms-voice/latest/userguide. A test holds requests and answers to botocore's service model.
-The secret: `origination_identity` (a number in E.164, or the id or ARN of a number, sender or pool); optional:
-`message_type`, `max_price`, `protect_configuration`, and the keys and the region of another AWS account. Without keys
-the sender function's role signs.
+The secret: `origination_identity` is a number in E.164, or the id or ARN of a number, sender or pool. `message_type`,
+`max_price`, `protect_configuration`, and the keys and the region of another AWS account are optional. Without keys the
+sender function's role signs.
 
 The ref and the credential travel in `Context`, which every event returns. AWS has no idempotent send and no list of
 messages, so an attempt of unknown fate waits for its events.
@@ -16,13 +16,14 @@ from hashlib import sha256
 from typing import Any, Final
 
 from shared.domain.content.content import Content
-from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Accepted, Outcome, Unknown
 from shared.domain.times import Seconds
-from shared.ports import Clock, Http, Response, Steps, Target
-from shared.providers._aws import endpoint, keys_of, region_of
-from shared.providers._common import MAX_ID, ErrorRule, ask, clean, exchange, fault, own_answer, perform, wait, worded
-from shared.providers._ping import silence
+from shared.ports import Clock, Http, Response, Target
+from shared.providers._aws import NO_KEYS, SECRET_FIELDS, endpoint, keys_of, region_of
+from shared.providers._common import ErrorRule, exchange, fault, own_answer
 from shared.providers._sigv4 import Signer
+from shared.providers._texts import MAX_ID, clean, worded
+from shared.providers._vendor import Vendor, VendorCall, lacking, silence
 from shared.providers.aws_sms.events import AwsSmsWebhooks
 from shared.providers.aws_sms.form import RequestForm
 from shared.providers.registry import AwsKeys, Needs, SecretField
@@ -48,7 +49,7 @@ ERRORS: Final[Mapping[str, ErrorRule | None]] = {
     "ConflictException": ErrorRule("conflict", about_message=True),
     "ServiceQuotaExceededException": ErrorRule("quota_exceeded", **_DOWN),
     "AccessDeniedException": FORBIDDEN,
-    "ResourceNotFoundException": SENDER,
+    "ResourceNotFoundException": SENDER,  # the identity or the configuration set does not exist
     "UnrecognizedClientException": ErrorRule("unauthorized", **_DOWN),
     "InvalidSignatureException": ErrorRule("unauthorized", **_DOWN),
     "MissingAuthenticationTokenException": ErrorRule("unauthorized", **_DOWN),
@@ -88,26 +89,24 @@ REASONS: Final[Mapping[str, ErrorRule]] = {
     "MONTHLY_SPEND_LIMIT_REACHED_FOR_TEXT": ErrorRule("spend_limit_reached", **_DOWN),
     "MONTHLY_SPEND_LIMIT_REACHED_FOR_VOICE": ErrorRule("spend_limit_reached", **_DOWN),
 }
-"""An error's `Reason` → meaning, which goes before that of its name. A reason that is not here is judged by the name.
+"""An error's `Reason` → meaning, which overrides that of its name. For a reason that is not here the name decides.
 Only an opted-out number is about the recipient's wish; a destination that this account's rules block is not."""
 _LOST: Final = Unknown("malformed_answer")
 
 
-class AwsSms:
-    """SMS or calls through one AWS account, region and identity. Safe for threads.
+class AwsSms(Vendor):
+    """SMS or calls through one AWS account, region and identity. Implements `ports.Pingable` also.
 
-    Implements `ports.Provider` and `Pingable`.
+    It sends a content's text, and nothing else of the content.
 
     Args:
         url: of the API, without a path.
         region: that requests are signed for; unknown: every message is refused, and nothing is sent.
-        keys: whose signature it is; None: the same.
-        clock: for signatures, and for what is left of a message's time.
+        keys: return those that sign; None: the same.
+        clock: for signatures, and for the time that a message has left.
     """
 
     name = "aws-sms"
-    per_call = 1
-    has_feedback = True
 
     def __init__(
         self,
@@ -119,38 +118,14 @@ class AwsSms:
         keys: Callable[[], AwsKeys | None],
         clock: Clock,
     ) -> None:
-        self._http = http
-        self._clock = clock
+        missing = form.missing(region)
+        super().__init__(http, clock, lacking(missing) if missing else None)
         self._keys = keys
         self._form = form
-        self._missing = form.missing(region)
         self._url = f"{url}/"
         target = f"PinpointSMSVoiceV2.{form.operation}"
         self._signer = Signer(self._url, region=region, service=SERVICE, content_type=CONTENT_TYPE, target=target)
         self._asker = Signer(self._url, region=region, service=SERVICE, content_type=CONTENT_TYPE, target=QUESTION)
-
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
-        """Call the provider once, see `steps`. Result: see `ports.Provider`."""
-        return perform(self._http, self.steps(content, targets, deadline=deadline))
-
-    def steps(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> Steps[list[Outcome]]:
-        """Send one SMS, or make one call, of the content's text; the rest of the content is not sent.
-
-        Result: see `ports.Provider`.
-        """
-        (target,) = targets
-        keys = self._keys()
-        if self._missing or keys is None:
-            return [Rejected(self._missing or "no_aws_keys", permanent=False, provider_down=True)]
-        found = self._form.fields(content, target, self._clock.now())
-        if not isinstance(found, dict):
-            return [found]
-        body = json.dumps(found, separators=(",", ":")).encode()
-        headers = self._signer.headers(keys, sha256(body).hexdigest(), self._clock.now())
-        response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
-        if not isinstance(response, Response):
-            return [response]
-        return [worded(self._outcome(response), lambda: _words(response), target.recipient.address)]
 
     def ping(self, *, deadline: Seconds) -> str:
         """Ask for the account's attributes. See `ports.Pingable`.
@@ -159,11 +134,26 @@ class AwsSms:
             deadline: Unix seconds by which the answer must have come.
         """
         keys = self._keys()
-        if self._missing or keys is None:
+        if self._lacks or keys is None:
             return ""
         body = b"{}"
         headers = self._asker.headers(keys, sha256(body).hexdigest(), self._clock.now())
         return silence(exchange(self._http, "POST", self._url, headers=headers, body=body, deadline=deadline))
+
+    def _call(self, content: Content, targets: Sequence[Target]) -> VendorCall | Outcome:
+        (target,) = targets
+        keys = self._keys()
+        if keys is None:
+            return NO_KEYS
+        found = self._form.fields(content, target, self._clock.now())
+        if not isinstance(found, dict):
+            return found
+        body = json.dumps(found, separators=(",", ":")).encode()
+        return VendorCall(self._url, self._signer.headers(keys, sha256(body).hexdigest(), self._clock.now()), body)
+
+    def _judged(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:  # noqa: ARG002 - of the base
+        (target,) = targets
+        return [worded(self._outcome(response), lambda: _words(response), target.recipient.address)]
 
     def _outcome(self, response: Response) -> Outcome:
         status, answer = response.status, own_answer(response.body)
@@ -175,7 +165,7 @@ class AwsSms:
             return fault(status)
         rule = ERRORS.get(name)
         if status == _TOO_MANY or (name in ERRORS and rule is None):
-            return Throttled(wait(response.headers.get("retry-after", ""), self._clock.now()))
+            return self._throttled(response.headers)
         if rule is None:
             return fault(status)
         reason = answer.get("Reason")
@@ -207,17 +197,5 @@ SECRET: Final = (
     SecretField("message_type", "TRANSACTIONAL (if empty) or PROMOTIONAL", required=False),
     SecretField("max_price", "US dollars of one part of an SMS, or of a minute of a call, e.g. 0.10", required=False),
     SecretField("protect_configuration", "the protect configuration that applies", required=False),
-    SecretField("access_key_id", "an access key of another AWS account; else the sender's role signs", required=False),
-    SecretField("secret_access_key", "its secret key", required=False),
-    SecretField("session_token", "its session token, if it is temporary", required=False),
-    SecretField("region", "its region, if it is not that of the settings", required=False),
-    SecretField(
-        "topic_arn", "the SNS topic of another account whose posts are believed", required=False, feedback=True
-    ),
-    SecretField(
-        "signing_certificate",
-        "the only certificate to trust, PEM; else the one AWS names",
-        required=False,
-        feedback=True,
-    ),
+    *SECRET_FIELDS,
 )

@@ -19,22 +19,12 @@ from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.domain.times import Seconds
 from shared.ports import BadEvents, BadSignature, Reading, Seal
-from shared.providers._common import (
-    MAX_AT,
-    MAX_TEXT,
-    REF_ARG,
-    TO_ARG,
-    check_age,
-    clean,
-    digest,
-    digits,
-    keys,
-    redacted,
-)
+from shared.providers._common import REF_ARG, TO_ARG, digest, keys, parsed, posted_json
+from shared.providers._texts import MAX_AT, MAX_TEXT, check_age, clean, digits, redacted
 
 MAX_AGE: Final = 24 * 3600.0
 """Seconds. Mailgun retries for 8 hours and does not say whether it signs each try anew. A replay of the same event is
-harmless: words are joined by (ref, word, time). Another event under the same token is refused: see `seal`."""
+harmless: (ref, word, time) identifies a word. Another event under the same token is refused: see `seal`."""
 MAX_TOKEN: Final = 200
 """Characters; Mailgun's tokens have 50."""
 MAX_MESSAGE_ID: Final = 200
@@ -48,19 +38,18 @@ EVENTS: Final[Mapping[str, WordKind]] = {
     "complained": WordKind.COMPLAINED,
     "unsubscribed": WordKind.UNSUBSCRIBED,
 }
-"""`failed` is told apart by severity and reason. The others (opened, clicked, stored) change nothing."""
+"""Severity and reason divide `failed`. The others (opened, clicked, stored) change nothing."""
 FAILURES: Final[Mapping[str, WordKind]] = {
     "bounce": WordKind.BOUNCED,
     "delayed-bounce": WordKind.BOUNCED,
-    "suppress-bounce": WordKind.BOUNCED,
-    "suppress-complaint": WordKind.COMPLAINED,
-    "suppress-unsubscribe": WordKind.DROPPED,
-    "old": WordKind.FAILED_TEMPORARILY,
+    "suppress-bounce": WordKind.BOUNCED,  # not delivered to a previously bounced address
+    "suppress-complaint": WordKind.COMPLAINED,  # nor to one that complained
+    "suppress-unsubscribe": WordKind.DROPPED,  # nor to an unsubscribed one
+    "old": WordKind.FAILED_TEMPORARILY,  # tried until the time for it was over
 }
-"""Reasons of a permanent failure. What Mailgun remembers of an address (it bounced or complained) holds with every
+"""Reasons of a permanent failure. If Mailgun remembers that an address bounced or complained, that is true for every
 provider: such words are hard and suppress. An opt-out (LEFT) keeps campaigns away, while another provider may carry
-what is no campaign. `old` was tried until the time for it was over. Any other reason (generic, espblock, ...) is judged
-by the code: see `_failure`."""
+other messages. For any other reason (generic, espblock, ...) the code decides: see `_failure`."""
 _ENHANCED: Final = re.compile(r"5\.[2-9]\.|4")
 """Codes that say something else than that there is no such mailbox."""
 LEFT: Final = "suppress-unsubscribe"
@@ -72,7 +61,7 @@ class MailgunWebhooks:
     def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: Seconds) -> None:  # noqa: ARG002 - of the port
         """Check HMAC-SHA256 over timestamp + token with any of the secret's keys, in constant time.
 
-        An event of a subaccount carries a `parent-signature` too, by the key of the account above; either will do.
+        An event of a subaccount has a `parent-signature` too, by the key of the account above. One of both is enough.
 
         Raises:
             BadSignature: `no_key`, `unsigned`, `too_old`, `too_new` or `wrong_signature`.
@@ -93,7 +82,7 @@ class MailgunWebhooks:
     def seal(self, body: bytes) -> Seal:
         """Tell timestamp and token, and what is read of the body; see `ports.Sealing`.
 
-        The signature covers both joined, so they are told joined: where one ends decides nothing. A post that is
+        The signature covers both joined, and so does the seal: where one ends decides nothing. A post that is
         repeated may be written in another order.
 
         Raises:
@@ -112,10 +101,7 @@ class MailgunWebhooks:
         Raises:
             BadEvents: the body is not a JSON object with an object `event-data`.
         """
-        try:
-            post = json.loads(body)
-        except (ValueError, RecursionError):
-            raise BadEvents("not_json") from None
+        post = posted_json(body)
         event = post.get("event-data") if isinstance(post, dict) else None
         if not isinstance(event, dict):
             raise BadEvents("no_event_data")
@@ -130,10 +116,7 @@ def _digest(text: str) -> str:
 
 def _signature(body: bytes) -> tuple[str, str, list[bytes]]:
     """Return timestamp, token and the signatures of a post; empty where there is none."""
-    try:
-        post = json.loads(body)
-    except (ValueError, RecursionError):
-        return "", "", []
+    post = parsed(body)
     given = _inner(post, "signature")
     signatures = []
     for name in ("signature", "parent-signature"):
@@ -203,7 +186,7 @@ def _of_copy(ref: str, variables: Mapping[str, Any], recipient: object) -> bool:
 
 
 def _is_hard(event: Mapping[str, Any], code: str) -> bool:
-    """Tell whether a failure is about the mailbox, whatever reason Mailgun gives.
+    """Tell whether a failure is about the mailbox, with any reason of Mailgun's.
 
     Its own sample of a bounce that came as a mail, after the delivery, has the reason `generic`.
     """

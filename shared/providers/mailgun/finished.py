@@ -1,4 +1,4 @@
-"""A finished message by Mailgun: `messages.mime`, to the envelope's recipient whatever the header says.
+"""A finished message by Mailgun: `messages.mime`, to the envelope's recipient, with any header.
 
 Source (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/messages. Mailgun uses a return path of its
 own, and adds the header `X-Mailgun-Variables` with our ref to what it delivers.

@@ -4,9 +4,9 @@ Sources: documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/logs/
 github.com/mailgun/mailgun-mcp-server, src/custom-tools/investigate-message-delivery.ts (the filters `recipient` and
 `domain`, the form of items). It takes keys of the account; others are refused.
 
-`user-variables` is "a string" there, whose form is not documented. An object in JSON is read, and an object; whatever
-else is no proof. Nor is it said when a log is complete, so what it lacks may still have been taken
-(docs/adr/0088-mailgun-logs-come-first.md).
+`user-variables` is "a string" there, whose form is not documented. An object in JSON is read, and an object; any
+other form is no proof. Nor do the pages say when a log is complete. Mailgun may have taken a message that its log
+lacks (docs/adr/0088-mailgun-logs-come-first.md).
 """
 
 import json
@@ -17,7 +17,8 @@ from typing import Any, Final
 from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Http, Response
-from shared.providers._common import REF_ARG, clean, doubt, exchange, fault
+from shared.providers._common import REF_ARG, doubt, exchange, fault, own_answer, parsed
+from shared.providers._texts import clean
 from shared.providers.mailgun.events import MAX_MESSAGE_ID
 
 PATH: Final = "/v1/analytics/logs"
@@ -89,11 +90,8 @@ def _question(domain: str, recipient: str, span: tuple[float, float], token: str
 
 def _read(body: bytes) -> tuple[list[Mapping[str, Any]], str] | None:
     """Return a page's items and the token of the next page; None if the body is not Mailgun's."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    items = answer.get("items") if isinstance(answer, dict) else None
+    answer = own_answer(body)
+    items = answer.get("items")
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return None
     paging = answer.get("pagination")
@@ -110,10 +108,7 @@ def _variables(item: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the values that a message carries; empty if they cannot be read."""
     found = item.get("user-variables")
     if isinstance(found, str):
-        try:
-            found = json.loads(found)
-        except (ValueError, RecursionError):
-            return {}
+        found = parsed(found)
     return found if isinstance(found, dict) else {}
 
 

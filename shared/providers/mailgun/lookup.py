@@ -1,16 +1,15 @@
 """Whether Mailgun ever took an attempt: by its Logs API, and where that shows nothing by its Events API.
 
-Mailgun calls the Events API deprecated, but its list alone is documented to be complete after a while, so it alone
-proves absence (docs/adr/0088-mailgun-logs-come-first.md). The Logs API is in `mailgun_logs`.
+Mailgun calls the Events API deprecated. Only its list is documented to be complete after a while, so only that list
+proves absence (docs/adr/0088-mailgun-logs-come-first.md). The Logs API is in `logs`.
 
 Sources (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/events (fields, paging),
 user-manual/events/event-polling (when a result can be trusted), …/filter-field and …/filter-expressions.
 
-Only documented filters are used, time and recipient: our `v:` value is compared here, because a filter that Mailgun
-does not know might hide what it took, and absence must be proven.
+The search uses only documented filters, time and recipient. The code here compares our `v:` value, because a filter
+that Mailgun does not know might hide a message, and absence must be proven.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -20,7 +19,8 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Http, Response, Target
-from shared.providers._common import REF_ARG, clean, doubt, exchange, fault
+from shared.providers._common import REF_ARG, doubt, exchange, fault, own_answer
+from shared.providers._texts import clean
 from shared.providers.mailgun.events import MAX_MESSAGE_ID
 from shared.providers.mailgun.logs import search
 
@@ -35,7 +35,7 @@ AHEAD: Final = 60.0
 """Seconds that Mailgun's clock may be ahead of ours."""
 LIMIT: Final = 300
 MAX_PAGES: Final = 20
-"""6,000 events about one recipient in a day; more cannot be told."""
+"""6,000 events about one recipient in a day; with more the fate stays open."""
 _SIMPLE: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._+-]*@)([A-Za-z0-9.-]+)")
 """Addresses that mean themselves in a filter expression; what it would make of others is not documented."""
 _PAGE: Final = re.compile(r"/events/([A-Za-z0-9_=%.~-]{1,4096})$")
@@ -63,8 +63,8 @@ def look_up(
         deadline: Unix seconds by which the last answer must have come.
 
     Returns:
-        Accepted with Mailgun's id if a log or event is about the attempt: what Mailgun says of a message it has taken;
-        Absent if there is no event, late enough to be proof; Unknown otherwise.
+        Accepted with Mailgun's id if a log or event is about the attempt, since both are about accepted messages.
+        Absent if there is no event, late enough to be proof. Unknown otherwise.
     """
     if now - at > RESOLVES_WITHIN:
         return Unknown("too_late")
@@ -122,11 +122,8 @@ def _events(http: Http, url: str, query: str, headers: Mapping[str, str], ref: s
 
 def _read(body: bytes) -> tuple[list[Mapping[str, Any]] | None, str]:
     """Return a page's events, and the name of the next page; None if the body is not Mailgun's."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return None, ""
-    items = answer.get("items") if isinstance(answer, dict) else None
+    answer = own_answer(body)
+    items = answer.get("items")
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return None, ""
     paging = answer.get("paging")

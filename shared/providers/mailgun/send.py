@@ -1,8 +1,12 @@
-"""Mailgun: mail by the v3 API; its feedback is read in `mailgun_events`, its list of events in `mailgun_lookup`.
+"""Mailgun: mail by the v3 API; `events` reads its feedback, `lookup` its list of events.
 
-Sources (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/messages (fields, limits),
-user-manual/sending-messages/batch-sending (`recipient-variables`), quickstart-guide/responses (statuses); the old user
-manual, "Attaching Data to Messages" (a `v:` value may be a recipient variable: `v:x` = `%recipient.x%`).
+Sources: documentation.mailgun.com/docs/mailgun and the old user manual.
+
+- api-reference/send/mailgun/messages: fields and limits;
+- user-manual/sending-messages/batch-sending: `recipient-variables`;
+- quickstart-guide/responses: statuses;
+- "Attaching Data to Messages": a `v:` value may be a recipient variable, `v:x` = `%recipient.x%`.
+
 The secret: `api_key`, `domain` (the sending domain), and `webhook_signing_key` for the feedback.
 
 In a call of several, Mailgun itself replaces `%recipient.…%` in subject and bodies: the only variable there is `ref`.
@@ -23,32 +27,24 @@ from shared.domain.content.streams import Stream
 from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown, cannot_carry
 from shared.domain.recipients.local_parts import is_quoted
 from shared.domain.times import Seconds
-from shared.ports import Clock, Http, Response, Steps, Target
+from shared.ports import Clock, Http, Response, Target
 from shared.providers._common import (
     BATCH_REFUSED,
     REF_ARG,
-    REPEATED,
     SMTPUTF8,
     TO_ARG,
     ErrorRule,
     PerContent,
-    ask,
-    clean,
     copies,
     digest,
-    distinct,
-    exchange,
     joined,
     own_answer,
-    own_words,
-    perform,
-    spread,
     wait,
-    worded,
 )
 from shared.providers._mailbox import QUOTED_APART
 from shared.providers._not_taken import unlisted
-from shared.providers._ping import get
+from shared.providers._texts import clean, own_words, worded
+from shared.providers._vendor import NO_API_KEY, Vendor, VendorCall, api_key, get, lacking, not_repeated
 from shared.providers.mailgun.events import MAX_MESSAGE_ID, MailgunWebhooks
 from shared.providers.mailgun.lookup import RESOLVES_WITHIN, look_up
 from shared.providers.mailgun.multipart import escaped, parts
@@ -99,21 +95,19 @@ TEXTS: Final = (
     (re.compile(r"limited to 16 ?kb", re.IGNORECASE), OPTIONS_TOO_LARGE),
 )
 """Texts of a 400, 401, 403, 420 or 429 that say more than the status, the first that fits; None: throttled. Mailgun
-says 400 for an allowance that is used up, and for what is wrong with the account or domain: neither may condemn a
-message, so one whose text is not here goes by another credential. `batch_not_allowed`: a new account may not send to
-many in a call; set the credential's `per_call`."""
+returns 400 also for a used-up allowance and for a fault of the account or domain. Neither may condemn a message, so a
+message with another text leaves by another credential. `batch_not_allowed`: a new account may not send to many in a
+call; set the credential's `per_call`."""
 _AFTER: Final = re.compile(r"try again after ([A-Za-z]{3}, [^\"]{10,40}? (?:UTC|GMT))")
 _LOST: Final = b"Mailgun Magnificent API"
 """Mailgun answers 200 with this to a path it does not know: nothing was sent."""
 
 _ACCEPTED: Final = 200
-_NO_DOMAIN: Final = Rejected("no_domain", permanent=False, provider_down=True)
-_NO_KEY: Final = Rejected("no_api_key", permanent=False, provider_down=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Common:
-    """What all calls of a content share. `boundary`: of a multipart body; empty: a form. `options`: bytes of them."""
+    """The part that all calls of a content share. `boundary`: of a multipart body; empty: a form. `options`: bytes."""
 
     kind: str
     boundary: str
@@ -122,10 +116,12 @@ class _Common:
     invalid: str = ""
 
 
-class Mailgun:
-    """Mail through one domain of a Mailgun account. Safe for threads.
+class Mailgun(Vendor):
+    """Mail through one domain of a Mailgun account. Implements `ports.FinishedSender`, `Resolver` and `Pingable` also.
 
-    Implements `ports.Provider`, `FinishedSender`, `Resolver` and `Pingable`.
+    Several targets of a call have `recipient-variables`, so that none sees another. One bad address refuses a whole
+    call, and Mailgun does not say which: its targets are tried in other calls. So is a target whose address is in the
+    call already. cc and bcc need a call of one target.
 
     Args:
         base_url: empty for Mailgun's own in the US.
@@ -134,66 +130,36 @@ class Mailgun:
 
     name = "mailgun"
     per_call = PER_CALL
-    has_feedback = True
     finished_bytes = NEEDS.finished_bytes
     resolves_within = RESOLVES_WITHIN
     resends = False
 
     def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
-        self._http = http
-        self._clock = clock
         key, domain = secret.get("api_key", "").strip(), secret.get("domain", "").strip()
-        self._missing = None if _DOMAIN.fullmatch(domain) else _NO_DOMAIN
-        if not key or not key.isascii() or not key.isprintable():
-            self._missing = _NO_KEY
+        lacks = None if _DOMAIN.fullmatch(domain) else lacking("no_domain")
+        super().__init__(http, clock, lacks if api_key(secret) else NO_API_KEY)
         self._base, self._domain = (base_url or BASE_URL).rstrip("/"), domain
         self._url = f"{self._base}/v3/{domain}/messages"
         self._authorization = "Basic " + base64.b64encode(f"api:{key}".encode("utf-8", "replace")).decode()
         self._common = PerContent(_common)
 
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
-        """Call the provider once, see `steps`. Result: see `ports.Provider`."""
-        return perform(self._http, self.steps(content, targets, deadline=deadline))
-
-    def steps(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> Steps[list[Outcome]]:
-        """Call `POST /v3/{domain}/messages` once; several targets have `recipient-variables`, so none sees another.
-
-        A target whose address stands before it in the call is left out and goes in another; so do all of a call that is
-        refused as a whole: one bad address does that, and Mailgun does not say which it is. Arguments and result: see
-        `ports.Provider`. cc and bcc go only with one target.
-        """
-        if self._missing:
-            return [self._missing] * len(targets)
-        if not content.sender.address.isascii():
-            return [SMTPUTF8] * len(targets)  # Mailgun writes a broken From (anymail, "Mailgun quirks")
-        plain = [t for t in targets if len(targets) == 1 or not is_quoted(t.recipient.address)]
-        called = distinct(plain)
-        outcomes = (yield from self._call(content, called, deadline)) if called else []
-        return spread(targets, plain, spread(plain, called, outcomes, REPEATED), QUOTED_APART)
-
     def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: Seconds) -> Outcome:
         """Call `POST /v3/{domain}/messages.mime` once with a finished message; see `ports.FinishedSender`."""
         from shared.providers.mailgun.finished import mime  # noqa: PLC0415 - most senders never meet one
 
-        if self._missing:
-            return self._missing
-        if not content.sender.address.isascii():
-            return SMTPUTF8
-        call = mime(message, target)
-        if isinstance(call, Rejected):
-            return call
-        headers = {"Authorization": self._authorization, "Content-Type": call.kind}
-        url = f"{self._url}.mime"
-        response = exchange(self._http, "POST", url, headers=headers, body=call.body, deadline=deadline)
-        if not isinstance(response, Response):
-            return response
-        (outcome,) = self._outcomes(response, content, [target])
-        return outcome
+        if refused := self._refused(content):
+            return refused
+        made = mime(message, target)
+        if isinstance(made, Rejected):
+            return made
+        return self._finished(
+            VendorCall(f"{self._url}.mime", self._headers(made.kind), made.body), content, target, deadline
+        )
 
     def resolve(self, content: Content, target: Target, *, at: Seconds, deadline: Seconds) -> Finding:  # noqa: ARG002 - of the port
-        """Look for the attempt at Mailgun, see `mailgun_lookup`; it only reads. See `ports.Resolver`."""
-        if self._missing:
-            return Unknown(self._missing.code)
+        """Look for the attempt at Mailgun, see `lookup`; it only reads. See `ports.Resolver`."""
+        if self._lacks:
+            return Unknown(self._lacks.code)
         headers, now = {"Authorization": self._authorization}, self._clock.now()
         return look_up(self._http, self._base, self._domain, headers, target, at=at, now=now, deadline=deadline)
 
@@ -202,34 +168,39 @@ class Mailgun:
         headers = {"Authorization": self._authorization}
         return get(self._http, f"{self._base}/v4/domains/{self._domain}", headers, deadline=deadline)
 
-    def _call(self, content: Content, targets: Sequence[Target], deadline: Seconds) -> Steps[list[Outcome]]:
-        n = len(targets)
+    def _headers(self, kind: str) -> Mapping[str, str]:
+        return {"Authorization": self._authorization, "Content-Type": kind}
+
+    def _refused(self, content: Content) -> Rejected | None:
+        """Refuse a sender beyond ASCII also: Mailgun writes a broken From (anymail, "Mailgun quirks")."""
+        return self._lacks or (None if content.sender.address.isascii() else SMTPUTF8)
+
+    def _apart(self, content: Content, targets: Sequence[Target]) -> Sequence[Outcome | None]:  # noqa: ARG002 - of the base
+        if len(targets) == 1:
+            return [None]
+        return not_repeated([QUOTED_APART if is_quoted(t.recipient.address) else None for t in targets], targets)
+
+    def _call(self, content: Content, targets: Sequence[Target]) -> VendorCall | Outcome:
         common = self._common(content)
         if common.invalid:
-            return [Rejected(common.invalid, permanent=True)] * n
+            return Rejected(common.invalid, permanent=True)
         own = _own(content, targets)
         if common.options + _options(own) > MAX_OPTIONS:
-            return [cannot_carry("options_too_large")] * n
+            return cannot_carry("options_too_large")
         start = parts(own, common.boundary) if common.boundary else _form(own) + b"&"
-        headers = {"Authorization": self._authorization, "Content-Type": common.kind}
-        body = joined(start, common.body)
-        response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
-        if not isinstance(response, Response):
-            return [response] * n
-        return self._outcomes(response, content, targets)
+        return VendorCall(self._url, self._headers(common.kind), joined(start, common.body))
 
-    def _outcomes(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
+    def _judged(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
         answer = own_answer(response.body)
-        outcomes = self._judged(response, answer, content, targets)
+        outcomes = self._outcomes(response, answer, content, targets)
         return [
             worded(o, lambda: answer.get("message"), t.recipient.address)
             for o, t in zip(outcomes, targets, strict=True)
         ]
 
-    def _judged(
+    def _outcomes(
         self, response: Response, answer: Mapping[str, Any], content: Content, targets: Sequence[Target]
     ) -> list[Outcome]:
-        """Judge an answer."""
         n = len(targets)
         status = response.status
         if status == _ACCEPTED:
@@ -312,7 +283,7 @@ def _form(fields: Sequence[tuple[str, str]]) -> bytes:
 
 
 def _file(attachment: Attachment, boundary: str) -> bytes:
-    """Serialise a file; an inline image is found by its file name, so that is its content id."""
+    """Serialise a file. Mailgun finds an inline image by its file name, so that is its content id."""
     name, file = ("inline", attachment.content_id) if attachment.content_id else ("attachment", attachment.filename)
     kind = clean(attachment.content_type, 200) or "application/octet-stream"
     head = (

@@ -8,7 +8,6 @@ The secret's `webhook_auth`: `user:password` as in the webhook's URL; several, s
 import base64
 import binascii
 import hmac
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -17,18 +16,8 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.times import Seconds
 from shared.ports import POSTED_AT, BadEvents, BadSignature, Reading
-from shared.providers._common import (
-    MAX_ID,
-    MAX_TEXT,
-    REF_ARG,
-    TO_ARG,
-    clean,
-    digest,
-    digits,
-    keys,
-    redacted,
-)
-from shared.providers._times import iso_seconds
+from shared.providers._common import REF_ARG, TO_ARG, digest, keys, posted_json
+from shared.providers._texts import MAX_ID, MAX_TEXT, clean, digits, iso_seconds, redacted
 
 BOUNCES: Final[Mapping[str, WordKind]] = {
     "HardBounce": WordKind.BOUNCED,
@@ -83,10 +72,7 @@ class PostmarkWebhooks:
         Raises:
             BadEvents: the body is not a JSON object with a text `RecordType`.
         """
-        try:
-            event = json.loads(body)
-        except (ValueError, RecursionError):
-            raise BadEvents("not_json") from None
+        event = posted_json(body)
         if not isinstance(event, dict) or not isinstance(event.get("RecordType"), str):
             raise BadEvents("no_event")
         posted = headers.get(POSTED_AT, "")

@@ -12,7 +12,8 @@ from urllib.parse import urlencode
 from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Http, Response, Target
-from shared.providers._common import MAX_ID, REF_ARG, clean, doubt, exchange, fault, own_answer
+from shared.providers._common import REF_ARG, doubt, exchange, fault, own_answer
+from shared.providers._texts import MAX_ID, clean
 
 RESOLVES_WITHIN: Final = 24 * 3600.0
 """Seconds; messages are kept for a week at least, and the questions end after a day."""

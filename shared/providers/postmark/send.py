@@ -4,7 +4,7 @@ Sources (postmarkapp.com): developer/api/overview (statuses, error codes), …/a
 `/email/batch`), support/article/1125-custom-metadata-faq and 1180-what-does-errorcode-300-mean.
 The secret: `api_key` (the server's token), `message_stream`, and `webhook_auth` for the feedback.
 
-A call carries up to 500 messages, each whole, and is answered by one result for each, in order.
+A call carries up to 500 messages, each whole. Its answer has one result for each, in order.
 """
 
 import json
@@ -13,72 +13,65 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from shared.domain.content.content import Content
-from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Unknown
 from shared.domain.times import Seconds
-from shared.ports import Clock, Http, Response, Steps, Target
+from shared.ports import Clock, Http, Response, Target
 from shared.providers._common import (
     BATCH_REFUSED,
     JOIN,
-    MAX_ID,
-    MAX_TEXT,
     REF_ARG,
     TO_ARG,
     ErrorRule,
     PerContent,
-    ask,
-    clean,
     copies,
     digest,
     own_answer,
-    own_words,
-    perform,
-    wait,
-    worded,
+    parsed,
 )
 from shared.providers._mailbox import mailbox, unfit, unfit_content
 from shared.providers._not_taken import unlisted
-from shared.providers._ping import get
+from shared.providers._texts import MAX_ID, MAX_TEXT, clean, own_words, worded
+from shared.providers._vendor import JsonVendor, VendorCall
 from shared.providers.postmark.events import PostmarkWebhooks
 from shared.providers.postmark.lookup import RESOLVES_WITHIN, look_up
-from shared.providers.registry import Needs, SecretField
+from shared.providers.registry import SecretField
 
 BASE_URL: Final = "https://api.postmarkapp.com"
 PER_CALL: Final = 500
 MAX_CALL: Final = 10 * 2**20
-"""Bytes of a call that carries several messages. Postmark takes 50 MB; a smaller call loses less if its fate is not
-known, and is on its way sooner."""
+"""Bytes of a call that carries several messages. Postmark takes 50 MB. A smaller call loses less if its fate is not
+known, and leaves sooner."""
 STREAM: Final = "outbound"
 """The message stream that every server has, for transactional mail."""
 
 # What an answer means
 
 CODES: Final[Mapping[int, ErrorRule]] = {
-    10: ErrorRule("bad_api_token", provider_down=True),
-    100: ErrorRule("maintenance"),
-    300: ErrorRule("invalid_request", permanent=True, scoped=True),
-    400: ErrorRule("sender_not_verified", about_message=True, scoped=True),
-    401: ErrorRule("sender_not_verified", about_message=True, scoped=True),
-    402: ErrorRule("invalid_json", permanent=True, scoped=True),
-    403: ErrorRule("incompatible_json", permanent=True, scoped=True),
-    405: ErrorRule("not_allowed_to_send", provider_down=True),
-    406: ErrorRule("inactive_recipient", permanent=True, unwanted=True, scoped=True),
-    409: ErrorRule("json_required", provider_down=True),
-    410: ErrorRule("too_many_messages", about_message=True, scoped=True),
-    411: ErrorRule("forbidden_attachment", permanent=True, scoped=True),
-    412: ErrorRule("account_pending", provider_down=True),
-    413: ErrorRule("account_may_not_send", provider_down=True),
-    1235: ErrorRule("unknown_message_stream", provider_down=True),
+    10: ErrorRule("bad_api_token", provider_down=True),  # bad or missing API token
+    100: ErrorRule("maintenance"),  # the API is offline for maintenance
+    300: ErrorRule("invalid_request", permanent=True, scoped=True),  # a field of the message is invalid: see `TEXTS`
+    400: ErrorRule("sender_not_verified", about_message=True, scoped=True),  # no Sender Signature for this `From`
+    401: ErrorRule("sender_not_verified", about_message=True, scoped=True),  # its Sender Signature is not confirmed
+    402: ErrorRule("invalid_json", permanent=True, scoped=True),  # received invalid JSON
+    403: ErrorRule("incompatible_json", permanent=True, scoped=True),  # a field is unknown or has the wrong type
+    405: ErrorRule("not_allowed_to_send", provider_down=True),  # the credits are used up
+    406: ErrorRule("inactive_recipient", permanent=True, unwanted=True, scoped=True),  # bounced, complained or left
+    409: ErrorRule("json_required", provider_down=True),  # wrong `Accept` or `Content-Type`
+    410: ErrorRule("too_many_messages", about_message=True, scoped=True),  # more than 500 in a call
+    411: ErrorRule("forbidden_attachment", permanent=True, scoped=True),  # forbidden type of attachment
+    412: ErrorRule("account_pending", provider_down=True),  # the account is not approved yet
+    413: ErrorRule("account_may_not_send", provider_down=True),  # the account may not send
+    1235: ErrorRule("unknown_message_stream", provider_down=True),  # no such `MessageStream` on this server
 }
-"""ErrorCode → meaning; 429 is throttling. 405: the credits are used up. 406: the recipient bounced, complained or
-unsubscribed there; Postmark says so only if nobody else gets the message."""
+"""ErrorCode → meaning; 429 is throttling. Postmark returns 406 only if the message has no other recipient."""
 REFUSED: Final = ErrorRule("refused", about_message=True, scoped=True)
-"""Of a code that is not in the table: the message was not taken, and it is not known whose fault that is."""
+"""For a code that is not in the table: Postmark did not take the message, and whose fault it is is not known."""
 STATUSES: Final[Mapping[int, ErrorRule]] = {
     401: ErrorRule("unauthorized", provider_down=True),
     413: ErrorRule("too_large", permanent=True, scoped=True),
     422: ErrorRule("unprocessable", permanent=True, scoped=True),
 }
-"""Status → meaning, where the body has no code. All others leave the fate open, but for what `_not_taken` names."""
+"""Status → meaning, where the body has no code. All others leave the fate open, except those in `_not_taken`."""
 TEXTS: Final = (
     (re.compile(r"'to'"), "invalid_recipient"),
     (re.compile(r"'b?cc'"), "invalid_copy"),
@@ -93,31 +86,20 @@ _THROTTLED: Final = 429
 _ANSWERED: Final = 200
 
 
-class Postmark:
-    """Mail through one Postmark server. Safe for threads.
-
-    Implements `ports.Provider`, `Sized`, `Resolver` and `Pingable`.
-
-    Args:
-        base_url: empty for Postmark's own.
-        secret: with `api_key`; without it every message is refused, and nothing is sent.
-        clock: for `Retry-After` as a date.
-    """
+class Postmark(JsonVendor):
+    """Mail through one Postmark server. Implements `ports.Sized` and `Resolver` also."""
 
     name = "postmark"
     per_call = PER_CALL
-    has_feedback = True
     resolves_within = RESOLVES_WITHIN
     resends = False
+    address = BASE_URL
+    sends = "/email/batch"
+    asks = "/server"  # the server's own settings
+    key_header = ("X-Postmark-Server-Token", "{}")
 
     def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
-        self._http = http
-        self._clock = clock
-        base = (base_url or BASE_URL).rstrip("/")
-        self._url, self._messages, self._server = f"{base}/email/batch", f"{base}/messages/outbound", f"{base}/server"
-        token = secret.get("api_key", "").strip()
-        usable = bool(token) and token.isascii() and token.isprintable()
-        self._headers = {"X-Postmark-Server-Token": token, "Content-Type": "application/json"} if usable else {}
+        super().__init__(http, base_url, secret, clock)
         stream = secret.get("message_stream", "").strip() or STREAM
         self._common = PerContent(lambda content: _common(content, stream))
 
@@ -125,36 +107,21 @@ class Postmark:
         """Return how many messages with this content fit into one call."""
         return max(1, min(PER_CALL, MAX_CALL // (len(self._common(content)) + JOIN // PER_CALL)))
 
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
-        """Call the provider once, see `steps`. Result: see `ports.Provider`."""
-        return perform(self._http, self.steps(content, targets, deadline=deadline))
-
-    def steps(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> Steps[list[Outcome]]:
-        """Call `POST /email/batch` once, with one message per target. Result: see `ports.Provider`."""
-        if not self._headers:
-            return [Rejected("no_api_key", permanent=False, provider_down=True)] * len(targets)
-        refusal = unfit_content(content)
-        refusals = [refusal or unfit(t.recipient.address) for t in targets]
-        plain = [t for t, unfitting in zip(targets, refusals, strict=True) if unfitting is None]
-        outcomes = iter((yield from self._call(content, plain, deadline)) if plain else ())
-        return [unfitting or next(outcomes) for unfitting in refusals]
-
     def resolve(self, content: Content, target: Target, *, at: Seconds, deadline: Seconds) -> Finding:  # noqa: ARG002 - of the port
         """Look for the attempt among the messages of the server; it only reads. See `ports.Resolver`."""
-        if not self._headers:
-            return Unknown("no_api_key")
-        now = self._clock.now()
-        return look_up(self._http, self._messages, self._headers, target, age=now - at, deadline=deadline)
+        if self._lacks:
+            return Unknown(self._lacks.code)
+        age, url = self._clock.now() - at, f"{self._base}/messages/outbound"
+        return look_up(self._http, url, self._headers, target, age=age, deadline=deadline)
 
-    def ping(self, *, deadline: Seconds) -> str:
-        """Ask for the server's own settings (`GET /server`). See `ports.Pingable`."""
-        return get(self._http, self._server, self._headers, deadline=deadline)
+    def _apart(self, content: Content, targets: Sequence[Target]) -> Sequence[Outcome | None]:
+        refusal = unfit_content(content)
+        return [refusal or unfit(t.recipient.address) for t in targets]
 
-    def _call(self, content: Content, targets: Sequence[Target], deadline: Seconds) -> Steps[list[Outcome]]:
-        body = _batch(content, targets, self._common(content))
-        response = yield from ask("POST", self._url, headers=self._headers, body=body, deadline=deadline)
-        if not isinstance(response, Response):
-            return [response] * len(targets)
+    def _call(self, content: Content, targets: Sequence[Target]) -> VendorCall:
+        return VendorCall(self._url, self._headers, _batch(content, targets, self._common(content)))
+
+    def _judged(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
         if response.status != _ANSWERED:
             return self._failure(response, content, targets)
         results = _results(response.body)
@@ -171,16 +138,16 @@ class Postmark:
             message = clean(result.get("MessageID"), MAX_ID)
             return Accepted(message) if message else Unknown("malformed_answer")
         if code == _THROTTLED:
-            return Throttled(self._wait({}))
+            return self._throttled({})
         return worded(
             _refused(code, result, content, [target]), lambda: result.get("Message"), target.recipient.address
         )
 
     def _failure(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
-        """Judge a call that was refused as a whole, or whose fate is open."""
+        """Judge a call that Postmark refused as a whole, or whose fate is open."""
         status, n = response.status, len(targets)
         if status == _THROTTLED:
-            return [Throttled(self._wait(response.headers))] * n
+            return [self._throttled(response.headers)] * n
         answer = own_answer(response.body) if 400 <= status < 500 else {}  # noqa: PLR2004 - the codes are of 4xx
         code = answer.get("ErrorCode")
         rule = CODES.get(code) if type(code) is int else None
@@ -191,10 +158,6 @@ class Postmark:
             return [BATCH_REFUSED] * n
         refused = _refused(code, answer, content, targets) if code in CODES else rule.rejected()
         return [worded(refused, lambda: answer.get("Message"), t.recipient.address) for t in targets]
-
-    def _wait(self, headers: Mapping[str, str]) -> float:
-        """Return the seconds that a 429 asks for; Postmark documents no header for it."""
-        return wait(headers.get("retry-after", ""), self._clock.now())
 
 
 def _refused(code: Any, answer: Mapping[str, Any], content: Content, targets: Sequence[Target]) -> Outcome:
@@ -213,7 +176,7 @@ def _refused(code: Any, answer: Mapping[str, Any], content: Content, targets: Se
 
 
 def _batch(content: Content, targets: Sequence[Target], common: bytes) -> bytes | tuple[bytes, ...]:
-    """Return an array of messages. Long contents are parts of it, so that all messages share one copy."""
+    """Return an array of messages, in parts if they are long, so that all share one copy of the content."""
     parts: list[bytes] = []
     for n, target in enumerate(targets):
         parts += [b"[" if n == 0 else b",", _own(content, target), common]
@@ -263,18 +226,11 @@ def _json(value: Mapping[str, Any]) -> bytes:
 
 def _results(body: bytes) -> list[Mapping[str, Any]] | None:
     """Return the results of a batch; None if the body is not Postmark's."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
+    found = parsed(body)
     return found if isinstance(found, list) and all(isinstance(x, dict) for x in found) else None
 
 
-def _build(needs: Needs) -> Postmark:
-    return Postmark(needs.http, needs.base_url, needs.secret, needs.clock)
-
-
-PROVIDER: Final = _build
+PROVIDER: Final = Postmark.of
 RESOLVES: Final = True
 WEBHOOKS: Final = PostmarkWebhooks
 SECRET: Final = (

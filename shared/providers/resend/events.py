@@ -9,7 +9,6 @@ commas, while it is rotated.
 import base64
 import binascii
 import hmac
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -18,19 +17,8 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.times import Seconds
 from shared.ports import BadEvents, BadSignature, Reading
-from shared.providers._common import (
-    MAX_ID,
-    MAX_TEXT,
-    REF_ARG,
-    TO_ARG,
-    check_age,
-    clean,
-    digest,
-    digits,
-    keys,
-    redacted,
-)
-from shared.providers._times import iso_seconds
+from shared.providers._common import REF_ARG, TO_ARG, digest, keys, posted_json
+from shared.providers._texts import MAX_ID, MAX_TEXT, check_age, clean, digits, iso_seconds, redacted
 
 ID_HEADER: Final = "svix-id"
 TIMESTAMP_HEADER: Final = "svix-timestamp"
@@ -39,7 +27,7 @@ PREFIX: Final = "whsec_"
 MAX_AGE: Final = 300.0
 """Seconds, as the vendor's SDKs have it: each try of a post is signed anew, with its own time."""
 MAX_SIGNATURES: Final = 16
-"""More than a rotation needs; what is beyond is not looked at."""
+"""More than a rotation needs; any further one is ignored."""
 
 EVENTS: Final[Mapping[str, WordKind]] = {
     "email.sent": WordKind.ACCEPTED,
@@ -49,9 +37,9 @@ EVENTS: Final[Mapping[str, WordKind]] = {
     "email.suppressed": WordKind.BOUNCED,
     "email.failed": WordKind.DROPPED,
 }
-"""`email.bounced` is told apart by type. `email.suppressed`: Resend remembers that the address bounced, complained or
-was taken off by hand; that holds with every provider, so the word is hard and suppresses. `email.failed` (a quota is
-used up, the domain is not verified) is about this account. The others (scheduled, opened, clicked, received) change no
+"""The type divides `email.bounced`. `email.suppressed`: Resend remembers that the address bounced, complained or was
+taken off by hand. That is true for every provider, so the word is hard and suppresses. `email.failed` (a quota is used
+up, the domain is not verified) is about this account. The others (scheduled, opened, clicked, received) change no
 state, and neither do events of domains, contacts and suppressions."""
 REFUSED: Final = frozenset({"messagetoolarge", "contentrejected", "attachmentrejected", "messagerejected"})
 """Subtypes of a bounce, in lower case, that are about the message: the mailbox may be as good as any."""
@@ -86,10 +74,7 @@ class ResendWebhooks:
         Raises:
             BadEvents: the body is not a JSON object with a text `type` and an object `data`.
         """
-        try:
-            post = json.loads(body)
-        except (ValueError, RecursionError):
-            raise BadEvents("not_json") from None
+        post = posted_json(body)
         if (
             not isinstance(post, dict)
             or not isinstance(post.get("type"), str)
@@ -160,7 +145,7 @@ def _bounce(bounce: Mapping[str, Any]) -> WordKind:
 
 
 def _secondary(ref: str, tags: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
-    """Tell whether an event is about copies alone: `to` names the recipients that it is about."""
+    """Tell whether an event is only about copies: `to` names the recipients that it is about."""
     to = data.get("to")
     if TO_ARG not in tags or not isinstance(to, list) or not to:
         return False

@@ -4,9 +4,9 @@ Sources (resend.com/docs): api-reference/introduction (`User-Agent` is required)
 …/errors (names), …/rate-limit (headers), dashboard/emails/idempotency-keys.
 The secret: `api_key`, and `webhook_signing_secret` for the feedback.
 
-A call goes out under an idempotency key that Resend keeps for a day, so an attempt of unknown fate is resolved by the
-very same call (docs/adr/0018-idempotency-key-is-the-attempt.md). One key covers one call, whole: each message goes in a
-call of its own, because a batch could only be asked about as the batch it was.
+Resend keeps a call's idempotency key for a day. The very same call resolves an attempt of unknown fate
+(docs/adr/0018-idempotency-key-is-the-attempt.md). One key covers one whole call, so each message has a call of its
+own. A batch could only be asked about as the batch it was.
 """
 
 import json
@@ -16,31 +16,26 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shared.domain.content.content import Content, Mailbox
-from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Unknown
 from shared.domain.times import Seconds
-from shared.ports import Clock, Http, Response, Steps, Target
+from shared.ports import Clock, Http, Response, Target
 from shared.providers._common import (
-    MAX_ID,
     REF_ARG,
     TO_ARG,
     ErrorRule,
     PerContent,
-    ask,
-    clean,
     copies,
     digest,
     doubt,
     fault,
     joined,
     own_answer,
-    own_words,
-    perform,
-    wait,
-    worded,
+    reset,
 )
 from shared.providers._mailbox import mailbox, unfit, unfit_content
-from shared.providers._ping import get
-from shared.providers.registry import Needs, SecretField
+from shared.providers._texts import MAX_ID, clean, own_words, worded
+from shared.providers._vendor import JsonVendor, VendorCall
+from shared.providers.registry import SecretField
 from shared.providers.resend.events import ResendWebhooks
 
 BASE_URL: Final = "https://api.resend.com"
@@ -50,22 +45,22 @@ RESOLVES_WITHIN: Final = 23 * 3600.0
 # What an answer means
 
 REFUSALS: Final[Mapping[str, ErrorRule]] = {
-    "invalid_idempotency_key": ErrorRule("invalid_idempotency_key", about_message=True),
-    "validation_error": ErrorRule("validation_error", permanent=True),
-    "security_error": ErrorRule("security_error", about_message=True),
-    "invalid_attachment": ErrorRule("invalid_attachments", permanent=True),
-    "invalid_parameter": ErrorRule("invalid_parameter", permanent=True),
-    "invalid_from_address": ErrorRule("invalid_from", permanent=True),
-    "missing_required_field": ErrorRule("missing_required_field", permanent=True),
-    "missing_api_key": ErrorRule("missing_api_key", provider_down=True),
-    "invalid_api_key": ErrorRule("invalid_api_key", provider_down=True),
-    "restricted_api_key": ErrorRule("restricted_api_key", provider_down=True),
-    "suspended_api_key": ErrorRule("suspended_api_key", provider_down=True),
-    "invalid_permission": ErrorRule("invalid_permission", provider_down=True),
-    "daily_quota_exceeded": ErrorRule("daily_quota_exceeded", provider_down=True),
-    "monthly_quota_exceeded": ErrorRule("monthly_quota_exceeded", provider_down=True),
+    "invalid_idempotency_key": ErrorRule("invalid_idempotency_key", about_message=True),  # not 1 to 256 characters
+    "validation_error": ErrorRule("validation_error", permanent=True),  # a field is invalid: see `TEXTS`
+    "security_error": ErrorRule("security_error", about_message=True),  # the request may be a security issue
+    "invalid_attachment": ErrorRule("invalid_attachments", permanent=True),  # neither `content` nor `path`
+    "invalid_parameter": ErrorRule("invalid_parameter", permanent=True),  # a parameter is malformed
+    "invalid_from_address": ErrorRule("invalid_from", permanent=True),  # the `from` field is malformed
+    "missing_required_field": ErrorRule("missing_required_field", permanent=True),  # a field is missing
+    "missing_api_key": ErrorRule("missing_api_key", provider_down=True),  # no key in the authorization header
+    "invalid_api_key": ErrorRule("invalid_api_key", provider_down=True),  # the key is invalid
+    "restricted_api_key": ErrorRule("restricted_api_key", provider_down=True),  # the key may not do this
+    "suspended_api_key": ErrorRule("suspended_api_key", provider_down=True),  # the key is suspended
+    "invalid_permission": ErrorRule("invalid_permission", provider_down=True),  # the key's permission is invalid
+    "daily_quota_exceeded": ErrorRule("daily_quota_exceeded", provider_down=True),  # the day's messages are used up
+    "monthly_quota_exceeded": ErrorRule("monthly_quota_exceeded", provider_down=True),  # so are the month's
 }
-"""Name of a 4xx → meaning; what is not named here is judged by its status."""
+"""Name of a 4xx → meaning. For any other name the status decides."""
 STATUSES: Final[Mapping[int, ErrorRule]] = {
     400: ErrorRule("bad_request", permanent=True),
     401: ErrorRule("unauthorized", provider_down=True),
@@ -73,7 +68,7 @@ STATUSES: Final[Mapping[int, ErrorRule]] = {
     413: ErrorRule("too_large", permanent=True),
     422: ErrorRule("unprocessable", permanent=True),
 }
-"""Status → meaning. 429 is throttling; a 409 leaves the attempt's fate open; all others: see `_common.fault`."""
+"""Status → meaning. 429 is throttling. A 409 leaves the attempt's fate open. All others: see `_common.fault`."""
 TEXTS: Final = (
     (re.compile(r"domain is not verified|only send testing emails", re.IGNORECASE), "sender_not_verified"),
     (re.compile(r"\W(?:to|recipient)\W+field", re.IGNORECASE), "invalid_recipient"),
@@ -85,13 +80,14 @@ TEXTS: Final = (
 )
 """Texts of a `validation_error` → code, the first that fits."""
 SENDER_NOT_VERIFIED: Final = ErrorRule("sender_not_verified", about_message=True)
-"""A sender whose domain this account has not verified concerns that sender alone: the breaker stays closed."""
+"""This account has not verified the sender's domain. Other senders are not affected: the breaker stays closed."""
 CONFLICTS: Final[Mapping[str, str]] = {"concurrent_idempotent_requests": "in_progress"}
-"""Names of a 409 → why the fate is not known; others keep their name. A key that was used with another body was used:
-the attempt may have been taken."""
+"""Names of a 409 → why the fate is not known; others keep their name. A key that was used with another body was used,
+so Resend may have taken the attempt."""
 
 UNKNOWN_TYPE: Final = "application/octet-stream"
-"""Left out: Resend then goes by the file's name, and drops mails, silently, whose type contradicts it (anymail)."""
+"""Left out: Resend then reads the type from the file's name. It silently drops mails whose type contradicts the name
+(anymail)."""
 _ACCEPTED: Final = 200
 _CONFLICT: Final = 409
 _THROTTLED: Final = 429
@@ -99,60 +95,30 @@ _THROTTLED: Final = 429
 
 @dataclass(frozen=True, slots=True)
 class _Error:
-    """What Resend says of a refusal; empty if the answer is not Resend's."""
+    """An error of Resend's; empty if the answer is not Resend's."""
 
     name: str = ""
     message: str = ""
 
 
-class Resend:
-    """Mail through one Resend account. Implements `ports.Provider`, `Resolver` and `Pingable`; safe for threads.
-
-    Args:
-        base_url: empty for Resend's own.
-        secret: with `api_key`; without it every message is refused, and nothing is sent.
-        clock: for `Retry-After` as a date.
-    """
+class Resend(JsonVendor):
+    """Mail through one Resend account. Implements `ports.Resolver` also."""
 
     name = "resend"
-    per_call = 1
-    has_feedback = True
     resolves_within = RESOLVES_WITHIN
     resends = True
+    address = BASE_URL
+    sends = "/emails"
+    asks = "/domains"  # a key that may only send gets a refusal, which is an answer
 
     def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
-        self._http = http
-        self._clock = clock
-        base = (base_url or BASE_URL).rstrip("/")
-        self._url, self._domains = f"{base}/emails", f"{base}/domains"
-        key = secret.get("api_key", "").strip()
-        usable = bool(key) and key.isascii() and key.isprintable()
-        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"} if usable else {}
+        super().__init__(http, base_url, secret, clock)
         self._common = PerContent(_common)
-
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
-        """Call the provider once, see `steps`. Result: see `ports.Provider`."""
-        return perform(self._http, self.steps(content, targets, deadline=deadline))
-
-    def steps(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> Steps[list[Outcome]]:
-        """Call `POST /emails` once, under the attempt's own key. Arguments and result: see `ports.Provider`."""
-        (target,) = targets
-        if not self._headers:
-            return [Rejected("no_api_key", permanent=False, provider_down=True)]
-        if refusal := unfit(target.recipient.address) or unfit_content(content):
-            return [refusal]
-        headers = {**self._headers, "Idempotency-Key": target.ref}
-        body = joined(_own(content, target), self._common(content))
-        response = yield from ask("POST", self._url, headers=headers, body=body, deadline=deadline)
-        if not isinstance(response, Response):
-            return [response]
-        outcome = self._outcome(response, content, target)
-        return [worded(outcome, lambda: _error(response.body).message, target.recipient.address)]
 
     def resolve(self, content: Content, target: Target, *, at: Seconds, deadline: Seconds) -> Finding:
         """Make the very same call again: Resend answers as it did, or takes the message now, once either way.
 
-        No answer proves absence: a refusal is about this call, and the first may still have been taken. See
+        No answer proves absence: a refusal is about this call, and Resend may have taken the first one. See
         `ports.Resolver`.
         """
         if self._clock.now() - at > RESOLVES_WITHIN:
@@ -160,9 +126,19 @@ class Resend:
         (outcome,) = self.send(content, [target], deadline=deadline)
         return outcome if isinstance(outcome, Accepted) else doubt(outcome)
 
-    def ping(self, *, deadline: Seconds) -> str:
-        """Ask for the domains (`GET /domains`), which a key for sending only may not. See `ports.Pingable`."""
-        return get(self._http, self._domains, self._headers, deadline=deadline)
+    def _apart(self, content: Content, targets: Sequence[Target]) -> Sequence[Outcome | None]:
+        (target,) = targets
+        return [unfit(target.recipient.address) or unfit_content(content)]
+
+    def _call(self, content: Content, targets: Sequence[Target]) -> VendorCall:
+        (target,) = targets
+        headers = {**self._headers, "Idempotency-Key": target.ref}
+        return VendorCall(self._url, headers, joined(_own(content, target), self._common(content)))
+
+    def _judged(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
+        (target,) = targets
+        outcome = self._outcome(response, content, target)
+        return [worded(outcome, lambda: _error(response.body).message, target.recipient.address)]
 
     def _outcome(self, response: Response, content: Content, target: Target) -> Outcome:
         status = response.status
@@ -174,19 +150,13 @@ class Resend:
         if status == 500:  # noqa: PLR2004 - it says only that something broke there, perhaps after it was taken
             return Unknown(error.name or "http_500")
         if status == _THROTTLED and error.name not in REFUSALS:
-            return Throttled(self._wait(response.headers))
+            return self._throttled(response.headers, reset(response.headers.get("ratelimit-reset", "")))
         refusal = _refusal(status, error.name)
         if refusal is None:
             return fault(status)
         if error.name != "validation_error":
             return refusal.rejected()
         return _invalid(refusal, own_words(error.message, content, [target]))
-
-    def _wait(self, headers: Mapping[str, str]) -> float:
-        """Return the seconds that a 429 asks for: Retry-After, else RateLimit-Reset (seconds)."""
-        reset = headers.get("ratelimit-reset", "")
-        otherwise = float(reset[:9]) if reset.isascii() and reset.isdigit() else 0.0
-        return wait(headers.get("retry-after", ""), self._clock.now(), otherwise=otherwise)
 
 
 # The request: the same attempt always gives the same bytes, as its key demands
@@ -263,11 +233,7 @@ def _error(body: bytes) -> _Error:
     return _Error(name[:MAX_ID] if re.fullmatch(r"[a-z_]+", name) else "", message[:1000])
 
 
-def _build(needs: Needs) -> Resend:
-    return Resend(needs.http, needs.base_url, needs.secret, needs.clock)
-
-
-PROVIDER: Final = _build
+PROVIDER: Final = Resend.of
 RESOLVES: Final = True
 WEBHOOKS: Final = ResendWebhooks
 SECRET: Final = (

@@ -1,4 +1,4 @@
-"""What of SendGrid's `POST /v3/mail/send` the door takes, and what it refuses and why. The docs page shows both."""
+"""The fields of SendGrid's `POST /v3/mail/send` that the door takes, and those that it refuses. A page shows them."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -26,7 +26,7 @@ CARRIED: Final[Mapping[str, str]] = {
     "mail_settings.sandbox_mode": "The messages are a test: they go through the built-in provider. The answer is 200.",
     "mail_settings, tracking_settings": "Every other setting may be there with `enable: false`.",
 }
-"""Field → what becomes of it."""
+"""Field → how it is carried."""
 REFUSED: Final[Mapping[str, str]] = {
     "personalizations.from": "All messages of a request have the same sender. Send one request for each sender.",
     "sections": "Put the texts into the substitutions.",

@@ -8,7 +8,6 @@ separated by commas, while keys are rotated.
 
 import base64
 import binascii
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,19 +17,8 @@ from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.domain.times import Seconds
 from shared.ports import BadEvents, BadSignature, Reading
-from shared.providers._common import (
-    MAX_AT,
-    MAX_ID,
-    MAX_TEXT,
-    REF_ARG,
-    TO_ARG,
-    check_age,
-    clean,
-    digest,
-    digits,
-    keys,
-    redacted,
-)
+from shared.providers._common import REF_ARG, TO_ARG, digest, keys, posted_json
+from shared.providers._texts import MAX_AT, MAX_ID, MAX_TEXT, check_age, clean, digits, redacted
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
@@ -38,8 +26,8 @@ if TYPE_CHECKING:
 SIGNATURE_HEADER: Final = "x-twilio-email-event-webhook-signature"
 TIMESTAMP_HEADER: Final = "x-twilio-email-event-webhook-timestamp"
 MAX_AGE: Final = 25 * 3600.0
-"""Seconds. SendGrid retries a post for 24 h and does not say whether it signs each try anew, so the first signature has
-to hold that long. A replay within it is harmless: words are joined by (ref, word, time), whatever is repeated."""
+"""Seconds. SendGrid retries a post for 24 h and does not say whether it signs each try anew. So the first signature has
+to hold that long. A replay within that time is harmless: (ref, word, time) identifies a word."""
 
 EVENTS: Final[Mapping[str, WordKind]] = {
     "processed": WordKind.ACCEPTED,
@@ -98,10 +86,7 @@ class SendGridWebhooks:
         Raises:
             BadEvents: the body is not a JSON array of objects.
         """
-        try:
-            events = json.loads(body)
-        except (ValueError, RecursionError):
-            raise BadEvents("not_json") from None
+        events = posted_json(body)
         if not isinstance(events, list) or not all(isinstance(e, dict) for e in events):
             raise BadEvents("not_an_array_of_objects")
         sent = headers.get(TIMESTAMP_HEADER, "")

@@ -1,8 +1,11 @@
 """The door for clients of SendGrid: reads `POST /v3/mail/send`, and answers as SendGrid does.
 
-Sources: github.com/twilio/sendgrid-oai (tsg_mail_v3.json, commit dbe0e0d); twilio.com/docs/sendgrid/api-reference/
-mail-send (limits, errors), …/for-developers/sending-email/sandbox-mode and /substitution-tags; sendgrid-python 6.12.5
-and @sendgrid/mail 8.1.6 for what clients really send.
+Sources:
+
+- github.com/twilio/sendgrid-oai (tsg_mail_v3.json, commit dbe0e0d);
+- twilio.com/docs/sendgrid/api-reference/mail-send (limits, errors);
+- …/for-developers/sending-email/sandbox-mode and /substitution-tags;
+- sendgrid-python 6.12.5 and @sendgrid/mail 8.1.6 for the requests of real clients.
 """
 
 import base64
@@ -253,7 +256,7 @@ def _reply_to(mail: SendGridMail) -> PostedBox | None:
 
 
 def _check_sizes(mail: SendGridMail) -> None:
-    """Refuse what SendGrid refuses by its size, too."""
+    """Refuse also the sizes that SendGrid refuses."""
     found = 0
     for n, one in enumerate(mail.personalizations):
         found += sum(len(boxes or ()) for boxes in (one.to, one.cc, one.bcc))

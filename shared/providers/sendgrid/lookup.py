@@ -16,7 +16,8 @@ from urllib.parse import quote
 from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Http, Response, Target
-from shared.providers._common import MAX_ID, REF_ARG, clean, doubt, exchange, fault
+from shared.providers._common import REF_ARG, doubt, exchange, fault, parsed
+from shared.providers._texts import MAX_ID, clean
 
 RESOLVES_WITHIN: Final = 24 * 3600.0
 """Seconds; the logs keep a month, and the questions end after a day."""
@@ -26,7 +27,7 @@ AHEAD: Final = 60.0
 """Seconds that SendGrid's clock may be ahead of ours."""
 LIMIT: Final = 1000
 MAX_READ: Final = 10
-"""Messages to one recipient that are looked at in one question; the next question is another chance."""
+"""Messages to one recipient in one question; the next question is another chance."""
 FORBIDDEN: Final = Unknown("look_up_forbidden")
 """The key may not read the logs: an operator may grant it, or leave it."""
 _SIMPLE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*@[A-Za-z0-9.-]+")
@@ -87,10 +88,7 @@ def _ask(
         return FORBIDDEN
     if response.status != _FOUND:
         return doubt(fault(response.status))
-    try:
-        answer = json.loads(response.body)
-    except (ValueError, RecursionError):
-        return Unknown("malformed_answer")
+    answer = parsed(response.body)
     return answer if isinstance(answer, dict) else Unknown("malformed_answer")
 
 

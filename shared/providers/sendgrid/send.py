@@ -1,4 +1,4 @@
-"""SendGrid: mail by the v3 API; its feedback is read in `sendgrid_events`, its logs in `sendgrid_lookup`.
+"""SendGrid: mail by the v3 API; `events` reads its feedback, `lookup` its logs.
 
 Sources (twilio.com/docs/sendgrid): api-reference/mail-send (limits), …/mail-send/errors (messages and fields).
 The secret: `api_key`, and `webhook_public_key` for the feedback.
@@ -11,33 +11,27 @@ from functools import partial
 from typing import Any, Final
 
 from shared.domain.content.content import Content, Mailbox
-from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Unknown
 from shared.domain.times import Seconds
-from shared.ports import Clock, Http, Response, Steps, Target
+from shared.ports import Clock, Http, Response, Target
 from shared.providers._common import (
     BATCH_REFUSED,
     REF_ARG,
-    REPEATED,
     SMTPUTF8,
     TO_ARG,
     ErrorRule,
     PerContent,
-    ask,
     copies,
     digest,
-    distinct,
     joined,
     own_answer,
-    own_words,
-    perform,
-    spread,
-    wait,
-    worded,
+    reset,
 )
 from shared.providers._mailbox import in_ascii
 from shared.providers._not_taken import unlisted
-from shared.providers._ping import get
-from shared.providers.registry import Needs, SecretField
+from shared.providers._texts import own_words, worded
+from shared.providers._vendor import JsonVendor, VendorCall, not_repeated
+from shared.providers.registry import SecretField
 from shared.providers.sendgrid.events import SendGridWebhooks
 from shared.providers.sendgrid.lookup import RESOLVES_WITHIN, look_up
 
@@ -61,8 +55,8 @@ MESSAGES: Final = (
     (re.compile("credits exceeded", re.IGNORECASE), ErrorRule("credits_exceeded", provider_down=True)),
     (re.compile("verified sender identity", re.IGNORECASE), ErrorRule("sender_not_verified", about_message=True)),
 )
-"""Texts of 401 and 403 that say more than the status. A sender that this account has not verified concerns that sender
-alone: it must not open the breaker for all."""
+"""Texts of 401 and 403 that say more than the status. If this account has not verified a sender, other senders are not
+affected: the breaker stays closed."""
 SHARED: Final = frozenset({"from", "reply_to", "subject", "content", "attachments", "headers"})
 """Fields that all recipients of a call share: what is wrong with one of them is wrong for each."""
 ONE_LINK: Final = {"subscription_tracking": {"enable": False}}
@@ -73,70 +67,44 @@ _PLACE: Final = re.compile(r"personalizations\.(\d{1,4})(?:\.|$)")
 _ACCEPTED: Final = 202
 
 
-class SendGrid:
-    """Mail through one SendGrid account. Implements `ports.Provider`, `Resolver` and `Pingable`; safe for threads.
+class SendGrid(JsonVendor):
+    """Mail through one SendGrid account. Implements `ports.Resolver` also.
 
-    Args:
-        base_url: empty for SendGrid's own.
-        secret: with `api_key`; without it every message is refused, and nothing is sent.
-        clock: for `X-RateLimit-Reset`.
+    A call has one personalization per target, so that none sees another. SendGrid refuses a whole call in which an
+    address is repeated. It refuses addresses beyond ASCII, or takes and drops them: they are for another provider
+    (github.com/sendgrid/sendgrid-csharp/issues/656). cc and bcc need a call of one target.
     """
 
     name = "sendgrid"
     per_call = PER_CALL
-    has_feedback = True
     resolves_within = RESOLVES_WITHIN
     resends = False
+    address = BASE_URL
+    sends = "/v3/mail/send"
+    asks = "/v3/scopes"  # the rights of the key, which every key may see
 
     def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock) -> None:
-        self._http = http
-        self._url = (base_url or BASE_URL).rstrip("/") + "/v3/mail/send"
-        self._logs_url = (base_url or BASE_URL).rstrip("/") + "/v3/logs"
-        self._scopes_url = (base_url or BASE_URL).rstrip("/") + "/v3/scopes"
-        self._clock = clock
-        key = secret.get("api_key", "").strip()
-        usable = key.isascii() and key.isprintable()
-        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"} if key and usable else {}
+        super().__init__(http, base_url, secret, clock)
         self._common = PerContent(_common)
 
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
-        """Call the provider once, see `steps`. Result: see `ports.Provider`."""
-        return perform(self._http, self.steps(content, targets, deadline=deadline))
-
-    def steps(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> Steps[list[Outcome]]:
-        """Call `POST /v3/mail/send` once; one personalization per target, so that none sees another.
-
-        A target whose address stands before it in the call is left out (SendGrid would refuse the whole call) and
-        goes in another. Addresses beyond ASCII are for another provider: SendGrid refuses them, or takes and drops them
-        (github.com/sendgrid/sendgrid-csharp/issues/656). Arguments and result: see `ports.Provider`. cc and bcc go only
-        with one target.
-        """
-        if not self._headers:
-            return [Rejected("no_api_key", permanent=False, provider_down=True)] * len(targets)
-        if not in_ascii(content):
-            return [SMTPUTF8] * len(targets)
-        plain = [t for t in targets if t.recipient.address.isascii()]
-        called = distinct(plain)
-        outcomes = (yield from self._call(content, called, deadline)) if called else []
-        return spread(targets, plain, spread(plain, called, outcomes, REPEATED), SMTPUTF8)
-
     def resolve(self, content: Content, target: Target, *, at: Seconds, deadline: Seconds) -> Finding:  # noqa: ARG002 - of the port
-        """Look for the attempt in the Email Logs, see `sendgrid_lookup`; it only reads. See `ports.Resolver`."""
-        if not self._headers:
-            return Unknown("no_api_key")
-        now = self._clock.now()
-        return look_up(self._http, self._logs_url, self._headers, target, at=at, now=now, deadline=deadline)
+        """Look for the attempt in the Email Logs, see `lookup`; it only reads. See `ports.Resolver`."""
+        if self._lacks:
+            return Unknown(self._lacks.code)
+        url, now = f"{self._base}/v3/logs", self._clock.now()
+        return look_up(self._http, url, self._headers, target, at=at, now=now, deadline=deadline)
 
-    def ping(self, *, deadline: Seconds) -> str:
-        """Ask which rights the key has (`GET /v3/scopes`), which every key may. See `ports.Pingable`."""
-        return get(self._http, self._scopes_url, self._headers, deadline=deadline)
+    def _refused(self, content: Content) -> Rejected | None:
+        return self._lacks or (None if in_ascii(content) else SMTPUTF8)
 
-    def _call(self, content: Content, targets: Sequence[Target], deadline: Seconds) -> Steps[list[Outcome]]:
+    def _apart(self, content: Content, targets: Sequence[Target]) -> Sequence[Outcome | None]:  # noqa: ARG002 - of the base
+        return not_repeated([None if t.recipient.address.isascii() else SMTPUTF8 for t in targets], targets)
+
+    def _call(self, content: Content, targets: Sequence[Target]) -> VendorCall:
+        return VendorCall(self._url, self._headers, self._body(content, targets))
+
+    def _judged(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
         n = len(targets)
-        body = self._body(content, targets)
-        response = yield from ask("POST", self._url, headers=self._headers, body=body, deadline=deadline)
-        if not isinstance(response, Response):
-            return [response] * n
         if response.status == _ACCEPTED:
             message = response.headers.get("x-message-id", "")
             return [Accepted(message) if message else Unknown("malformed_answer")] * n
@@ -151,7 +119,8 @@ class SendGrid:
     def _failure(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
         status, n = response.status, len(targets)
         if status == 429:  # noqa: PLR2004 - Too Many Requests
-            return [Throttled(self._wait(response.headers))] * n
+            at = reset(response.headers.get("x-ratelimit-reset", ""))  # Unix seconds
+            return [self._throttled(response.headers, at - self._clock.now() if at else 0.0)] * n
         errors = _errors(response.body)
         if status in (401, 403):
             said = own_words(" ".join([e["message"] for e in errors]), content, targets)
@@ -162,13 +131,6 @@ class SendGrid:
         if not refusal.scoped:
             return [refusal.rejected()] * n
         return _scoped(refusal, errors, n)
-
-    def _wait(self, headers: Mapping[str, str]) -> float:
-        """Return the seconds that a 429 asks for: Retry-After, else X-RateLimit-Reset (Unix seconds)."""
-        now = self._clock.now()
-        reset = headers.get("x-ratelimit-reset", "")
-        otherwise = float(reset[:12]) - now if reset.isascii() and reset.isdigit() else 0.0
-        return wait(headers.get("retry-after", ""), now, otherwise=otherwise)
 
 
 def _personalization(content: Content, target: Target, *, alone: bool) -> str:
@@ -190,7 +152,7 @@ def _mailbox(box: Mailbox) -> dict[str, str]:
 def _common(content: Content) -> bytes:
     """Serialise what all calls of a content share: the end of the request's object, without its opening brace.
 
-    Long texts are serialised by themselves, which takes half the time: a campaign's content is each recipient's own.
+    It serialises long texts by themselves, which takes half the time: a campaign's content is each recipient's own.
     """
     parts = (("text/plain", content.text), ("text/html", content.html))  # SendGrid wants the text first
     bodies = ",".join([f'{{"type":"{kind}","value":{_json(value)}}}' for kind, value in parts if value])
@@ -217,11 +179,7 @@ def _common(content: Content) -> bytes:
 
 def _errors(body: bytes) -> list[dict[str, str]]:
     """Return SendGrid's own errors, `message` and `field` as texts; none if the body is not SendGrid's."""
-    try:
-        raw = json.loads(body)
-    except (ValueError, RecursionError):
-        return []
-    errors = raw.get("errors") if isinstance(raw, dict) else None
+    errors = own_answer(body).get("errors")
     if not isinstance(errors, list):
         return []
     return [
@@ -266,11 +224,7 @@ def _code(refusal: ErrorRule, field: str) -> str:
     return f"invalid_{name}" if name in SHARED else refusal.code
 
 
-def _build(needs: Needs) -> SendGrid:
-    return SendGrid(needs.http, needs.base_url, needs.secret, needs.clock)
-
-
-PROVIDER: Final = _build
+PROVIDER: Final = SendGrid.of
 RESOLVES: Final = True
 WEBHOOKS: Final = SendGridWebhooks
 SECRET: Final = (

@@ -10,7 +10,7 @@ DAY: Final = 86_400
 USED_UP: Final = 0.8
 """Share of the day's allowance from which on one should ask for more."""
 WANTED: Final = frozenset({"BOUNCE", "COMPLAINT", "DELIVERY", "REJECT"})
-"""Events without which the engine does not learn what became of a message."""
+"""Events without which the engine does not learn the fate of a message."""
 CONSOLE: Final = "in the SES console"
 ATTEMPTS: Final = 10
 """Of a call of SES, which takes one a second and account besides those that send; each sender is asked about."""

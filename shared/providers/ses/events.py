@@ -15,13 +15,14 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.ports import BadEvents, Reading
-from shared.providers._common import MAX_ID, MAX_TEXT, REF_ARG, TO_ARG, clean, digest, redacted
+from shared.providers._common import REF_ARG, TO_ARG, digest
 from shared.providers._sns import SnsWebhooks, event_of, inner, notification, seconds, text
+from shared.providers._texts import MAX_ID, MAX_TEXT, clean, redacted
 
 CREDENTIAL_ARG: Final = "posthaste_credential"
 """The tag that names the credential: what comes by the topic has no address to tell it by."""
 VALIDATION: Final = "Successfully validated SNS topic for Amazon SES event publishing."
-"""What SES publishes to a topic when an event destination is made."""
+"""SES publishes this to a topic when an event destination is made."""
 MAX_RECIPIENTS: Final = 50
 
 EVENTS: Final[Mapping[str, WordKind]] = {
@@ -45,9 +46,9 @@ PARTS: Final[Mapping[str, tuple[str, str]]] = {
     "Rendering Failure": ("failure", ""),
     "Subscription": ("subscription", ""),
 }
-"""Event → where its particulars stand, and the recipients it is about; without them it is about the message."""
+"""Event → the place of its particulars and of its recipients; without them it is about the message."""
 REFUSED: Final = frozenset({"contentrejected", "messagetoolarge", "attachmentrejected"})
-"""Subtypes of a transient bounce that no waiting will mend, while the mailbox is all right."""
+"""Subtypes of a transient bounce that no waiting fixes, while the mailbox is all right."""
 
 
 class SesWebhooks(SnsWebhooks):
@@ -153,9 +154,9 @@ def _words(event: Mapping[str, Any], published: int) -> list[Word]:
 
 
 def _preference(part: Mapping[str, Any]) -> WordKind | None:
-    """Return what a recipient wants who changed their preferences of a contact list; None if nothing can be told.
+    """Return what a recipient wants who changed their preferences of a contact list; None if it is not known.
 
-    Who leaves one topic has asked for less of such mail; which of ours are of that topic SES does not say.
+    A recipient who leaves one topic asks for less of such mail. SES does not say which of ours are of that topic.
     """
     wanted = inner(part, "newTopicPreferences")
     topics = wanted.get("topicSubscriptionStatus")
@@ -175,9 +176,9 @@ def _left(bounce: Mapping[str, Any]) -> bool:
 def _bounce(bounce: Mapping[str, Any], status: str) -> WordKind:
     """Judge a bounce by its type, its subtype and the code of the receiver's report, if there was one.
 
-    What SES calls permanent holds with every provider, also if it only remembers it (`Suppressed`,
-    `OnAccountSuppressionList`). A transient one comes when SES has given up; without any report it is an automatic
-    reply, most often "out of office": that message was delivered, and must not be sent again.
+    A bounce that SES calls permanent is true for every provider, also if SES only remembers it (`Suppressed`,
+    `OnAccountSuppressionList`). A transient one comes when SES has given up. Without any report it is an automatic
+    reply, most often "out of office". That message was delivered, and must not be sent again.
     """
     kind, subtype = text(bounce, "bounceType").lower(), text(bounce, "bounceSubType").lower()
     if _left(bounce):
@@ -193,7 +194,7 @@ def _bounce(bounce: Mapping[str, Any], status: str) -> WordKind:
 
 
 def _detail(part: Mapping[str, Any], said: Mapping[str, Any]) -> str:
-    """Return the words of whoever refused or took the message."""
+    """Return the text of the server that refused or took the message."""
     for holder, name in ((said, "diagnosticCode"), (part, "smtpResponse"), (part, "reason"), (part, "errorMessage")):
         if found := text(holder, name):
             return found

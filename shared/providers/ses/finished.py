@@ -1,4 +1,4 @@
-"""A finished message by SES: `SendEmail` with `Raw`, to the envelope's recipient whatever the header says.
+"""A finished message by SES: `SendEmail` with `Raw`, to the envelope's recipient, with any header.
 
 Sources (docs.aws.amazon.com/ses/latest): APIReference-V2/API_SendEmail and …/API_RawMessage; dg/quotas (size). SES asks
 for 7-bit parts, sets `Message-ID` and `Date` anew, and uses a return path of its own.
@@ -24,7 +24,7 @@ def raw(message: Stream, target: Target, configuration_set: str, credential: str
 
     Args:
         message: its bytes.
-        configuration_set: what publishes the events; empty: there will be none.
+        configuration_set: publishes the events; empty: there are none.
         credential: the credential's id, as a tag.
     """
     leaving = outgoing(message)

@@ -33,7 +33,7 @@ CHANGES: Final[Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
     "policies": lambda known: known.get("Policies"),
     "keys of its owner": lambda known: _external(known.get("DkimAttributes", {})),
 }
-"""What an identity has only if somebody else made or changed it → whether it does."""
+"""Property that an identity has only if somebody else made or changed it → whether it has it."""
 
 
 class SesIdentities:

@@ -1,4 +1,4 @@
-"""What goes to SES: a content's part of a request, made and hashed once, and each call's own.
+"""Requests to SES: a content's part, made and hashed once, and each call's own part.
 
 Sources (docs.aws.amazon.com/ses/latest): APIReference-V2/API_SendEmail and …/API_SendBulkEmail (fields, limits),
 dg/send-personalized-email-api (inline templates); handlebarsjs.com/guide/expressions.html (tags, escaping).
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Rejected, cannot_carry
 from shared.ports import Target
-from shared.providers._common import REF_ARG, SMTPUTF8, TO_ARG, clean, copies, digest
+from shared.providers._common import REF_ARG, SMTPUTF8, TO_ARG, copies, digest
 from shared.providers._mailbox import in_ascii
+from shared.providers._texts import clean
 from shared.providers.ses.events import CREDENTIAL_ARG
 
 if TYPE_CHECKING:
@@ -32,12 +33,12 @@ WORD_BYTES: Final = 45
 """Of text in one encoded word: 60 characters of base64, of the 75 that RFC 2047 allows for the whole."""
 _VALUE: Final = re.compile(r"[ -~]{1,995}")
 _TAGS: Final = re.compile(r"[{}\\]*\{\{[{}\\]*")
-"""What Handlebars takes for the beginning of a tag, with all that could change its meaning."""
+"""The beginning of a tag for Handlebars, with all characters that could change its meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The beginning of a body, and the hash of it. `refused`: SES cannot send such a content."""
+    """The beginning of a body, and its hash. `refused`: SES cannot send such a content."""
 
     body: bytes
     hash: "_Hash"
@@ -68,7 +69,7 @@ def bulk(content: Content, configuration_set: str) -> Part:
 
 
 def entry(content: Content, target: Target, credential: str) -> bytes:
-    """Return the end of a SendEmail request: the recipient, and what its events will carry.
+    """Return the end of a SendEmail request: the recipient, and the tags of its events.
 
     Args:
         credential: the credential's id, as a tag.
@@ -153,7 +154,7 @@ def _fits(name: str, value: str) -> bool:
 
 
 def literal(text: str, values: dict[str, str]) -> str:
-    r"""Return a template that renders to the very text, whatever looks like a tag in it being a value.
+    r"""Return a template that renders to the very text; each apparent tag in it is a value.
 
     Braces and backslashes next to a tag's beginning go with it: `{{{`, `}}}` and `\{{` mean something else each.
     """

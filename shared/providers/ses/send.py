@@ -1,13 +1,13 @@
-"""Amazon SES: mail by the v2 API; its feedback is read in `ses_events`.
+"""Amazon SES: mail by the v2 API; `events` reads its feedback.
 
 Sources (docs.aws.amazon.com/ses/latest): APIReference-V2/API_SendEmail, …/API_SendBulkEmail (limits, errors, statuses
 of entries), …/CommonErrors, dg/send-personalized-email-api (1 MB), dg/manage-sending-quotas-errors (texts).
 The secret may stay empty: then the sender function's role signs. Otherwise `access_key_id` and `secret_access_key`
 (and `session_token`), and `region` if it is neither the settings' nor the deployment's.
 
-One recipient goes by SendEmail. Several go by SendBulkEmail, each as an entry of its own that sees no other and has its
-own status; there the content is an inline template, so what Handlebars would take for a tag is passed as a value.
-Requests are signed here and go out by our own transport: botocore's client repeats calls and hides how they failed.
+One recipient is sent to by SendEmail, several by SendBulkEmail. There each recipient has an entry and a status of its
+own and sees no other. The content is an inline template: text that Handlebars takes for a tag is passed as a value.
+Requests are signed here and leave by our own transport: botocore's client repeats calls and hides how they failed.
 """
 
 import re
@@ -16,31 +16,15 @@ from typing import Any, Final
 
 from shared.domain.content.content import Content
 from shared.domain.content.streams import Stream
-from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown, cannot_carry
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Unknown, cannot_carry
 from shared.domain.times import Seconds
-from shared.ports import Clock, Http, Response, Steps, Target
-from shared.providers._aws import endpoint, keys_of, region_of
-from shared.providers._common import (
-    BATCH_REFUSED,
-    JOIN,
-    MAX_ID,
-    SMTPUTF8,
-    ErrorRule,
-    PerContent,
-    ask,
-    clean,
-    exchange,
-    fault,
-    own_answer,
-    own_words,
-    perform,
-    spread,
-    wait,
-    worded,
-)
-from shared.providers._ping import get
+from shared.ports import Clock, Http, Response, Target
+from shared.providers._aws import NO_KEYS, SECRET_FIELDS, endpoint, keys_of, region_of
+from shared.providers._common import BATCH_REFUSED, JOIN, SMTPUTF8, ErrorRule, PerContent, fault, own_answer
 from shared.providers._sigv4 import EMPTY_HASH, Signer
-from shared.providers.registry import AwsKeys, Needs, SecretField
+from shared.providers._texts import MAX_ID, clean, own_words, worded
+from shared.providers._vendor import Vendor, VendorCall, get, lacking
+from shared.providers.registry import AwsKeys, Needs
 from shared.providers.ses.events import SesWebhooks
 from shared.providers.ses.needs import NEEDS
 from shared.providers.ses.request import bulk, entries, entry, simple
@@ -96,35 +80,33 @@ TEXTS: Final = (
     ),
     (re.compile(r"sending paused|sending is disabled", re.IGNORECASE), ErrorRule("sending_paused", **_DOWN)),
 )
-"""Texts that say more than a name. An identity that this account has not verified (a sender; in the sandbox a recipient
-too) concerns these messages alone, and another provider may well know it."""
+"""Texts that say more than a name. An identity that this account has not verified is the sender, or in the sandbox the
+recipient. Other messages are not affected, and another provider may know the identity."""
 CODES: Final[Mapping[int, str]] = {401: "unauthorized", 403: "forbidden"}
 
 _ACCEPTED: Final = 200
 _LOST: Final = Unknown("malformed_answer")
-_NO_REGION: Final = Rejected("no_region", permanent=False, provider_down=True)
 _DOMAIN: Final = cannot_carry("domain_not_listed")
 """Its sender's role may not send it: SES would refuse as if the whole credential were refused."""
-_NO_KEYS: Final = Rejected("no_aws_keys", permanent=False, provider_down=True)
 
 
-class Ses:
-    """Mail through SES in one region of one AWS account. Safe for threads.
+class Ses(Vendor):
+    """Mail through SES in one region of one AWS account. Implements `ports.FinishedSender` and `Pingable` also.
 
-    Implements `ports.Provider`, `FinishedSender` and `Pingable`.
+    Targets beyond the number that the content allows come back as not started. A malformed address refuses a whole
+    call and SES does not say which: such a call is to be divided.
 
     Args:
         url: of the API, without the path.
         region: that requests are signed for; unknown: every message is refused, and nothing is sent.
-        keys: whose signature it is; None: the same.
-        configuration_set: what publishes the events; empty: there will be none.
-        credential: travels with the events, so that they are known by themselves.
+        keys: return those that sign; None: the same.
+        configuration_set: publishes the events; empty: there are no events.
+        credential: its id, which travels with the events.
         domains: that it may send from, their subdomains included; none: any.
     """
 
     name = "ses"
     per_call = PER_CALL
-    has_feedback = True
     finished_bytes = NEEDS.finished_bytes
 
     def __init__(
@@ -139,13 +121,11 @@ class Ses:
         clock: Clock,
         domains: Sequence[str] = (),
     ) -> None:
-        self._http = http
-        self._clock = clock
+        super().__init__(http, clock, None if _REGION.fullmatch(region) else lacking("no_region"))
         self._keys = keys
-        self._region = region
-        self._one = _Call(url + "/v2/email/outbound-emails", region)
-        self._many = _Call(url + "/v2/email/outbound-bulk-emails", region)
-        self._asked = _Call(url + "/v2/email/account", region, "GET")
+        self._one = _Operation(url + "/v2/email/outbound-emails", region)
+        self._many = _Operation(url + "/v2/email/outbound-bulk-emails", region)
+        self._account = _Operation(url + "/v2/email/account", region, "GET")
         self._configuration_set = configuration_set
         self._credential = credential
         self._domains = tuple(domains)
@@ -159,40 +139,18 @@ class Ses:
             return 1
         return PER_CALL
 
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
-        """Call the provider once, see `steps`. Result: see `ports.Provider`."""
-        return perform(self._http, self.steps(content, targets, deadline=deadline))
-
-    def steps(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> Steps[list[Outcome]]:
-        """Call SendEmail or SendBulkEmail once.
-
-        Targets beyond what the content allows come back as not started, those whose address is not ASCII as refused for
-        now. A malformed address refuses a whole call and SES does not say which it is: such a call is to be divided.
-        Arguments and result: see `ports.Provider`.
-        """
-        if refused := self._refused(content):
-            return [refused] * len(targets)
-        begun = targets[: self.per_call_of(content) if len(targets) > 1 else 1]
-        called = [t for t in begun if t.recipient.address.isascii()]
-        outcomes = (yield from self._call(content, called, deadline)) if called else []
-        return spread(begun, called, outcomes, SMTPUTF8) + [NotStarted()] * (len(targets) - len(begun))
-
     def send_finished(self, content: Content, message: Stream, target: Target, *, deadline: Seconds) -> Outcome:
         """Call SendEmail once with a finished message; see `ports.FinishedSender`."""
         from shared.providers.ses.finished import hash_of, raw  # noqa: PLC0415 - most senders never meet one
 
         keys = self._keys()
         if (refused := self._refused(content)) or keys is None:
-            return refused or _NO_KEYS
+            return refused or NO_KEYS
         body = raw(message, target, self._configuration_set, self._credential)
         if isinstance(body, Rejected):
             return body
         headers = self._one.signer.headers(keys, hash_of(body), self._clock.now())
-        response = exchange(self._http, "POST", self._one.url, headers=headers, body=body, deadline=deadline)
-        if not isinstance(response, Response):
-            return response
-        (outcome,) = self._outcomes(response, content, [target])
-        return outcome
+        return self._finished(VendorCall(self._one.url, headers, body), content, target, deadline)
 
     def ping(self, *, deadline: Seconds) -> str:
         """Ask for the account (GetAccount). See `ports.Pingable`.
@@ -201,41 +159,37 @@ class Ses:
             deadline: Unix seconds by which the answer must have come.
         """
         keys = self._keys()
-        if keys is None or not _REGION.fullmatch(self._region):
+        if keys is None or self._lacks:
             return ""
-        headers = self._asked.signer.headers(keys, EMPTY_HASH, self._clock.now())
-        return get(self._http, self._asked.url, headers, deadline=deadline)
+        headers = self._account.signer.headers(keys, EMPTY_HASH, self._clock.now())
+        return get(self._http, self._account.url, headers, deadline=deadline)
 
     def _refused(self, content: Content) -> Rejected | None:
-        """Return why nothing of this content can be sent here, as far as that is known before SES is asked."""
-        if not _REGION.fullmatch(self._region):
-            return _NO_REGION
+        if self._lacks or not self._domains:
+            return self._lacks
         domain = content.sender.address.rpartition("@")[2].lower()
-        may = not self._domains or any(domain == d or domain.endswith(f".{d}") for d in self._domains)
-        return None if may else _DOMAIN
+        return None if any(domain == d or domain.endswith(f".{d}") for d in self._domains) else _DOMAIN
 
-    def _call(self, content: Content, targets: Sequence[Target], deadline: Seconds) -> Steps[list[Outcome]]:
-        n = len(targets)
-        keys = self._keys()
+    def _apart(self, content: Content, targets: Sequence[Target]) -> Sequence[Outcome | None]:
+        begun = targets[: self.per_call_of(content) if len(targets) > 1 else 1]
+        apart: list[Outcome | None] = [None if t.recipient.address.isascii() else SMTPUTF8 for t in begun]
+        return apart + [NotStarted()] * (len(targets) - len(begun))
+
+    def _call(self, content: Content, targets: Sequence[Target]) -> VendorCall | Outcome:
+        n, keys = len(targets), self._keys()
         if keys is None:
-            return [_NO_KEYS] * n
+            return NO_KEYS
         part = self._simple(content) if n == 1 else self._bulk(content)
         if part.refused is not None:
-            return [part.refused] * n
+            return part.refused
         own = entry(content, targets[0], self._credential) if n == 1 else entries(targets, self._credential)
         whole = part.hash.copy()
         whole.update(own)
-        call = self._one if n == 1 else self._many
-        response = yield from ask(
-            "POST",
-            call.url,
-            headers=call.signer.headers(keys, whole.hexdigest(), self._clock.now()),
-            body=part.body + own if len(part.body) <= JOIN else (part.body, own),
-            deadline=deadline,
-        )
-        return self._outcomes(response, content, targets) if isinstance(response, Response) else [response] * n
+        operation = self._one if n == 1 else self._many
+        headers = operation.signer.headers(keys, whole.hexdigest(), self._clock.now())
+        return VendorCall(operation.url, headers, part.body + own if len(part.body) <= JOIN else (part.body, own))
 
-    def _outcomes(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
+    def _judged(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:
         n = len(targets)
 
         def own(said: str) -> str:
@@ -260,34 +214,34 @@ class Ses:
         if not isinstance(status, str) or status not in ENTRIES:
             return _LOST
         said = _text(result, "Error")
-        return worded(self._judged(ENTRIES[status], own(said), {}), lambda: said, target.recipient.address)
+        return worded(self._meaning(ENTRIES[status], own(said), {}), lambda: said, target.recipient.address)
 
     def _failure(self, response: Response, answer: Mapping[str, Any], n: int, own: Callable[[str], str]) -> Outcome:
         status = response.status
         name = _error_name(response.headers.get("x-amzn-errortype", ""), answer)
         said = own(_message(answer))
         if status in CODES:
-            return Rejected(CODES[status], permanent=False, provider_down=True)
+            return lacking(CODES[status])
         if status == 429:  # noqa: PLR2004 - Too Many Requests
-            return self._judged(None, said, response.headers)
+            return self._meaning(None, said, response.headers)
         if status == 413:  # noqa: PLR2004 - Content Too Large
             name = name or "RequestEntityTooLargeException"
         if status >= 500 or name not in ERRORS:  # noqa: PLR2004 - a server's fault
             return fault(status)
         refusal = ERRORS[name]
-        judged = self._judged(refusal, said, response.headers)
+        judged = self._meaning(refusal, said, response.headers)
         return BATCH_REFUSED if n > 1 and _of_one(refusal, judged) else judged
 
-    def _judged(self, refusal: ErrorRule | None, said: str, headers: Mapping[str, str]) -> Outcome:
+    def _meaning(self, refusal: ErrorRule | None, said: str, headers: Mapping[str, str]) -> Outcome:
         special = next((found for pattern, found in TEXTS if pattern.search(said)), None)
         if special is not None:
             return special.rejected(by_text=refusal is None or not refusal.provider_down)
         if refusal is None:
-            return Throttled(wait(headers.get("retry-after", ""), self._clock.now()))
+            return self._throttled(headers)
         return refusal.rejected()
 
 
-class _Call:
+class _Operation:
     """An operation's address and signer."""
 
     def __init__(self, url: str, region: str, method: str = "POST") -> None:
@@ -337,21 +291,4 @@ def _build(needs: Needs) -> Ses:
 
 PROVIDER: Final = _build
 WEBHOOKS: Final = SesWebhooks
-SECRET: Final = (
-    SecretField("access_key_id", "an access key of another AWS account; else the sender's role signs", required=False),
-    SecretField("secret_access_key", "its secret key", required=False),
-    SecretField("session_token", "its session token, if it is temporary", required=False),
-    SecretField("region", "its region, if it is not that of the settings", required=False),
-    SecretField(
-        "topic_arn",
-        "the SNS topic of another account whose posts are believed",
-        required=False,
-        feedback=True,
-    ),
-    SecretField(
-        "signing_certificate",
-        "the only certificate to trust, PEM; else the one AWS names",
-        required=False,
-        feedback=True,
-    ),
-)
+SECRET: Final = SECRET_FIELDS

@@ -1,8 +1,8 @@
 """A message as SMTP carries it (RFC 5322, MIME): what all mails of a content share, and what is each one's own.
 
-The body is made by the standard library's `email` under its policy SMTP, all of it 7-bit, so that no server has to
-know 8BITMIME. The header lines are written here: that policy turns a long word such as the link of List-Unsubscribe
-into encoded words, which RFC 2047 forbids there and no reader undoes.
+The standard library's `email` makes the body under its policy SMTP, all of it 7-bit, so that no server has to know
+8BITMIME. The code here writes the header lines: that policy turns a long word such as the link of List-Unsubscribe into
+encoded words. RFC 2047 forbids them there, and no reader undoes them.
 """
 
 import base64
@@ -34,7 +34,7 @@ POLICY: Final = policy.SMTP.clone(cte_type="7bit")
 _NAME: Final = re.compile(r"[!-9;-~]{1,76}")
 _KIND: Final = re.compile(r"([a-z0-9!#$&^_.+-]{1,100})/([a-z0-9!#$&^_.+-]{1,100})", re.IGNORECASE)
 _BREAKS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
-"""Controls, all line breaks there are, and lone surrogates. What joins an emoji's parts is not among them."""
+"""Controls, all line breaks there are, and lone surrogates. The joiner of an emoji's parts is not among them."""
 _NOT_ASCII: Final = bytes(range(128, 256))
 _WRAPPED: Final = frozenset({"message", "multipart"})
 """Types that may not be base64 (RFC 2045 6.4): such files travel as octets."""
@@ -57,12 +57,12 @@ def common(content: Content) -> bytes:
 
 
 def own(to: Iterable[Mailbox], cc: Iterable[Mailbox], ref: str, sender: str, now: Seconds) -> bytes:
-    """Return the header lines of one mail alone; they come before the common part.
+    """Return the header lines that only one mail has; they come before the common part.
 
     Args:
         to: the recipient, and whom else `To` shows.
         cc: who else sees it.
-        ref: the attempt's; the Message-ID is made of it, so it is the same whenever this attempt is looked at.
+        ref: the attempt's; it names the Message-ID, so each call of this attempt has the same one.
         sender: the address whose domain names the Message-ID.
     """
     date = format_datetime(datetime.fromtimestamp(int(now), tz=UTC))

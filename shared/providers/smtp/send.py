@@ -1,9 +1,9 @@
-"""An SMTP relay: mail by RFC 5321 to a server of the operator's choice, which says nothing of it afterwards.
+"""An SMTP relay: mail by RFC 5321 to a server of the operator's choice, which reports nothing later.
 
 Sources: RFC 5321 4.2 (reply codes), 3463 with the IANA registry of enhanced status codes, and what Postfix, Exim,
 Exchange, Amazon SES and Gmail say. The secret: `username` and `password`, or `auth` = `none` for a relay that asks for
 neither. The base URL: `smtp://host:587` (STARTTLS, required), `smtps://host:465` (TLS from the first byte), or
-`smtp+plain://host:25`, which the settings allow for loopback and private addresses alone.
+`smtp+plain://host:25`, which the settings allow only for loopback and private addresses.
 
 One message is one transaction: its recipient, cc and bcc get the same mail, or none of them does.
 """
@@ -21,8 +21,9 @@ from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected,
 from shared.domain.mails.outgoing import outgoing
 from shared.domain.times import Seconds
 from shared.ports import AnswerLost, Clock, NoTime, NotSent, Smtp, Target, Unfit
-from shared.providers._common import MAX_ID, ErrorRule, PerContent, copies, own_words, refusal_words, wait
+from shared.providers._common import ErrorRule, PerContent, copies, wait
 from shared.providers._finished import HEADER_NOT_ALLOWED, envelope_of, instructs
+from shared.providers._texts import MAX_ID, own_words, refusal_words
 from shared.providers.registry import Needs, SecretField
 from shared.providers.smtp.finished import submit
 from shared.providers.smtp.message import Unsendable, common, message_id, own
@@ -73,23 +74,22 @@ TEXTS: Final = (
         None,
     ),
 )
-"""Texts that say more than the code, the first that fits; None: too fast if the code is 4xx, an allowance used up if it
+"""Texts that say more than the code, the first that fits. None: too fast if the code is 4xx, a used-up allowance if it
 is 5xx. None of them may condemn a message. Not asked of what enhanced codes x.1 and x.2 say of one mailbox."""
 SUBJECTS: Final[Mapping[str, ErrorRule]] = {
-    "1": ErrorRule("", permanent=True),
-    "2": ErrorRule("", permanent=True),
-    "3": ErrorRule(""),
-    "4": ErrorRule("", permanent=True),
-    "5": ErrorRule(""),
-    "6": ErrorRule("", permanent=True),
-    "7": ErrorRule("", about_message=True),
+    "1": ErrorRule("", permanent=True),  # address
+    "2": ErrorRule("", permanent=True),  # mailbox
+    "3": ErrorRule(""),  # the server itself
+    "4": ErrorRule("", permanent=True),  # routing
+    "5": ErrorRule(""),  # protocol
+    "6": ErrorRule("", permanent=True),  # content
+    "7": ErrorRule("", about_message=True),  # policy of this server: another may think better of the message
 }
-"""Subject of an enhanced code 5.x.y → meaning: address, mailbox, the server itself, routing, protocol, content, policy.
-A policy is this server's, another may think better of the message."""
+"""Subject of an enhanced code 5.x.y → meaning."""
 OF_MESSAGE: Final = frozenset("1267")
 """Subjects of an enhanced code 4.x.y that say nothing against the server: a mailbox that is full, a grey list."""
 MISFITS: Final = frozenset({"starttls_not_offered", "auth_not_offered", "auth_needs_tls"})
-"""What no message through this credential will ever get past."""
+"""Codes that refuse every message of this credential."""
 TOO_LARGE: Final = frozenset({"5.2.3", "5.3.4"})
 BASIC: Final = frozenset({550, 551, 552, 553, 554})
 """Codes of RCPT that condemn the recipient, where no enhanced code says more. 500 to 504 are about the command."""
@@ -282,7 +282,7 @@ def _about_message(reply: Reply, status: str) -> bool:
 def judged(reply: Reply, said: str) -> Outcome:
     """Return what a refusal means: surely not sent, and whether another try or another provider may do better.
 
-    `said`: its own words (`own_words`), the only ones that are searched.
+    `said`: its text as `own_words` returns it, the only text that is searched.
     """
     if reply.code == _AUTH_WANTED:
         return UNAUTHORIZED

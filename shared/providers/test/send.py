@@ -1,6 +1,6 @@
-"""The built-in provider of test keys: it goes through the whole engine and reaches nobody.
+"""The built-in provider of test keys: it uses the whole engine and reaches no person.
 
-What comes of a message is chosen by its recipient. Mail: the local part of an address at `test.posthaste`, up to a
+The recipient chooses the fate of a message. Mail: the local part of an address at `test.posthaste`, up to a
 plus sign, so that `bounce+17@test.posthaste` is one more bouncing mailbox. SMS and voice: the number.
 """
 
@@ -27,7 +27,7 @@ FEEDBACK_DELAY: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What becomes of a message: the words about it, in order, with a code for the last; `slow`: answered late."""
+    """The fate of a message: the words about it, in order, with a code for the last; `slow`: answered late."""
 
     words: tuple[WordKind, ...]
     code: str = ""
@@ -53,7 +53,7 @@ NUMBERS: Final[Mapping[str, str]] = {
 
 
 def fate(address: str) -> Fate:
-    """Return what becomes of a message to an address or number."""
+    """Return the fate of a message to an address or number."""
     name = NUMBERS.get(address, "")
     if not name:
         local, _, domain = address.lower().rpartition("@")
@@ -62,13 +62,13 @@ def fate(address: str) -> Fate:
 
 
 class TestProvider:
-    """Answers, and puts its own words on the feedback queue. Implements `ports.Provider` and `FinishedSender`.
+    """Answers, and queues words as its feedback. Implements `ports.Provider` and `FinishedSender`.
 
     Safe for threads.
     """
 
     __test__: ClassVar = False
-    """Not a test case, whatever its name: test runners ask."""
+    """Not a test case in spite of its name: test runners ask."""
     name = "test"
     per_call = PER_CALL
     has_feedback = True

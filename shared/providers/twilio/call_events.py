@@ -15,7 +15,7 @@ from shared.contracts import Word
 from shared.domain.channels.voice import REPEAT, STOP
 from shared.domain.jobs.feedback import WordKind
 from shared.ports import Reading, WebhookReply
-from shared.providers._common import MAX_ID, clean, redacted
+from shared.providers._texts import MAX_ID, clean, redacted
 from shared.providers.twilio.twiml import HANG_UP, SCRIPT_QUERY, TYPE, Script, document, unpack
 
 STATUSES: Final[Mapping[str, WordKind]] = {
@@ -29,9 +29,9 @@ STATUSES: Final[Mapping[str, WordKind]] = {
     "failed": WordKind.FAILED_TEMPORARILY,
     "canceled": WordKind.DROPPED,
 }
-"""Status of a call → word. A busy phone, one that nobody takes and a failed connection are worth another try."""
+"""Status of a call → word. A busy phone, an unanswered one and a failed connection are worth another try."""
 GONE: Final = frozenset({"410", "604"})
-"""SIP: the number is gone, or exists nowhere. 404 says as much of one carrier only, which may be wrong."""
+"""SIP: the number exists no more, or nowhere. 404 says as much of one carrier only, which may be wrong."""
 FAX: Final = "fax"
 
 

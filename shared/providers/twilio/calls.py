@@ -4,8 +4,8 @@ Sources (twilio.com/docs): voice/api/call-resource (fields, `Timeout`, `MachineD
 detection, api/errors/<code> (codes).
 The secret is that of SMS with `from` a voice-capable number; `ring_seconds` and `machine_detection` are optional.
 
-Twilio keeps no call that waits in its queue from a moment on, so a message that must not be late rings no longer than
-it may, and none is begun in its last seconds.
+Twilio cannot drop a queued call after a given moment. If a message must not be late, its call rings no longer than the
+message is valid, and no call begins in its last seconds.
 """
 
 import math
@@ -16,40 +16,44 @@ from shared.domain.content.content import Content, Speech
 from shared.domain.jobs.outcomes import NotStarted, Rejected
 from shared.ports import Clock, Http, Target
 from shared.providers._common import ErrorRule
+from shared.providers._vendor import lacking
 from shared.providers.twilio.send import EMPTY, INVALID_RECIPIENT, REFUSALS, SENDER, TOO_LONG, Twilio
 from shared.providers.twilio.twiml import MAX_TWIML, Script, document
 
 MIN_RING: Final = 5
 MAX_RING: Final = 600
 RING_SECONDS: Final = 60
-"""Twilio's own time-out of a call that nobody takes."""
+"""Twilio's own time-out of an unanswered call."""
 DETECT: Final = "DetectMessageEnd"
 """The message begins after a greeting: an answering machine records all of it."""
 DETECTIONS: Final = frozenset({DETECT, "Enable", "off"})
 _COUNTRY: Final = ErrorRule("region_not_permitted", about_message=True)
 CALL_REFUSALS: Final[Mapping[int, ErrorRule]] = {
     **REFUSALS,
-    13223: INVALID_RECIPIENT,
-    13224: INVALID_RECIPIENT,
-    13225: _COUNTRY,
-    13227: _COUNTRY,
-    21201: INVALID_RECIPIENT,
-    21203: _COUNTRY,
-    21210: SENDER,
-    21213: SENDER,
-    21214: ErrorRule("no_route", about_message=True),
-    21215: _COUNTRY,
-    21216: _COUNTRY,
-    21219: ErrorRule("recipient_not_verified", about_message=True),
+    13223: INVALID_RECIPIENT,  # not a number
+    13224: INVALID_RECIPIENT,  # not a number
+    13225: _COUNTRY,  # a number that this account does not call
+    13227: _COUNTRY,  # a country that this account does not call
+    21201: INVALID_RECIPIENT,  # no "To" number is specified
+    21203: _COUNTRY,  # a number that this account does not call
+    21210: SENDER,  # the "From" phone number is not verified: it is not this account's
+    21213: SENDER,  # a "From" number is required
+    21214: ErrorRule("no_route", about_message=True),  # the "To" phone number cannot be reached
+    21215: _COUNTRY,  # the account is not authorized to call this number
+    21216: _COUNTRY,  # the account is not allowed to call this number
+    21219: ErrorRule("recipient_not_verified", about_message=True),  # a trial account calls verified numbers only
 }
-"""Codes of calls beside those of SMS. 21203, 21215, 21216, 13225, 13227: this account does not call that country or
-number; another credential may. 21210: the number that calls is not this account's."""
-CALL_THROTTLED: Final = frozenset({20429, 10004})
-"""10004: as many calls as the account allows are under way or queued."""
+"""Codes of calls beside those of SMS. Where this account does not call a country or number, another credential may."""
+CALL_THROTTLED: Final = frozenset(
+    {
+        20429,  # too many requests
+        10004,  # as many calls as the account allows are under way or queued
+    }
+)
 
 
 class TwilioCalls(Twilio):
-    """Calls through one Twilio account and number. Implements `ports.Provider`; safe for threads."""
+    """Calls through one Twilio account and number. See `Twilio`."""
 
     resource = "Calls"
     refusals = CALL_REFUSALS
@@ -61,9 +65,9 @@ class TwilioCalls(Twilio):
         self._ring = int(ring) if ring.isascii() and ring.isdigit() and len(ring) <= 3 else 0  # noqa: PLR2004 - digits of MAX_RING
         self._detection = secret.get("machine_detection", "").strip() or DETECT
         if not MIN_RING <= self._ring <= MAX_RING:
-            self._missing = self._missing or "invalid_ring_seconds"
+            self._lacks = self._lacks or lacking("invalid_ring_seconds")
         if self._detection not in DETECTIONS:
-            self._missing = self._missing or "invalid_machine_detection"
+            self._lacks = self._lacks or lacking("invalid_machine_detection")
 
     def fields(self, content: Content, target: Target) -> list[tuple[str, str]] | Rejected | NotStarted:
         """Return the form's fields, or say why there is no call."""

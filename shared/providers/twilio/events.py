@@ -2,8 +2,8 @@
 
 Sources (twilio.com/docs): usage/security and usage/webhooks/webhooks-security (signature), messaging/guides/
 track-outbound-message-status (statuses), api/errors/<code> (codes).
-The secret's `auth_token`: several, separated by commas, while it is rotated; `webhook_url`: what Twilio was told, if it
-is not the address that the post came in by.
+The secret's `auth_token`: several, separated by commas, while it is rotated. `webhook_url`: the address that Twilio
+knows, if the post came in by another one.
 
 The signature has no time in it. A replay is harmless: it says again what was said of the same attempt.
 """
@@ -21,7 +21,8 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.times import Seconds
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, Reading
-from shared.providers._common import MAX_ID, MAX_TEXT, clean, digits, keys, redacted
+from shared.providers._common import keys
+from shared.providers._texts import MAX_ID, MAX_TEXT, clean, digits, redacted
 from shared.providers.twilio.twiml import REF_QUERY
 
 SIGNATURE_HEADER: Final = "x-twilio-signature"
@@ -45,43 +46,40 @@ STATUSES: Final[Mapping[str, WordKind]] = {
     "failed": WordKind.DROPPED,
     "canceled": WordKind.DROPPED,
 }
-"""Status → word, if the error code does not say more. `undelivered`: the carrier was asked; `failed`: nobody was.
+"""Status → word, if the error code does not say more. `undelivered`: the carrier was asked; `failed`: it was not.
 The others (receiving, received, partially_delivered) are not about a text that was sent."""
 ENDS: Final = frozenset({"delivered", "read", "undelivered", "failed"})
 """Statuses whose error code, if they have one, decides: a text of which a segment failed is not delivered."""
 CODES: Final[Mapping[str, WordKind]] = {
-    "21610": WordKind.COMPLAINED,
-    "21211": WordKind.BOUNCED,
-    "21217": WordKind.BOUNCED,
-    "21614": WordKind.BOUNCED,
-    "21635": WordKind.BOUNCED,
-    "30005": WordKind.BOUNCED,
-    "30006": WordKind.BOUNCED,
-    "30001": WordKind.DROPPED,
-    "30002": WordKind.DROPPED,
-    "30003": WordKind.FAILED_TEMPORARILY,
-    "30004": WordKind.BLOCKED,
-    "30007": WordKind.BLOCKED,
-    "30008": WordKind.FAILED_TEMPORARILY,
-    "30036": WordKind.FAILED_TEMPORARILY,
-    "30410": WordKind.FAILED_TEMPORARILY,
-    "63016": WordKind.BLOCKED,
-    "63024": WordKind.BLOCKED,
+    "21610": WordKind.COMPLAINED,  # the recipient said STOP
+    "21211": WordKind.BOUNCED,  # invalid "To" phone number
+    "21217": WordKind.BOUNCED,  # the phone number does not appear to be valid
+    "21614": WordKind.BOUNCED,  # the "To" number is not a valid mobile number
+    "21635": WordKind.BOUNCED,  # the "To" number is not one for SMS: a landline
+    "30005": WordKind.BOUNCED,  # the number is unknown or no longer exists
+    "30006": WordKind.BOUNCED,  # a landline
+    "30001": WordKind.DROPPED,  # queue overflow
+    "30002": WordKind.DROPPED,  # the account is suspended
+    "30003": WordKind.FAILED_TEMPORARILY,  # the phone may be off
+    "30004": WordKind.BLOCKED,  # blocked: a filter's opinion of this sender and text
+    "30007": WordKind.BLOCKED,  # filtered: the same
+    "30008": WordKind.FAILED_TEMPORARILY,  # unknown error: it may be anything
+    "30036": WordKind.FAILED_TEMPORARILY,  # its validity expired
+    "30410": WordKind.FAILED_TEMPORARILY,  # the provider timed out
+    "63016": WordKind.BLOCKED,  # WhatsApp needs a template
+    "63024": WordKind.BLOCKED,  # the number has no WhatsApp
 }
-"""Error code → word. Hard, so that they suppress the number: 21610 (the recipient said STOP), numbers that are none,
-30005 (unknown or gone) and 30006 (a landline). The phone of 30003 may be off, 30004 and 30007 are a filter's opinion of
-this sender and text, 30008 is anything, 30036 came too late, 63016 needs a template of
-WhatsApp, 63024 has no WhatsApp: soft, another provider may be tried. Codes that are not
-here are judged by the status."""
+"""Error code → word. Those that complain or bounce are hard: they suppress the number. The others are soft: another
+provider may be tried. For a code that is not here the status decides."""
 
 
 class TwilioWebhooks:
     """Reads Twilio's callbacks. Implements `ports.WebhookReader`; safe for threads."""
 
     def verify(self, headers: Mapping[str, str], body: bytes, secret: Mapping[str, str], now: Seconds) -> None:  # noqa: ARG002 - of the port
-        """Check HMAC-SHA1 over the URL and the fields by name, with any of the secret's tokens, in constant time.
+        """Check HMAC-SHA1 over the URL and the fields sorted, with any of the secret's tokens, in constant time.
 
-        Twilio signs the URL with its port or without it, so either will do.
+        Twilio signs the URL with its port or without it, so either is valid.
 
         Raises:
             BadSignature: `no_key`, `unsigned` or `wrong_signature`.

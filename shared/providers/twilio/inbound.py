@@ -17,11 +17,11 @@ from shared.domain.jobs.feedback import WordKind
 from shared.domain.recipients.wishes import wish_of
 from shared.domain.texts import MAX_TEXT
 from shared.ports import Reading, WebhookReply
-from shared.providers._common import MAX_ID, clean, lines
+from shared.providers._texts import MAX_ID, clean, lines
 
 OPT_OUT_TYPES: Final = {"STOP": WordKind.STOPPED, "START": WordKind.STARTED, "HELP": WordKind.WRITTEN}
 START: Final = frozenset({"yes"})
-"""What Twilio takes for START besides the words that everybody does."""
+"""Words for START that only Twilio knows."""
 SILENCE: Final = WebhookReply("text/xml", '<?xml version="1.0" encoding="UTF-8"?><Response/>')
 """Any other answer is sent to the recipient, or is an error in Twilio's log."""
 _NUMBER: Final = re.compile(r"(?:whatsapp:)?(\+[1-9][0-9]{6,14})")

@@ -2,10 +2,9 @@
 
 Sources (twilio.com/docs): messaging/api/message-resource (fields, limits), usage/requests-to-twilio (Basic auth),
 api/errors/<code> (codes), usage/webhooks (`StatusCallback`).
-The secret: `account_sid`, `auth_token` (it signs the callbacks; several, separated by commas, while it is rotated), and
-`from` (a number in E.164, a short code or an alphanumeric id) or `messaging_service_sid`; optional: `api_key`
-(`SK…:secret`, which calls instead of the auth token), `validity_period` (seconds), `webhook_url` (where callbacks come
-in, if that is not the API's own address).
+The secret, where `SECRET` does not say it: `auth_token` may be several, separated by commas, while it is rotated. One
+of `from` (a number in E.164, a short code or an alphanumeric id) and `messaging_service_sid` is required. `api_key` is
+`SK…:secret`. Callbacks come in at `webhook_url`, or at the API's own address.
 
 The ref travels in the query of the callback's URL (docs/adr/0022-twilio-callbacks-carry-the-ref.md). Twilio has no
 idempotent send and its list of messages does not show that URL, so an attempt of unknown fate waits for its callback.
@@ -21,12 +20,13 @@ from urllib.parse import quote_plus, urlencode
 
 from shared.contracts import WEBHOOK_PATH
 from shared.domain.content.content import Content
-from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Unknown
 from shared.domain.times import Seconds
-from shared.ports import Clock, Http, Response, Steps, Target
-from shared.providers._common import MAX_ID, ErrorRule, ask, clean, keys, own_answer, perform, wait, worded
+from shared.ports import Clock, Http, Response, Target
+from shared.providers._common import ErrorRule, keys, own_answer
 from shared.providers._not_taken import unlisted
-from shared.providers._ping import get
+from shared.providers._texts import MAX_ID, clean, worded
+from shared.providers._vendor import Vendor, VendorCall, get, lacking
 from shared.providers.registry import Needs, SecretField
 from shared.providers.twilio.events import TwilioWebhooks
 from shared.providers.twilio.twiml import REF_QUERY
@@ -38,7 +38,7 @@ MIN_VALIDITY: Final = 1
 MAX_VALIDITY: Final = 36_000
 """Seconds of `ValidityPeriod`; without it Twilio keeps a message for as long as the upper bound."""
 E164: Final = re.compile(r"\+[1-9][0-9]{6,14}")
-"""What `To` may be here: `whatsapp:+…` would leave by another channel."""
+"""The only form of `To` here: `whatsapp:+…` leaves by another channel."""
 _SID: Final = re.compile(r"[A-Za-z0-9]{1,64}")
 
 # What an answer means
@@ -50,55 +50,59 @@ UNAUTHORIZED: Final = ErrorRule("unauthorized", provider_down=True)
 SENDER: Final = ErrorRule("invalid_from", provider_down=True)
 QUEUE_FULL: Final = ErrorRule("queue_full", provider_down=True)
 REFUSALS: Final[Mapping[int, ErrorRule]] = {
-    20003: UNAUTHORIZED,
-    20005: ErrorRule("account_not_active", provider_down=True),
-    20006: ErrorRule("forbidden", provider_down=True),
-    20404: ErrorRule("account_not_found", provider_down=True),
-    30002: ErrorRule("account_suspended", provider_down=True),
-    21211: INVALID_RECIPIENT,
-    21217: INVALID_RECIPIENT,
-    21604: INVALID_RECIPIENT,
-    21614: INVALID_RECIPIENT,
-    21635: INVALID_RECIPIENT,
-    21610: ErrorRule("unsubscribed", permanent=True, unwanted=True),
-    21602: EMPTY,
-    21619: EMPTY,
-    21605: TOO_LONG,
-    21617: TOO_LONG,
-    21408: ErrorRule("region_not_permitted", about_message=True),
-    21612: ErrorRule("no_route", about_message=True),
-    21608: ErrorRule("recipient_not_verified", about_message=True),
-    21606: ErrorRule("sender_not_capable", about_message=True),
-    21659: ErrorRule("sender_not_capable", about_message=True),
-    63016: ErrorRule("session_closed", about_message=True),
-    63024: ErrorRule("recipient_without_whatsapp", about_message=True),
-    21212: SENDER,
-    21401: SENDER,
-    21603: SENDER,
-    21607: SENDER,
-    21660: SENDER,
-    21661: SENDER,
-    21701: SENDER,
-    21703: SENDER,
-    21704: SENDER,
-    21705: SENDER,
-    21609: ErrorRule("invalid_callback", provider_down=True),
-    21611: QUEUE_FULL,
-    30001: QUEUE_FULL,
+    20003: UNAUTHORIZED,  # authentication error
+    20005: ErrorRule("account_not_active", provider_down=True),  # the account is not active
+    20006: ErrorRule("forbidden", provider_down=True),  # access forbidden
+    20404: ErrorRule("account_not_found", provider_down=True),  # the requested resource was not found
+    30002: ErrorRule("account_suspended", provider_down=True),  # the account is suspended
+    21211: INVALID_RECIPIENT,  # invalid "To" phone number
+    21217: INVALID_RECIPIENT,  # the phone number does not appear to be valid
+    21604: INVALID_RECIPIENT,  # a "To" phone number is required
+    21614: INVALID_RECIPIENT,  # the "To" number is not a valid mobile number
+    21635: INVALID_RECIPIENT,  # the "To" number is not one for SMS: a landline
+    21610: ErrorRule("unsubscribed", permanent=True, unwanted=True),  # the recipient said STOP to this sender
+    21602: EMPTY,  # the message body is required
+    21619: EMPTY,  # a text or media is required
+    21605: TOO_LONG,  # the body exceeds the maximum length
+    21617: TOO_LONG,  # the concatenated body exceeds 1600 characters
+    21408: ErrorRule("region_not_permitted", about_message=True),  # the account has not enabled the region of "To"
+    21612: ErrorRule("no_route", about_message=True),  # cannot be sent with this combination of "To" and "From"
+    21608: ErrorRule("recipient_not_verified", about_message=True),  # a trial account reaches verified numbers only
+    21606: ErrorRule("sender_not_capable", about_message=True),  # "From" cannot send messages to this destination
+    21659: ErrorRule("sender_not_capable", about_message=True),  # a short code in another country than "To"
+    63016: ErrorRule("session_closed", about_message=True),  # no word from the recipient for 24 h, and no template
+    63024: ErrorRule("recipient_without_whatsapp", about_message=True),  # the number has no WhatsApp
+    21212: SENDER,  # invalid "From" number
+    21401: SENDER,  # "From" is no number with SMS and no alphanumeric sender ID
+    21603: SENDER,  # a "From" number is required
+    21607: SENDER,  # about the sender
+    21660: SENDER,  # "From" does not belong to this account
+    21661: SENDER,  # the "From" number cannot send SMS
+    21701: SENDER,  # the messaging service does not exist
+    21703: SENDER,  # about the messaging service
+    21704: SENDER,  # about the messaging service
+    21705: SENDER,  # the messaging service is invalid
+    21609: ErrorRule("invalid_callback", provider_down=True),  # the "StatusCallback" URL is not valid
+    21611: QUEUE_FULL,  # "From" has exceeded its maximum of queued messages
+    30001: QUEUE_FULL,  # queue overflow
 }
-"""Twilio's code → meaning. 21610: the recipient said STOP to this sender, and nobody may write by another one. 21408,
-21612, 21606, 21659: this account or sender does not reach that country or network; another credential may, and this one
-reaches others. 21401 is about the sender's number and 21617 about the body, whatever their neighbours are about. A full
-queue holds ten hours of messages: others fare no better until it drains."""
-THROTTLED: Final = frozenset({20429, 14107})
+"""Twilio's code → meaning. After STOP (21610) no other sender may write either. Where this account or sender does not
+reach a country or network, another credential may, and this one reaches others. A full queue holds ten hours of
+messages: others fare no better until it drains."""
+THROTTLED: Final = frozenset(
+    {
+        20429,  # too many requests
+        14107,  # SMS send rate limit exceeded
+    }
+)
 STATUSES: Final[Mapping[int, ErrorRule]] = {
     401: UNAUTHORIZED,
     403: ErrorRule("forbidden", provider_down=True),
     404: ErrorRule("account_not_found", provider_down=True),
     413: TOO_LONG,
 }
-"""Status → meaning, if the code is not in the table. Another code with 400 goes by another credential: most of the
-hundreds of codes are about accounts and senders, and none of these may condemn a message. All others: see
+"""Status → meaning, if the code is not in the table. A message with another code of a 400 leaves by another credential.
+Most of the hundreds of codes are about accounts and senders, and must not condemn a message. All other statuses: see
 `_common.fault`."""
 
 _CREATED: Final = 201
@@ -107,19 +111,19 @@ _TOO_MANY: Final = 429
 _BROKEN: Final = 500
 
 
-class Twilio:
-    """SMS through one Twilio account and sender. Implements `ports.Provider` and `Pingable`; safe for threads.
+class Twilio(Vendor):
+    """SMS through one Twilio account and sender. It sends a content's text, and nothing else of the content.
+
+    Implements `ports.Pingable` also.
 
     Args:
         base_url: empty for Twilio's own in the US.
-        secret: see the module; where something is missing every message is refused, and nothing is sent.
-        clock: for `Retry-After` as a date, and for what is left of a message's time.
-        webhook_url: where callbacks come in; the secret's own goes before it.
+        secret: see the module; if a required field is missing every message is refused, and nothing is sent.
+        clock: for `Retry-After` as a date, and for the time that a message has left.
+        webhook_url: where callbacks come in, unless the secret names another.
     """
 
     name = "twilio"
-    per_call = 1
-    has_feedback = True
     resource = "Messages"
     """Where messages are created."""
     refusals: Mapping[int, ErrorRule] = REFUSALS
@@ -134,8 +138,6 @@ class Twilio:
         *,
         webhook_url: str = "",
     ) -> None:
-        self._http = http
-        self._clock = clock
         sid = secret.get("account_sid", "").strip()
         token = next(iter(keys(secret.get("auth_token", ""))), "")
         key = secret.get("api_key", "").strip() or (f"{sid}:{token}" if token else "")
@@ -143,35 +145,16 @@ class Twilio:
         self._sender = ("MessagingServiceSid", service) if service else ("From", number)
         self._validity = secret.get("validity_period", "").strip()
         self._webhook = secret.get("webhook_url", "").strip() or webhook_url
-        self._missing = _missing(sid, key, self._sender[1], self._webhook)
+        missing = _missing(sid, key, self._sender[1], self._webhook)
         if self._validity and not _is_validity(self._validity):
-            self._missing = "invalid_validity_period"
+            missing = "invalid_validity_period"
+        super().__init__(http, clock, lacking(missing) if missing else None)
         self._account = f"{(base_url or BASE_URL).rstrip('/')}/2010-04-01/Accounts/{sid}"
         self._url = f"{self._account}/{self.resource}.json"
         self._headers = {
             "Authorization": "Basic " + base64.b64encode(key.encode("utf-8", "replace")).decode(),
             "Content-Type": "application/x-www-form-urlencoded",
         }
-
-    def send(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> list[Outcome]:
-        """Call the provider once, see `steps`. Result: see `ports.Provider`."""
-        return perform(self._http, self.steps(content, targets, deadline=deadline))
-
-    def steps(self, content: Content, targets: Sequence[Target], *, deadline: Seconds) -> Steps[list[Outcome]]:
-        """Create one message of the content's text; the rest of the content is not sent.
-
-        Arguments and result: see `ports.Provider`.
-        """
-        (target,) = targets
-        fields = self._refused(target) or self.fields(content, target)
-        if not isinstance(fields, list):
-            return [fields]
-        body = "&".join([f"{name}={quote_plus(value, errors='replace')}" for name, value in fields]).encode()
-        response = yield from ask("POST", self._url, headers=self._headers, body=body, deadline=deadline)
-        if not isinstance(response, Response):
-            return [response]
-        outcome = self._outcome(response)
-        return [worded(outcome, lambda: own_answer(response.body).get("message"), target.recipient.address)]
 
     def ping(self, *, deadline: Seconds) -> str:
         """Ask for the account (`GET /Accounts/{sid}.json`), which only a main key may. See `ports.Pingable`."""
@@ -190,11 +173,22 @@ class Twilio:
         fields.append(("StatusCallback", self._callback(target)))
         return [*fields, ("ValidityPeriod", validity)] if validity else fields
 
-    def _refused(self, target: Target) -> Rejected | None:
-        """Return why nothing can be sent by this credential, or to this recipient."""
-        if self._missing:
-            return Rejected(self._missing, permanent=False, provider_down=True)
-        return None if E164.fullmatch(target.recipient.address) else INVALID_RECIPIENT.rejected()
+    def _apart(self, content: Content, targets: Sequence[Target]) -> Sequence[Outcome | None]:  # noqa: ARG002 - of the base
+        (target,) = targets
+        return [None if E164.fullmatch(target.recipient.address) else INVALID_RECIPIENT.rejected()]
+
+    def _call(self, content: Content, targets: Sequence[Target]) -> VendorCall | Outcome:
+        (target,) = targets
+        fields = self.fields(content, target)
+        if not isinstance(fields, list):
+            return fields
+        body = "&".join([f"{name}={quote_plus(value, errors='replace')}" for name, value in fields]).encode()
+        return VendorCall(self._url, self._headers, body)
+
+    def _judged(self, response: Response, content: Content, targets: Sequence[Target]) -> list[Outcome]:  # noqa: ARG002 - of the base
+        (target,) = targets
+        outcome = self._outcome(response)
+        return [worded(outcome, lambda: own_answer(response.body).get("message"), target.recipient.address)]
 
     def _callback(self, target: Target) -> str:
         return f"{self._webhook}?{urlencode({REF_QUERY: target.ref})}"
@@ -214,7 +208,7 @@ class Twilio:
             return _accepted(answer)
         code, refused = _code(answer), _BAD_REQUEST <= status < _BROKEN
         if status == _TOO_MANY or (refused and code in self.throttled):
-            return Throttled(wait(response.headers.get("retry-after", ""), self._clock.now()))
+            return self._throttled(response.headers)
         refusal = (self.refusals.get(code) if refused else None) or STATUSES.get(status)
         if refusal is not None:
             return refusal.rejected()

@@ -3,7 +3,7 @@
 Sources (twilio.com/docs): voice/twiml/say, …/play, …/gather, voice/api/call-resource (`Twiml`: 4,000 characters).
 
 The address that a key is reported to carries what the call says. So the webhook function can repeat it without reading
-any job. Nobody can alter it: Twilio's signature covers the whole address.
+any job. It cannot be altered: Twilio's signature covers the whole address.
 """
 
 import base64

@@ -14,6 +14,7 @@ from typing import Any, Final
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import NotStarted, Rejected
 from shared.ports import Clock, Http, Target
+from shared.providers._vendor import lacking
 from shared.providers.twilio.send import Twilio
 
 PREFIX: Final = "whatsapp:"
@@ -21,7 +22,7 @@ _TEMPLATE: Final = re.compile(r"HX[0-9a-fA-F]{32}")
 
 
 class TwilioWhatsapp(Twilio):
-    """WhatsApp messages through one Twilio account and sender. Implements `ports.Provider`; safe for threads."""
+    """WhatsApp messages through one Twilio account and sender. See `Twilio`."""
 
     def __init__(self, http: Http, base_url: str, secret: Mapping[str, str], clock: Clock, **more: Any) -> None:
         super().__init__(http, base_url, secret, clock, **more)
@@ -30,7 +31,7 @@ class TwilioWhatsapp(Twilio):
             self._sender = name, PREFIX + sender.removeprefix(PREFIX)
         self._template = secret.get("content_sid", "").strip()
         if self._template and not _TEMPLATE.fullmatch(self._template):
-            self._missing = self._missing or "invalid_content_sid"
+            self._lacks = self._lacks or lacking("invalid_content_sid")
 
     def fields(self, content: Content, target: Target) -> list[tuple[str, str]] | Rejected | NotStarted:
         """Return the form's fields, or say why there is no message."""

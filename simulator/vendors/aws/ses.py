@@ -1,10 +1,10 @@
 """Amazon SES v2: SendEmail, SendBulkEmail, and the events as SNS posts or publishes them.
 
-Source: docs.aws.amazon.com/ses/latest/APIReference-V2 (operations, errors, statuses). Requests are checked against
-botocore's own service model, and their signatures (version 4) by botocore's own signer.
+Source: docs.aws.amazon.com/ses/latest/APIReference-V2 (operations, errors, statuses). Botocore's own
+service model checks requests, and its own signer their signatures (version 4).
 
-The account has every identity but domains that begin with `unverified.`, and every configuration set but those whose
-name begins with `unknown`. In a call of several, `throttled@…` and `transient@…` are refused by their own status.
+The account has every identity except domains that begin with `unverified.`, and every configuration set except those
+whose name begins with `unknown`. In a call of several, `throttled@…` and `transient@…` have a refusal of their own.
 
 A webhook target with a fragment, `http://KEY:SECRET@host:port/#arn:aws:sns:…`, is an SNS endpoint: events are published
 to that topic, as SES does it. Any other target gets signed posts, as SNS makes them.
@@ -27,6 +27,7 @@ from simulator.formats import finished
 from simulator.formats.keys import self_signed
 from simulator.formats.mail import valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
+from simulator.vendors._vendor import Refused, Vendor, reply
 from simulator.vendors.aws.ses_events import WORDS, event
 from simulator.vendors.aws.signing import SECRET_KEY, refused
 from simulator.vendors.aws.sns import REGION, TOPIC, notification, publish
@@ -52,12 +53,11 @@ _MUSTACHE: Final = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 _MAILBOX: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"\s*|[^<>"]*)<((?:"(?:[^"\\]|\\.)*"@)?[^<>\s]*)>')
 
 
-class Wrong(Exception):
+class Wrong(Refused):
     """A request SES refuses: the error's name, its text, and the status."""
 
     def __init__(self, name: str, text: str, status: int = 400) -> None:
-        super().__init__(text)
-        self.reply = _error(status, name, text)
+        super().__init__(text, _error(status, name, text))
 
 
 def _error(status: int, name: str, text: str) -> Reply:
@@ -65,14 +65,14 @@ def _error(status: int, name: str, text: str) -> Reply:
     return Reply(status, headers, json.dumps({"message": text}).encode())
 
 
-class Ses:
+class Ses(Vendor):
     """The provider `ses`: one AWS account, one topic."""
 
     name = "ses"
     roots = frozenset({"v2"})
     default_key = "AKIASIMULATOR0000000"
     max_body = MAX_BODY
-    per_post = 1
+    outcomes = WORDS
     wants = (b"user-agent",)  # botocore sends no Accept
 
     def __init__(self, key_file: Path | None = None) -> None:
@@ -80,18 +80,14 @@ class Ses:
 
     # The API
 
-    def receive(self, request: Request, context: Context) -> Answer:
-        """Answer SendEmail, SendBulkEmail or GetAccount; see `Provider.receive`."""
-        try:
-            operation = _operation(request)
-            _authenticate(request, context)
-            if operation == ACCOUNT:
-                return Answer(Reply(200, [(b"content-type", b"application/json")], b'{"SendingEnabled":true}'))
-            mail = _parsed(operation, request)
-            one = operation == "SendEmail"
-            return _one(mail, request.size, context) if one else _many(mail, request.size, context)
-        except Wrong as e:
-            return Answer(e.reply)
+    def _answer(self, request: Request, context: Context) -> Answer:
+        operation = _operation(request)
+        _authenticate(request, context)
+        if operation == ACCOUNT:
+            return Answer(reply(200, {"SendingEnabled": True}))
+        mail = _parsed(operation, request)
+        one = operation == "SendEmail"
+        return _one(mail, request.size, context) if one else _many(mail, request.size, context)
 
     def refusal(self, mode: Mode, status: int, retry_after: float) -> Reply:  # noqa: ARG002 - SES does not say how long
         """Return SES's answer for an injected fault; see `Provider.refusal`."""
@@ -104,10 +100,6 @@ class Ses:
         return _error(status, "ServiceUnavailableException", "Service is not available. Please retry.")
 
     # The events
-
-    def words(self, behaviour: str) -> tuple[str, ...]:
-        """Return the events of a behaviour; see `Provider.words`."""
-        return WORDS[behaviour]
 
     def event(self, message: Message, word: str, at: float, event_id: str) -> dict[str, Any]:
         """Return one event, and the id of its notification."""
@@ -245,7 +237,7 @@ def _one(mail: Mapping[str, Any], size: int, context: Context) -> Answer:
     headers = {h["Name"]: h["Value"] for h in simple.get("Headers", [])}
     for message in messages:
         message.headers = headers
-    return Answer(_json({"MessageId": message_id}), messages)
+    return Answer(reply(200, {"MessageId": message_id}), messages)
 
 
 def _raw(mail: Mapping[str, Any], encoded: str, size: int, context: Context) -> Answer:
@@ -259,7 +251,7 @@ def _raw(mail: Mapping[str, Any], encoded: str, size: int, context: Context) -> 
     tags = _all_tags(mail, mail.get("EmailTags", []))
     message_id = _message_id(context.id, 0)
     messages = [_message(address, role, 0, message_id, subject, content, tags) for role, address in people]
-    return Answer(_json({"MessageId": message_id}), messages)
+    return Answer(reply(200, {"MessageId": message_id}), messages)
 
 
 def _many(mail: Mapping[str, Any], size: int, context: Context) -> Answer:
@@ -290,7 +282,7 @@ def _many(mail: Mapping[str, Any], size: int, context: Context) -> Answer:
         tags = _all_tags(mail, entry.get("ReplacementTags", mail.get("DefaultEmailTags", [])))
         subject = render(texts, "Subject", own)
         messages += [_message(a, role, index, message_id, subject, content, tags) for role, a in people[index]]
-    return Answer(_json({"BulkEmailEntryResults": results}), messages)
+    return Answer(reply(200, {"BulkEmailEntryResults": results}), messages)
 
 
 def _status(people: list[tuple[str, str]]) -> tuple[str, str]:
@@ -337,10 +329,6 @@ def render(texts: Mapping[str, str], name: str, data: Mapping[str, str]) -> str:
     if "{{" in rest:
         raise Wrong("BadRequestException", "The template could not be parsed.")
     return _MUSTACHE.sub(lambda tag: data.get(tag[1], ""), text)
-
-
-def _json(value: Any) -> Reply:
-    return Reply(200, [(b"content-type", b"application/json")], json.dumps(value, separators=(",", ":")).encode())
 
 
 PROVIDER: Final = Ses

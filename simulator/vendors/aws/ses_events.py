@@ -1,4 +1,4 @@
-"""The events that SES publishes about a message, by what becomes of it.
+"""The events that SES publishes about a message, by its fate.
 
 Source: docs.aws.amazon.com/ses/latest/dg/event-publishing-retrieving-sns-examples.
 """
@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from simulator.model import Message
-from simulator.vendors.aws.sns import ACCOUNT, iso
+from simulator.vendors._vendor import iso
+from simulator.vendors.aws.sns import ACCOUNT
 
 WORDS: Final = {
     "deliver": ("send", "delivery"),
@@ -61,7 +62,7 @@ EVENTS: Final[Mapping[str, tuple[str, str, dict[str, Any]]]] = {
     "reject": ("Reject", "reject", {"reason": "Bad content"}),
     "failure": ("Rendering Failure", "failure", {"errorMessage": "Attribute 'x' is not present", "templateName": "x"}),
 }
-"""Our word → event type, where its particulars stand, and these; the recipients' addresses are filled in."""
+"""Our word → event type, the place of its particulars, and these; the recipients' addresses are filled in."""
 TIMED: Final = frozenset({"bounce", "complaint", "delivery", "deliveryDelay"})
 
 

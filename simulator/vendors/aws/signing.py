@@ -1,4 +1,4 @@
-"""What services of AWS have in common: the signature of a call.
+"""Shared by the services of AWS: the signature of a call.
 
 Source: docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html. botocore makes the
 signature.

@@ -7,7 +7,6 @@ Numbers that begin with +1500555 are refused as those of Twilio's tests are. Oth
 number, by the credential's `behaviours`, or of its `mix`. A phone of behaviour `third` answers at the third call.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from functools import cache
@@ -21,11 +20,11 @@ from botocore.validate import ParamValidator
 
 from simulator.formats.keys import self_signed
 from simulator.model import RECEIVED, Answer, Content, Context, Message, Mode, Reply, Request
+from simulator.vendors._vendor import Refused, Vendor, hexadecimal, reply
 from simulator.vendors.aws.signing import SECRET_KEY, refused
 from simulator.vendors.aws.sns import REGION, TOPIC, notification, publish
 
 SERVICE: Final = "sms-voice"
-TYPE: Final = [(b"content-type", b"application/x-amz-json-1.0")]
 TARGET: Final = "PinpointSMSVoiceV2."
 ACCOUNT: Final = "DescribeAccountAttributes"
 OPERATIONS: Final = ("SendTextMessage", "SendVoiceMessage", ACCOUNT)
@@ -67,31 +66,34 @@ THIRDS: Final = {
     "TEXT_THIRD": ("TEXT_UNREACHABLE", "TEXT_DELIVERED"),
     "VOICE_THIRD": ("VOICE_NO_ANSWER", "VOICE_COMPLETED"),
 }
-"""What a phone that answers at the third call says before, and then."""
+"""Events of a phone that answers at the third call, before and then."""
 THIRD: Final = 3
 
 
-class Wrong(Exception):
+class Wrong(Refused):
     """A request that the service refuses: the error's name, its text, its reason, and the status."""
 
     def __init__(self, name: str, text: str = "", reason: str = "", status: int = 400) -> None:
-        super().__init__(text)
-        self.reply = _error(status, name, text, reason)
+        super().__init__(text, _error(status, name, text, reason))
 
 
 def _error(status: int, name: str, text: str, reason: str = "") -> Reply:
     body = {"__type": f"com.amazonaws.pinpointsmsvoicev2#{name}", "Message": text}
-    return Reply(status, list(TYPE), json.dumps({**body, **({"Reason": reason} if reason else {})}).encode())
+    return _reply(status, {**body, **({"Reason": reason} if reason else {})})
 
 
-class AwsSms:
+def _reply(status: int, body: Mapping[str, Any]) -> Reply:
+    return reply(status, body, "application/x-amz-json-1.0", spaced=True)
+
+
+class AwsSms(Vendor):
     """The provider `aws-sms`: one AWS account, one topic."""
 
     name = "aws-sms"
     roots: frozenset[str] = frozenset()
     default_key = "AKIASIMULATOR0000000"
     max_body = 2**16
-    per_post = 1
+    outcomes = WORDS
     wants = (b"user-agent",)  # botocore sends no Accept
 
     def __init__(self, key_file: Path | None = None) -> None:
@@ -99,23 +101,18 @@ class AwsSms:
 
     # The API
 
-    def receive(self, request: Request, context: Context) -> Answer:
-        """Answer SendTextMessage, SendVoiceMessage or DescribeAccountAttributes; see `Provider.receive`."""
-        try:
-            operation = _operation(request)
-            _authenticate(request, context)
-            asked = _parsed(operation, request)
-            if operation == ACCOUNT:
-                body = {"AccountAttributes": [{"Name": "ACCOUNT_TIER", "Value": "PRODUCTION"}]}
-                return Answer(Reply(200, list(TYPE), json.dumps(body).encode()))
-            _check(asked)
-        except Wrong as e:
-            return Answer(e.reply)
-        message_id = hashlib.sha256(context.id.encode()).hexdigest()[:32]
-        reply = Reply(200, list(TYPE), json.dumps({"MessageId": message_id}).encode())
+    def _answer(self, request: Request, context: Context) -> Answer:
+        operation = _operation(request)
+        _authenticate(request, context)
+        asked = _parsed(operation, request)
+        if operation == ACCOUNT:
+            return Answer(_reply(200, {"AccountAttributes": [{"Name": "ACCOUNT_TIER", "Value": "PRODUCTION"}]}))
+        _check(asked)
+        message_id = hexadecimal(context.id)
+        taken = _reply(200, {"MessageId": message_id})
         if asked.get("DryRun"):
-            return Answer(reply)
-        return Answer(reply, [_message(operation, asked, message_id, request.size, context)])
+            return Answer(taken)
+        return Answer(taken, [_message(operation, asked, message_id, request.size, context)])
 
     def refusal(self, mode: Mode, status: int, retry_after: float) -> Reply:  # noqa: ARG002 - AWS does not say how long
         """Return the service's answer for an injected fault; see `Provider.refusal`."""
@@ -127,10 +124,6 @@ class AwsSms:
 
     # The events
 
-    def words(self, behaviour: str) -> tuple[str, ...]:
-        """Return the events of a behaviour; see `Provider.words`."""
-        return WORDS[behaviour]
-
     def event(self, message: Message, word: str, at: float, event_id: str) -> dict[str, Any]:
         """Return one event, and the id of its notification."""
         if word == RECEIVED:
@@ -141,7 +134,7 @@ class AwsSms:
     def wrote(self, sender: str, to: str, text: str, fresh: str) -> Message:
         """Return a text that somebody writes; see `Writing`."""
         content = Content(sender, "", text, (), len(text))
-        message_id = str(UUID(hashlib.sha256(fresh.encode()).hexdigest()[:32]))
+        message_id = str(UUID(hexadecimal(fresh)))
         return Message(to or NUMBER, "to", "", "SMS", message_id, 0, content, {}, {})
 
     def post(self, events: list[dict[str, Any]], url: str, at: float) -> tuple[dict[str, str], bytes]:

@@ -6,7 +6,6 @@ api/API_Publish.
 
 import base64
 import json
-from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -16,6 +15,7 @@ from botocore.credentials import Credentials
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from simulator.formats.keys import sign_rsa
+from simulator.vendors._vendor import iso
 
 REGION: Final = "us-east-1"
 ACCOUNT: Final = "000000000000"
@@ -63,8 +63,3 @@ def publish(url: str, topic: str, text: str) -> tuple[dict[str, str], bytes]:
     region = topic.split(":")[3]
     SigV4Auth(Credentials(parts.username or "test", parts.password or "test"), "sns", region).add_auth(request)
     return dict(request.headers.items()), body
-
-
-def iso(at: float) -> str:
-    """Return Unix seconds as AWS writes them."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

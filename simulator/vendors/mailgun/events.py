@@ -3,8 +3,8 @@
 Sources (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/events, user-manual/events/time-range
 and …/filter-expressions.
 
-It knows of acceptance only; what became of a message is told by webhooks. A field that Mailgun does not document is a
-400, so that nobody relies on one. Of filter expressions there are words, quoted or not, and `OR`; a recipient's case
+It shows acceptance only; webhooks report the fate of a message. A field that Mailgun does not document gives a 400, so
+that no client relies on one. Of filter expressions there are words, quoted or not, and `OR`; a recipient's case
 matters, as nothing says that it does not.
 """
 
@@ -19,6 +19,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from simulator.model import Context, Reply, Request
+from simulator.vendors._vendor import reply
 
 REF_VARIABLES: Final = ("posthaste_ref", "ref")
 """Names of the `v:` value that carries our ref."""
@@ -31,7 +32,6 @@ FIELDS: Final = frozenset(
     ]
 )
 _WORD: Final = re.compile(r'"([^"]*)"|(\S+)')
-_JSON: Final = [(b"content-type", b"application/json")]
 
 
 class Invalid(Exception):
@@ -166,4 +166,4 @@ def _page(name: str) -> tuple[str, int]:
 
 
 def _reply(status: int, body: Mapping[str, Any]) -> Reply:
-    return Reply(status, list(_JSON), json.dumps(body, separators=(",", ":")).encode())
+    return reply(status, body)

@@ -3,8 +3,8 @@
 Sources: documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/logs/post-v1-analytics-logs;
 github.com/mailgun/mailgun-mcp-server, src/openapi.yaml (fields) and src/custom-tools (names of filters).
 
-It knows of acceptance only; what became of a message is told by webhooks. A field or filter that Mailgun's own sources
-do not name is a 400, so that nobody relies on one.
+It shows acceptance only; webhooks report the fate of a message. A field or filter that Mailgun's own sources do not
+name gives a 400, so that no client relies on one.
 """
 
 import json
@@ -14,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from simulator.model import Context, Reply, Request
+from simulator.vendors._vendor import reply
 from simulator.vendors.mailgun.events import REF_VARIABLES
 
 PATH: Final = "/v1/analytics/logs"
@@ -23,7 +24,6 @@ FIELDS: Final = frozenset(
     | {"pagination"}
 )
 FILTERS: Final = frozenset({"recipient", "domain", "message_id"})
-_JSON: Final = [(b"content-type", b"application/json")]
 
 
 def logs(request: Request, context: Context) -> Reply:
@@ -35,7 +35,7 @@ def logs(request: Request, context: Context) -> Reply:
         pages = body.get("pagination", {})
         limit, first, rising = _paging(pages)
     except (ValueError, TypeError, KeyError, AttributeError):
-        return Reply(400, list(_JSON), json.dumps({"message": "invalid request"}).encode())
+        return reply(400, {"message": "invalid request"}, spaced=True)
     found = _found(wanted, context, start, min(end + 1, context.at - context.events_late))
     shown = (found if rising else found[::-1])[first : first + limit]
     following = {"next": str(first + limit)} if shown else {}
@@ -45,7 +45,7 @@ def logs(request: Request, context: Context) -> Reply:
         "items": shown,
         "pagination": {"first": "0", "last": "0", "previous": "0", "total": len(found), **following},
     }
-    return Reply(200, list(_JSON), json.dumps(answer, separators=(",", ":")).encode())
+    return reply(200, answer)
 
 
 def _found(

@@ -3,15 +3,12 @@
 Sources (documentation.mailgun.com/docs/mailgun): api-reference/send/mailgun/messages and …/events,
 user-manual/sending-messages/batch-sending, user-manual/webhooks/webhook-payloads and …/securing-webhooks.
 
-The account has every domain but those that begin with `unknown.`. The Events API is in `mailgun_log.py`,
-the Logs API in `logs.py`.
+The account has every domain except those that begin with `unknown.`. The Events API is in `events.py`, the
+Logs API in `logs.py`.
 """
 
-import base64
-import binascii
 import hashlib
 import hmac
-import json
 import re
 import secrets
 from collections.abc import Mapping
@@ -26,14 +23,14 @@ from simulator.formats import finished, forms
 from simulator.formats.forms import Form
 from simulator.formats.mail import render, valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
+from simulator.vendors._vendor import Refused, Vendor, basic, kept, later, posted, reply
 from simulator.vendors.mailgun.events import REF_VARIABLES, events
 from simulator.vendors.mailgun.logs import PATH as LOGS_PATH
 from simulator.vendors.mailgun.logs import logs
 from simulator.vendors.mailgun.words import DETAILS, WORDS
 
-JSON_TYPE: Final = [(b"content-type", b"application/json")]
 DOMAIN: Final = "mg.posthaste.example"
-"""What a credential's secret names, unless it is set otherwise."""
+"""Domain that a credential's secret names, unless it is set otherwise."""
 MAX_BODY: Final = 25 * 2**20
 MAX_RECIPIENTS: Final = 1000
 MAX_OPTIONS: Final = 16 * 1024
@@ -42,59 +39,60 @@ _DOMAINS: Final = re.compile(r"/v4/domains/([^/]{1,253})")
 _PATH: Final = re.compile(r"/v3/([^/]{1,253})/(messages|messages\.mime|events(?=$|/))(?:(?<=events)/([^/]+))?")
 _DOMAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)+")
 _PLAIN: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",<>]*)<([^<>\s]*)>|([^\s",<>]+)')
-"""One mailbox of the common kinds, in angle brackets or alone."""
+"""One mailbox of the common kinds, with or without angle brackets."""
 
 
-class Wrong(Exception):
-    """A request Mailgun refuses with 400."""
+class Wrong(Refused):
+    """A request that Mailgun refuses."""
+
+    def __init__(self, text: str, status: int = 400) -> None:
+        super().__init__(text, _message(status, text))
 
 
 @dataclass(slots=True)
 class Mail(Message):
-    """A message as Mailgun keeps it. `shown`: the recipients in its To header, as everybody who gets it sees them."""
+    """A message as Mailgun keeps it. `shown`: the recipients in its To header, which each recipient sees."""
 
     shown: str = ""
     domain: str = ""
 
 
 def _message(status: int, text: str) -> Reply:
-    return Reply(status, list(JSON_TYPE), json.dumps({"message": text}, separators=(",", ":")).encode())
+    return reply(status, {"message": text})
 
 
 def _domain(request: Request, name: str) -> Reply:
-    """Return what `GET /v4/domains/{name}` tells of a domain, in part."""
+    """Answer `GET /v4/domains/{name}`, in part."""
     if request.method != "GET":
         return _message(405, "Method not allowed")
     if not _DOMAIN.fullmatch(name) or name.startswith("unknown."):
         return _message(404, "Domain not found")
-    body = {"domain": {"name": name, "state": "active", "type": "custom"}}
-    return Reply(200, list(JSON_TYPE), json.dumps(body, separators=(",", ":")).encode())
+    return reply(200, {"domain": {"name": name, "state": "active", "type": "custom"}})
 
 
-class Mailgun:
+class Mailgun(Vendor):
     """The provider `mailgun`; one webhook signing key for all its credentials."""
 
     name = "mailgun"
     roots = frozenset({"v1", "v3", "v4"})
     default_key = "key-simulator"
     max_body = MAX_BODY
-    per_post = 1
-    wants = (b"accept", b"user-agent")
+    outcomes = WORDS
 
     def __init__(self, key_file: Path | None = None) -> None:
-        self._key = _signing_key(key_file)
+        self._key = kept(key_file, lambda: secrets.token_hex(16))
 
     # The API
 
-    def receive(self, request: Request, context: Context) -> Answer:
-        """Answer a call to messages or events; see `Provider.receive`."""
+    def _answer(self, request: Request, context: Context) -> Answer:
+        user, _, key = basic(request).partition(":")
+        authorized = user == "api" and key in context.keys
         if request.path == LOGS_PATH and request.method == "POST":
-            authorized = _authorized(request.header(b"authorization"), context.keys)
             return Answer(logs(request, context) if authorized else self.refusal(Mode.UNAUTHORIZED, 401, 0))
         path = _PATH.fullmatch(request.path) or _DOMAINS.fullmatch(request.path)
         if path is None:
             return Answer(Reply(200, [(b"content-type", b"text/html")], b"Mailgun Magnificent API"))
-        if not _authorized(request.header(b"authorization"), context.keys):
+        if not authorized:
             return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
         if path.re is _DOMAINS:
             return Answer(_domain(request, path[1]))
@@ -103,28 +101,25 @@ class Mailgun:
     def _of_domain(self, request: Request, context: Context, domain: str, what: str, page: str | None) -> Answer:
         """Answer an authorized call to one of a domain's resources. `what`: `messages`, `messages.mime` or `events`."""
         if not _DOMAIN.fullmatch(domain) or domain.startswith("unknown."):
-            return Answer(_message(404, f"Domain not found: {domain}"))
+            raise Wrong(f"Domain not found: {domain}", 404)
         if request.method != ("GET" if what == "events" else "POST"):
-            return Answer(_message(405, "Method not allowed"))
+            raise Wrong("Method not allowed", 405)
         if what == "events":
             return Answer(events(request, context, domain, page or ""))
         if request.size > MAX_BODY:
-            return Answer(_message(413, "request size exceeds 25MiB limit"))
+            raise Wrong("request size exceeds 25MiB limit", 413)
         try:
             form = forms.parse(request.header(b"content-type"), request.body)
             messages = ACCEPTED[what](form, request.size, f"{context.id}@{domain}", domain)
-        except (Wrong, forms.Malformed) as e:
-            return Answer(_message(400, str(e)))
-        body = json.dumps({"id": f"<{context.id}@{domain}>", "message": "Queued. Thank you."}, separators=(",", ":"))
-        reply = Reply(200, list(JSON_TYPE), body.encode())
-        return Answer(reply, [] if form.first("o:testmode") in ("yes", "true", "True") else messages)
+        except forms.Malformed as e:
+            raise Wrong(str(e)) from None
+        taken = reply(200, {"id": f"<{context.id}@{domain}>", "message": "Queued. Thank you."})
+        return Answer(taken, [] if form.first("o:testmode") in ("yes", "true", "True") else messages)
 
     def refusal(self, mode: Mode, status: int, retry_after: float) -> Reply:
         """Return Mailgun's answer for an injected fault; see `Provider.refusal`."""
         if mode is Mode.THROTTLED:
-            reply = _message(429, "Domain is not allowed to send: request limit exceeded")
-            reply.headers.append((b"retry-after", f"{retry_after:g}".encode()))
-            return reply
+            return later(_message(429, "Domain is not allowed to send: request limit exceeded"), retry_after)
         if mode is Mode.UNAUTHORIZED:
             return Reply(401, [(b"content-type", b"text/plain")], b"Forbidden")
         words = {500: "Internal Server Error", 502: "Bad Gateway", 504: "Endpoint request timed out"}
@@ -132,12 +127,8 @@ class Mailgun:
 
     # The webhook
 
-    def words(self, behaviour: str) -> tuple[str, ...]:
-        """Return the events of a behaviour; see `Provider.words`."""
-        return WORDS[behaviour]
-
     def event(self, message: Message, word: str, at: float, event_id: str) -> dict[str, Any]:
-        """Return one event; its `v:` values stand in `user-variables`."""
+        """Return one event; its `v:` values are in `user-variables`."""
         assert isinstance(message, Mail)  # noqa: S101 - this provider makes no other
         headers = {
             "to": message.shown,
@@ -170,32 +161,12 @@ class Mailgun:
         timestamp = str(int(at))
         signature = hmac.new(self._key.encode(), (timestamp + token).encode(), hashlib.sha256).hexdigest()
         signed = {"timestamp": timestamp, "token": token, "signature": signature}
-        body = json.dumps({"signature": signed, "event-data": event}, separators=(",", ":"), ensure_ascii=False)
-        return {"Content-Type": "application/json", "User-Agent": "mailgun/treq-1.0"}, body.encode()
+        headers = {"Content-Type": "application/json", "User-Agent": "mailgun/treq-1.0"}
+        return headers, posted({"signature": signed, "event-data": event})
 
     def describe(self) -> dict[str, str]:
         """Return what a credential's secret has beside the API key."""
         return {"domain": DOMAIN, "webhook_signing_key": self._key}
-
-
-def _signing_key(path: Path | None) -> str:
-    """Return the key in a file, made there (mode 0600) if missing; made up if path is None."""
-    if path is not None and path.exists():
-        return path.read_text(encoding="ascii").strip()
-    made = secrets.token_hex(16)
-    if path is not None:
-        path.touch(0o600)
-        path.write_text(made, encoding="ascii")
-    return made
-
-
-def _authorized(header: str, keys: frozenset[str]) -> bool:
-    scheme, _, encoded = header.partition(" ")
-    try:
-        user, _, key = base64.b64decode(encoded, validate=True).decode().partition(":")
-    except (binascii.Error, ValueError):
-        return False
-    return scheme.lower() == "basic" and user == "api" and key in keys
 
 
 # Checks, in the order in which a request is read

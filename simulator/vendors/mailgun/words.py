@@ -1,4 +1,4 @@
-"""What becomes of a message at Mailgun, and what its events say of it."""
+"""The fates of a message at Mailgun, and their events."""
 
 from collections.abc import Mapping
 from typing import Any, Final

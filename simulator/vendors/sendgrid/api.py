@@ -1,11 +1,10 @@
 """SendGrid v3: `POST /v3/mail/send`, the Email Logs and the signed Event Webhook.
 
 Sources: twilio.com/docs/sendgrid/for-developers/tracking-events/event (events) and
-…/getting-started-event-webhook-security-features (signature). What is checked of a mail is in `mail.py`.
+…/getting-started-event-webhook-security-features (signature). `mail.py` has the checks of a mail.
 """
 
 import base64
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -15,8 +14,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from simulator.formats.keys import p256, spki
 from simulator.model import Answer, Context, Message, Mode, Reply, Request
+from simulator.vendors._vendor import Vendor, bearer, later, posted, reply
 from simulator.vendors.sendgrid import logs as sendgrid_logs
-from simulator.vendors.sendgrid.mail import Wrong, error, messages
+from simulator.vendors.sendgrid.mail import error, messages
 
 MAX_BODY: Final = 30 * 2**20
 SCOPES: Final = "/v3/scopes"
@@ -67,11 +67,7 @@ DETAILS: Final[Mapping[str, Mapping[str, str]]] = {
 """Our word → what SendGrid's event says."""
 
 
-def _scopes() -> Reply:
-    return Reply(200, [(b"content-type", b"application/json")], b'{"scopes":["mail.send"]}')
-
-
-class SendGrid:
+class SendGrid(Vendor):
     """The provider `sendgrid`; one signing key pair for all its credentials."""
 
     name = "sendgrid"
@@ -79,26 +75,24 @@ class SendGrid:
     default_key = "SG.simulator"
     max_body = MAX_BODY
     per_post = 5_000
-    wants = (b"accept", b"user-agent")
+    outcomes = WORDS
 
     def __init__(self, key_file: Path | None = None) -> None:
         self._key = p256(key_file)
 
     # The API
 
-    def receive(self, request: Request, context: Context) -> Answer:
-        """Answer `POST /v3/mail/send`, `GET /v3/scopes`, or from the logs; see `Provider.receive`."""
+    def _answer(self, request: Request, context: Context) -> Answer:
         logs = request.path == sendgrid_logs.PATH or request.path.startswith(f"{sendgrid_logs.PATH}/")
         if request.path not in METHODS and not logs:
             return Answer(error(404, "Not Found"))
         if not logs and request.method != METHODS[request.path]:
             return Answer(error(405, "method not allowed"))
-        scheme, _, key = request.header(b"authorization").partition(" ")
-        if scheme.lower() != "bearer" or key not in context.keys:
+        if bearer(request) not in context.keys:
             return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
         if logs:
             return Answer(sendgrid_logs.answer(request, context))
-        return self._sent(request, context) if request.path != SCOPES else Answer(_scopes())
+        return self._sent(request, context) if request.path != SCOPES else Answer(reply(200, {"scopes": ["mail.send"]}))
 
     def _sent(self, request: Request, context: Context) -> Answer:
         """Answer an authorized call that sends."""
@@ -106,10 +100,7 @@ class SendGrid:
             return Answer(error(413, "The JSON payload you have included in your request is too large."))
         if request.header(b"content-type").partition(";")[0].strip().lower() != "application/json":
             return Answer(error(415, "Content-Type should be application/json."))
-        try:
-            found, sandbox = messages(request, context)
-        except Wrong as e:
-            return Answer(e.reply)
+        found, sandbox = messages(request, context)
         if sandbox:
             return Answer(Reply(200))
         return Answer(Reply(202, [(b"x-message-id", context.id.encode())]), found)
@@ -117,21 +108,15 @@ class SendGrid:
     def refusal(self, mode: Mode, status: int, retry_after: float) -> Reply:
         """Return SendGrid's answer for an injected fault; see `Provider.refusal`."""
         if mode is Mode.THROTTLED:
-            reply = error(429, "too many requests")
-            reply.headers.append((b"retry-after", f"{retry_after:g}".encode()))
-            return reply
+            return later(error(429, "too many requests"), retry_after)
         if mode is Mode.UNAUTHORIZED:
             return error(401, "The provided authorization grant is invalid, expired, or revoked")
         return error(status, "Service Unavailable" if mode is Mode.UNAVAILABLE else "Internal Server Error")
 
     # The webhook
 
-    def words(self, behaviour: str) -> tuple[str, ...]:
-        """Return the events of a behaviour; see `Provider.words`."""
-        return WORDS[behaviour]
-
     def event(self, message: Message, word: str, at: float, event_id: str) -> dict[str, Any]:
-        """Return one element of the webhook's array; custom arguments stand beside SendGrid's own fields."""
+        """Return one element of the webhook's array; custom arguments are beside SendGrid's own fields."""
         return {
             **message.args,
             "email": message.to,
@@ -144,7 +129,7 @@ class SendGrid:
 
     def post(self, events: list[dict[str, Any]], url: str, at: float) -> tuple[dict[str, str], bytes]:  # noqa: ARG002 - others sign it
         """Return headers and body of one post, signed over timestamp + body with ECDSA P-256/SHA-256."""
-        body = json.dumps(events, separators=(",", ":"), ensure_ascii=False).encode()
+        body = posted(events)
         timestamp = str(int(at))
         signature = self._key.sign(timestamp.encode() + body, ec.ECDSA(hashes.SHA256()))
         headers = {

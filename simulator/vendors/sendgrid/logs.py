@@ -1,7 +1,7 @@
 """SendGrid's Email Logs: `POST /v3/logs`, and `GET /v3/logs/{sg_message_id}`.
 
-Source: github.com/twilio/sendgrid-oai, spec/json/tsg_logs_v3.json. They know of acceptance only; what became of a
-message is told by webhooks. A field or operator that is not documented is a 400, so that nobody relies on one.
+Source: github.com/twilio/sendgrid-oai, spec/json/tsg_logs_v3.json. They show acceptance only; webhooks report the
+fate of a message. A field or operator that is not documented gives a 400, so that no client relies on one.
 """
 
 import json
@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from simulator.model import Accepted, Context, Reply, Request
+from simulator.vendors._vendor import reply
 from simulator.vendors.sendgrid.mail import error
 
 PATH: Final = "/v3/logs"
@@ -108,4 +109,4 @@ def _whole(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reply(body: Mapping[str, Any]) -> Reply:
-    return Reply(200, [(b"content-type", b"application/json")], json.dumps(body).encode())
+    return reply(200, body, spaced=True)

@@ -1,4 +1,4 @@
-"""What SendGrid reads of a mail, and what of it it refuses, in its order and words.
+"""The checks that SendGrid makes of a mail, in its order and words.
 
 Sources: twilio.com/docs/sendgrid/api-reference/mail-send (limits), …/mail-send/errors (messages).
 """
@@ -11,9 +11,9 @@ from pydantic_core import from_json
 
 from simulator.formats.mail import render, valid
 from simulator.model import Content, Context, Message, Reply, Request
+from simulator.vendors._vendor import Refused, reply
 
 HELP: Final = "http://sendgrid.com/docs/API_Reference/Web_API_v3/Mail/errors.html"
-JSON_TYPE: Final = [(b"content-type", b"application/json")]
 MAX_RECIPIENTS: Final = 1000
 MAX_ARGS: Final = 10_000
 """Bytes of all custom arguments that travel with one recipient."""
@@ -43,18 +43,16 @@ REF_ARGS: Final = ("posthaste_ref", "ref")
 """Names of the custom argument that carries our ref."""
 
 
-class Wrong(Exception):
+class Wrong(Refused):
     """A request SendGrid refuses with 400."""
 
     def __init__(self, message: str, field: str | None = None, anchor: str = "") -> None:
-        super().__init__(message)
-        self.reply = error(400, message, field, HELP + anchor if anchor else None)
+        super().__init__(message, error(400, message, field, HELP + anchor if anchor else None))
 
 
 def error(status: int, message: str, field: str | None = None, link: str | None = None) -> Reply:
     """Return an answer with one error, in SendGrid's form."""
-    body = {"errors": [{"message": message, "field": field, "help": link}]}
-    return Reply(status, list(JSON_TYPE), json.dumps(body, separators=(",", ":")).encode())
+    return reply(status, {"errors": [{"message": message, "field": field, "help": link}]})
 
 
 def messages(request: Request, context: Context) -> tuple[list[Message], bool]:

@@ -3,13 +3,11 @@
 Sources (twilio.com/docs): voice/api/call-resource (fields, answer, statuses), iam/test-credentials (magic numbers),
 voice/twiml/gather (`Digits`).
 
-Numbers that Twilio documents for tests are refused as they are there. A phone's behaviour is that of SMS, and besides:
-`busy`, `late` (rings long), `third` (answers at the third call), `machine`, `fax`, `gone`, and `press_N`, which presses
-a key. A key is posted to the address of the TwiML's `Gather`, before the call ends.
+Numbers that Twilio documents for tests are refused as they are there. A phone has the behaviours of SMS and more:
+`busy`, `late` (rings long), `third` (answers at the third call), `machine`, `fax` and `gone`. `press_N` presses a key.
+A key is posted to the address of the TwiML's `Gather`, before the call ends.
 """
 
-import hashlib
-import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -19,7 +17,8 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 
 from simulator.formats.forms import Form
 from simulator.model import Answer, Content, Context, Message, Reply
-from simulator.vendors.twilio.api import ACCOUNT, API, E164, JSON_TYPE, REF_QUERY, Wrong
+from simulator.vendors._vendor import hexadecimal
+from simulator.vendors.twilio.api import ACCOUNT, API, E164, REF_QUERY, Wrong, shown
 
 FIELDS: Final = frozenset({"To", "From", "Twiml", "StatusCallback", "Timeout", "MachineDetection"})
 DETECTIONS: Final = frozenset({"Enable", "DetectMessageEnd"})
@@ -86,7 +85,7 @@ def created(form: Form, size: int, context: Context) -> Answer:
         role="to",
         ref=dict(parse_qsl(urlsplit(callback).query)).get(REF_QUERY, ""),
         subject="Call",
-        id="CA" + hashlib.sha256(context.id.encode()).hexdigest()[:32],
+        id="CA" + hexadecimal(context.id),
         index=0,
         content=Content(sender, "", spoken, (), size),
         args={},
@@ -166,7 +165,7 @@ def _shown(call: PhoneCall, at: float) -> Reply:
     """Return the call as Twilio shows it."""
     moment = format_datetime(datetime.fromtimestamp(at, UTC))
     uri = f"/{API}/Accounts/{ACCOUNT}/Calls/{call.id}"
-    shown: dict[str, object] = {
+    body: dict[str, object] = {
         "account_sid": ACCOUNT,
         "answered_by": None,
         "api_version": API,
@@ -194,4 +193,4 @@ def _shown(call: PhoneCall, at: float) -> Reply:
         "trunk_sid": None,
         "uri": f"{uri}.json",
     }
-    return Reply(201, list(JSON_TYPE), json.dumps(shown).encode())
+    return shown(201, body)

@@ -12,10 +12,7 @@ the credential's `behaviours`, or of its `mix`.
 """
 
 import base64
-import binascii
-import hashlib
 import hmac
-import json
 import re
 import secrets
 from collections.abc import Mapping
@@ -23,14 +20,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from simulator.formats import forms
 from simulator.formats.forms import Form
 from simulator.model import RECEIVED, Answer, Content, Context, Message, Mode, Reply, Request
+from simulator.vendors._vendor import Vendor, basic, hexadecimal, kept, later
 from simulator.vendors.twilio import calls
-from simulator.vendors.twilio.api import ACCOUNT, API, E164, JSON_TYPE, REF_QUERY, Wrong, error
+from simulator.vendors.twilio.api import ACCOUNT, API, E164, REF_QUERY, Wrong, error, shown
 
 SENDER: Final = "+15005550006"
 MAX_FORM: Final = 2**20
@@ -76,80 +74,62 @@ WORDS: dict[str, tuple[str, ...]] = {
     "silent": (),
 }
 WORDS |= {name: WORDS["deliver"] for name in (x.removeprefix("call:") for x in calls.WORDS) if name not in WORDS}
-"""Behaviour → statuses, with the error code where there is one. The two of segments: one fails, another arrives. What
-only a phone does changes nothing for a text."""
+"""Behaviour → statuses, with the error code where there is one. The two of segments: one fails, another arrives. A
+behaviour that only a phone has changes nothing for a text."""
 
 
 @dataclass(slots=True)
 class Text(Message):
-    """A message as Twilio keeps it. `service`: the Messaging Service, if it was sent by one."""
+    """A message as Twilio keeps it. `service`: the Messaging Service that sent it, if any."""
 
     service: str = ""
 
 
-class Twilio:
+class Twilio(Vendor):
     """The provider `twilio`; one account and auth token for all its credentials."""
 
     name = "twilio"
     roots = frozenset({API})
     default_key = "SK" + "6" * 32 + ":simulator"
     max_body = MAX_FORM
-    per_post = 1
-    wants = (b"accept", b"user-agent")
+    outcomes: ClassVar[Mapping[str, tuple[str, ...]]] = {**WORDS, **calls.WORDS}
 
     def __init__(self, key_file: Path | None = None) -> None:
-        self._token = _token(key_file)
+        self._token = kept(key_file, lambda: secrets.token_hex(16))
 
     # The API
 
-    def receive(self, request: Request, context: Context) -> Answer:
-        """Answer a call that creates a message, or one for the account; see `Provider.receive`."""
+    def _answer(self, request: Request, context: Context) -> Answer:
         path = _PATH.fullmatch(request.path)
         if path is None:
-            return Answer(error(404, 20404, f"The requested resource {request.path} was not found"))
-        if not self._authorized(request.header(b"authorization"), context.keys) or path[1] != ACCOUNT:
+            raise Wrong(20404, f"The requested resource {request.path} was not found", 404)
+        if basic(request) not in {*context.keys, f"{ACCOUNT}:{self._token}"} or path[1] != ACCOUNT:
             return Answer(self.refusal(Mode.UNAUTHORIZED, 401, 0))
         if request.method != ("POST" if path[2] else "GET"):
-            return Answer(error(405, 20004, "Method not allowed"))
+            raise Wrong(20004, "Method not allowed", 405)
         if not path[2]:
             account = {"sid": ACCOUNT, "friendly_name": "Simulated", "status": "active", "type": "Full"}
-            return Answer(Reply(200, list(JSON_TYPE), json.dumps(account).encode()))
+            return Answer(shown(200, account))
         try:
             form = forms.parse(request.header(b"content-type"), request.body)
-            if path[2] == "Calls":
-                return calls.created(form, request.size, context)
-            text, validity = _text(form, request.size, context.id)
         except forms.Malformed as e:
-            return Answer(error(400, 20001, str(e)))
-        except Wrong as e:
-            return Answer(e.reply)
+            raise Wrong(20001, str(e)) from None
+        if path[2] == "Calls":
+            return calls.created(form, request.size, context)
+        text, validity = _text(form, request.size, context.id)
         return Answer(_created(text, context.at, validity), [text])
 
     def refusal(self, mode: Mode, status: int, retry_after: float) -> Reply:
         """Return Twilio's answer for an injected fault; see `Provider.refusal`."""
         if mode is Mode.THROTTLED:
-            reply = error(429, 20429, "Too Many Requests")
-            reply.headers.append((b"retry-after", f"{retry_after:g}".encode()))
-            return reply
+            return later(error(429, 20429, "Too Many Requests"), retry_after)
         if mode is Mode.UNAUTHORIZED:
             return error(401, 20003, "Authenticate")
         if mode is Mode.GATEWAY:
             return error(status, 20500, "An internal server error has occurred")
         return error(status, 20503, "Service Unavailable")
 
-    def _authorized(self, header: str, keys: frozenset[str]) -> bool:
-        scheme, _, encoded = header.partition(" ")
-        try:
-            pair = base64.b64decode(encoded, validate=True).decode()
-        except (binascii.Error, ValueError):
-            return False
-        return scheme.lower() == "basic" and pair in {*keys, f"{ACCOUNT}:{self._token}"}
-
     # The callback
-
-    def words(self, behaviour: str) -> tuple[str, ...]:
-        """Return the statuses of a behaviour; see `Provider.words`."""
-        return {**WORDS, **calls.WORDS}[behaviour]
 
     def event(self, message: Message, word: str, at: float, event_id: str) -> dict[str, Any]:  # noqa: ARG002 - Twilio has neither
         """Return the fields of one callback."""
@@ -181,7 +161,7 @@ class Twilio:
         return Text(to or SENDER, "to", "", "Text", _sid(fresh), 0, content, {}, {})
 
     def post(self, events: list[dict[str, Any]], url: str, at: float) -> tuple[dict[str, str], bytes]:  # noqa: ARG002 - no time is signed
-        """Return headers and body of one post, signed over the URL and its fields by name."""
+        """Return headers and body of one post, signed over the URL and its sorted fields."""
         (fields,) = events
         signed = url + "".join(name + fields[name] for name in sorted(fields))
         made = hmac.digest(self._token.encode(), signed.encode(), "sha1")
@@ -195,17 +175,6 @@ class Twilio:
     def describe(self) -> dict[str, str]:
         """Return what a credential's secret has beside the API key."""
         return {"account_sid": ACCOUNT, "auth_token": self._token, "from": SENDER}
-
-
-def _token(path: Path | None) -> str:
-    """Return the auth token in a file, made there (mode 0600) if missing; made up if path is None."""
-    if path is not None and path.exists():
-        return path.read_text(encoding="ascii").strip()
-    made = secrets.token_hex(16)
-    if path is not None:
-        path.touch(0o600)
-        path.write_text(made, encoding="ascii")
-    return made
 
 
 # Checks, in the order in which a message is read
@@ -252,7 +221,7 @@ def _text(form: Form, size: int, fresh: str) -> tuple[Text, str]:
 
 def _sid(fresh: str) -> str:
     """Return the id of a message."""
-    return "SM" + hashlib.sha256(fresh.encode()).hexdigest()[:32]
+    return "SM" + hexadecimal(fresh)
 
 
 def _received(text: Text) -> dict[str, Any]:
@@ -312,7 +281,7 @@ def _created(text: Text, at: float, validity: str) -> Reply:
     """Return the message as Twilio shows it; one of a service has no sender and no segments yet."""
     moment = format_datetime(datetime.fromtimestamp(at, UTC))
     uri = f"/{API}/Accounts/{ACCOUNT}/Messages/{text.id}"
-    shown = {
+    body = {
         "account_sid": ACCOUNT,
         "api_version": API,
         "body": text.content.text,
@@ -335,7 +304,7 @@ def _created(text: Text, at: float, validity: str) -> Reply:
         "uri": f"{uri}.json",
         **({"validity_period": validity} if validity else {}),
     }
-    return Reply(201, list(JSON_TYPE), json.dumps(shown).encode())
+    return shown(201, body)
 
 
 PROVIDER: Final = Twilio
