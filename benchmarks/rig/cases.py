@@ -31,11 +31,10 @@ def _send(lane: str = "") -> None:
 
     if lane:
         os.environ["POSTHASTE_LANE"] = lane
-    services = _dispatch("send")
-    deployment = services.deployment()
+    deployment = _dispatch("send").deployment()
     _ = deployment.secrets  # its client is made
     deployment.__dict__["secrets"] = _Secret()
-    services.lane().sender(10.0)
+    deployment.lane.sender(10.0)
 
 
 def _log() -> None:
@@ -64,11 +63,11 @@ def _export() -> None:
 
 
 def _take() -> None:
-    _ = _dispatch("take").noticing().taker
+    _ = _dispatch("take").deployment().noticing.taker
 
 
 def _notices() -> None:
-    _ = _dispatch("notices").noticing().sweeper
+    _ = _dispatch("notices").deployment().noticing.sweeper
 
 
 def _webhooks(provider: str = "sendgrid", credential: str = "sendgrid-main") -> None:
