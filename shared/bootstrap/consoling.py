@@ -1,7 +1,6 @@
 """The parts of a deployment that only the console has, each made when first asked for."""
 
 import sys
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,7 +12,7 @@ from shared.adapters.http.transport import HttpClient
 from shared.adapters.joining import CONFIG as PATIENCE
 from shared.adapters.joining import JoinFunction
 from shared.adapters.sign_in.github import GitHubSignIn
-from shared.bootstrap.use_cases import UseCases
+from shared.bootstrap.use_cases import Room
 from shared.contracts.console import OPENID, ConsoleSettings
 from shared.lazy import PartOf, lazy
 from shared.web.sessions import Sessions
@@ -29,15 +28,8 @@ SIGNED_IN: Final = "/console/signed-in"
 part = PartOf["Consoling"]()
 
 
-@dataclass(frozen=True)
-class Consoling:
-    """What people sign in by.
-
-    Attributes:
-        deployment: whose console it is.
-    """
-
-    deployment: UseCases
+class Consoling(Room):
+    """What people sign in by."""
 
     @cached_property
     def settings(self) -> ConsoleSettings:

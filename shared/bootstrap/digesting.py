@@ -1,6 +1,5 @@
 """The parts of a deployment that collect events in windows and make digests, each made when first asked for."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shared import contracts
@@ -9,7 +8,7 @@ from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
 from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.adapters.sqs import SqsQueue
-from shared.bootstrap.use_cases import UseCases
+from shared.bootstrap.use_cases import Room
 from shared.domain.content.unsubscribe import PATH
 from shared.lazy import PartOf, lazy
 from shared.metrics import Metric, Service
@@ -27,15 +26,8 @@ else:
 part = PartOf["Digesting"]()
 
 
-@dataclass(frozen=True)
-class Digesting:
-    """The services that collect events and make digests.
-
-    Attributes:
-        deployment: whose events.
-    """
-
-    deployment: UseCases
+class Digesting(Room):
+    """The services that collect events and make digests."""
 
     windows = part(lambda r: DynamoWindows(r.deployment.dynamo, records=r.deployment.records_table))
     """Windows and parts."""

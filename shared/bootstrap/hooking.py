@@ -1,7 +1,6 @@
 """The parts of a deployment that post webhooks, each made when first asked for."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shared import contracts
@@ -10,7 +9,7 @@ from shared.adapters.dynamo.hooks.listeners import DynamoListeners
 from shared.adapters.dynamo.hooks.queue import DynamoHookQueue
 from shared.adapters.dynamo.hooks.works import DynamoWorks
 from shared.adapters.hooks import SqsHookHints, StoredHookSecrets
-from shared.bootstrap.use_cases import UseCases
+from shared.bootstrap.use_cases import Room
 from shared.lazy import PartOf, lazy
 
 if TYPE_CHECKING:
@@ -28,15 +27,8 @@ else:
 part = PartOf["Hooking"]()
 
 
-@dataclass(frozen=True)
-class Hooking:
-    """The services that post webhooks and change endpoints.
-
-    Attributes:
-        deployment: whose.
-    """
-
-    deployment: UseCases
+class Hooking(Room):
+    """The services that post webhooks and change endpoints."""
 
     @property
     def local(self) -> bool:

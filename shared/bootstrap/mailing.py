@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from shared import contracts
 from shared.adapters import metrics
 from shared.adapters.dynamo.mails.mails import DynamoMails
-from shared.bootstrap.use_cases import UseCases
+from shared.bootstrap.use_cases import Room
 from shared.engine.mails.ends import MailEnds, MailJobs
 from shared.engine.mails.holds import DomainHolds, MailStream
 from shared.engine.mails.queueing import MailQueuer
@@ -52,15 +52,8 @@ class ToldMailFigures:
         metrics.tell(self.stage, Service.MAILS, {metric: count})
 
 
-@dataclass(frozen=True)
-class Mailing:
-    """What takes and ends mails.
-
-    Attributes:
-        deployment: whose mails.
-    """
-
-    deployment: UseCases
+class Mailing(Room):
+    """What takes and ends mails."""
 
     @property
     def figures(self) -> "MailFigures":

@@ -1,11 +1,10 @@
 """The parts of a deployment that deliver notices, each made when first asked for."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shared.adapters.dynamo.notices.notices import DynamoNotices
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
-from shared.bootstrap.use_cases import UseCases
+from shared.bootstrap.use_cases import Room
 from shared.engine.notices.words import NoticeWords
 from shared.lazy import PartOf, lazy
 
@@ -24,15 +23,8 @@ else:
 part = PartOf["Noticing"]()
 
 
-@dataclass(frozen=True)
-class Noticing:
-    """What delivers notices.
-
-    Attributes:
-        deployment: whose notices.
-    """
-
-    deployment: UseCases
+class Noticing(Room):
+    """What delivers notices."""
 
     notices = part(lambda r: DynamoNotices(r.deployment.dynamo, records=r.deployment.records_table))
     notifiers = part(lambda r: r.deployment.notifiers)

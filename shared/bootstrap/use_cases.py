@@ -1,6 +1,7 @@
 """What the engine does in any product of a deployment: each use case with what it needs."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shared import contracts
@@ -268,6 +269,17 @@ class UseCases(Core):
         """Return a sweeper that continues these walks where it last stopped."""
         places = bookmarks.DynamoBookmarks(self.dynamo, self.ops_table)
         return sweep.Sweeper(walks=walks, bookmarks=places, clock=self.clock, pool=pool.ThreadPool())
+
+
+@dataclass(frozen=True)
+class Room:
+    """The parts that one product adds.
+
+    Attributes:
+        deployment: what these are made of.
+    """
+
+    deployment: UseCases
 
 
 class _LateLists:
