@@ -54,11 +54,10 @@ class Clinic:
     def __init__(self, w: World) -> None:
         from shared.adapters.dynamo.campaigns.templates import DynamoTemplates  # noqa: PLC0415 - as of functions
         from shared.adapters.dynamo.notices.updates import DynamoUpdates  # noqa: PLC0415 - as of functions
-        from shared.bootstrap.noticing import Noticing  # noqa: PLC0415 - as of functions
 
         self.world = w
         d = w.deployment
-        self._noticing = Noticing(d)
+        self._noticing = d.noticing
         self._noticing.sweeper._pool = FakePool  # noqa: SLF001 - the meter wants one thread
         password = new_password()
         self._login = f"{NAME}:{password}"

@@ -8,7 +8,7 @@ count the cost of sending its messages.
 import math
 import random
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from benchmarks.rig import rows
 from benchmarks.rig.rows import Row, counted, named
@@ -21,9 +21,6 @@ from shared.domain.digests.window import MAX_PARTS, DigestWindow, Join, WindowSt
 from shared.domain.jobs.job import DIGEST
 from shared.engine.digests.add import AddedEvents, DigestAdder, NoPolicy, OtherContent, PostedEvent
 from tests.fakes.clock import FakePool
-
-if TYPE_CHECKING:
-    from shared.bootstrap.digesting import Digesting
 
 KEY: Final = "acme/production"
 PEOPLE: Final = 1_000
@@ -74,14 +71,8 @@ class Flood:
         return DigestEvent("task_failed", names, self._now + 37 * n, data, event_id(f"event-{n}", "", 0), dated=True)
 
 
-def _digesting(w: World) -> "Digesting":
-    from shared.bootstrap.digesting import Digesting  # noqa: PLC0415 - as of functions
-
-    return Digesting(w.deployment)
-
-
 def _adder(w: World) -> DigestAdder:
-    d = _digesting(w)
+    d = w.deployment.digesting
     return DigestAdder(
         windows=d.windows,
         keeping=d.keeping,
@@ -122,7 +113,7 @@ def _save(w: World) -> None:
     now = w.clock.ms
     policy = DigestPolicy(w.account, "acme/", 1, now, now, Mailbox("news@example.com"), subject="{{ count }} events")
     event = audited(w.account, now, "policy", "digest_policy.created", SYSTEM)
-    _digesting(w).policies.save(None, policy, None, event=event)
+    w.deployment.digesting.policies.save(None, policy, None, event=event)
 
 
 def _window(w: World, adder: DigestAdder, flood: Flood, per_post: int) -> None:
@@ -132,7 +123,7 @@ def _window(w: World, adder: DigestAdder, flood: Flood, per_post: int) -> None:
         added = adder.add(w.account, _posted(flood.events(per_post)), test=False)
     if isinstance(added, NoPolicy | OtherContent) or len(added) != 1:
         raise RuntimeError("the events are not in one window")
-    d = _digesting(w)
+    d = w.deployment.digesting
     window = d.windows.get(added[0].window_id)
     if window is None or window.state is not WindowState.CLOSED:
         raise RuntimeError("the window is not full")

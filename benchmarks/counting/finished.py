@@ -9,7 +9,6 @@ from benchmarks.rig import rows
 from benchmarks.rig.meter import Tally
 from benchmarks.rig.rows import Row, counted, named
 from benchmarks.rig.world import Wire, World, deployed
-from shared.bootstrap.mailing import Mailing
 from shared.contracts import Credential, Settings
 from shared.domain.mails.mail import MailState
 from shared.ports import Response
@@ -82,7 +81,7 @@ def _deliver(w: World, count: int, together: int = LOGGED_AT_ONCE) -> str:
     body = {"mail_from": "bounces@example.com", "destinations": to, "content": MESSAGE}
     name = w.ask("POST", "/mails", json.dumps(body))["mail_id"]
     w.finish(together=together)
-    mail = Mailing(w.deployment).mails.get(name)
+    mail = w.deployment.mailing.mails.get(name)
     if mail is None or mail.state is not MailState.CLEANED:
         raise RuntimeError("the mail has not come to its end")
     return str(name)

@@ -131,7 +131,6 @@ class Hooks:
     """The functions of webhooks in a world."""
 
     def __init__(self, w: World) -> None:
-        from shared.bootstrap.hooking import Hooking  # noqa: PLC0415 - the environment is set
         from shared.engine.hooks.call import CallHooks  # noqa: PLC0415
         from shared.engine.hooks.posting import HookPoster  # noqa: PLC0415
         from shared.engine.hooks.render import HookBodies  # noqa: PLC0415
@@ -145,7 +144,7 @@ class Hooks:
             self._sqs.create_queue(QueueName=url.rpartition("/")[2])
         secrets = boto3.Session(region_name=REGION).client("secretsmanager")
         secrets.create_secret(Name=hooks_secret_name("bench"), SecretString=json.dumps({"current": "k" * 64}))
-        self.hooking = Hooking(w.deployment)
+        self.hooking = w.deployment.hooking
         poster = HookPoster(
             client=self.receiver,
             secrets=self.hooking.secrets,
@@ -195,7 +194,7 @@ class Hooks:
 
         records = [{"eventSource": "aws:sqs", "messageId": "m", "body": x} for x in self._taken(url)]
         if records:
-            with patch.object(services, "hooking", lambda: self.hooking):
+            with patch.object(services, "deployment", lambda: self._w.deployment):
                 answer = gather_hooks.handler({"Records": records}, Context())
             if answer["batchItemFailures"]:
                 raise RuntimeError("not gathered")

@@ -5,7 +5,6 @@ from typing import Any, Final
 from benchmarks.rig import rows
 from benchmarks.rig.rows import Row, counted, named
 from benchmarks.rig.world import World, world
-from shared.bootstrap.noticing import Noticing
 from shared.domain.campaigns.campaign import Message, StoredTemplate
 from shared.domain.notices.notifier import Notifier
 
@@ -58,7 +57,7 @@ def _units(records: int) -> float:
         d = w.deployment
         w.take()
         d.notice_desk.receive(notifier, [_record(i) for i in range(records)])
-        if Noticing(d).taker.take(notifier, d.clock.now() + 60) != records:
+        if d.noticing.taker.take(notifier, d.clock.now() + 60) != records:
             raise RuntimeError("not every record was taken")
         return w.take().wru / records
 

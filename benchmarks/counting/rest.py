@@ -123,19 +123,13 @@ def alarming(credentials: int, providers: int) -> float:
 def _runs() -> list[Line]:
     from functions.digest import services as digest_services  # noqa: PLC0415 - needs the library, as the functions do
     from functions.dispatch import services  # noqa: PLC0415
-    from shared.bootstrap.digesting import Digesting  # noqa: PLC0415
-    from shared.bootstrap.noticing import Noticing  # noqa: PLC0415
 
     with world(rate=1000) as w:
         warm(w)
-        hooks = Hooks(w)
-        digesting, noticing = Digesting(w.deployment), Noticing(w.deployment)
+        Hooks(w)
         with (
             patch.object(services, "deployment", lambda: w.deployment),
-            patch.object(services, "hooking", lambda: hooks.hooking),
-            patch.object(services, "noticing", lambda: noticing),
             patch.object(digest_services, "deployment", lambda: w.deployment),
-            patch.object(digest_services, "digesting", lambda: digesting),
         ):
             return [Line(x.what, _dollars(x, _third(w, x))) for x in IDLE]
 

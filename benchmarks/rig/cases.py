@@ -31,11 +31,10 @@ def _send(lane: str = "") -> None:
 
     if lane:
         os.environ["POSTHASTE_LANE"] = lane
-    services = _dispatch("send")
-    deployment = services.deployment()
+    deployment = _dispatch("send").deployment()
     _ = deployment.secrets  # its client is made
     deployment.__dict__["secrets"] = _Secret()
-    services.lane().sender(10.0)
+    deployment.lane.sender(10.0)
 
 
 def _made(name: str, *parts: str) -> None:
@@ -46,7 +45,7 @@ def _made(name: str, *parts: str) -> None:
 
 
 def _noticing(name: str, part: str) -> None:
-    getattr(_dispatch(name).noticing(), part)
+    getattr(_dispatch(name).deployment().noticing, part)
 
 
 def _webhooks(provider: str = "sendgrid", credential: str = "sendgrid-main") -> None:

@@ -103,7 +103,8 @@ class World:
 
     def __init__(self, config: Settings, wire: Wire) -> None:
         from functions.dispatch import ingest, log, plan, send, take, track  # noqa: PLC0415 - the environment is set
-        from shared.bootstrap import Deployment, lane  # noqa: PLC0415
+        from shared.bootstrap import Deployment  # noqa: PLC0415
+        from shared.bootstrap.sending import SendingLane  # noqa: PLC0415
 
         self.clock = FakeClock()
         self.config = config
@@ -117,8 +118,7 @@ class World:
         self.deployment.tracker._pool = FakePool  # noqa: SLF001 - the meter wants one thread
         self._lanes = {}
         for c in config.credentials:
-            served = lane(self.deployment)
-            served.credential = c
+            served = SendingLane(self.deployment, c)
             served._http = self.wire  # noqa: SLF001 - the one seam below the real provider
             sender = served.sender(CALL_SECONDS)
             calls = Calls(sender._provider, self.clock, CALL_SECONDS, FakePool, messages=served._messages)  # noqa: SLF001
@@ -330,7 +330,7 @@ class World:
         with ExitStack() as stack:
             stack.enter_context(patch.object(services, "deployment", lambda: self.deployment))
             if credential:
-                stack.enter_context(patch.object(services, "lane", lambda: self._lanes[credential]))
+                stack.enter_context(patch.dict(self.deployment.__dict__, lane=self._lanes[credential]))
             yield
 
     def stored(self) -> dict[tuple[str, str, str], tuple[int, int]]:

@@ -2,23 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 from shared import contracts
 from shared.adapters.alarms import RaisedAlarm, RaisedAlarms
 from shared.adapters.dynamo.accounts.claims import DynamoClaims
-from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.credentials.known import OpenSlots
 from shared.adapters.dynamo.credentials.switchboard import Setting, Switchboard
-from shared.adapters.dynamo.digests.pages import DynamoWindowPages
-from shared.adapters.dynamo.notices.waiting import DynamoWaiting
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.adapters.sqs import SqsQueue
 from shared.bootstrap import Deployment
-from shared.bootstrap.digesting import Digesting
-from shared.bootstrap.hooking import Hooking
-from shared.bootstrap.mailing import Mailing
-from shared.bootstrap.noticing import Noticing
 from shared.engine.digests.desk import WindowDesk
 from shared.engine.hooks.desk import HookDesk
 from shared.engine.intake.identities import IdentityDesk
@@ -88,44 +80,22 @@ def build_desks(deployment: Deployment) -> Desks:
     client, table, clock = deployment.dynamo.client, deployment.records_table, deployment.clock
     days, homes = deployment.settings.audit_days, deployment.homes
     return Desks(
-        suppressions=Suppressions(client, table, clock, audit_days=days, homes=homes),
-        journal=DynamoJournal(deployment.dynamo, table),
-        hooks=cache(lambda: Hooking(deployment).desk),
-        digests=cache(lambda: _digests(deployment)),
-        mails=cache(lambda: _mails(deployment)),
-        notices=cache(lambda: _notices(deployment)),
+        suppressions=deployment.suppressions,
+        journal=deployment.journal,
+        hooks=lambda: deployment.hooking.desk,
+        digests=lambda: DigestRoom(deployment.digesting.desk, deployment.digesting.pages),
+        mails=lambda: MailRoom(deployment.mailing.mails, deployment.mailing.moves),
+        notices=lambda: NoticeRoom(
+            deployment.noticing.notices, deployment.noticing.notifiers, deployment.noticing.waiting
+        ),
         switches=Switchboard(
             client, records=table, ops=deployment.ops_table, clock=clock, audit_days=days, homes=homes
         ),
         dead_letters=lambda name: _dead(deployment, name),
         alarms=_alarms(deployment),
         slots=deployment.slots,
-        senders=cache(lambda: _senders(deployment)),
+        senders=lambda: SenderRoom(deployment.claims, lambda: deployment.dns, lambda: deployment.identity_desk),
     )
-
-
-def _senders(deployment: Deployment) -> SenderRoom:
-    claims = DynamoClaims(deployment.dynamo, deployment.records_table, deployment.clock)
-    return SenderRoom(claims, lambda: deployment.dns, lambda: deployment.identity_desk)
-
-
-def _digests(deployment: Deployment) -> DigestRoom:
-    parts = Digesting(deployment)
-    return DigestRoom(
-        desk=WindowDesk(windows=parts.windows, hints=parts.hints, clock=deployment.clock),
-        pages=DynamoWindowPages(deployment.dynamo, records=deployment.records_table),
-    )
-
-
-def _mails(deployment: Deployment) -> MailRoom:
-    parts = Mailing(deployment)
-    return MailRoom(parts.mails, parts.moves)
-
-
-def _notices(deployment: Deployment) -> NoticeRoom:
-    parts = Noticing(deployment)
-    waiting = DynamoWaiting(deployment.dynamo, records=deployment.records_table)
-    return NoticeRoom(parts.notices, parts.notifiers, waiting)
 
 
 def _dead(deployment: Deployment, name: str) -> int:

@@ -25,12 +25,15 @@ from shared.domain.sealing import Keys
 from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
 from shared.engine.reports.message_log import MessageLog
+from shared.lazy import lazy
 from shared.ports import Clock, Records
 from shared.ports.people import FirstAccounts, People, SignIn
 from shared.web.sessions import Sessions
 
 if TYPE_CHECKING:
-    from shared.bootstrap.campaigning import CampaignDesk
+    from shared.bootstrap import campaigning
+else:
+    (campaigning,) = lazy("shared.bootstrap", "campaigning")
 
 GITHUB_NAME: Final = "GitHub"
 READS: Final = 12
@@ -78,7 +81,7 @@ class ConsoleServices:
     limits: SignInLimits
     reads: Executor
     """Makes reads side by side. A read submits nothing to it, or all of its threads could wait for one."""
-    campaigns: Callable[[], "CampaignDesk"]
+    campaigns: Callable[[], "campaigning.CampaignDesk"]
     """Built by the first page of a campaign: others need not wait for it."""
 
     @property
@@ -99,14 +102,6 @@ def build(deployment: Deployment) -> ConsoleServices:
     assets = Assets()
     credentials = CredentialStates(client, deployment.ops_table, clock)
     accounts = Accounts(client, table, clock, audit_days=deployment.settings.audit_days, homes=deployment.homes)
-    control = JobControl(
-        records=deployment.records,
-        ledgers=deployment.ledgers,
-        planner=deployment.planner,
-        retrier=deployment.retrier,
-        clock=clock,
-        schedules=deployment.schedules,
-    )
     return ConsoleServices(
         settings=deployment.settings,
         console=own.settings,
@@ -134,8 +129,8 @@ def build(deployment: Deployment) -> ConsoleServices:
         links=own.links,
         limits=sign_in_limits(deployment.dynamo, deployment.env[ENV_PEOPLE_TABLE], clock, own.links.keys),
         reads=ThreadPoolExecutor(READS, "reads"),
-        control=control,
-        campaigns=cache(lambda: _campaigns(deployment, control, accounts)),
+        control=deployment.control,
+        campaigns=cache(lambda: campaigning.desk(deployment, accounts)),
     )
 
 
@@ -149,9 +144,3 @@ def sign_in_limits(dynamo: Dynamo, people: str, clock: Clock, keys: Callable[[],
     networks = Buckets(dynamo, people, clock, rate=NETWORK_RATE, burst=NETWORK_BURST, block=1, key=attempts, keep=1)
     states = Buckets(dynamo, people, clock, rate=STATE_RATE, burst=STATE_BURST, block=1, key=attempts, keep=1)
     return SignInLimits(networks, states, keys)
-
-
-def _campaigns(deployment: Deployment, control: JobControl, accounts: Accounts) -> "CampaignDesk":
-    from shared.bootstrap.campaigning import desk  # noqa: PLC0415
-
-    return desk(deployment, control, accounts)

@@ -11,7 +11,7 @@ from shared.engine.digests.make import DigestFault
 from shared.metrics import Metric, Service
 
 logger = logs.lines()
-early(lambda: services.digesting().closer)
+early(lambda: services.deployment().digesting.closer)
 MARGIN: Final = 15.0
 """Seconds kept for the windows in hand, of which one with a hundred thousand recipients may be."""
 
@@ -24,7 +24,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
 
 def _hints(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Close and make each window that a hint names. The walk tries again what cannot be made now."""
-    closer = services.digesting().closer
+    closer = services.deployment().digesting.closer
     failures: list[dict[str, str]] = []
     did: dict[str, str] = {}
     for record in records:
@@ -43,7 +43,7 @@ def _hints(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _minute(context: Any) -> dict[str, Any]:
     d = services.deployment()
-    swept = services.digesting().sweeper.sweep(d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN)
+    swept = d.digesting.sweeper.sweep(d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN)
     metrics.tell(d.settings.stage, Service.DIGEST, {Metric.DIGESTED: int(swept.complete)})
     logger.info("windows looked at", complete=swept.complete, unfinished=list(swept.unfinished))
     return {"complete": swept.complete}

@@ -15,7 +15,7 @@ MARGIN: Final = 15.0
 APART: Final = "-slow"
 """Ends the name of the queue of endpoints that fail or hang."""
 logger = logs.lines()
-early(lambda: services.hooking().calls)
+early(lambda: services.deployment().hooking.calls)
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Answer | dict[str, int]:
@@ -25,7 +25,8 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer | dict[str, int]:
 
 
 def _calls(records: Sequence[Mapping[str, Any]], context: Any) -> Answer:
-    d, calls = services.deployment(), services.hooking().calls
+    d = services.deployment()
+    calls = d.hooking.calls
     stop_at = d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN
     failures: list[dict[str, str]] = []
     delivered = refused = dropped = 0
@@ -47,7 +48,7 @@ def _calls(records: Sequence[Mapping[str, Any]], context: Any) -> Answer:
 def _minute(context: Any) -> dict[str, int]:
     d = services.deployment()
     stop_at = d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN
-    woken = services.hooking().calls.wake(stop_at=stop_at)
+    woken = d.hooking.calls.wake(stop_at=stop_at)
     metrics.tell(d.settings.stage, Service.HOOKS, {Metric.HOOKS_WOKEN: 1})
     logger.info("endpoints woken", woken=woken)
     return {"woken": woken}

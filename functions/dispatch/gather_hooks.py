@@ -15,7 +15,7 @@ from shared.domain.hooks.kinds import HookPace
 from shared.domain.times import Seconds
 
 logger = logs.lines()
-early(lambda: services.hooking().gatherer, lambda: services.hooking().happenings)
+early(lambda: services.deployment().hooking.gatherer, lambda: services.deployment().hooking.happenings)
 QUEUE: Final = "aws:sqs"
 MARGIN: Final = 25.0
 """Seconds before its end in which an invocation begins no other chunks: those begun take some seconds."""
@@ -31,8 +31,8 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     records: Sequence[Mapping[str, Any]] = event.get("Records", ())
     if records and records[0]["eventSource"] == QUEUE:
         return {"batchItemFailures": [{"itemIdentifier": name} for name in _gather(records, _until(context))]}
-    heard = services.hooking().happenings
-    made = heard.hear(services.hooking().read(records) if records else services.hooking().alarm(event))
+    hooking = services.deployment().hooking
+    made = hooking.happenings.hear(hooking.read(records) if records else hooking.alarm(event))
     logger.info("heard", records=len(records), deliveries=made)
     return {"batchItemFailures": []}
 
@@ -62,9 +62,9 @@ def _gather(records: Sequence[Mapping[str, Any]], until: Seconds) -> list[str]:
     for (namespace, pace), some in sorted(groups.items(), key=_is_later):
         places = [(job, n) for changes, _ in some for job, chunks in changes.places.items() for n in chunks]
         try:
-            gathered = services.hooking().gatherer.gather(namespace, places, pace, until=until)
+            gathered = services.deployment().hooking.gatherer.gather(namespace, places, pace, until=until)
             if gathered.left:
-                services.hooking().hints.gather(namespace, _by_job(gathered.left), pace)
+                services.deployment().hooking.hints.gather(namespace, _by_job(gathered.left), pace)
         except Exception:  # reported, logged and delivered again
             names = [name for _, name in some]
             logger.exception("not gathered", namespace=namespace, pace=pace.value, message_ids=names)

@@ -14,7 +14,7 @@ from shared.domain.accounts import id_of_key
 from shared.domain.people import Newcomer
 
 logger = logs.lines()
-early(services.first_accounts)
+early(lambda: services.deployment().first_accounts)
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
@@ -26,6 +26,6 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """
     logs.begin(logger, logs.invocation(context))
     newcomer = Newcomer(event["user"], event["name"], event["actor"], event["digest"])
-    made = services.first_accounts().make(newcomer)
+    made = services.deployment().first_accounts.make(newcomer)
     logger.info("joined", user=newcomer.user, account=made.account, new=made.key == id_of_key(newcomer.digest))
     return asdict(made)

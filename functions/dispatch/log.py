@@ -60,12 +60,12 @@ def _follow(job: str, folded: Folded, ledgers: Sequence[Ledger], faults: list[Ex
     """Have others hear of a job's folded ledgers: a mail's sender, a notice's notifier, the campaign behind it."""
     if folded.kind == MAIL:
         with _named(job, faults):
-            services.mailing().stream.released(job, ledgers, logged=folded.state is JobState.LOGGED)
+            services.deployment().mailing.stream.released(job, ledgers, logged=folded.state is JobState.LOGGED)
     else:
         for ledger in ledgers:
             if ledger.told:
                 with _named(job, faults):
-                    services.noticing().words.tell(ledger)
+                    services.deployment().noticing.words.tell(ledger)
     if folded.job is not None:
         with _named(job, faults):
             services.deployment().turns.released(folded.job, ledgers)

@@ -8,7 +8,7 @@ from shared.adapters import logs, metrics
 from shared.metrics import Metric, Service
 
 logger = logs.lines()
-early(lambda: services.noticing().sweeper)
+early(lambda: services.deployment().noticing.sweeper)
 MARGIN = 10.0
 """Seconds kept for the looks in hand."""
 
@@ -17,7 +17,7 @@ def handler(_event: Any, context: Any) -> dict[str, Any]:
     """Continue the notices' walks for as long as there is time."""
     logs.begin(logger, logs.invocation(context))
     d = services.deployment()
-    swept = services.noticing().sweeper.sweep(d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN)
+    swept = d.noticing.sweeper.sweep(d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN)
     metrics.tell(d.settings.stage, Service.NOTICES, {Metric.NOTICED: int(swept.complete)})
     logger.info("notices looked at", complete=swept.complete, unfinished=list(swept.unfinished))
     return {"complete": swept.complete}

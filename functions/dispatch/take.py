@@ -12,13 +12,14 @@ from shared.contracts import load_inbox
 MARGIN: Final = 5.0
 """Seconds before its end in which an invocation begins no other step; a step takes some hundredths."""
 logger = logs.lines()
-early(lambda: services.noticing().taker)
+early(lambda: services.deployment().noticing.taker)
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Answer:
     """Take the records of each inbox of the batch; those of a name that never was are nothing."""
     logs.begin(logger, logs.invocation(context))
-    d, taker = services.deployment(), services.noticing().taker
+    d = services.deployment()
+    taker = d.noticing.taker
     deadline = d.calendar.at(d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN)
     failures = []
     did = {}

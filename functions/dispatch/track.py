@@ -1,7 +1,7 @@
 """The feedback queue: providers' events are joined into the ledgers."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from functions.dispatch import services
 from functions.dispatch.services import Answer
@@ -12,8 +12,14 @@ from shared.contracts import Settings, Word, dump_feedback, load_feedback
 from shared.domain.times import Seconds
 from shared.engine.outcome.inbound import from_number, receive
 from shared.engine.outcome.track import LATER, Tracked
+from shared.lazy import lazy
 from shared.metrics import Metric, Service
 from shared.ports import BadEvents
+
+if TYPE_CHECKING:
+    from shared.providers import needs, registry
+else:  # only deployments with a topic need them
+    needs, registry = lazy("shared.providers", "needs", "registry")
 
 logger = logs.lines()
 early(lambda: services.deployment().tracker, lambda: services.deployment().feedback)
@@ -100,13 +106,10 @@ def _of_topic(settings: Settings, body: str) -> tuple[str, list[Word]]:
     Such an event names its credential; one that names none, or none of ours, has no words for us. A text names the
     number that it was written to, which the settings say is a credential's.
     """
-    from shared.providers import registry  # noqa: PLC0415 - only deployments with a topic need it
-    from shared.providers.needs import needs_of  # noqa: PLC0415
-
     named, some = registry.from_topic(body)
     to = some[0].code if some and not named else ""
     asked = (c for c in settings.credentials if (c.number == to if to else c.id == named))
-    found = next((c.id for c in asked if needs_of(c.provider).topic), "")
+    found = next((c.id for c in asked if needs.needs_of(c.provider).topic), "")
     return found or named, some if found else []
 
 

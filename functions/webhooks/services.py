@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,11 +14,15 @@ from shared.adapters.clock import SystemClock
 from shared.adapters.secrets import Secrets
 from shared.adapters.sqs import SqsQueue
 from shared.contracts import Settings, Word
+from shared.lazy import lazy
 from shared.ports import BadSignature, Clock, Fetching, Queue, Seal, WebhookReader
 from shared.providers import registry
 
 if TYPE_CHECKING:
-    from shared.adapters.dynamo.credentials.webhook_posts import Posts
+    from shared.adapters.dynamo.credentials import webhook_posts
+    from shared.adapters.http import transport
+else:  # most providers' signatures cover the body, and most posts need no transport
+    webhook_posts, transport = lazy("shared.adapters", "dynamo.credentials.webhook_posts", "http.transport")
 
 MAX_MESSAGE_BYTES: Final = 200_000
 """Of one feedback message: a post of thousands of events is cut, so that one tracker invocation stays short."""
@@ -64,25 +69,14 @@ def build(env: Mapping[str, str], client: Callable[[str], Any] | None = None) ->
     make = client or _client(Aws())
     clock = SystemClock()
     settings = Settings.loads(env[contracts.ENV_SETTINGS])
-    readers: dict[str, WebhookReader] = {}
-    posts: list[Posts] = []
+    posts = cache(lambda: webhook_posts.Posts(make("dynamodb"), env[contracts.ENV_OPS_TABLE], clock))
 
-    def first(seal: Seal) -> bool:
-        if not posts:
-            from shared.adapters.dynamo.credentials.webhook_posts import Posts  # noqa: PLC0415 - most providers' signatures cover the body
-
-            posts.append(Posts(make("dynamodb"), env[contracts.ENV_OPS_TABLE], clock))
-        return posts[0].first(seal)
-
+    @cache
     def reader(name: str) -> WebhookReader:
-        if name not in readers:
-            found = registry.webhooks(name)
-            if isinstance(found, Fetching):
-                from shared.adapters.http.transport import HttpClient  # noqa: PLC0415 - most providers' posts need no transport
-
-                found.fetch_by(HttpClient(clock, connect_timeout=2, read_timeout=3), clock)
-            readers[name] = found
-        return readers[name]
+        found = registry.webhooks(name)
+        if isinstance(found, Fetching):
+            found.fetch_by(transport.HttpClient(clock, connect_timeout=2, read_timeout=3), clock)
+        return found
 
     return Services(
         settings=settings,
@@ -90,7 +84,7 @@ def build(env: Mapping[str, str], client: Callable[[str], Any] | None = None) ->
         feedback=SqsQueue(make("sqs"), env[contracts.ENV_FEEDBACK_QUEUE_URL], clock),
         clock=clock,
         reader=reader,
-        first=first,
+        first=lambda seal: posts().first(seal),
     )
 
 

@@ -4,6 +4,5 @@ Every builder imports only what its function uses: a function's cold start pays 
 """
 
 from shared.bootstrap.deployment import Deployment
-from shared.bootstrap.sending import SendingLane, lane
 
-__all__ = ["Deployment", "SendingLane", "lane"]
+__all__ = ["Deployment"]

@@ -9,11 +9,9 @@ from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.accounts.buckets import Buckets
 from shared.adapters.dynamo.accounts.claims import DynamoClaims
-from shared.adapters.dynamo.campaigns.templates import DynamoTemplates
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.bootstrap.carrying import message_bounds
-from shared.bootstrap.deployment import Deployment
+from shared.bootstrap.use_cases import UseCases
 from shared.domain.content.unsubscribe import PATH, Unsubscription
 from shared.engine.campaigns.campaigns import CampaignControl
 from shared.engine.campaigns.preview import Previews
@@ -55,7 +53,7 @@ def trials(dynamo: Dynamo, table: str, clock: Clock) -> Buckets:
     return Buckets(dynamo, table, clock, rate=1 / TRIAL_SECONDS, burst=TRIALS, block=1, key=keys.trials)
 
 
-def build(deployment: Deployment, control: JobControl, links: Links | None = None) -> CampaignServices:
+def build(deployment: UseCases, control: JobControl, links: Links | None = None) -> CampaignServices:
     """Build the services of a deployment.
 
     Args:
@@ -65,7 +63,7 @@ def build(deployment: Deployment, control: JobControl, links: Links | None = Non
     return CampaignServices(
         campaigns=deployment.campaigns,
         uploads=deployment.uploads,
-        templates=DynamoTemplates(deployment.dynamo, records=deployment.records_table),
+        templates=deployment.templates,
         uploading=deployment.uploading,
         control=CampaignControl(
             campaigns=deployment.campaigns,
@@ -134,24 +132,18 @@ class PreviewLinks:
         del use, sealed
 
 
-def desk(deployment: Deployment, control: JobControl, accounts: Accounts) -> CampaignDesk:
-    """Build what the console's pages of campaigns work with.
-
-    Args:
-        control: what owners do with jobs.
-    """
-    table, clock, days = deployment.records_table, deployment.clock, deployment.settings.audit_days
-    claims = DynamoClaims(deployment.dynamo, table, clock)
-    unwanted = Suppressions(deployment.dynamo.client, table, clock, audit_days=days, homes=deployment.homes)
+def desk(deployment: UseCases, accounts: Accounts) -> CampaignDesk:
+    """Build what the console's pages of campaigns work with."""
+    clock = deployment.clock
     intake = Intake(
         settings=deployment.settings,
         senders=ProvenSenders(granted=accounts, proofs=deployment.proofs, clock=clock),
-        unwanted=unwanted,
+        unwanted=deployment.suppressions,
         clock=clock,
         address=deployment.address,
         bounds=message_bounds,
     )
-    campaigns = build(deployment, control, PreviewLinks())
+    campaigns = build(deployment, deployment.control, PreviewLinks())
     acceptor = Acceptor(
         records=deployment.records,
         lanes=deployment.lanes,
@@ -166,7 +158,7 @@ def desk(deployment: Deployment, control: JobControl, accounts: Accounts) -> Cam
         acceptor=acceptor,
         trials=Trials(intake=intake, previews=campaigns.previews),
         files=deployment.files,
-        senders=lambda account: known_senders(accounts, claims, account),
+        senders=lambda account: known_senders(accounts, deployment.claims, account),
         samples=bool(deployment.env.get(contracts.ENV_LOOPBACK)),
     )
 

@@ -3,33 +3,42 @@
 import os
 import random
 from collections.abc import Mapping
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shared import contracts
 from shared.adapters.aws import Aws
 from shared.adapters.clock import Calendar, SystemClock
-from shared.adapters.dynamo.client import CONFIG, Dynamo
+from shared.adapters.dynamo.audit import DynamoAcceptances, DynamoJournal
+from shared.adapters.dynamo.client import CONFIG, Dynamo, answered_at
 from shared.adapters.dynamo.homes import Homes
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
 from shared.adapters.dynamo.jobs.records import DynamoRecords
+from shared.adapters.s3.blobs import S3Blobs
+from shared.adapters.sqs import SqsLanes, SqsQueue
 from shared.contracts import Settings
+from shared.lazy import PartOf, lazy
 from shared.ports import Clock
 
 if TYPE_CHECKING:
-    from shared.adapters.dns import DnsResolver
-    from shared.adapters.dynamo.audit import DynamoAcceptances
-    from shared.adapters.dynamo.credentials.pacer import DynamoPacer
-    from shared.adapters.dynamo.open_places import DynamoOpenPlaces
-    from shared.adapters.dynamo.recipients.texts import DynamoTexts
-    from shared.adapters.links import SecretLinks
-    from shared.adapters.s3.blobs import S3Blobs
-    from shared.adapters.secrets import Secrets
-    from shared.adapters.sqs import SqsLanes, SqsQueue
-    from shared.engine.intake.identities import IdentityDesk
-    from shared.engine.intake.proven import Proofs, ProvenStandings
-    from shared.engine.lane.breaker_cache import BreakerCache
-    from shared.engine.lane.recovery import Recovery
+    from shared.adapters import dns, links, secrets
+    from shared.adapters.dynamo import open_places
+    from shared.adapters.dynamo.accounts import claims, standings
+    from shared.adapters.dynamo.credentials import breakers, pacer
+    from shared.adapters.dynamo.recipients import suppressions, texts
+    from shared.bootstrap import identifying
+    from shared.engine.intake import proven
+    from shared.engine.lane import breaker_cache, recovery
+else:
+    dns, links, secrets = lazy("shared.adapters", "dns", "links", "secrets")
+    (open_places,) = lazy("shared.adapters.dynamo", "open_places")
+    claims, standings = lazy("shared.adapters.dynamo.accounts", "claims", "standings")
+    breakers, pacer = lazy("shared.adapters.dynamo.credentials", "breakers", "pacer")
+    suppressions, texts = lazy("shared.adapters.dynamo.recipients", "suppressions", "texts")
+    (identifying,) = lazy("shared.bootstrap", "identifying")
+    (proven,) = lazy("shared.engine.intake", "proven")
+    breaker_cache, recovery = lazy("shared.engine.lane", "breaker_cache", "recovery")
+
+part = PartOf["Core"]()
 
 
 class Core:
@@ -40,19 +49,13 @@ class Core:
     """
 
     def __init__(self, env: Mapping[str, str] | None = None, clock: Clock | None = None) -> None:
-        self.env = os.environ if env is None else env
+        self.env: Mapping[str, str] = os.environ if env is None else env
         self.clock: Clock = clock or SystemClock()
         self.rng = random.Random()  # noqa: S311 - jitter
 
-    @cached_property
-    def settings(self) -> Settings:
-        """The deployment's settings."""
-        return Settings.loads(self.env[contracts.ENV_SETTINGS])
-
-    @cached_property
-    def calendar(self) -> Calendar:
-        """The time that notices go by."""
-        return Calendar(self.clock, *self.settings.notice_clock)
+    settings = part(lambda d: Settings.loads(d.env[contracts.ENV_SETTINGS]))
+    calendar = part(lambda d: Calendar(d.clock, *d.settings.notice_clock))
+    """The time that notices go by."""
 
     @property
     def records_table(self) -> str:
@@ -64,20 +67,20 @@ class Core:
         """The name of the table `ops`."""
         return self.env[contracts.ENV_OPS_TABLE]
 
-    @cached_property
-    def aws(self) -> Aws:
-        """What makes AWS clients."""
-        return Aws()
+    @property
+    def address(self) -> str:
+        """The API's public address, without a slash at its end; empty where it is not known."""
+        return self.settings.public_url or self.env.get(contracts.ENV_API_URL, "")
 
-    @cached_property
-    def dynamo(self) -> Dynamo:
-        """DynamoDB."""
-        return Dynamo(
-            self.aws.client("dynamodb", CONFIG),
-            sleep=self.clock.sleep,
-            audit_days=self.settings.audit_days,
-            homes=self.homes,
-        )
+    @property
+    def served(self) -> list[str]:
+        """The credentials that have a lane: those declared, and that of test keys."""
+        return [*(c.id for c in self.settings.credentials), contracts.TEST_CREDENTIAL]
+
+    @property
+    def archive_after(self) -> int | None:
+        """After how many milliseconds a job that has ended is archived; None: no job is."""
+        return self.settings.feedback_timeout * 1000 if self.settings.archive_days else None
 
     @property
     def homes(self) -> Homes:
@@ -87,167 +90,92 @@ class Core:
             audit=self.env.get(contracts.ENV_AUDIT_TABLE, ""),
         )
 
-    @cached_property
-    def ledgers(self) -> DynamoLedgers:
-        """The ledger store."""
-        return DynamoLedgers(self.dynamo, self.ops_table)
+    # What clients are made by: a client that is made `later` is made by its first call.
 
-    @cached_property
-    def blobs(self) -> "S3Blobs":
-        """Large contents."""
-        from shared.adapters.s3.blobs import S3Blobs  # noqa: PLC0415
-
-        return S3Blobs(lambda: self.aws.client("s3"), self.env.get(contracts.ENV_BUCKET, ""))
-
-    @cached_property
-    def records(self) -> DynamoRecords:
-        """Jobs, chunks, contents and details."""
-        return DynamoRecords(
-            self.dynamo,
-            records=self.records_table,
-            ops=self.ops_table,
-            blobs=self.blobs,
-            archive=self.archive_after,
+    aws = part(lambda _: Aws())
+    dynamo = part(
+        lambda d: Dynamo(
+            d.aws.client("dynamodb", CONFIG), sleep=d.clock.sleep, audit_days=d.settings.audit_days, homes=d.homes
         )
+    )
+    sqs = part(lambda d: d.aws.later("sqs"))
+    """Most invocations of most functions never send anything."""
+    secretsmanager = part(lambda d: d.aws.later("secretsmanager"))
+    secrets = part(lambda d: secrets.Secrets(d.secretsmanager, d.settings.stage, d.clock))
+    """The credentials' secrets, and what signs links."""
+    links = part(lambda d: links.SecretLinks(d.secrets))
+    """What signs unsubscription links."""
+    dns = part(lambda d: dns.DnsResolver(d.env.get(contracts.ENV_DNS, "")))
 
-    @cached_property
-    def acceptances(self) -> "DynamoAcceptances":
-        """The store that notes accepted requests in audit logs."""
-        from shared.adapters.dynamo.audit import DynamoAcceptances  # noqa: PLC0415 - of what keys ask for
+    # Queues
 
-        return DynamoAcceptances(self.dynamo, self.records_table, self.clock)
+    lanes = part(lambda d: SqsLanes(d.sqs, d.env[contracts.ENV_LANE_URL_PREFIX], d.served, d.clock))
+    feedback = part(lambda d: d.queue(contracts.ENV_FEEDBACK_QUEUE_URL))
 
-    @cached_property
-    def texts(self) -> "DynamoTexts":
-        """Texts that recipients wrote."""
-        from shared.adapters.dynamo.recipients.texts import DynamoTexts  # noqa: PLC0415 - few invocations need it
-
-        return DynamoTexts(self.dynamo, records=self.records_table)
-
-    @cached_property
-    def sqs(self) -> Any:
-        """The SQS client; most invocations of most functions never send anything."""
-        return self.aws.later("sqs")
-
-    @cached_property
-    def lanes(self) -> "SqsLanes":
-        """The lanes' queues."""
-        from shared.adapters.sqs import SqsLanes  # noqa: PLC0415
-
-        return SqsLanes(self.sqs, self.env[contracts.ENV_LANE_URL_PREFIX], self.served, self.clock)
-
-    @property
-    def served(self) -> list[str]:
-        """The credentials that have a lane: those declared, and that of test keys."""
-        return [*(c.id for c in self.settings.credentials), contracts.TEST_CREDENTIAL]
-
-    def queue(self, variable: str) -> "SqsQueue":
+    def queue(self, variable: str) -> SqsQueue:
         """Return the queue whose URL is in a variable of the environment."""
-        from shared.adapters.sqs import SqsQueue  # noqa: PLC0415
-
         return SqsQueue(self.sqs, self.env[variable], self.clock)
 
-    @cached_property
-    def feedback(self) -> "SqsQueue":
-        """The feedback queue."""
-        return self.queue(contracts.ENV_FEEDBACK_QUEUE_URL)
+    # Stores
 
-    @cached_property
-    def pacer(self) -> "DynamoPacer":
-        """The credentials' slots."""
-        from shared.adapters.dynamo.client import answered_at  # noqa: PLC0415
-        from shared.adapters.dynamo.credentials.pacer import DynamoPacer  # noqa: PLC0415
-
-        judge = answered_at if type(self.clock) is SystemClock else None  # one that was given differs on purpose
-        return DynamoPacer(self.dynamo, self.ops_table, self.clock, answered=judge)
-
-    @cached_property
-    def secretsmanager(self) -> Any:
-        """The client of Secrets Manager; it is made when first used."""
-        return self.aws.later("secretsmanager")
-
-    @cached_property
-    def secrets(self) -> "Secrets":
-        """The credentials' secrets, and what signs links."""
-        from shared.adapters.secrets import Secrets  # noqa: PLC0415
-
-        return Secrets(self.secretsmanager, self.settings.stage, self.clock)
-
-    @cached_property
-    def links(self) -> "SecretLinks":
-        """What signs unsubscription links."""
-        from shared.adapters.links import SecretLinks  # noqa: PLC0415
-
-        return SecretLinks(self.secrets)
-
-    @cached_property
-    def proofs(self) -> "Proofs":
-        """Which domains their DNS lets accounts send from."""
-        from shared.adapters.dynamo.accounts.claims import DynamoClaims  # noqa: PLC0415
-        from shared.engine.intake.proven import Proofs  # noqa: PLC0415
-
-        return Proofs(
-            claims=DynamoClaims(self.dynamo, self.records_table, self.clock), dns=lambda: self.dns, clock=self.clock
+    ledgers = part(lambda d: DynamoLedgers(d.dynamo, d.ops_table))
+    blobs = part(lambda d: S3Blobs(lambda: d.aws.client("s3"), d.env.get(contracts.ENV_BUCKET, "")))
+    """Large contents."""
+    records = part(
+        lambda d: DynamoRecords(
+            d.dynamo, records=d.records_table, ops=d.ops_table, blobs=d.blobs, archive=d.archive_after
         )
-
-    @cached_property
-    def dns(self) -> "DnsResolver":
-        """Look-ups in DNS."""
-        from shared.adapters.dns import DnsResolver  # noqa: PLC0415 - most accounts claim no domain
-
-        return DnsResolver(self.env.get(contracts.ENV_DNS, ""))
-
-    @cached_property
-    def identity_desk(self) -> "IdentityDesk":
-        """Domains at the providers that sign for them."""
-        from shared.bootstrap.identifying import desk  # noqa: PLC0415 - few requests are about domains
-
-        return desk(self.settings, self.aws, self.dynamo, self.records_table, self.clock)
-
-    @cached_property
-    def standings(self) -> "ProvenStandings":
-        """The keys and senders of accounts."""
-        from shared.adapters.dynamo.accounts.standings import DynamoStandings  # noqa: PLC0415
-        from shared.engine.intake.proven import ProvenStandings  # noqa: PLC0415
-
-        return ProvenStandings(granted=DynamoStandings(self.dynamo, self.records_table), proofs=self.proofs)
-
-    @property
-    def address(self) -> str:
-        """The API's public address, without a slash at its end; empty where it is not known."""
-        return self.settings.public_url or self.env.get(contracts.ENV_API_URL, "")
-
-    @cached_property
-    def breaker_cache(self) -> "BreakerCache":
-        """The credentials' circuit breakers."""
-        from shared.adapters.dynamo.credentials.breakers import DynamoBreakers  # noqa: PLC0415
-        from shared.engine.lane.breaker_cache import BreakerCache  # noqa: PLC0415
-
-        breakers = DynamoBreakers(self.dynamo, self.ops_table)
-        return BreakerCache(breakers=breakers, clock=self.clock, rng=self.rng)
-
-    @cached_property
-    def recovery(self) -> "Recovery":
-        """Takeover of what a crash left."""
-        from shared.engine.lane.recovery import Recovery  # noqa: PLC0415
-
-        return Recovery(
-            records=self.records,
-            ledgers=self.ledgers,
-            lanes=self.lanes,
-            breaker_cache=self.breaker_cache,
-            clock=self.clock,
-            rng=self.rng,
+    )
+    """Jobs, chunks, contents and details."""
+    acceptances = part(lambda d: DynamoAcceptances(d.dynamo, d.records_table, d.clock))
+    """The store that notes accepted requests in audit logs."""
+    journal = part(lambda d: DynamoJournal(d.dynamo, d.records_table))
+    """Audit logs."""
+    texts = part(lambda d: texts.DynamoTexts(d.dynamo, records=d.records_table))
+    """Texts that recipients wrote."""
+    suppressions = part(
+        lambda d: suppressions.Suppressions(
+            d.dynamo.client, d.records_table, d.clock, audit_days=d.settings.audit_days, homes=d.homes
         )
+    )
+    open_places = part(lambda d: open_places.DynamoOpenPlaces(d.dynamo, records=d.records_table, clock=d.clock))
+    """Places for files that accounts hold."""
+    pacer = part(
+        lambda d: pacer.DynamoPacer(
+            d.dynamo,
+            d.ops_table,
+            d.clock,
+            answered=answered_at if type(d.clock) is SystemClock else None,  # one that was given differs on purpose
+        )
+    )
+    """The credentials' slots."""
 
-    @property
-    def archive_after(self) -> int | None:
-        """After how many milliseconds a job that has ended is archived; None: no job is."""
-        return self.settings.feedback_timeout * 1000 if self.settings.archive_days else None
+    # What decides whether and how a lane goes on
 
-    @cached_property
-    def open_places(self) -> "DynamoOpenPlaces":
-        """Places for files that accounts hold."""
-        from shared.adapters.dynamo.open_places import DynamoOpenPlaces  # noqa: PLC0415
-
-        return DynamoOpenPlaces(self.dynamo, records=self.records_table, clock=self.clock)
+    claims = part(lambda d: claims.DynamoClaims(d.dynamo, d.records_table, d.clock))
+    """Domains that accounts claim."""
+    proofs = part(lambda d: proven.Proofs(claims=d.claims, dns=lambda: d.dns, clock=d.clock))
+    """Which domains their DNS lets accounts send from."""
+    standings = part(
+        lambda d: proven.ProvenStandings(granted=standings.DynamoStandings(d.dynamo, d.records_table), proofs=d.proofs)
+    )
+    """The keys and senders of accounts."""
+    identity_desk = part(lambda d: identifying.desk(d.settings, d.aws, d.dynamo, d.records_table, d.clock))
+    """Domains at the providers that sign for them."""
+    breaker_cache = part(
+        lambda d: breaker_cache.BreakerCache(
+            breakers=breakers.DynamoBreakers(d.dynamo, d.ops_table), clock=d.clock, rng=d.rng
+        )
+    )
+    """The credentials' circuit breakers."""
+    recovery = part(
+        lambda d: recovery.Recovery(
+            records=d.records,
+            ledgers=d.ledgers,
+            lanes=d.lanes,
+            breaker_cache=d.breaker_cache,
+            clock=d.clock,
+            rng=d.rng,
+        )
+    )
+    """Takeover of what a crash left."""

@@ -9,11 +9,15 @@ from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities
 from shared.adapters.dynamo.client import Dynamo
 from shared.contracts import Settings
 from shared.engine.intake.identities import IdentityDesk, Signing
+from shared.lazy import lazy
 from shared.ports import Clock
 from shared.providers.needs import needs_of
 
 if TYPE_CHECKING:
     from shared.ports import DomainIdentities
+    from shared.providers import registry
+else:
+    (registry,) = lazy("shared.providers", "registry")
 
 CONFIG: Final = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 2})
 """A client waits for the answer, and a provider may take one such call a second."""
@@ -38,7 +42,6 @@ def desk(settings: Settings, aws: Aws, dynamo: Dynamo, table: str, clock: Clock)
 
 def _identities(aws: Aws, provider: str, region: str) -> "DomainIdentities":
     """Return a provider's domains in a region."""
-    from shared.providers import registry  # noqa: PLC0415 - many deployments have none
 
     def later(service: str, where: str) -> Any:
         return aws.later(service, CONFIG.merge(Config(region_name=where)))

@@ -1,23 +1,29 @@
 """The parts of a deployment that take and end mails, each made when first asked for."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shared import contracts
 from shared.adapters import metrics
 from shared.adapters.dynamo.mails.mails import DynamoMails
+from shared.bootstrap.use_cases import Room
 from shared.engine.mails.ends import MailEnds, MailJobs
 from shared.engine.mails.holds import DomainHolds, MailStream
 from shared.engine.mails.queueing import MailQueuer
 from shared.engine.mails.reports import MailReporter
+from shared.lazy import PartOf, lazy
 from shared.metrics import Metric, Service
 
 if TYPE_CHECKING:
-    from shared.adapters.s3.mails import S3MailFiles
-    from shared.bootstrap.deployment import Deployment
-    from shared.engine.mails.moves import MailMoves
+    from shared.adapters.s3 import files
+    from shared.adapters.s3 import mails as stored
+    from shared.engine.mails import moves
     from shared.ports import MailFigures
+else:
+    files, stored = lazy("shared.adapters.s3", "files", "mails")
+    (moves,) = lazy("shared.engine.mails", "moves")
+
+part = PartOf["Mailing"]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,76 +52,71 @@ class ToldMailFigures:
         metrics.tell(self.stage, Service.MAILS, {metric: count})
 
 
-@dataclass(frozen=True)
-class Mailing:
-    """What takes and ends mails.
-
-    Attributes:
-        deployment: whose mails.
-    """
-
-    deployment: "Deployment"
-
-    @cached_property
-    def mails(self) -> DynamoMails:
-        """Mails."""
-        d = self.deployment
-        return DynamoMails(d.dynamo, records=d.records_table, ops=d.ops_table, blobs=d.blobs)
-
-    @cached_property
-    def files(self) -> "S3MailFiles":
-        """Their bytes."""
-        from shared.adapters.s3.files import CONFIG as OF_FILES  # noqa: PLC0415
-        from shared.adapters.s3.mails import S3MailFiles  # noqa: PLC0415
-
-        d = self.deployment
-        return S3MailFiles(lambda: d.aws.client("s3", OF_FILES), d.env[contracts.ENV_BUCKET], d.clock)
-
-    @cached_property
-    def queuer(self) -> MailQueuer:
-        """Queues mails."""
-        from shared.engine.intake.accept import Acceptor  # noqa: PLC0415
-
-        d = self.deployment
-        acceptor = Acceptor(
-            records=d.records,
-            lanes=d.lanes,
-            breaker_cache=d.breaker_cache,
-            settings=d.settings,
-            clock=d.clock,
-        )
-        return MailQueuer(mails=self.mails, acceptor=acceptor, lanes=d.lanes, clock=d.clock, acceptances=d.acceptances)
-
-    @cached_property
-    def moves(self) -> "MailMoves":
-        """Moves destinations that wait."""
-        from shared.adapters.dynamo.audit import DynamoJournal  # noqa: PLC0415
-        from shared.engine.mails.moves import MailMoves  # noqa: PLC0415
-
-        d = self.deployment
-        journal = DynamoJournal(d.dynamo, d.records_table)
-        return MailMoves(d.records, d.ledgers, d.recovery, d.logs, journal, d.clock)
+class Mailing(Room):
+    """What takes and ends mails."""
 
     @property
     def figures(self) -> "MailFigures":
         """What operators hear of mails."""
         return ToldMailFigures(self.deployment.settings.stage)
 
-    @cached_property
-    def ends(self) -> MailEnds:
-        """Ends mails."""
-        d = self.deployment
-        reporter = MailReporter(self.mails, d.records, d.ledgers, self.files, self.queuer, d.clock, self.figures)
-        return MailEnds(self.mails, d.records, d.ledgers, self.files, reporter)
+    mails = part(
+        lambda r: DynamoMails(
+            r.deployment.dynamo,
+            records=r.deployment.records_table,
+            ops=r.deployment.ops_table,
+            blobs=r.deployment.blobs,
+        )
+    )
+    files = part(
+        lambda r: stored.S3MailFiles(
+            lambda: r.deployment.aws.client("s3", files.CONFIG),
+            r.deployment.env[contracts.ENV_BUCKET],
+            r.deployment.clock,
+        )
+    )
+    """Their bytes."""
+    queuer = part(
+        lambda r: MailQueuer(
+            mails=r.mails,
+            acceptor=r.deployment.acceptor,
+            lanes=r.deployment.lanes,
+            clock=r.deployment.clock,
+            acceptances=r.deployment.acceptances,
+        )
+    )
+    """Queues mails."""
+    moves = part(
+        lambda r: moves.MailMoves(
+            r.deployment.records,
+            r.deployment.ledgers,
+            r.deployment.recovery,
+            r.deployment.logs,
+            r.deployment.journal,
+            r.deployment.clock,
+        )
+    )
+    """Moves destinations that wait."""
 
-    @cached_property
-    def stream(self) -> MailStream:
-        """Does what follows of released ledgers."""
-        d = self.deployment
-        return MailStream(d.records, self.ends, DomainHolds(self.mails, d.records, d.ledgers))
-
-    @property
-    def jobs(self) -> MailJobs:
-        """The walk of finished jobs."""
-        d = self.deployment
-        return MailJobs(d.records, d.ledgers, self.mails, self.ends, d.asking, d.clock, self.figures)
+    reporter = part(
+        lambda r: MailReporter(
+            r.mails, r.deployment.records, r.deployment.ledgers, r.files, r.queuer, r.deployment.clock, r.figures
+        )
+    )
+    ends = part(lambda r: MailEnds(r.mails, r.deployment.records, r.deployment.ledgers, r.files, r.reporter))
+    """Ends mails."""
+    holds = part(lambda r: DomainHolds(r.mails, r.deployment.records, r.deployment.ledgers))
+    stream = part(lambda r: MailStream(r.deployment.records, r.ends, r.holds))
+    """Does what follows of released ledgers."""
+    jobs = part(
+        lambda r: MailJobs(
+            r.deployment.records,
+            r.deployment.ledgers,
+            r.mails,
+            r.ends,
+            r.deployment.asking,
+            r.deployment.clock,
+            r.figures,
+        )
+    )
+    """The walk of finished jobs."""

@@ -1,107 +1,85 @@
 """The parts of a deployment that deliver notices, each made when first asked for."""
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shared.adapters.dynamo.notices.notices import DynamoNotices
-from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
+from shared.adapters.dynamo.notices.updates import DynamoUpdates
+from shared.bootstrap.use_cases import Room
 from shared.engine.notices.words import NoticeWords
+from shared.lazy import PartOf, lazy
 
 if TYPE_CHECKING:
-    from shared.bootstrap.deployment import Deployment
-    from shared.engine.notices.due import DueNotices
-    from shared.engine.notices.take import NoticeTaker
-    from shared.engine.sweeper.sweep import Sweeper
-    from shared.engine.walks import Walk
+    from shared.adapters.dynamo.notices import runs
+    from shared.adapters.dynamo.notices import waiting as stored
+    from shared.bootstrap import mailing
+    from shared.engine import walks as walking
+    from shared.engine.notices import due, look, purge, take, texts
+else:
+    runs, stored = lazy("shared.adapters.dynamo.notices", "runs", "waiting")
+    (mailing,) = lazy("shared.bootstrap", "mailing")
+    (walking,) = lazy("shared.engine", "walks")
+    due, look, purge, take, texts = lazy("shared.engine.notices", "due", "look", "purge", "take", "texts")
+
+part = PartOf["Noticing"]()
 
 
-@dataclass(frozen=True)
-class Noticing:
-    """What delivers notices.
+class Noticing(Room):
+    """What delivers notices."""
 
-    Attributes:
-        deployment: whose notices.
-    """
-
-    deployment: "Deployment"
-
-    @cached_property
-    def notices(self) -> DynamoNotices:
-        """Notices."""
-        return DynamoNotices(self.deployment.dynamo, records=self.deployment.records_table)
-
-    @cached_property
-    def notifiers(self) -> DynamoNotifiers:
-        """Notifiers."""
-        return DynamoNotifiers(self.deployment.dynamo, records=self.deployment.records_table)
-
-    @cached_property
-    def words(self) -> NoticeWords:
-        """Passes the results of runs to their notices."""
-        d = self.deployment
-        return NoticeWords(
-            notices=self.notices, notifiers=self.notifiers, records=d.records, ledgers=d.ledgers, clock=d.calendar
+    notices = part(lambda r: DynamoNotices(r.deployment.dynamo, records=r.deployment.records_table))
+    notifiers = part(lambda r: r.deployment.notifiers)
+    waiting = part(lambda r: stored.DynamoWaiting(r.deployment.dynamo, records=r.deployment.records_table))
+    """Notices as lists show them."""
+    words = part(
+        lambda r: NoticeWords(
+            notices=r.notices,
+            notifiers=r.notifiers,
+            records=r.deployment.records,
+            ledgers=r.deployment.ledgers,
+            clock=r.deployment.calendar,
         )
-
-    @cached_property
-    def due(self) -> "DueNotices":
-        """Begins runs of notices."""
-        from shared.adapters.dynamo.campaigns.templates import DynamoTemplates  # noqa: PLC0415
-        from shared.adapters.dynamo.notices.runs import DynamoRunStarts  # noqa: PLC0415
-        from shared.engine.intake.accept import Acceptor  # noqa: PLC0415
-        from shared.engine.notices.due import DueNotices  # noqa: PLC0415
-        from shared.engine.notices.texts import StoredTexts  # noqa: PLC0415
-
-        d = self.deployment
-        starts = DynamoRunStarts(d.dynamo, records=d.records_table, ops=d.ops_table, blobs=d.blobs)
-        acceptor = Acceptor(
-            records=d.records,
-            lanes=d.lanes,
-            breaker_cache=d.breaker_cache,
-            settings=d.settings,
-            clock=d.clock,
+    )
+    """Passes the results of runs to their notices."""
+    starts = part(
+        lambda r: runs.DynamoRunStarts(
+            r.deployment.dynamo,
+            records=r.deployment.records_table,
+            ops=r.deployment.ops_table,
+            blobs=r.deployment.blobs,
         )
-        return DueNotices(
-            notices=self.notices,
-            starts=starts,
-            notifiers=self.notifiers,
-            texts=StoredTexts(DynamoTemplates(d.dynamo, records=d.records_table)),
-            records=d.records,
-            acceptor=acceptor,
-            lanes=d.lanes,
-            settings=d.settings,
-            words=self.words,
-            clock=d.calendar,
+    )
+    due = part(
+        lambda r: due.DueNotices(
+            notices=r.notices,
+            starts=r.starts,
+            notifiers=r.notifiers,
+            texts=texts.StoredTexts(r.deployment.templates),
+            records=r.deployment.records,
+            acceptor=r.deployment.acceptor,
+            lanes=r.deployment.lanes,
+            settings=r.deployment.settings,
+            words=r.words,
+            clock=r.deployment.calendar,
         )
-
-    @cached_property
-    def taker(self) -> "NoticeTaker":
-        """Takes records out of payloads."""
-        from shared.adapters.dynamo.campaigns.templates import DynamoTemplates  # noqa: PLC0415
-        from shared.engine.notices.take import NoticeTaker  # noqa: PLC0415
-
-        d = self.deployment
-        return NoticeTaker(
-            inboxes=d.inboxes,
-            notices=self.notices,
-            templates=DynamoTemplates(d.dynamo, records=d.records_table),
-            queue=d.inbox_queue,
-            clock=d.calendar,
-            at_once=self.due.at_once,
+    )
+    """Begins runs of notices."""
+    taker = part(
+        lambda r: take.NoticeTaker(
+            inboxes=r.deployment.inboxes,
+            notices=r.notices,
+            templates=r.deployment.templates,
+            queue=r.deployment.inbox_queue,
+            clock=r.deployment.calendar,
+            at_once=r.due.at_once,
         )
+    )
+    """Takes records out of payloads."""
 
     @property
-    def walks(self) -> "list[Walk]":
+    def walks(self) -> "list[walking.Walk]":
         """The walks of the function that runs every minute, in order."""
-        from shared.adapters.dynamo.notices.updates import DynamoUpdates  # noqa: PLC0415
-        from shared.bootstrap.mailing import Mailing  # noqa: PLC0415
-        from shared.engine.notices.look import NoticeRuns  # noqa: PLC0415
-        from shared.engine.notices.purge import NoticePurge  # noqa: PLC0415
-        from shared.engine.walks import simple, timed  # noqa: PLC0415
-
         d, due = self.deployment, self.due
-        runs = NoticeRuns(
+        runs = look.NoticeRuns(
             records=d.records,
             ledgers=d.ledgers,
             notices=self.notices,
@@ -110,20 +88,18 @@ class Noticing:
             clock=d.clock,
             feedback_timeout=d.settings.feedback_timeout,
         )
-        purge = NoticePurge(
+        old = purge.NoticePurge(
             log=DynamoUpdates(d.dynamo, records=d.records_table),
             notices=self.notices,
             notifiers=self.notifiers,
             clock=d.calendar,
         )
         return [
-            timed("due notices", 65, lambda until: due.walk(d.calendar.at(until))),
-            simple("runs of notices", 15, runs.walk),
-            simple("mails", 10, Mailing(d).jobs.walk),
-            timed("collected notices", 10, lambda until: purge.walk(d.calendar.at(until))),
+            walking.timed("due notices", 65, lambda until: due.walk(d.calendar.at(until))),
+            walking.simple("runs of notices", 15, runs.walk),
+            walking.simple("mails", 10, mailing.Mailing(d).jobs.walk),
+            walking.timed("collected notices", 10, lambda until: old.walk(d.calendar.at(until))),
         ]
 
-    @cached_property
-    def sweeper(self) -> "Sweeper":
-        """Walks notices that are due, and their finished runs."""
-        return self.deployment.sweeper_of(self.walks)
+    sweeper = part(lambda r: r.deployment.sweeper_of(r.walks))
+    """Walks notices that are due, and their finished runs."""

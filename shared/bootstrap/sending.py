@@ -8,21 +8,28 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from shared import contracts
-from shared.bootstrap.deployment import Deployment
+from shared.bootstrap.use_cases import UseCases
 from shared.contracts import Credential
+from shared.lazy import lazy
 from shared.providers.needs import ProviderNeeds, Transport, needs_of
 
 if TYPE_CHECKING:
-    from shared.adapters.http.wire import HttpWire
-    from shared.adapters.s3.spooled import SpooledMessages
-    from shared.adapters.smtp.transport import SmtpClient
+    from shared.adapters import secrets
+    from shared.adapters.http import transport, wire
+    from shared.adapters.s3 import spooled
+    from shared.adapters.smtp import transport as relay
     from shared.domain.content.content import Finished
     from shared.domain.content.streams import Stream
-    from shared.engine.lane.access import LaneStores
-    from shared.engine.lane.send import Sender
-    from shared.engine.outcome.resolve import Resolution
+    from shared.engine.lane import access, send
+    from shared.engine.outcome import resolve
     from shared.ports import Provider
-    from shared.providers.registry import AwsAccount
+    from shared.providers import registry
+else:
+    secrets, spooled, relay = lazy("shared.adapters", "secrets", "s3.spooled", "smtp.transport")
+    transport, wire = lazy("shared.adapters.http", "transport", "wire")
+    access, send = lazy("shared.engine.lane", "access", "send")
+    (resolve,) = lazy("shared.engine.outcome", "resolve")
+    (registry,) = lazy("shared.providers", "registry")
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -30,17 +37,15 @@ _LOG: Final = logging.getLogger(__name__)
 class _Messages:
     """`ports.FinishedMessages`, made when the first one comes by: most senders never meet one."""
 
-    def __init__(self, deployment: Deployment) -> None:
+    def __init__(self, deployment: UseCases) -> None:
         self._deployment = deployment
         self._lock = threading.Lock()
-        self._made: SpooledMessages | None = None
+        self._made: spooled.SpooledMessages | None = None
 
     def open(self, finished: "Finished") -> "AbstractContextManager[Stream]":
         """Return a message's bytes, for a `with`; see `ports.FinishedMessages`."""
-        from shared.adapters.s3.spooled import SpooledMessages  # noqa: PLC0415
-
         with self._lock:
-            made = self._made = self._made or SpooledMessages(self._deployment.files)
+            made = self._made = self._made or spooled.SpooledMessages(self._deployment.files)
         return made.open(finished)
 
 
@@ -48,13 +53,13 @@ class _Messages:
 class SendingLane:
     """The services of one credential. Its provider is made again when the secret has changed."""
 
-    deployment: Deployment
+    deployment: UseCases
     credential: Credential
     _http: Any = None
-    _smtp: "SmtpClient | None" = None
+    _smtp: "relay.SmtpClient | None" = None
     _secret: Mapping[str, str] | None = None
     _made: "Provider | None" = None
-    _sender: "Sender | None" = None
+    _sender: "send.Sender | None" = None
     _messages: "_Messages" = field(init=False)
 
     def __post_init__(self) -> None:
@@ -62,11 +67,8 @@ class SendingLane:
 
     def prepare(self) -> None:
         """Make all that a sender needs except its secret, which must be read: clients, stores, transport."""
-        from shared.engine.lane.send import Sender  # noqa: F401, PLC0415
-        from shared.providers import registry  # noqa: PLC0415
-
         d = self.deployment
-        _ = d.records, d.ledgers, d.pacer, d.lanes, d.recovery, d.breaker_cache, d.links
+        _ = d.records, d.ledgers, d.pacer, d.lanes, d.recovery, d.breaker_cache, d.links, send.Sender
         registry.provider(self.credential.provider)
         http = self._transport()
         needs = self._needs()
@@ -75,17 +77,14 @@ class SendingLane:
         if not needs.built_in:
             _ = d.secretsmanager.meta
 
-    def sender(self, call_timeout: float) -> "Sender":
+    def sender(self, call_timeout: float) -> "send.Sender":
         """Return the lane's sender. `call_timeout`: seconds that a provider call may take."""
         provider = self._current()
         if self._sender is None:
-            from shared.engine.lane.access import ProviderAccess  # noqa: PLC0415
-            from shared.engine.lane.send import Sender  # noqa: PLC0415
-
             d = self.deployment
-            self._sender = Sender(
+            self._sender = send.Sender(
                 stores=self._stores(),
-                access=ProviderAccess(provider, call_timeout, self._wire, self._renewed, self._messages),
+                access=access.ProviderAccess(provider, call_timeout, self._wire, self._renewed, self._messages),
                 credential=self.credential,
                 recovery=d.recovery,
                 breaker_cache=d.breaker_cache,
@@ -98,12 +97,10 @@ class SendingLane:
             self._sender.use(provider)
         return self._sender
 
-    def resolution(self, call_timeout: float) -> "Resolution":
+    def resolution(self, call_timeout: float) -> "resolve.Resolution":
         """Return what asks the lane's provider about doubts. `call_timeout`: seconds that a question may take."""
-        from shared.engine.outcome.resolve import Resolution  # noqa: PLC0415
-
         d = self.deployment
-        return Resolution(
+        return resolve.Resolution(
             stores=self._stores(),
             tracker=d.tracker,
             provider=self._current(),
@@ -114,19 +111,15 @@ class SendingLane:
             links=d.links,
         )
 
-    def _stores(self) -> "LaneStores":
-        from shared.engine.lane.access import LaneStores  # noqa: PLC0415
-
+    def _stores(self) -> "access.LaneStores":
         d = self.deployment
-        return LaneStores(d.records, d.ledgers, d.pacer, d.lanes, lambda: d.standings)
+        return access.LaneStores(d.records, d.ledgers, d.pacer, d.lanes, lambda: d.standings)
 
     def _renewed(self) -> "Provider | None":
         """Read the secret again since the provider refuses the account; None if it is the same, or cannot be read."""
-        from shared.adapters.secrets import KEPT_REFUSED  # noqa: PLC0415
-
         refused = self._made
         try:
-            provider = self._current(KEPT_REFUSED)
+            provider = self._current(secrets.KEPT_REFUSED)
         except Exception:  # noqa: BLE001 - the breaker opens, as for any key that is refused; the next probe asks again
             _LOG.exception("secret not read", extra={"credential": self.credential.id})
             return None
@@ -144,8 +137,6 @@ class SendingLane:
         return self._made
 
     def _provider(self, secret: Mapping[str, str]) -> "Provider":
-        from shared.providers import registry  # noqa: PLC0415
-
         d = self.deployment
         http = self._transport()
         mine = self._needs()
@@ -161,40 +152,27 @@ class SendingLane:
         return needs_of(self.credential.provider)
 
     def _transport(self) -> Any:
-        from shared.adapters.http.transport import HttpClient  # noqa: PLC0415
-
         if self._http is None:
-            self._http = HttpClient(self.deployment.clock)
+            self._http = transport.HttpClient(self.deployment.clock)
         return self._http
 
-    def _account(self) -> "AwsAccount":
+    def _account(self) -> "registry.AwsAccount":
         """Return the function's own account; botocore keeps the role's keys current."""
-        from shared.providers.registry import AwsAccount, AwsKeys  # noqa: PLC0415
-
         session = self.deployment.aws.session
 
-        def keys() -> AwsKeys | None:
+        def keys() -> registry.AwsKeys | None:
             found = session.get_credentials()
             if found is None:
                 return None
             now = found.get_frozen_credentials()
-            return AwsKeys(now.access_key or "", now.secret_key or "", now.token or "")
+            return registry.AwsKeys(now.access_key or "", now.secret_key or "", now.token or "")
 
-        return AwsAccount(session.get_config_variable("region") or "", keys)
+        return registry.AwsAccount(session.get_config_variable("region") or "", keys)
 
-    def _relay(self) -> "SmtpClient":
-        from shared.adapters.smtp.transport import SmtpClient  # noqa: PLC0415
-
+    def _relay(self) -> "relay.SmtpClient":
         if self._smtp is None:
-            self._smtp = SmtpClient(self.deployment.clock)
+            self._smtp = relay.SmtpClient(self.deployment.clock)
         return self._smtp
 
-    def _wire(self) -> "HttpWire":
-        from shared.adapters.http.wire import HttpWire  # noqa: PLC0415
-
-        return HttpWire(self._transport())
-
-
-def lane(deployment: Deployment) -> SendingLane:
-    """Return the lane that this function serves."""
-    return SendingLane(deployment, deployment.settings.credential(deployment.env[contracts.ENV_LANE]))
+    def _wire(self) -> "wire.HttpWire":
+        return wire.HttpWire(self._transport())

@@ -3,6 +3,7 @@
 import io
 import json
 from dataclasses import asdict
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -67,7 +68,7 @@ def test_the_function_makes_what_its_event_describes(monkeypatch: pytest.MonkeyP
     class Context:
         aws_request_id = "request-1"
 
-    monkeypatch.setattr(services, "first_accounts", First)
+    monkeypatch.setattr(services, "deployment", lambda: SimpleNamespace(first_accounts=First()))
     assert join.handler(asdict(WHO), Context()) == asdict(MADE)
     with pytest.raises(ValueError, match="newcomer"):
         join.handler({**asdict(WHO), "digest": "x"}, Context())

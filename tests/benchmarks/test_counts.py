@@ -11,7 +11,6 @@ from benchmarks.rig.mail import recipients
 from benchmarks.rig.scenarios import batch, lane_of, rate_of, warm, words
 from benchmarks.rig.world import World, world
 from cli.checks import account
-from shared.bootstrap.noticing import Noticing
 from shared.contracts import Word
 from shared.domain.jobs import runs
 from shared.domain.jobs.job import Job
@@ -196,7 +195,7 @@ def test_a_lone_worker_pays_one_write_for_its_slots() -> None:
 @pytest.mark.slow
 def test_a_collected_notice_is_shortened_by_one_unit() -> None:
     with world(rate=100) as w:
-        notices = Noticing(w.deployment).notices
+        notices = w.deployment.noticing.notices
         ended = notice(phase=Phase.ENDED, ttl=900, stamp=NOW)
         assert notices.write(None, NoticeChange(ended))
         w.take()

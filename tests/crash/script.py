@@ -10,7 +10,8 @@ from uuid import uuid4
 
 from shared import contracts
 from shared.adapters.clock import SystemClock
-from shared.bootstrap import Deployment, SendingLane
+from shared.bootstrap import Deployment
+from shared.bootstrap.sending import SendingLane
 from shared.contracts import Credential, Settings, Word
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.chunks import Recipient

@@ -44,9 +44,12 @@ def told(monkeypatch: pytest.MonkeyPatch) -> dict[Metric, float]:
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch, told: dict[Metric, float]) -> FakeCalls:
     made = FakeCalls()
-    parts = SimpleNamespace(clock=SimpleNamespace(now=lambda: NOW), settings=SimpleNamespace(stage="dev"))
+    parts = SimpleNamespace(
+        clock=SimpleNamespace(now=lambda: NOW),
+        settings=SimpleNamespace(stage="dev"),
+        hooking=SimpleNamespace(calls=made),
+    )
     monkeypatch.setattr(services, "deployment", lambda: parts)
-    monkeypatch.setattr(services, "hooking", lambda: SimpleNamespace(calls=made))
     return made
 
 

@@ -33,9 +33,8 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> DigestHub:
     walks = [simple("windows", 80, made.closer.walk), simple("old windows", 20, made.cleaner.walk)]
     sweeper = Sweeper(walks=walks, bookmarks=FakeBookmarks(), clock=made.clock, pool=FakePool)
     digesting = SimpleNamespace(closer=made.closer, sweeper=sweeper)
-    deployment = SimpleNamespace(clock=made.clock, settings=made.world.settings)
+    deployment = SimpleNamespace(clock=made.clock, settings=made.world.settings, digesting=digesting)
     monkeypatch.setattr(services, "deployment", lambda: deployment)
-    monkeypatch.setattr(services, "digesting", lambda: digesting)
     return made
 
 

@@ -44,8 +44,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> HookWorld:
         read=lambda records: happenings.read(records, made.clock.ms // 1000),
         alarm=lambda event: [happenings.alarm(event)],
     )
-    monkeypatch.setattr(services, "hooking", lambda: parts)
-    monkeypatch.setattr(services, "deployment", lambda: SimpleNamespace(clock=made.clock))
+    monkeypatch.setattr(services, "deployment", lambda: SimpleNamespace(clock=made.clock, hooking=parts))
     return made
 
 

@@ -63,6 +63,10 @@ class Stage:
     pacer = SimpleNamespace(skew=lambda: 0.0)
 
     @property
+    def lane(self) -> "Stage":
+        return self
+
+    @property
     def lanes(self) -> dict[str, Any]:
         def put_off(receipt: str, seconds: float, *, express: bool) -> None:
             if self.refuse:
@@ -110,7 +114,6 @@ class Stage:
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     made = Stage()
     monkeypatch.setattr(services, "deployment", lambda: made)
-    monkeypatch.setattr(services, "lane", lambda: made)
     return made
 
 

@@ -20,9 +20,9 @@ class Context:
 def world(monkeypatch: pytest.MonkeyPatch) -> NoticeWorld:
     world = NoticeWorld()
     known = SimpleNamespace(get=lambda name: NOTIFIER if name == NOTIFIER.name else None)
-    parts = SimpleNamespace(notifiers=known, clock=world.clock, calendar=Calendar(world.clock))
+    noticing = SimpleNamespace(taker=world.taker)
+    parts = SimpleNamespace(notifiers=known, clock=world.clock, calendar=Calendar(world.clock), noticing=noticing)
     monkeypatch.setattr(services, "deployment", lambda: parts)
-    monkeypatch.setattr(services, "noticing", lambda: SimpleNamespace(taker=world.taker))
     return world
 
 

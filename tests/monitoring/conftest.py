@@ -80,6 +80,8 @@ class Functions:
     heard: Callable[[], list[Document]]
     put_off: list[float]
     """Seconds for which pointers that failed were put off."""
+    deployment: Any
+    """The parts that the functions ask for."""
 
     def send(self, lane: str = "acme-one") -> list[Document]:
         """Serve a lane's next pointer."""
@@ -138,12 +140,12 @@ class Functions:
 
     def late(self) -> list[Document]:
         """Come to a window that should have been made long before."""
-        Digesting(digest_services.deployment()).tell_late()
+        Digesting(self.deployment).tell_late()
         return self.heard()
 
     def late_mail(self) -> list[Document]:
         """Notify a sender, give notifications up, and come to a mail that should have been cleaned long before."""
-        figures = Mailing(services.deployment()).figures
+        figures = Mailing(self.deployment).figures
         figures.notified()
         figures.given_up(2)
         figures.late()
@@ -196,7 +198,17 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         SimpleNamespace(sweeper=Sweeper(walks=[], bookmarks=FakeBookmarks(), clock=world.clock, pool=FakePool))
         for _ in range(2)
     )
+    hooking = SimpleNamespace(
+        calls=SimpleNamespace(wake=lambda *_, **__: 0, work=lambda *_, **__: HookRun(delivered=2, refused=1))
+    )
+    lane = SimpleNamespace(
+        sender=lambda _timeout: world.senders["acme-one"], credential=world.settings.credential("acme-one")
+    )
     deployment = SimpleNamespace(
+        digesting=digesting,
+        hooking=hooking,
+        noticing=noticing,
+        lane=lane,
         clock=world.clock,
         settings=world.settings,
         breaker_cache=world.breaker_cache,
@@ -213,20 +225,10 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         ingestion=Reading(),
         feedback=FakeQueue(world.clock),
     )
-    hooking = SimpleNamespace(
-        calls=SimpleNamespace(wake=lambda *_, **__: 0, work=lambda *_, **__: HookRun(delivered=2, refused=1))
-    )
-    lane = SimpleNamespace(
-        sender=lambda _timeout: world.senders["acme-one"], credential=world.settings.credential("acme-one")
-    )
     monkeypatch.setattr(services, "deployment", lambda: deployment)
-    monkeypatch.setattr(services, "lane", lambda: lane)
     monkeypatch.setattr(digest_services, "deployment", lambda: deployment)
-    monkeypatch.setattr(services, "noticing", lambda: noticing)
-    monkeypatch.setattr(services, "hooking", lambda: hooking)
-    monkeypatch.setattr(digest_services, "digesting", lambda: digesting)
     capsys.readouterr()
-    return Functions(world, monkeypatch, lambda: documents(capsys.readouterr().out), put_off)
+    return Functions(world, monkeypatch, lambda: documents(capsys.readouterr().out), put_off, deployment)
 
 
 @pytest.fixture

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from functions.digest import services as digest_services
-from functions.dispatch import services
 from shared.domain.jobs.outcomes import Rejected, Throttled, Unknown
 from shared.engine.walks.stuck_jobs import STUCK_AFTER_MS
 from tests.fakes.faults import Crash, When
@@ -177,7 +175,7 @@ def _failing_notices(functions: Functions) -> dict[str, Any]:
     def fails(_deadline: float) -> None:
         raise RuntimeError("the store is away")
 
-    services.noticing().sweeper.sweep = fails  # type: ignore[method-assign,assignment]
+    functions.deployment.noticing.sweeper.sweep = fails
     with pytest.raises(RuntimeError):
         functions.notices()
     return {"told": lambda d: d["service"] != "notices"}
@@ -187,7 +185,7 @@ def _failing_digests(functions: Functions) -> dict[str, Any]:
     def fails(_deadline: float) -> None:
         raise RuntimeError("the store is away")
 
-    digest_services.digesting().sweeper.sweep = fails  # type: ignore[method-assign,assignment]
+    functions.deployment.digesting.sweeper.sweep = fails
     with pytest.raises(RuntimeError):
         functions.digest()
     return {"told": lambda d: d["service"] != "digest"}
@@ -197,7 +195,7 @@ def _failing_hooks(functions: Functions) -> dict[str, Any]:
     def fails(*, stop_at: float) -> int:
         raise RuntimeError(f"the store is away, until {stop_at}")
 
-    services.hooking().calls.wake = fails  # type: ignore[method-assign]
+    functions.deployment.hooking.calls.wake = fails
     with pytest.raises(RuntimeError):
         functions.hooks()
     return {"told": lambda d: d["service"] != "hooks"}

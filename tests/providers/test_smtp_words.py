@@ -7,7 +7,8 @@ import pytest
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
 from shared.adapters.smtp.transport import SmtpClient
-from shared.bootstrap import Deployment, SendingLane
+from shared.bootstrap import Deployment
+from shared.bootstrap.sending import SendingLane
 from shared.contracts import ENV_SETTINGS, Credential, Settings
 from shared.domain.content.smtp import Reply, SmtpStep
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown

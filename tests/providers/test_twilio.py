@@ -12,7 +12,7 @@ from twilio.http.response import Response as SdkResponse
 from twilio.rest import Client
 
 from shared import contracts
-from shared.bootstrap import Deployment, lane
+from shared.bootstrap import Deployment
 from shared.contracts import Credential, Settings
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response
@@ -255,7 +255,7 @@ def test_the_lane_gives_its_provider_the_apis_address(public_url: str, api_url: 
         contracts.ENV_API_URL: api_url,
         contracts.ENV_LANE: "texts",
     }
-    made, http = lane(Deployment(env)), FakeHttp()
+    made, http = Deployment(env).lane, FakeHttp()
     made._http = http
     made._provider(SECRET).send(CONTENT, [ONE], deadline=NOW + 5)
     assert http.form["StatusCallback"] == f"{hook}{ONE.ref}"
