@@ -1,7 +1,7 @@
-"""A person's rows are taken out of archived files, which outlive the jobs that could tell in which of them they stand.
+"""Takes a person's rows out of archived files. These outlive the jobs that name the files with such rows.
 
-So each file is read, all its versions among them. A file with such rows is written anew, and then the version that was
-read is deleted; doing everything again changes nothing. Source: docs/adr/0049.
+So it reads each file in all its versions. It writes a file with such rows anew, and then deletes the version that it
+read. Doing everything again changes nothing. Source: docs/adr/0049.
 """
 
 import csv
@@ -66,7 +66,7 @@ class Archived:
         self.client.delete_object(Bucket=self.bucket, Key=name, VersionId=version)
 
     def _read(self, name: str, version: str) -> Iterator[tuple[list[str], list[str]]]:
-        """Yield each row of a file, its first among them, as it is and as it shall be; these are one if it stays."""
+        """Yield each row of a file, its first among them, as it is and as it is to be; both are the same row if it stays."""
         body = self.client.get_object(Bucket=self.bucket, Key=name, VersionId=version)["Body"]
         text = io.TextIOWrapper(io.BufferedReader(cast("Any", body)), encoding="utf-8-sig", newline="")
         with text:

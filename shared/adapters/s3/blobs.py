@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class S3Blobs:
-    """Bytes by name; the client is made when a large content first comes by, as most never do."""
+    """Bytes under names. The client is made for the first large content, which most processes never have."""
 
     def __init__(self, client: "Callable[[], S3Client]", bucket: str) -> None:
         self._make = client

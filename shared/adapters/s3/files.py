@@ -50,8 +50,8 @@ class S3Files(S3Blobs):
     def place(self, name: str, *, content_type: str, seconds: int, size: int = 0) -> tuple[str, Mapping[str, str]]:
         """Return a URL to which a file may be put, and the headers that were signed with it.
 
-        S3 takes one file: it answers a second PUT with 412, and one during the first with 409 (Amazon S3 User Guide,
-        "Conditional writes"), and a PUT of another size than the known one, or without a signed header, with 403.
+        S3 takes one file. It answers a second PUT with 412, and one during the first with 409 (Amazon S3 User Guide,
+        "Conditional writes"). A PUT of another size than the known one, or without a signed header, gets 403.
         """
         once = {"IfNoneMatch": "*", **({"ContentLength": size} if size else {})}
         url = self._s3().generate_presigned_url(

@@ -16,7 +16,7 @@ _LOST: Final = frozenset({"NoSuchUpload", "InvalidPart", "InvalidPartOrder"})
 
 
 class S3Multipart:
-    """`ports.Multipart` in a bucket; what is never completed is removed by the bucket's own rule.
+    """`ports.Multipart` in a bucket, whose own rule removes uploads that are never completed.
 
     Args:
         client: makes a client with `files.CONFIG`.

@@ -1,7 +1,7 @@
 """Finished messages from the bucket, on this machine's disk while they are sent.
 
-A message is read from the bucket once and then sent to each of its destinations, and memory holds one block of it at a
-time. A stream of the bucket that breaks does so before a provider is called, never in the middle of a call.
+A message is read from the bucket once and then sent to each of its destinations. Memory holds one block at a time. A
+stream of the bucket that breaks does so before a provider is called, never in the middle of a call.
 """
 
 import os
@@ -23,7 +23,7 @@ KEPT: Final = 120 * 1024 * 1024
 
 
 class _Spooled:
-    """A message's bytes in a file without a name, which goes with this object. `users`: calls that need it."""
+    """A message's bytes in a file without a name, which ends with this object. `users`: calls that need it."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
         self._file = file

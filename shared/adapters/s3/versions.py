@@ -30,7 +30,7 @@ def erase(client: Any, bucket: str, prefix: str, wanted: Callable[[str], bool]) 
         Their names, each once; repeating it finds none.
 
     Raises:
-        RuntimeError: S3 did not delete some of them; the others are gone.
+        RuntimeError: S3 did not delete some of them; the others are deleted.
     """
     found = _versions(client, bucket, prefix, wanted)
     _delete(client, bucket, found)

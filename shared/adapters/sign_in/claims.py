@@ -1,4 +1,4 @@
-"""What an issuer's tokens say of a person, after their signature and their purpose are verified.
+"""The claims about a person in an issuer's tokens, after their signature and their purpose are verified.
 
 Sources: OpenID Connect Core 1.0 (3.1.3.7 ID token validation, 5.1 standard claims, 5.3.2 UserInfo), RFC 8725 (which
 algorithms).
@@ -31,7 +31,7 @@ Claims = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What an ID token has to be for.
+    """The sign-in that an ID token must be for.
 
     Attributes:
         client: it was made for this client.

@@ -27,7 +27,7 @@ FAILED_SECONDS: Final = 10.0
 KEY_TYPES: Final = frozenset({"RSA", "EC"})
 """Public keys. A shared secret has no place among them."""
 MAX_KEYS: Final = 100
-"""Keys of a set that are looked at: each costs time, and issuers have a handful."""
+"""Keys of a set that are read: each costs time, and issuers have a handful."""
 RSA_BITS: Final = 2048
 """A shorter RSA key verifies nothing (RFC 7518 3.3)."""
 HEADERS: Final = {"Accept": "application/json", "User-Agent": "posthaste"}
@@ -35,7 +35,7 @@ HEADERS: Final = {"Accept": "application/json", "User-Agent": "posthaste"}
 
 @dataclass(frozen=True, slots=True)
 class IssuerMetadata:
-    """What an issuer publishes about itself.
+    """The metadata that an issuer publishes about itself.
 
     Attributes:
         authorization: where browsers are sent.

@@ -1,7 +1,7 @@
 """Signing in by an OpenID provider: the authorization code flow with PKCE, `state` and `nonce`.
 
-The `nonce` is derived from the sign-in's verifier, which only the sealed cookie of the browser has: an ID token counts
-for the sign-in that asked for it, and for no other. A person is known by the issuer and `sub`, never by an address.
+The `nonce` is derived from the sign-in's verifier, which only the sealed cookie of the browser has. So an ID token
+counts only for the sign-in that asked for it. Issuer and `sub` identify a person, never an address.
 Sources: OpenID Connect Core 1.0 (3.1), RFC 7636 (PKCE), RFC 9207 (`iss` when the browser comes back).
 """
 

@@ -1,4 +1,4 @@
-"""What Authlib's client needs of an HTTP session, over the transport that everything here uses.
+"""The HTTP session that Authlib's client needs, over the transport that everything here uses.
 
 Authlib expects an object like a session of the library requests, of which it calls `post` for a token. Nothing here
 repeats a request or follows a redirect.
