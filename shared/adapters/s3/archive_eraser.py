@@ -66,7 +66,7 @@ class Archived:
         self.client.delete_object(Bucket=self.bucket, Key=name, VersionId=version)
 
     def _read(self, name: str, version: str) -> Iterator[tuple[list[str], list[str]]]:
-        """Yield each row of a file, its first among them, as it is and as it is to be; both are the same row if it stays."""
+        """Yield each row of a file, with its first, as it is and as it is to be: the same if it stays."""
         body = self.client.get_object(Bucket=self.bucket, Key=name, VersionId=version)["Body"]
         text = io.TextIOWrapper(io.BufferedReader(cast("Any", body)), encoding="utf-8-sig", newline="")
         with text:
