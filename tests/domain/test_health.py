@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from shared.domain.lanes.health import CALLS, FIRST, HALF, IDLE, RUN, SAMPLE, SPAN, Health
+from shared.domain.lanes.health import CALLS, FIRST, HALF, IDLE, MANY, RUN, SAMPLE, SPAN, Health
 
 NOW = 1_790_000_000.0
 
@@ -59,7 +59,7 @@ def test_a_success_ends_the_row_of_what_began_before_it() -> None:
     assert health.dead(NOW + IDLE + 0.1) == 5
 
 
-@pytest.mark.parametrize(("share", "calls", "dead"), [(0.5, SAMPLE - 1, 0), (0.5, SAMPLE, 10), (0.45, 100, 0)])
+@pytest.mark.parametrize(("share", "calls", "dead"), [(0.5, MANY - 1, 0), (0.5, MANY, MANY // 2), (0.45, 100, 0)])
 def test_half_of_a_sample_shows_a_provider_not_worth_calling(share: float, calls: int, dead: int) -> None:
     assert told(share, calls).dead(NOW) == dead
 

@@ -96,17 +96,17 @@ def test_calls_that_hang_and_end_together_are_not_failures_in_a_row(lane: Lane) 
     assert gate.enter("me") > 0
 
 
-def test_half_of_twenty_calls_open_the_breaker_and_less_do_not(lane: Lane) -> None:
+def test_half_of_forty_calls_open_the_breaker_and_less_do_not(lane: Lane) -> None:
     gate = lane.gate()
-    for _ in range(4):
+    for _ in range(8):
         for _ in range(2):
             call(gate, DOWN)
         for _ in range(3):
             call(gate, TAKEN)
-    assert lane.stored == Breaker("one")  # 8 of 20
-    for _ in range(4):
+    assert lane.stored == Breaker("one")  # 16 of 40
+    for _ in range(8):
         call(gate, DOWN)
-    assert (lane.stored.state, lane.stored.failures) == (BreakerState.OPEN, 12)
+    assert (lane.stored.state, lane.stored.failures) == (BreakerState.OPEN, 24)
 
 
 def test_a_provider_that_fails_at_times_is_called_more_slowly(lane: Lane) -> None:

@@ -147,7 +147,15 @@ class BreakerCache:
             if found == new:
                 with self._lock:
                     self._opened += new.state is BreakerState.OPEN
-                _LOG.warning("breaker", extra={"credential": credential, "state": new.state, "reason": new.reason})
+                _LOG.warning(
+                    "breaker",
+                    extra={
+                        "credential": credential,
+                        "state": new.state,
+                        "reason": new.reason,
+                        "failures": new.failures,
+                    },
+                )
                 return new
             current = found
 
