@@ -20,7 +20,7 @@ SAMPLE: Final = 20
 HALF: Final = 0.5
 """Share of failed calls at which calls to a provider stop."""
 MANY: Final = 40
-"""Calls that this share is judged by, at least: where a fifth fails, half of twenty do once in 385 times, half of forty
+"""Calls that this share is judged by, at least. Where a fifth fails, half of 20 do once in 385 times, half of 40
 once in 46,000. Every new process judges, and so do all after the breaker has closed."""
 QUARTER: Final = 0.25
 """Share of failed calls above which it is called more slowly: at half its rate just below `HALF`."""
