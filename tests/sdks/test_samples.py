@@ -23,7 +23,11 @@ DOCUMENT = json.loads(FILE.read_text("utf-8"))
 SAMPLES = list(samples())
 PROOFS = {
     "getBatch": ("Bearer $POSTHASTE_API_KEY", "Posthaste()", "Posthaste()"),
-    "putMessages": ('-u "$POSTHASTE_NOTIFIER:', "Posthaste(notifier=(os.environ", "{ notifier: { name: process.env"),
+    "putMessages": (
+        '-u "$POSTHASTE_NOTIFIER:',
+        'Posthaste(os.environ["POSTHASTE_URL"], notifier=(',
+        "{ url: process.env.POSTHASTE_URL!, notifier: {",
+    ),
 }
 STRICT = {
     "strict": True,

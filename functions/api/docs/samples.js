@@ -3,6 +3,7 @@
 const WORDS = { true: "True", false: "False", null: "None" };
 const inPython = (value) => JSON.stringify(value, null, 4)
   .replace(/("(?:[^"\\]|\\.)*")|true|false|null/g, (word, text) => text ?? WORDS[word]);
+const URL_NAME = "POSTHASTE_URL";
 const LOGIN = ["POSTHASTE_NOTIFIER", "POSTHASTE_NOTIFIER_PASSWORD"];
 
 // `values` has the values of the path's parameters, by name. One that is missing is its name in capitals.
@@ -29,7 +30,8 @@ const samplesOf = (method, path, operation, values = {}) => {
 
   const named = places.map((each) => JSON.stringify(each));
   const python = [...named, ...(body === undefined ? [] : [inPython(body)]), ...(keyed ? ['idempotency_key="order-4711"'] : [])];
-  const login = notifier ? `notifier=(os.environ["${LOGIN[0]}"], os.environ["${LOGIN[1]}"])` : "";
+  const [place, user, password] = [URL_NAME, ...LOGIN].map((name) => `os.environ["${name}"]`);
+  const login = notifier ? `${place}, notifier=(${user}, ${password})` : "";
   const snake = operation.operationId.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase();
   samples.push({
     label: "Python",
@@ -42,7 +44,8 @@ const samplesOf = (method, path, operation, values = {}) => {
   else if (keyed && operation.requestBody) typescript.push("{}");
   if (keyed && parameters.some((each) => each.in === "query")) typescript.push("{}");
   if (keyed) typescript.push('{ idempotencyKey: "order-4711" }');
-  const options = notifier ? `{ notifier: { name: process.env.${LOGIN[0]}!, password: process.env.${LOGIN[1]}! } }` : "";
+  const [address, name, word] = [URL_NAME, ...LOGIN].map((each) => `process.env.${each}!`);
+  const options = notifier ? `{ url: ${address}, notifier: { name: ${name}, password: ${word} } }` : "";
   samples.push({
     label: "TypeScript",
     source: `import { Posthaste } from "posthaste-sdk";\n\nconst api = new Posthaste(${options});\n`
