@@ -37,7 +37,7 @@ def test_one_call_begins_until_one_succeeds(lane: Lane) -> None:
 
 
 @pytest.mark.parametrize("failed", [DOWN, CLOSED])
-def test_a_first_call_that_fails_and_three_questions_without_an_answer_open_the_breaker(
+def test_a_first_call_that_fails_and_questions_without_an_answer_open_the_breaker(
     lane: Lane, failed: list[Outcome]
 ) -> None:
     gate, provider = made(lane, "connection_refused")

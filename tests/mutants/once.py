@@ -136,7 +136,7 @@ ONCE: Final = (
         "self._doubted = True\n",
         "self._doubted = False\n",
         "tests/engine/test_questions.py::"
-        "test_a_first_call_that_fails_and_three_questions_without_an_answer_open_the_breaker[failed1]",
+        "test_a_first_call_that_fails_and_questions_without_an_answer_open_the_breaker[failed1]",
     ),
     Mutant(
         "a question without an answer keeps a credential out of use for ever",
