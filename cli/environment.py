@@ -1,8 +1,8 @@
 """Where commands find their settings: the option, the environment, the user's login, the local cloud's `.local/env`.
 
 Settings that belong together are taken together: an address from one place is never joined with keys from the other. So
-no command reaches another deployment than its user means, and no live key is sent to a strange address. The file may
-belong to anybody who has put a folder here, so it names only addresses of this machine.
+no command reaches another deployment than its user means, and no live key is sent to a strange address. Another
+person may have put the file into this folder, so it names only addresses of this machine.
 """
 
 import ipaddress

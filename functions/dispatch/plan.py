@@ -1,8 +1,8 @@
 """The `records` stream: jobs that became READY are started when they are due, those of a campaign in their turn.
 
 A campaign that gave way is checked when its next try is due. The audit entry of a pause's end begins the waking of the
-jobs that it has kept; another function wakes them. After the end of an account's pause, campaigns are checked whose
-turn may come by it.
+jobs that it has kept; another function wakes them. The entry of an account's pause has the campaigns checked that wait
+behind its own.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 KEPT: Final = 300.0
 """Seconds: a rotated key is in use everywhere after five minutes, while a busy function reads it 12 times an hour."""
 KEPT_EMPTY: Final = 15.0
-"""Seconds: an operator who has only now filled in a secret does not wait long."""
+"""Seconds. So a secret that an operator fills in late is soon found."""
 KEPT_REFUSED: Final = 15.0
 """Seconds: a key that its provider refuses may have been replaced a moment ago. A key that is wrong for good is not
 read with each call."""

@@ -215,7 +215,7 @@ def operator(arn: str) -> str:
     """Return the actor that an operator is, from the ARN of the caller's identity.
 
     Names of sessions are often addresses, as in IAM Identity Center. The hash of such a part replaces it. CloudTrail's
-    own record of the call tells which session it was.
+    own record of the call names the session.
     """
     account, _, resource = arn.partition("::")[2].partition(":")
     parts = [masked(part) for part in resource.split("/")]

@@ -107,7 +107,7 @@ class LeasedWork(ABC, Generic[T]):
             return self.give_up() if self.held.starts > MAX_STARTS else self.work()
         except LeaseLost:
             return WorkResult.LOST
-        except Exception:
+        except Exception:  # any fault: raised again once the work rests
             pause = min(_LONGEST, _SHORTEST * 2.0**self.held.starts)
             with suppress(LeaseLost):  # then the fault is all that is left to say
                 self.rest(round((self._clock.now() + pause) * 1000))

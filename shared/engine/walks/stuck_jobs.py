@@ -25,7 +25,7 @@ class StuckJobs:
     """The open jobs of one round of the sweeper; safe for threads.
 
     Args:
-        holds: tells whether a job is paused: its account, the lane that it waits for, or everything.
+        holds: returns the pauses of a job: of its account, of the lane that it waits for, and of everything.
     """
 
     def __init__(self, records: Records, holds: Callable[[str, str], Hold], now: Millis) -> None:
