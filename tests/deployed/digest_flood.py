@@ -44,13 +44,14 @@ KILL_SECONDS: Final = (2.0, 5.0)
 PLACES: Final = (("sendgrid", "sendgrid-main"), ("mailgun", "mailgun-main"))
 """Providers and credentials of the route."""
 TROUBLE: Final[Sequence[Mapping[str, Any]]] = (
+    {"mode": "reset", "count": 1},
     {"mode": "500", "status": 502, "probability": 0.05},
     {"mode": "500", "status": 502, "probability": 0.05, "accept": True},
     {"mode": "reset", "probability": 0.03},
     {"mode": "accept_and_drop", "probability": 0.03},
     {"mode": "503", "probability": 0.05},
 )
-"""What happens to some of their calls."""
+"""What happens to the first of their calls, and to some of the others."""
 UNSENT: Final = frozenset({"unknown", "failed", "skipped"})
 """States of messages that may be in no mail."""
 LATER: Final = 0.4
