@@ -2,6 +2,7 @@ import random
 
 import pytest
 
+from shared.domain.lanes.backoff import Chance
 from shared.domain.lanes.health import CALLS, FIRST, HALF, IDLE, MANY, RUN, SAMPLE, SPAN, Health
 
 NOW = 1_790_000_000.0
@@ -24,7 +25,7 @@ def test_nothing_is_known_at_first() -> None:
     health = Health()
     assert health.unproven(NOW)
     assert not health.dead(NOW)
-    assert not health.works(NOW)
+    assert health.chance(NOW) is Chance.UNKNOWN
     assert health.ease(NOW) == 1
 
 
@@ -73,10 +74,24 @@ def test_few_calls_slow_nothing() -> None:
     assert told(HALF, SAMPLE - 1).ease(NOW) == 1
 
 
-@pytest.mark.parametrize(("share", "works"), [(0.0, True), (0.33, True), (0.4, False)])
-def test_what_takes_two_thirds_works(share: float, *, works: bool) -> None:
-    assert told(share, 300).works(NOW) is works
-    assert not told(share, 300).works(NOW + SPAN + 1)
+@pytest.mark.parametrize(("share", "chance"), [(0.0, Chance.GOOD), (0.33, Chance.GOOD), (0.4, Chance.POOR)])
+def test_the_chance_is_good_where_two_thirds_are_taken(share: float, chance: Chance) -> None:
+    assert told(share, 300).chance(NOW) is chance
+    assert told(share, 300).chance(NOW + SPAN + 1) is Chance.UNKNOWN
+
+
+def test_one_failed_call_shows_nothing_and_a_second_that_the_chance_is_poor() -> None:
+    health = Health()
+    health.failed(1, NOW)
+    assert health.chance(NOW) is Chance.UNKNOWN
+    health.failed(2, NOW)
+    assert health.chance(NOW) is Chance.POOR
+    health.succeeded(3, NOW)
+    health.succeeded(4, NOW)
+    health.succeeded(5, NOW)
+    assert health.chance(NOW) is Chance.UNKNOWN
+    health.succeeded(6, NOW)
+    assert health.chance(NOW) is Chance.GOOD
 
 
 def test_only_the_latest_calls_of_the_last_minute_count() -> None:

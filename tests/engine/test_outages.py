@@ -187,3 +187,23 @@ def wait(world: World, seconds: float) -> None:
         world.sweep()
         world.run(seconds=0)
     world.settle(seconds=MINUTE, sweeps=400)
+
+
+@pytest.mark.promise(3)
+@pytest.mark.parametrize("renewed", [False, True])
+def test_a_message_alone_in_its_lane_has_a_try_left_after_a_quarter_of_an_hour(renewed: bool) -> None:  # noqa: FBT001 - each try by a new process
+    world = World(credential("one", 10))
+    job = world.accept(1)
+    world.providers["one"].answer = DOWN
+    sender = world.sender("one")
+    began = world.clock.now()
+    while world.job(job.id).state is not JobState.LOGGED and world.clock.now() - began < HOUR:
+        if world.clock.now() - began >= 15 * MINUTE:
+            world.providers["one"].answer = None
+        if renewed:
+            sender = world.sender("one", breaker_cache=world.process())
+        world.send("one", sender)
+        world.run(seconds=0)
+        world.clock.advance(1)
+    assert world.counts(job.id) == {"sent": 1}
+    assert world.clock.now() - began < 15 * MINUTE + PATIENT

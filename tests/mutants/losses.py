@@ -201,9 +201,17 @@ LOSSES: Final = (
         "no worker looks for leases of others that have died",
         3,
         "shared/engine/lane/send.py",
-        "            self._glance(max(GLANCE, GLANCE_SLOTS * full.spacing), self._works)\n",
+        "            self._glance(max(GLANCE, GLANCE_SLOTS * full.spacing), self._chance)\n",
         "",
         "tests/engine/test_expired.py::test_a_worker_takes_the_lease_of_a_dead_one_over_between_its_windows",
+    ),
+    Mutant(
+        "a message alone in its lane has used its tries before an outage is known",
+        3,
+        "shared/domain/lanes/backoff.py",
+        "Chance.UNKNOWN: (2.0, 5.0, 20.0, 120.0, 900.0),",
+        "Chance.UNKNOWN: (2.0, 5.0, 10.0, 20.0, 30.0),",
+        "tests/engine/test_outages.py::test_a_message_alone_in_its_lane_has_a_try_left_after_a_quarter_of_an_hour[True]",
     ),
     Mutant(
         "a lease that waits for its first slots has no note",

@@ -27,7 +27,7 @@ WAIT: Final = (
     INVOCATION
     + LEASE_MARGIN
     + LOST
-    + _LATE * max(backoff.ROUND_DELAYS)
+    + _LATE * max(map(max, backoff.ROUND_DELAYS.values()))
     + (_LATE * MAX_DELAY + PROBE_TIME) / 1000
     + LATER
 )

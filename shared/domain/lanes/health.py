@@ -7,10 +7,13 @@ row happen by chance. Source: docs/protocol.md, "Breaker".
 from collections import deque
 from typing import Final
 
+from shared.domain.lanes.backoff import Chance
 from shared.domain.times import Seconds
 
 FIRST: Final = 5
 """Failed calls in a row that show a provider dead if none has succeeded for `IDLE`."""
+BLIP: Final = 1
+"""Failed calls in a row that show nothing: the next try comes soon."""
 RUN: Final = 10
 """Failed calls in a row that show it dead at any time: where a quarter fails, once in a million calls."""
 IDLE: Final = 10.0
@@ -87,9 +90,13 @@ class Health:
             return 1.0
         return max(HALF, 1 - (share - QUARTER) * HALF / (HALF - QUARTER))
 
-    def works(self, now: Seconds) -> bool:
-        """Tell whether the provider takes most of what it gets, so that what failed has a good chance soon."""
-        return self.alive and now - self._alive_at <= SPAN and self._share(now) <= THIRD
+    def chance(self, now: Seconds) -> Chance:
+        """Return the chance that what failed has soon."""
+        share = self._share(now)
+        if self.alive and now - self._alive_at <= SPAN and share <= THIRD:
+            return Chance.GOOD
+        fails = len(self._row) > BLIP or (share > THIRD and len(self._calls) >= SAMPLE)
+        return Chance.POOR if fails else Chance.UNKNOWN
 
     def _count(self, now: Seconds, *, failed: bool) -> None:
         if len(self._calls) == CALLS:

@@ -16,6 +16,7 @@ from enum import Enum
 from typing import Final
 
 from shared.domain.jobs.outcomes import Outcome
+from shared.domain.lanes.backoff import Chance
 from shared.domain.lanes.breaker import ENOUGH, PROBES, Breaker, BreakerState, Verdict, verdict
 from shared.domain.lanes.health import IDLE, Health
 from shared.domain.lanes.pacing import Pace
@@ -164,10 +165,11 @@ class Admission:
         with self._lock:
             return self._breaker.closed and not self._tripped
 
-    def works(self) -> bool:
-        """Tell whether the provider takes most of what it gets."""
+    def chance(self) -> Chance:
+        """Return the chance of another try soon, as this process knows the provider."""
         with self._lock:
-            return self._breaker.closed and not self._tripped and self._health.works(self._clock.now())
+            closed = self._breaker.closed and not self._tripped
+            return self._health.chance(self._clock.now()) if closed else Chance.POOR
 
     # Calls
 

@@ -16,6 +16,7 @@ from shared.domain.jobs.passes import Passing, Past
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes import backoff
+from shared.domain.lanes.backoff import Chance
 from shared.domain.mails.retry import retry_delay
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.suppression.suppressed import heeds
@@ -63,7 +64,7 @@ class Recovery:
         leave: bool = False,
         throttled: bool = False,
         per_call: int = 0,
-        soon: bool = False,
+        chance: Chance = Chance.UNKNOWN,
         mailed: int = 0,
     ) -> Passing:
         """Return what a release needs to know now.
@@ -72,7 +73,7 @@ class Recovery:
             throttled_until: the provider asked to wait until then, Unix milliseconds.
             leave: the lane's breaker is open.
             throttled: the lane's provider took nothing and asked to wait.
-            soon: the lane's provider takes most of what it gets, so that the next round need not wait for it.
+            chance: that of the next try; it is poor where `throttled`.
             per_call: the bound of its next calls, if there is a new one.
             mailed: attempts that a mail has had at its destination; 0: none, or it is no mail.
         """
@@ -80,7 +81,7 @@ class Recovery:
             route=route,
             now=int(self._clock.now() * 1000),
             usable=lambda credential: credential in self._lanes and self._breaker_cache.usable(credential, route),
-            delay=lambda n: self._delay(n, route, leave=leave, soon=soon, mailed=mailed),
+            delay=lambda n: self._delay(n, route, Chance.POOR if throttled else chance, leave=leave, mailed=mailed),
             throttled_until=throttled_until,
             leave=leave,
             throttled=throttled,
@@ -88,7 +89,7 @@ class Recovery:
             pasts=self._pasts,
         )
 
-    def _delay(self, n: int, route: Sequence[str], *, leave: bool, soon: bool, mailed: int) -> int:
+    def _delay(self, n: int, route: Sequence[str], chance: Chance, *, leave: bool, mailed: int) -> int:
         """Return the milliseconds before a round: never less than until a breaker of the route is to be probed.
 
         A chunk that leaves a lane has not tried its provider, so it waits only for the probes. In a long outage the
@@ -97,7 +98,6 @@ class Recovery:
         Args:
             n: number of the round.
             leave: the lane is left because of its breaker.
-            soon: as for `passing`.
             mailed: as for `passing`.
         """
         due = self._breaker_cache.due_in(route, PATIENCE if leave else 0)
@@ -105,20 +105,17 @@ class Recovery:
             return due + round(self._rng.uniform(0, SPREAD_MS))
         if mailed:
             return max(due, retry_delay(-(-mailed // len(route))))
-        return max(due, round(backoff.round_delay(n, self._rng, soon=soon) * 1000))
+        return max(due, round(backoff.round_delay(n, self._rng, chance) * 1000))
 
     def _pasts(self, ledger: Ledger) -> dict[int, Past]:
         return passes.pasts(ledger, *self._records.details(ledger.job, ledger.chunk))
 
-    def take_over(self, job: Job, expired: Ledger, *, soon: bool = False) -> Ledger | None:
+    def take_over(self, job: Job, expired: Ledger, chance: Chance = Chance.UNKNOWN) -> Ledger | None:
         """End a lease that ran out (L5); None if it has not, or another was faster.
 
         The detail of the lease's last window is proof of what happened. Claimed recipients that are not in it become
         `unknown`. A detail that says so is written first. If it followed, a second crash in between would leave
         messages of which the log names no attempt. The claimant's own detail, however late, replaces it.
-
-        Args:
-            soon: whether what failed is tried again soon, as of `passing`.
         """
         if not expired.ran_out(int(self._clock.now() * 1000)):
             return None
@@ -128,7 +125,8 @@ class Recovery:
             if whole == proof or (whole is not None and self._records.complete_detail(proof, whole)):
                 break
         entries = {e.index: e for e in whole.entries} if whole else {}
-        new = self._ledgers.take_over(expired, entries, self.passing(job.route, soon=soon, mailed=mailed(job, expired)))
+        passing = self.passing(job.route, chance=chance, mailed=mailed(job, expired))
+        new = self._ledgers.take_over(expired, entries, passing)
         if new is None:
             return None
         self.point(job, new)

@@ -14,6 +14,7 @@ from shared.contracts import Credential
 from shared.domain.jobs.feedback import WordKind
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import ACTIVE, Cell
+from shared.domain.lanes.backoff import Chance
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, OWN_WAIT, Pace, Slots, pace
 from shared.domain.times import Seconds
@@ -63,7 +64,7 @@ class Sender:
         lease_margin: Seconds,
         pool: Callable[[int], Pool] | None = None,
         links: Links | None = None,
-        glance: Callable[[Seconds, Callable[[], bool]], None] = lambda _every, _works: None,
+        glance: Callable[[Seconds, Callable[[], Chance]], None] = lambda _every, _chance: None,
     ) -> None:
         self._records = stores.records
         self._ledgers = stores.ledgers
@@ -202,7 +203,7 @@ class Sender:
         last, began = deadline - MARGIN, self._clock.now()
         while True:
             full = self._pace(lease)
-            self._glance(max(GLANCE, GLANCE_SLOTS * full.spacing), self._works)
+            self._glance(max(GLANCE, GLANCE_SLOTS * full.spacing), self._chance)
             windows.wait(most=full.room)
             rate = self._admission.narrow(full)
             wanted = lease.wanted(rate)
@@ -325,9 +326,10 @@ class Sender:
         lease.throttled_until = max(lease.throttled_until, int((slots.first - HORIZON + wait) * 1000))
         return True  # a worker with more time left gets them
 
-    def _works(self) -> bool:
-        """Tell whether the provider takes most of what it gets; a process that is young goes by what others saw."""
-        return self._admission.works() or (self._admission.closed and self._slot_client.works())
+    def _chance(self) -> Chance:
+        """Return the chance of another try soon; a process that is young goes by what others saw."""
+        others = self._admission.closed and self._slot_client.works()
+        return Chance.GOOD if others else self._admission.chance()
 
     def _suppress(self, lease: Lease) -> None:
         """Suppress recipients that told the provider to send no more. After a crash, the next call shows it again."""
@@ -390,7 +392,7 @@ class Sender:
             leave=lease.leave,
             throttled=lease.count.only_throttled or (lease.held and not lease.count.slots),
             per_call=lease.per_call,
-            soon=self._works() and not lease.refused,
+            chance=Chance.POOR if lease.refused else self._chance(),
             mailed=mailed(lease.job, lease.ledger),
         )
         if not lease.requeued and not lease.ledger.having(Cell.QUEUED):

@@ -16,6 +16,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE
+from shared.domain.lanes.backoff import Chance
 from shared.domain.lanes.lease_hints import MOST, LeaseHint
 from shared.domain.times import Millis, Seconds
 from shared.engine.intake.accept import send_pointers
@@ -71,29 +72,27 @@ class ExpiredLeases:
             queue.send([contracts.LOOK], delay=delay)
         return self.look()
 
-    def glance(self, every: Seconds, works: Callable[[], bool]) -> None:
+    def glance(self, every: Seconds, chance: Callable[[], Chance]) -> None:
         """Look if this process has not for so long, as a worker does between its windows; a fault is another's to find.
 
         Threads may call it at once: one looks, the others continue.
 
         Args:
             every: seconds.
-            works: whether the lane's provider takes most of what it gets; asked if it looks.
+            chance: as this process knows the lane's provider; asked if it looks.
         """
         if self._clock.now() - self._glanced < every or not self._glancing.acquire(blocking=False):
             return
         try:
             self._glanced = self._clock.now()
-            self.look(soon=works())
+            self.look(chance())
         except Exception:  # noqa: BLE001 - the sweeper also looks
             _LOG.exception("leases not looked at")
         finally:
             self._glancing.release()
 
-    def look(self, *, soon: bool = False) -> int:
+    def look(self, chance: Chance = Chance.UNKNOWN) -> int:
         """Take over every lease at hand that ran out; returns how many.
-
-        `soon`: what failed in them is tried again soon, since the provider works.
 
         Raises:
             Exception: the first fault; all other leases have been checked.
@@ -111,7 +110,7 @@ class ExpiredLeases:
                     self._keep_or_forget(credential, hint, since, crowded=hints[credential] > CROWDED)
                 elif (until := lasting.get((credential, hint), 0)) >= self._clock.now() * 1000:
                     self._until[credential, hint] = until
-                elif self._end(credential, hint, soon=soon):
+                elif self._end(credential, hint, chance):
                     taken.setdefault((hint.job, credential), set()).add(hint.chunk)
                     self._hints.forget(credential, hint)  # its worker has gone
             except Exception as fault:  # noqa: BLE001 - raised at the end
@@ -158,12 +157,8 @@ class ExpiredLeases:
         else:
             self._over[credential, hint] = since
 
-    def _end(self, credential: str, hint: LeaseHint, *, soon: bool) -> bool:
-        """Take a lease over if it ran out; notes if it has ended.
-
-        Args:
-            soon: whether what failed in it is tried again soon.
-        """
+    def _end(self, credential: str, hint: LeaseHint, chance: Chance) -> bool:
+        """Take a lease over if it ran out; notes if it has ended."""
         now = self._clock.now()
         ledger = self._ledgers.read(hint.job, hint.chunk)
         if ledger is None or ledger.status is not LedgerStatus.BUSY or ledger.epoch != hint.epoch:
@@ -173,7 +168,7 @@ class ExpiredLeases:
             self._until[credential, hint] = ledger.until
             return False
         job = self._records.job(hint.job)
-        return job is not None and self._recovery.take_over(job, ledger, soon=soon) is not None
+        return job is not None and self._recovery.take_over(job, ledger, chance) is not None
 
 
 def _may_point(job: Job, now: Millis, taken: int) -> bool:
