@@ -10,11 +10,9 @@ class SystemClock:
     """Time as the machine tells it. Implements `ports.Clock`; safe for threads."""
 
     def now(self) -> float:
-        """Return Unix seconds."""
         return time.time()
 
     def sleep(self, seconds: float) -> None:
-        """Wait; returns at once for zero or less."""
         if seconds > 0:
             time.sleep(seconds)
 
@@ -35,7 +33,6 @@ class Calendar:
         self._speed = speed
 
     def now(self) -> float:
-        """Return Unix seconds."""
         return self.at(self._clock.now())
 
     def at(self, moment: float) -> float:

@@ -25,7 +25,6 @@ class DnsResolver:
         self._resolver.lifetime = PATIENCE
 
     def texts(self, name: str) -> Sequence[str]:
-        """Return the TXT records of a name, each with its parts joined. Raises DnsUnanswered."""
         try:
             found = self._resolver.resolve(f"{name}.", TXT, search=False)
         except (NXDOMAIN, NoAnswer):
@@ -35,7 +34,6 @@ class DnsResolver:
         return [b"".join(x.strings).decode("utf-8", "replace") for x in found]
 
     def exists(self, name: str) -> bool:
-        """Return whether a name, or one below it, exists. Raises DnsUnanswered."""
         try:
             self._resolver.resolve(f"{name}.", TXT, search=False)
         except NoAnswer:

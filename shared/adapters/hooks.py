@@ -31,13 +31,11 @@ class SqsHookHints:
         self._calls = {apart: SqsQueue(client, calls_queue_url(lanes, apart=apart), clock) for apart in (False, True)}
 
     def gather(self, namespace: str, places: Mapping[str, Sequence[int]], pace: HookPace) -> None:
-        """Have deliveries made of changes of messages. Raises `Retriable`: the hint may not be queued."""
         changes = HookChanges(namespace, {job: tuple(chunks) for job, chunks in places.items()}, pace.value)
         delay = LATER_S if pace is HookPace.LATER else 0
         self._changes.send([x.dumps() for x in changes.cut()], delay=delay, group=namespace)
 
     def call(self, endpoint: str, namespace: str, *, delay: Seconds = 0, apart: bool = False) -> None:
-        """Have an endpoint's deliveries posted. Raises `Retriable`: the hint may not be queued."""
         self._calls[apart].send([HookCall(endpoint).dumps()], delay=delay, group=namespace)
 
     def wake(self, works: Sequence[HookWork]) -> None:

@@ -31,7 +31,6 @@ class JoinFunction:
         self._function = function
 
     def make(self, newcomer: Newcomer) -> FirstAccount:
-        """Return the account that a newcomer has made, now or before; see the port."""
         try:
             asked = json.dumps(asdict(newcomer)).encode()
             answer: Any = self._client.invoke(FunctionName=self._function, Payload=asked)

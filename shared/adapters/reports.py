@@ -88,7 +88,6 @@ class StreamReports:
         self._clock = clock
 
     def receive(self) -> Sequence[Report]:
-        """Take some reports in hand that have rested; empty if there seem to be none."""
         answer = self._sqs.receive_message(
             QueueUrl=self._url,
             MaxNumberOfMessages=MAX_ENTRIES,
@@ -108,7 +107,6 @@ class StreamReports:
         return found
 
     def ledgers(self, report: Report) -> set[tuple[str, int]] | None:
-        """Return the chunks `(job, number)` of the records that a report names; None if they cannot be read."""
         batch = batch_of(report.body)
         if batch is None:
             return None
@@ -129,5 +127,4 @@ class StreamReports:
         }
 
     def settle(self, report: Report) -> None:
-        """Delete a report whose ledgers are folded."""
         self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=report.receipt)

@@ -63,7 +63,6 @@ class EventBridgeScheduler:
             raise Retriable("scheduler: no connection") from error
 
     def cancel(self, job: str) -> None:
-        """Delete a job's schedule; there may be none, or no longer one."""
         try:
             self._client.delete_schedule(Name=job, GroupName=self._group)
         except ClientError as error:

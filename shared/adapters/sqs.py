@@ -186,7 +186,6 @@ class SqsLane:
         self._express = express
 
     def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
-        """Send messages, as `SqsQueue.send` does."""
         if express:
             try:
                 return self._express.send(bodies, delay=delay, group=group)
@@ -214,7 +213,6 @@ class SqsLane:
         (self._express if express else self._queue).put_off(receipt, seconds)
 
     def depth(self, *, express: bool) -> QueueDepth:
-        """Return about how many messages one of the queues holds. `express`: that of jobs of a few messages."""
         if express:
             try:
                 return self._express.depth()

@@ -174,6 +174,22 @@ def test_an_implementation_of_a_port_leaves_its_parameters_to_the_port() -> None
     assert found == []
 
 
+@pytest.mark.slow
+def test_a_method_without_a_docstring_has_that_of_its_port() -> None:
+    """Ruff lets adapters leave out docstrings of methods. Each such method has the name and parameters of a port's."""
+    trees = [(path, [*documented(ast.parse(source))]) for path, source in sources(["shared"])]
+    ports = {(x.name, *x.types) for _, tree in trees for x in tree if x.owner is not None and is_port(x.owner)}
+    found = [
+        f"{path}: {x.owner.name}.{x.name}"
+        for path, tree in trees
+        for x in tree
+        if path.startswith("shared/adapters/") or path == "shared/engine/mails/queue.py"
+        if x.owner is not None and not x.owner.name.startswith("_") and not is_port(x.owner)
+        if not x.name.startswith("_") and not x.text and (x.name, *x.types) not in ports
+    ]
+    assert found == []
+
+
 PAGE: Final = '''
 class Shop:
     """A shop.

@@ -67,11 +67,9 @@ class DynamoJournal:
         self._places = Places(dynamo, table)
 
     def write(self, event: Event) -> None:
-        """Keep an event."""
         self._db.call("transact_write_items", TransactItems=puts(self._db, self._table, event))
 
     def since(self, account: str, log: Log, at: int) -> Iterator[Event]:
-        """Walk an account's events from a moment on, oldest first."""
         first = keys.event(account, log.value, at, "", "")
         query = {
             "KeyConditionExpression": "pk = :pk AND sk >= :first",
@@ -88,7 +86,6 @@ class DynamoJournal:
     def page(
         self, account: str, *, kind: str = "", actor: str = "", after: str = "", limit: int
     ) -> tuple[list[Event], str]:
-        """Return entries of an account's audit log, newest first, and the place of the next page."""
         query: dict[str, Any] = {
             "KeyConditionExpression": "pk = :pk",
             "ExpressionAttributeValues": {":pk": keys.event(account, Log.AUDIT.value, 0, "", "")["pk"]},
@@ -169,7 +166,6 @@ class DynamoAcceptances:
         self._noted: dict[tuple[str, Act, str], int] = {}  # → hours since 1970
 
     def note(self, account: str, act: Act, name: str, actor: str) -> None:
-        """Note a request before it is accepted, unless this hour has the entry already."""
         now, place = int(self._clock.now() * 1000), (account, act, name)
         if self._noted.get(place) == now // HOUR_MS:
             return

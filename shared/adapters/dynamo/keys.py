@@ -111,37 +111,30 @@ def key(pk: str, sk: str) -> Key:
 
 
 def job_pk(job: str) -> str:
-    """Partition of a job (`records`) and of its ledgers (`ops`)."""
     return f"J#{job}"
 
 
 def job(job_id: str) -> Key:
-    """A job."""
     return key(job_pk(job_id), JOB)
 
 
 def content(job_id: str) -> Key:
-    """A job's content."""
     return key(job_pk(job_id), "CONTENT")
 
 
 def chunk(job_id: str, number: int) -> Key:
-    """A chunk's recipients."""
     return key(job_pk(job_id), f"{CHUNK_PREFIX}{number:05d}")
 
 
 def ledger(job_id: str, number: int) -> Key:
-    """A chunk's ledger, in `ops`."""
     return key(job_pk(job_id), f"{LEDGER_PREFIX}{number:05d}")
 
 
 def details_pk(job_id: str, number: int) -> str:
-    """Partition of a chunk's details."""
     return f"D#{job_id}#{number:05d}"
 
 
 def window(job_id: str, number: int, epoch: int, seq: int) -> Key:
-    """A window detail."""
     return key(details_pk(job_id, number), f"{WINDOW_PREFIX}{epoch:05d}#{seq:05d}")
 
 
@@ -155,22 +148,18 @@ def feedback(job_id: str, number: int, digest: str) -> Key:
 
 
 def account_pk(account: str) -> str:
-    """Partition of an account, or of its test keys: their namespace."""
     return f"A#{account}"
 
 
 def account(account_id: str) -> Key:
-    """An account's profile."""
     return key(account_pk(owner(account_id)), "PROFILE")
 
 
 def account_control(account_id: str) -> Key:
-    """Whether an account is paused or suspended."""
     return key(account_pk(owner(account_id)), "CONTROL")
 
 
 def bucket(namespace: str) -> Key:
-    """The request allowances of an account's live or test keys."""
     return key(account_pk(namespace), "BUCKET")
 
 
@@ -181,7 +170,6 @@ def visits(link: str) -> Key:
 
 
 def trials(namespace: str) -> Key:
-    """The bucket of the tests of campaigns by an account's live or test keys."""
     return key(f"{account_pk(namespace)}#TRIALS", "BUCKET")
 
 
@@ -201,12 +189,10 @@ def api_key_use(digest: str) -> Key:
 
 
 def moved() -> Key:
-    """Whether identities and audit logs have been moved to their tables, in `identities`."""
     return key("SYS", "MOVED")
 
 
 def account_key(account_id: str, digest: str) -> Key:
-    """The mirror of an API key under its account, for lists."""
     return key(account_pk(owner(account_id)), f"{KEY_PREFIX}{digest[:16]}")
 
 
@@ -221,7 +207,6 @@ def accounts(account_id: str) -> Key:
 
 
 def stats_pk(account_id: str) -> str:
-    """Partition of an account's daily stats."""
     return f"A#{account_id}#STATS"
 
 
@@ -261,7 +246,6 @@ def suppression_log(namespace: str, at_ms: Millis, digest: str, reach: AnyReach 
 
 
 def latest_suppression(namespace: str) -> Key:
-    """When the latest suppression and the latest unsubscription of a namespace were made."""
     return key(account_pk(namespace), SUPPRESSED)
 
 
@@ -281,7 +265,6 @@ def idempotency(account_id: str, digest: str) -> Key:
 
 
 def export(export_id: str) -> Key:
-    """The export of a campaign or job, by its id."""
     return key(f"X#{export_id}", "EXPORT")
 
 
@@ -296,32 +279,26 @@ def event(namespace: str, log: str, at_ms: Millis, event_id: str, kind: str) -> 
 
 
 def system_control() -> Key:
-    """Whether everything is paused."""
     return key("SYS", "CONTROL")
 
 
 def roster() -> Key:
-    """Which credentials were ever declared, in `ops`."""
     return key("SYS", "CREDENTIALS")
 
 
 def sweep() -> Key:
-    """How far the sweeper's walks are, in `ops`."""
     return key("SYS", "SWEEP")
 
 
 def pacer(credential: str) -> Key:
-    """A credential's slots, in `ops`."""
     return key(f"P#{credential}", "PACER")
 
 
 def holder(credential: str) -> Key:
-    """Which campaign holds a credential, in `ops`."""
     return key(f"P#{credential}", "HOLDER")
 
 
 def breaker(credential: str) -> Key:
-    """A credential's circuit breaker, in `ops`."""
     return key(f"P#{credential}", BREAKER)
 
 
@@ -331,17 +308,14 @@ def post(digest: str) -> Key:
 
 
 def campaign_pk(campaign_id: str) -> str:
-    """Partition of a campaign and its uploads."""
     return f"M#{campaign_id}"
 
 
 def campaign(campaign_id: str) -> Key:
-    """A campaign."""
     return key(campaign_pk(campaign_id), "CAMPAIGN")
 
 
 def upload(campaign_id: str, upload_id: str) -> Key:
-    """A list on its way."""
     return key(campaign_pk(campaign_id), f"{UPLOAD_PREFIX}{upload_id}")
 
 
@@ -355,25 +329,20 @@ def problems(campaign_id: str, upload_id: str, number: int) -> Key:
 
 
 def problems_prefix(upload_id: str) -> str:
-    """The beginning of the sort keys of an upload's problems."""
     return f"E#{upload_id}#"
 
 
 def template_pk(template_id: str) -> str:
-    """Partition of a stored template."""
     return f"T#{template_id}"
 
 
 def template(template_id: str) -> Key:
-    """A stored template, as of its latest version."""
     return key(template_pk(template_id), "TEMPLATE")
 
 
 def template_version(template_id: str, version: int) -> Key:
-    """One version of a stored template."""
     return key(template_pk(template_id), f"{VERSION_PREFIX}{version:05d}")
 
 
 def aged(created_at_ms: int, job_id: str) -> str:
-    """Sort key of the indices: oldest first."""
     return f"{created_at_ms:015d}#{job_id}"

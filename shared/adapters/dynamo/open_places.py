@@ -31,7 +31,6 @@ class DynamoOpenPlaces:
     def take(
         self, namespace: str, kind: PlaceKind, name: str, until: int, filled: Callable[[Sequence[str]], Collection[str]]
     ) -> bool:
-        """Note a place that is given; False: the namespace has MAX_PLACES."""
         key = keys.key(keys.account_pk(namespace), f"PLACES#{kind}")
         for _ in range(TRIES):
             item = self._db.get(self._table, key)

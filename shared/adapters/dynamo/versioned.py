@@ -17,7 +17,7 @@ class Entity(Protocol):
     """An entity with a count of its writes."""
 
     @property
-    def version(self) -> int: ...  # noqa: D102 - of the entity
+    def version(self) -> int: ...
 
 
 V = TypeVar("V", bound=Entity)

@@ -73,7 +73,6 @@ class S3Files(S3Blobs):
         )
 
     def facts(self, name: str) -> FileFacts | None:
-        """Return a file's size and ETag; None if there is none."""
         try:
             with faults():
                 answer = self._s3().head_object(Bucket=self._bucket, Key=name)
@@ -125,12 +124,10 @@ class S3Files(S3Blobs):
             body.close()
 
     def put(self, name: str, data: bytes) -> None:
-        """Store a small file."""
         with faults():
             super().put(name, data)
 
     def get(self, name: str) -> bytes | None:
-        """Return a small file, None if there is none."""
         with faults():
             return super().get(name)
 

@@ -12,7 +12,6 @@ class S3MailFiles(S3Files):
     """`ports.MailFiles` in a bucket."""
 
     def copy(self, name: str, *, etag: str, to: str) -> FileFacts:
-        """Copy a file under another name, within S3, if it is still the one that was asked for."""
         try:
             with faults():
                 self._s3().copy_object(

@@ -28,14 +28,12 @@ class S3Multipart:
         self._client: S3Client | None = None
 
     def begin(self, name: str) -> str:
-        """Begin a CSV file and return the id of its upload."""
         with faults():
             return self._s3().create_multipart_upload(Bucket=self._bucket, Key=name, ContentType=CONTENT_TYPE)[
                 "UploadId"
             ]
 
     def put(self, name: str, upload: str, number: int, data: bytes) -> str:
-        """Put a part and return its ETag, quotes included."""
         with faults():
             try:
                 return self._s3().upload_part(

@@ -54,7 +54,6 @@ class SpooledMessages(FinishedMessages):
 
     @contextmanager
     def open(self, finished: Finished) -> Iterator[Stream]:
-        """Return a message's bytes, for a `with`."""
         key = (finished.name, finished.etag)
         with self._lock:
             reading = self._reading.setdefault(key, threading.Lock())

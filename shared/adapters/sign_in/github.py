@@ -46,14 +46,12 @@ class GitHubSignIn:
         self._api = f"{settings.base_url}/api/v3" if settings.base_url else PUBLIC_API
 
     def address(self, state: str, verifier: str) -> str:
-        """Return where a browser is sent to sign in; see the port."""
         address, _ = self._client("").create_authorization_url(
             f"{self._web}/login/oauth/authorize", state=state, code_verifier=verifier
         )
         return str(address)
 
     def identity(self, code: str, verifier: str, issuer: str = "") -> Identity:  # noqa: ARG002 - GitHub is no issuer
-        """Return who signed in; see the port."""
         token = self._token(code, verifier)
         user = self._wire.read(f"{self._api}/user", token=token, headers=HEADERS)
         login, subject = _text(user, "login"), user.get("id") if isinstance(user, dict) else None

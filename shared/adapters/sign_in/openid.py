@@ -53,7 +53,6 @@ class OpenIdSignIn:
         self._wants_domain = any(name.startswith(DOMAIN_PREFIX) for name in wanted)
 
     def address(self, state: str, verifier: str) -> str:
-        """Return where a browser is sent to sign in; see the port."""
         found = self._issuer.metadata()
         address, _ = self._client(found, "").create_authorization_url(
             found.authorization, state=state, code_verifier=verifier, nonce=nonce_of(verifier)
@@ -61,7 +60,6 @@ class OpenIdSignIn:
         return str(address)
 
     def identity(self, code: str, verifier: str, issuer: str = "") -> Identity:
-        """Return who signed in; see the port."""
         found = self._issuer.metadata()
         if (issuer or found.names_itself) and issuer != self._issuer.address:
             raise NotSignedIn("issuer_differs")

@@ -76,16 +76,13 @@ class LedgerMailQueue:
     # Walks
 
     def list_queue(self) -> Iterable[QueuedMail]:
-        """Walk what waits, in the order of its schedule."""
         found = [_queued(x) for x in self._all() if x.status is LedgerStatus.IDLE and waits(x)]
         return iter(sorted(found, key=lambda x: (x.schedule.at, x.mail, x.n)))
 
     def find_inflight(self) -> Iterable[InflightMail]:
-        """Walk what is in flight, also what dead workers left there."""
         return (_inflight(x) for x in self._all() if x.having(Cell.CLAIMED))
 
     def find_pending_cleanup(self) -> Iterable[PendingCleanup]:
-        """Walk what is to be cleaned up."""
         return (PendingCleanup(x.job, x.chunk) for x in self._all() if is_pending(x))
 
     def _all(self) -> Iterator[Ledger]:
@@ -99,7 +96,6 @@ class LedgerMailQueue:
 
     @contextmanager
     def enqueue(self) -> Iterator["_Draft"]:
-        """Begin a mail."""
         with tempfile.SpooledTemporaryFile(IN_MEMORY) as file:
             yield _Draft(file, self._commit)
 
@@ -132,11 +128,6 @@ class LedgerMailQueue:
 
     @contextmanager
     def read_inflight(self, mail: InflightMail) -> Iterator[ReadMail]:
-        """Open a mail in flight for reading.
-
-        Raises:
-            LookupError: it is no longer in flight.
-        """
         held = self._held(mail)
         content = self._records.content(mail.mail)
         chunk = self._records.chunk(mail.mail, mail.n)
@@ -151,7 +142,6 @@ class LedgerMailQueue:
             yield ReadMail(finished.mail_from, one.address, metadata_of(one), finished.size, cast("BinaryIO", file))
 
     def reschedule(self, mail: QueuedMail, schedule: MailSchedule) -> QueuedMail | None:
-        """Change when a destination is due."""
         found = self._waiting(mail)
         if found is None:
             return None
@@ -162,7 +152,6 @@ class LedgerMailQueue:
         return _queued(moved) if moved is not None and done else None
 
     def send_start(self, mail: QueuedMail) -> InflightMail | None:
-        """Take a destination into flight, if it is due."""
         found = self._waiting(mail)
         if found is None:
             return None
@@ -176,12 +165,10 @@ class LedgerMailQueue:
         return _inflight(claimed[0]) if claimed is not None and claimed[1] else None
 
     def send_done(self, mail: InflightMail) -> PendingCleanup | None:
-        """Note that a destination needs no further attempt."""
         ended = self._release(mail, Kind.RELAYED, 0)
         return PendingCleanup(mail.mail, mail.n) if ended is not None else None
 
     def send_cancel(self, mail: InflightMail, schedule: MailSchedule) -> QueuedMail | None:
-        """Put a destination back into the queue, with its next schedule."""
         ended = self._release(mail, Kind.NOT_SENT, schedule.at)
         return _queued(ended) if ended is not None and waits(ended) else None
 
@@ -197,7 +184,6 @@ class LedgerMailQueue:
         return self._ledgers.send_cancel(held, [result], (), passing)
 
     def drop(self, mail: QueuedMail) -> PendingCleanup | None:
-        """Take a destination out of the queue without sending it."""
         if self._waiting(mail) is None:
             return None
         dropped = self._ledgers.drop(mail.mail, mail.n, [0], Cell.WITHDRAWN)
@@ -205,7 +191,6 @@ class LedgerMailQueue:
         return PendingCleanup(mail.mail, mail.n) if done else None
 
     def cleanup(self, mail: PendingCleanup) -> bool:
-        """Remove a destination, and with the last one the content; False if this was done before."""
         found = self._ledgers.read(mail.mail, mail.n)
         job = self._records.job(mail.mail)
         if found is None or job is None or not is_pending(found):
@@ -239,11 +224,9 @@ class _Draft:
         self._commit = commit
 
     def write(self, block: bytes) -> None:
-        """Append to the content."""
         self._file.write(block)
 
     def commit(self, sender: str, destinations: Sequence[NewDestination]) -> Sequence[QueuedMail]:
-        """Queue the mail for all its destinations, or for none."""
         self._file.seek(0)
         return self._commit(sender, destinations, self._file.read())
 

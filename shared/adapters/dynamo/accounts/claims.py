@@ -25,7 +25,6 @@ class DynamoClaims:
         self._clock = clock
 
     def get(self, account: str, domain: str) -> SenderClaim | None:
-        """Return a claim; None if the account has none for the domain."""
         item = self._db.get(self._table, _key(account, domain))
         return _claim(item) if item else None
 

@@ -61,7 +61,6 @@ class DynamoFirstAccounts:
         self._clock = clock
 
     def make(self, newcomer: Newcomer) -> FirstAccount:
-        """Return the account that a newcomer has made, now or before; see the port."""
         known = self._known(newcomer.user)
         if known is not None:
             return known

@@ -31,7 +31,6 @@ class DynamoMadeIdentities:
         self._clock = clock
 
     def reserve(self, made: MadeIdentity) -> bool:
-        """Count a domain for its account before it is made known; see `ports.MadeIdentities`."""
         try:
             self._count(
                 made,
@@ -44,17 +43,14 @@ class DynamoMadeIdentities:
         return True
 
     def release(self, made: MadeIdentity) -> None:
-        """Stop counting a domain for its account; see `ports.MadeIdentities`."""
         self._count(made, "DELETE domains :those")
 
     def add(self, made: MadeIdentity) -> None:
-        """Note that a domain was made known to a provider now; see `ports.MadeIdentities`."""
         now = {"made_at": n(int(self._clock.now() * 1000))}
         item: Item = {**_key(made), **now, "account": {"S": made.account}}
         self._db.call("put_item", TableName=self._table, Item=item)
 
     def has(self, provider: str, region: str, domain: str) -> bool:
-        """Tell whether this deployment made a domain known to a provider; see `ports.MadeIdentities`."""
         return self._db.get(self._table, _key(MadeIdentity(provider, region, domain))) is not None
 
     def list(self) -> Iterator[MadeIdentity]:

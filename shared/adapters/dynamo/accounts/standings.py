@@ -17,7 +17,6 @@ class DynamoStandings:
         self._places = Places(dynamo, table)
 
     def read(self, account: str, key: str, sender: str) -> Standing:
-        """Return whether a sender and a key, or one that replaced it, still exist."""
         wanted = _names(account, [key] if key else [])
         if sender:
             address = sender_of(sender)
@@ -27,7 +26,6 @@ class DynamoStandings:
         return Standing(key=not key or self._lives(account, key, found), sender=allowed or not sender)
 
     def opened(self, account: str, channel: str) -> bool:
-        """Return whether an account may send by a channel whose messages name no sender; see the port."""
         found, _ = self._places.find([keys.account(account)])
         return all(account_of(account, x).opens(channel) for x in found)
 

@@ -42,7 +42,6 @@ class DynamoCampaigns:
     def create(
         self, campaign: Campaign, key: Idempotency | None, *, event: Event | None = None
     ) -> Stored | Replay | Mismatch:
-        """Store a new campaign, with its idempotency record and an event."""
         now = campaign.created_at
         made = idempotent_writes.earlier(self._db, self._table, key, now)
         if made is not None:
@@ -51,16 +50,13 @@ class DynamoCampaigns:
         return idempotent_writes.create(self._db, self._table, actions, key, owner=campaign.id, now=now)
 
     def get(self, campaign: str) -> Campaign | None:
-        """Return a campaign, consistent."""
         return self._items.get(keys.campaign(campaign))
 
     def sent(self, campaign: str) -> Sequence[str]:
-        """Return the jobs made from a campaign's lists, oldest first, consistent."""
         found = self.get(campaign)
         return found.jobs if found is not None else ()
 
     def save(self, old: Campaign, new: Campaign, *, event: Event | None = None) -> bool:
-        """Write a campaign if it is unchanged. A write of this process whose answer was lost counts as done."""
         update = campaign_update(self._table, old, new)
         try:
             if event is None:
@@ -80,7 +76,6 @@ class DynamoCampaigns:
         return self._items.delete(keys.campaign(campaign.id), campaign, event=event)
 
     def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Listed], str]:
-        """Return some of the account's campaigns, newest first; one query and one read per 100."""
         pk = mine_pk(account, test=test)
         found, end = entries(self._db, self._table, pk, keys.campaign, _LISTED, after=after, limit=limit)
         return [x for x in map(listed, found) if x.campaign.account == account], end

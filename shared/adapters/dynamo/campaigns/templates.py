@@ -32,14 +32,12 @@ class DynamoTemplates:
     def create(
         self, template: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
     ) -> Stored | Replay | Mismatch:
-        """Store the first version of a new template, with its idempotency record and an event, in one transaction."""
         made = self._save(None, template, key, event)
         return Stored() if made is None else made  # an id is random: only we can have written it
 
     def put(
         self, old: StoredTemplate, new: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
     ) -> Stored | Replay | Mismatch | None:
-        """Store the next version of a template, and an event; None if `old` is no longer the latest one."""
         return self._save(old, new, key, event)
 
     def _save(
@@ -50,18 +48,15 @@ class DynamoTemplates:
         return self._items.save(old, new, key, now=new.saved_at, event=event, more=[version])
 
     def get(self, template: str, version: int | None = None) -> StoredTemplate | None:
-        """Return a version of a template, by default the latest, consistent."""
         key = keys.template(template) if version is None else keys.template_version(template, version)
         return self._items.get(key)
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredTemplate], str]:
-        """Return some templates of a namespace, newest first; one query and one read per 100."""
         pk = indices.mine_pk(namespace, KIND)
         found, end = entries(self._db, self._table, pk, keys.template, _LISTED, after=after, limit=limit)
         return [x for x in map(_template, found) if x.namespace == namespace], end
 
     def versions(self, template: str, *, before: int, limit: int) -> list[StoredTemplate]:
-        """Return versions, the latest first, without their messages."""
         first, last = (keys.template_version(template, v)["sk"] for v in (1, (before or 100_000) - 1))
         names = {f"#{i}": name for i, name in enumerate(("pk", *_LISTED))}
         page = self._db.call(

@@ -29,16 +29,13 @@ class DynamoUploads:
         self._ops = ops
 
     def add(self, upload: Upload) -> None:
-        """Store a new upload; its id is random, so no other upload has it."""
         self._db.call("put_item", TableName=self._records, Item=campaign_codec.upload_item(upload))
 
     def get(self, campaign: str, upload: str) -> Upload | None:
-        """Return an upload, consistent."""
         item = self._db.get(self._records, keys.upload(campaign, upload))
         return campaign_codec.upload(item) if item else None
 
     def of(self, campaign: str) -> list[Upload]:
-        """Return the campaign's uploads, oldest first."""
         items = self._db.partition(self._records, keys.campaign_pk(campaign), keys.UPLOAD_PREFIX)
         return [campaign_codec.upload(x) for x in items]
 
@@ -56,7 +53,6 @@ class DynamoUploads:
         return [campaign_codec.upload(x) for x in found if x is not None]
 
     def save(self, old: Upload, new: Upload) -> bool:
-        """Write an upload if it is as read; a write of our own whose answer was lost counts."""
         try:
             self._db.call("update_item", **campaign_codec.upload_update(self._records, old, new))
         except ConditionFailed as lost:
@@ -66,13 +62,11 @@ class DynamoUploads:
     def begin(
         self, old: Campaign, new: Campaign, upload: Upload, queued: Upload, *, event: Event | None = None
     ) -> bool:
-        """Have a file read: campaign and upload in one transaction."""
         return self._both(upload, queued, old, new, event)
 
     def end(
         self, upload: Upload, ended: Upload, campaign: Campaign, freed: Campaign, *, event: Event | None = None
     ) -> bool:
-        """Note that a file is read, or cannot be used: upload and campaign in one transaction."""
         return self._both(upload, ended, campaign, freed, event)
 
     def _both(self, upload: Upload, new: Upload, campaign: Campaign, changed: Campaign, event: Event | None) -> bool:
@@ -125,7 +119,6 @@ class DynamoUploads:
                 return
 
     def note(self, upload: Upload, number: int, problems: Sequence[BadRow]) -> None:
-        """Store the problems of one step."""
         item = campaign_codec.problems_item(upload, number, problems)
         try:
             self._db.call("put_item", **_fenced(self._records, item, "version", upload.version))

@@ -15,13 +15,11 @@ class DynamoBreakers:
         self._table = table
 
     def read(self, credentials: Sequence[str]) -> dict[str, Breaker]:
-        """Return the breaker of each credential, closed if it was never opened; in one call, a moment old."""
         wanted = [keys.breaker(c) for c in dict.fromkeys(credentials)]
         items = {item["pk"]["S"]: item for item in self._db.batch_get(self._table, wanted, consistent=False)}
         return {c: codec.breaker(c, items.get(keys.breaker(c)["pk"]["S"])) for c in credentials}
 
     def swap(self, old: Breaker, new: Breaker) -> Breaker:
-        """Write `new` if the stored version is that of `old`; returns what is stored then, `new` or another's."""
         try:
             self._db.call(
                 "put_item",

@@ -56,13 +56,11 @@ class DynamoHints:
         self._table = table
 
     def read(self, credentials: Sequence[str]) -> list[tuple[str, LeaseHint]]:
-        """Return the hints of some credentials, each with its credential."""
         items = self._db.batch_get(self._table, [k(c) for c in credentials for k in (keys.pacer, _apart)])
         of = {keys.pacer(c)["pk"]["S"]: c for c in credentials}
         return [(of[item["pk"]["S"]], hint) for item in items for hint in _hints(item)]
 
     def forget(self, credential: str, hint: LeaseHint) -> None:
-        """Remove a hint, unless its worker has written another since."""
         for key in (keys.pacer(credential), _apart(credential)):
             with suppress(ConditionFailed):
                 self._db.call(

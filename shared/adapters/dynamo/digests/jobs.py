@@ -19,7 +19,6 @@ class DynamoDigestJobs:
         self._blobs = blobs
 
     def accept(self, made: PreparedJob | None, content: Content | None, old: DigestWindow, new: DigestWindow) -> bool:
-        """Store chunks, ledgers and content, then accept the job and move its window on in one transaction."""
         moved = window_update(self._records, old, new, versioned=False)
         if made is None or content is None:
             return self._move(moved)

@@ -21,11 +21,9 @@ class DynamoWindowKeeping:
         self._table = records
 
     def due(self, shard: int, now: int) -> Iterable[str]:
-        """Walk the ids of a shard's windows that are not processed and due by now, the oldest first."""
         return self._walk(keys.due_slot(shard), now)
 
     def over(self, shard: int, now: int) -> Iterable[str]:
-        """Walk the ids of a shard's processed and cancelled windows that are due by now, the oldest first."""
         return self._walk(keys.end_slot(shard), now)
 
     def _walk(self, slot: str, now: int) -> Iterable[str]:
@@ -54,7 +52,6 @@ class DynamoWindowKeeping:
         return [window(x) for x in found]
 
     def change(self, old: DigestWindow, new: DigestWindow) -> bool:
-        """Write a window if it is as read; False: it is not."""
         try:
             self._db.call("update_item", **window_update(self._table, old, new))
         except ConditionFailed as lost:
@@ -62,18 +59,15 @@ class DynamoWindowKeeping:
         return True
 
     def ids(self, window_ids: Collection[str]) -> Mapping[str, bytes]:
-        """Return the stored ids of windows' events, consistent; one read per 100."""
         places = {(key["pk"]["S"], key["sk"]["S"]): x for x in window_ids for key in [keys.ids(x)]}
         found = self._db.batch_get(self._table, [keys.ids(x) for x in places.values()])
         return {places[x["pk"]["S"], x["sk"]["S"]]: binary(x, "data") for x in found}
 
     def keep_ids(self, window_id: str, data: bytes, ttl: int) -> None:
-        """Keep the ids of a window's events."""
         item = {**keys.ids(window_id), "data": {"B": data}, "ttl": n(ttl)}
         self._db.call("put_item", TableName=self._table, Item=item)
 
     def keep_parts(self, ids: Collection[str], ttl: int) -> None:
-        """Keep parts that there are for longer; a write for each. `ttl`: Unix seconds."""
         for part in ids:
             try:
                 self._db.call(

@@ -32,12 +32,10 @@ _URGENT: Final = "u"
 
 
 def windows_pk(namespace: str, batch_key: str) -> str:
-    """Partition of a batch key's windows."""
     return f"Q#{place(namespace, batch_key)}"
 
 
 def same_key_pk(window_id: str) -> str:
-    """Partition of the windows of the same batch key."""
     return f"Q#{place_of(window_id)}"
 
 
@@ -59,42 +57,34 @@ def window_id(item_key: Key) -> str:
 
 
 def numbered(number: int) -> str:
-    """Sort key of a window by its number."""
     return f"{WINDOW_PREFIX}{number:010d}"
 
 
 def ids(window_id: str) -> Key:
-    """The ids of a window's events."""
     return key(same_key_pk(window_id), f"I#{window(window_id)['sk']['S'].partition('#')[2]}")
 
 
 def urgent_event(window_id: str, event: str) -> Key:
-    """The window of an urgent event, beside the windows of its batch key."""
     return key(same_key_pk(window_id), f"E#{event}")
 
 
 def part(part_id: str) -> Key:
-    """A part."""
     return key(f"R#{part_id}", PART)
 
 
 def due_slot(shard: int) -> str:
-    """Partition of the index `open` with windows that are not processed."""
     return f"digest#{shard}"
 
 
 def end_slot(shard: int) -> str:
-    """Partition of the index `open` with windows that may be removed."""
     return f"digestend#{shard}"
 
 
 def policies_pk(namespace: str) -> str:
-    """Partition of the policies of an account, or of its test keys."""
     return f"B#{namespace}"
 
 
 def policy(namespace: str, prefix: str) -> Key:
-    """A policy, as of its latest version."""
     return key(policies_pk(namespace), f"{POLICY_PREFIX}{prefix}")
 
 

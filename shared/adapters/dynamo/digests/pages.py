@@ -29,7 +29,6 @@ class DynamoWindowPages:
         self._table = records
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[DigestWindow], str]:
-        """Return windows of a namespace, newest first, and the place to continue from, empty at the end."""
         pk = indices.mine_pk(namespace, keys.KIND)
         found, end = entries(self._db, self._table, pk, keys.window, _READ, after=after, limit=limit)
         return [x for x in map(window, found) if x.namespace == namespace], end

@@ -31,19 +31,16 @@ class DynamoDigestPolicies:
     def save(
         self, old: DigestPolicy | None, new: DigestPolicy, key: Idempotency | None, *, event: Event
     ) -> Stored | Replay | Mismatch | None:
-        """Store a new policy or the next version of one; None if `old` is no longer what is stored."""
         place = keys.policy_version(new.namespace, new.prefix, new.version)
         version = {"TableName": self._table, "Item": {**place, **_FIELDS.item(new), "data": {"B": new.pack()}}}
         items = Versioned(self._db, self._table, _head, partial(self._whole, new.namespace))
         return items.save(old, new, key, now=new.saved_at, event=event, more=[{"Put": version}])
 
     def get(self, namespace: str, prefix: str) -> DigestPolicy | None:
-        """Return the latest version of a policy, also one that is deleted, consistent."""
         item = self._db.get(self._table, keys.policy(namespace, prefix))
         return self._whole(namespace, item) if item else None
 
     def at(self, namespace: str, prefix: str, version: int) -> DigestPolicy | None:
-        """Return a version of a policy, consistent."""
         item = self._db.get(self._table, keys.policy_version(namespace, prefix, version))
         return _policy(namespace, item) if item else None
 
@@ -85,7 +82,6 @@ class DynamoDigestPolicies:
         return items[0] if items else None
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[DigestPolicy], str]:
-        """Return policies of a namespace by prefix, consistent, and the place to continue from, empty at the end."""
         heads: list[Item] = []
         pk = keys.policies_pk(namespace)
         for item in self._db.partition(self._table, pk, keys.POLICY_PREFIX):

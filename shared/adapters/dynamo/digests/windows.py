@@ -50,17 +50,14 @@ class DynamoWindows:
             self._db.batch_put([(self._table, x) for x in items])
 
     def parts(self, ids: Collection[str]) -> Mapping[str, bytes]:
-        """Return the data of the parts that exist, by id, consistent; one read per 100."""
         items = self._db.batch_get(self._table, [keys.part(x) for x in dict.fromkeys(ids)])
         return {x["pk"]["S"].partition("#")[2]: binary(x, "data") for x in items}
 
     def get(self, window_id: str) -> DigestWindow | None:
-        """Return a window, consistent. None: there is none, or the text is no id."""
         item = self._db.get(self._table, keys.window(window_id)) if is_window_id(window_id) else None
         return window(item) if item else None
 
     def last(self, namespace: str, key: str) -> DigestWindow | None:
-        """Return the numbered window of a key with the highest number, consistent."""
         page = self._db.call(
             "query",
             TableName=self._table,
@@ -109,13 +106,11 @@ class DynamoWindows:
         return window_
 
     def urgent_contents(self, namespace: str, key: str, events: Collection[str], since: Millis) -> Mapping[str, bytes]:
-        """Return the contents of urgent events that came after a moment, by their ids, consistent; empty: unknown."""
         where = window_id(namespace, key, 1)
         found = self._db.batch_get(self._table, [keys.urgent_event(where, x) for x in dict.fromkeys(events)])
         return {x["sk"]["S"].partition("#")[2]: _content(x) for x in found if number(x, "at") > since}
 
     def join(self, window_id: str, join: Join) -> tuple[bool, DigestWindow | None]:
-        """Add a part to a window by one conditional write."""
         sets, conditions = [_ADD], [_ADDS]
         values: Item = {
             ":parts": {"L": [part_value(join.part)]},
@@ -154,7 +149,6 @@ class DynamoWindows:
     def close(
         self, window_id: str, now: Millis, *, early: bool = False, event: Event | None = None
     ) -> DigestWindow | None:
-        """Close a window if it is open and past its end, and return it as it is then stored; None: there is none."""
         sets = "SET #state = :to, closed_at = :now, #version = #version + :one"
         condition = "#state = :open"
         values: Item = {":to": s(WindowState.CLOSED.value)}
@@ -166,7 +160,6 @@ class DynamoWindows:
         return self._end(window_id, sets, condition, now, values, event)
 
     def cancel(self, window_id: str, now: Millis, *, event: Event | None = None) -> DigestWindow | None:
-        """Cancel a window if it is open, and return it as it is then stored; None: there is none."""
         sets = "SET #state = :to, closed_at = :now, #version = #version + :one, open_pk = :slot, open_sk = :due"
         values = {
             ":to": s(WindowState.CANCELLED.value),

@@ -32,7 +32,6 @@ class DynamoEndpoints:
     def create(
         self, endpoint: Endpoint, key: Idempotency | None, *, event: Event | None
     ) -> Stored | Replay | Mismatch | None:
-        """Store a new endpoint, and note that its namespace has one. None: it has `MAX_ENDPOINTS` already."""
         made = idempotent_writes.earlier(self._db, self._table, key, endpoint.created_at)
         if made is not None:
             return made
@@ -54,17 +53,14 @@ class DynamoEndpoints:
             raise
 
     def get(self, endpoint: str) -> Endpoint | None:
-        """Return an endpoint, consistent."""
         return self._items.get(keys.endpoint(endpoint))
 
     def of(self, namespace: str) -> Sequence[Endpoint]:
-        """Return the endpoints of a namespace, the oldest first, consistent: two reads."""
         names = self._names(namespace)
         found = self._db.batch_get(self._table, [keys.endpoint(x) for x in names])
         return sorted(map(_endpoint, found), key=lambda x: (x.created_at, x.id))
 
     def change(self, old: Endpoint, new: Endpoint, *, event: Event | None) -> bool:
-        """Write an endpoint if it is as read. False: it has changed since."""
         return self._items.write(old, new, event=event)
 
     def delete(self, endpoint: Endpoint, *, event: Event | None) -> None:

@@ -23,12 +23,10 @@ LISTS: Final = 16
 
 
 def endpoint(name: str) -> Key:
-    """An endpoint."""
     return key(f"HE#{name}", "ENDPOINT")
 
 
 def endpoints(namespace: str) -> Key:
-    """The ids of a namespace's endpoints."""
     return key(f"HN#{namespace}", "LIST")
 
 
@@ -39,12 +37,10 @@ def listeners(namespace: str) -> Key:
 
 
 def work(name: str) -> Key:
-    """The work of an endpoint."""
     return key(f"HW#{name}", "WORK")
 
 
 def pending_pk(name: str) -> str:
-    """Partition of an endpoint's deliveries that wait."""
     return f"HQ#{name}"
 
 
@@ -58,7 +54,6 @@ def pending(name: str, due: int, delivery: str) -> Key:
 
 
 def ended_pk(name: str) -> str:
-    """Partition of an endpoint's deliveries that have ended."""
     return f"HL#{name}"
 
 
@@ -72,5 +67,4 @@ def ended(name: str, created_at: int, delivery: str) -> Key:
 
 
 def slot(shard: int) -> str:
-    """Partition of the index `open` with endpoints to look at, by when."""
     return f"hooks#{shard}"

@@ -24,7 +24,6 @@ class DynamoListeners:
         self._known: dict[str, tuple[float, frozenset[str]]] = {}
 
     def has(self, namespace: str) -> bool:
-        """Tell whether a namespace has endpoints, disabled ones included."""
         place = keys.listeners(namespace)
         name, now = place["pk"]["S"], self._clock.now()
         known = self._known.get(name)

@@ -35,12 +35,10 @@ class DynamoHookQueue:
         self._works = DynamoWorks(dynamo, records=records)
 
     def add(self, endpoint: str, deliveries: Sequence[HookDelivery], *, wake: Millis) -> HookWork:
-        """Store deliveries, then count that in the endpoint's work, and return the work as it then is."""
         self._db.batch_put([(self._table, _item(x)) for x in deliveries])
         return self._works.note(endpoint, wake=wake)
 
     def pending(self, endpoint: str, *, after: str = "", limit: int) -> tuple[Sequence[HookDelivery], str]:
-        """Return waiting deliveries, soonest first, and the place to continue from, empty at the end; consistent."""
         query: dict[str, Any] = {
             "KeyConditionExpression": "pk = :pk AND sk > :after",
             "ExpressionAttributeValues": {":pk": s(keys.pending_pk(endpoint)), ":after": s(after or " ")},
@@ -57,7 +55,6 @@ class DynamoHookQueue:
         after: str = "",
         limit: int,
     ) -> tuple[Sequence[HookDelivery], str]:
-        """Return ended deliveries, newest first, and the place to continue from, empty at the end."""
         pk = keys.ended_pk(endpoint)
         query: dict[str, Any] = {
             "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",
@@ -102,7 +99,6 @@ class DynamoHookQueue:
         return delivery_of(item) if item else None
 
     def settle(self, moves: Sequence[tuple[HookDelivery, HookDelivery]]) -> None:
-        """Replace deliveries, as they were read, by their state after an attempt."""
         puts: list[Item] = []
         together: list[tuple[str, Item]] = []
         deletes: list[tuple[str, Item]] = []

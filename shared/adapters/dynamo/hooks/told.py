@@ -27,17 +27,14 @@ class DynamoToldChanges:
         self._table = records
 
     def read(self, places: Collection[tuple[str, int]], pace: HookPace) -> Mapping[tuple[str, int], ToldCells]:
-        """Return the changes of chunks `(job, number)` that were handed on, by chunk, consistent; one read per 100."""
         wanted = [_key(job, chunk, pace) for job, chunk in dict.fromkeys(places)]
         found = [_told(x) for x in self._db.batch_get(self._table, wanted)]
         return {(x.job, x.chunk): x for x in found}
 
     def write(self, some: Sequence[ToldCells], pace: HookPace) -> None:
-        """Note the changes of chunks that were handed on; one write per 25."""
         self._db.batch_put([(self._table, _item(x, pace)) for x in some])
 
     def begin(self, was: ToldCells, cells: bytes, at: Millis) -> ToldCells | None:
-        """Note the changes of a chunk that are about to be handed on at once; return them. An earlier note stays."""
         update = {
             "UpdateExpression": "SET begun = if_not_exists(begun, :cells), begun_at = if_not_exists(begun_at, :at), "
             "#ttl = :ttl",
@@ -52,7 +49,6 @@ class DynamoToldChanges:
             return None
 
     def finish(self, begun: ToldCells) -> None:
-        """Note that the changes of `begin` were handed on, unless another call has noted it."""
         update = {
             "UpdateExpression": "SET told = :cells, #at = :at REMOVE begun, begun_at",
             "ConditionExpression": "begun_at = :at",
@@ -69,12 +65,10 @@ class DynamoToldChanges:
         return item
 
     def known(self, ids: Collection[str]) -> set[str]:
-        """Return those of some ids of events that were noted, consistent; one read per 100."""
         found = self._db.batch_get(self._table, [_event_key(x) for x in dict.fromkeys(ids)])
         return {x["pk"]["S"].partition("#")[2] for x in found if "data" not in x}
 
     def claim(self, name: str, data: str, ttl: int) -> str:
-        """Store an event's data, and return the data that the first claim stored; empty: the event was noted."""
         try:
             self._db.call(
                 "put_item",
@@ -88,7 +82,6 @@ class DynamoToldChanges:
         return data
 
     def note(self, ids: Collection[str], ttl: int) -> None:
-        """Note ids of events that were handed on; one write per 25."""
         self._db.batch_put([(self._table, {**_event_key(x), "ttl": n(ttl)}) for x in dict.fromkeys(ids)])
 
 

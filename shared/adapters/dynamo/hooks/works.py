@@ -27,12 +27,10 @@ class DynamoWorks:
         self._table = records
 
     def get(self, endpoint: str) -> HookWork | None:
-        """Return an endpoint's work, consistent; None: nothing was ever added."""
         item = self._db.get(self._table, keys.work(endpoint))
         return _work(item) if item else None
 
     def some(self, endpoints: Sequence[str]) -> Mapping[str, HookWork]:
-        """Return the work of those endpoints that have any, by their ids."""
         items = self._db.batch_get(self._table, [keys.work(name) for name in dict.fromkeys(endpoints)])
         return {work.endpoint: work for work in map(_work, items)}
 
@@ -46,7 +44,6 @@ class DynamoWorks:
         return self._wakes_by(work, wake)
 
     def acquire(self, endpoint: str, owner: str, *, now: Millis, until: Millis) -> HookWork | None:
-        """Take an endpoint's lease if it is free, and return its work; None: it is held, or there is no work."""
         free = "attribute_exists(pk) AND (attribute_not_exists(#until) OR #until <= :now OR #owner = :owner)"
         values = self._wake(endpoint, until) | {":owner": s(owner), ":now": n(now), ":until": n(until)}
         try:
@@ -55,7 +52,6 @@ class DynamoWorks:
             return None
 
     def keep(self, old: HookWork, new: HookWork) -> HookWork | None:
-        """Store the changes of a lease's owner, except `added` and `wake`; return the work as stored."""
         sets, removes, values = _changes(new, order=old.replay is not None)
         sets["#until"] = n(new.until)
         try:
@@ -66,7 +62,6 @@ class DynamoWorks:
             return None
 
     def release(self, work: HookWork) -> HookWork | None:
-        """Store the changes of a lease's owner, and end the lease, if `added` is as the owner read it."""
         sets, removes, values = _changes(work, order=True)
         removes += ["#owner", "#until"]
         if work.wake:
@@ -83,7 +78,6 @@ class DynamoWorks:
         return None
 
     def drop(self, work: HookWork) -> None:
-        """Remove the work of a removed endpoint, if its owner still has the lease."""
         try:
             self._db.call(
                 "delete_item",
@@ -97,7 +91,6 @@ class DynamoWorks:
             return
 
     def order(self, endpoint: str, replay: ReplayOrder, *, wake: Millis) -> bool:
-        """Have deliveries replayed, unless an earlier order is not finished: False."""
         values = self._wake(endpoint, wake) | {":one": n(1), ":replay": s(_packed(replay))}
         try:
             work = self._update(
@@ -112,7 +105,6 @@ class DynamoWorks:
         return True
 
     def waking(self, shard: int, now: Millis) -> Iterable[str]:
-        """Walk the ids of a shard's endpoints whose check is due by now, the earliest first: a hint."""
         for item in self._db.query(
             self._table,
             IndexName=INDEX_OPEN,

@@ -18,12 +18,10 @@ class DynamoBookmarks:
         self._table = table
 
     def load(self) -> dict[str, str]:
-        """Return what is noted, by walk."""
         item = self._db.get(self._table, keys.sweep()) or {}
         return {name.removeprefix(_PREFIX): x["S"] for name, x in item.items() if name.startswith(_PREFIX)}
 
     def save(self, notes: Mapping[str, str]) -> None:
-        """Note how far some walks are; others keep theirs."""
         names = {f"#{i}": f"{_PREFIX}{name}" for i, name in enumerate(notes)}
         self._db.call(
             "update_item",

@@ -25,11 +25,9 @@ class DynamoExports:
         self._items = Versioned(dynamo, table, _item, _export)
 
     def get(self, export: str) -> Export | None:
-        """Return an export, consistent."""
         return self._items.get(keys.export(export))
 
     def save(self, old: Export | None, new: Export) -> bool:
-        """Write an export if it is as read; a write of our own whose answer was lost counts."""
         return self._items.write(old, new)
 
 

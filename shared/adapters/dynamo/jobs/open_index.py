@@ -48,17 +48,14 @@ class OpenIndex:
         return None if "LastEvaluatedKey" in page else found
 
     def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
-        """Walk the open jobs that reserve a credential, oldest first: those that run, or those that are READY."""
         return self.open_jobs([indices.open_slot(credential, 0, running=running)])
 
     def doubts(self, now: int) -> Iterable[str]:
-        """Walk the LOGGED jobs with messages of unknown fate whose next question to a provider is due by now."""
         for shard in _shards(now):
             for item in self._until(indices.doubt_slot(shard), now):
                 yield item["open_sk"]["S"].partition("#")[2]
 
     def look_again(self, job: str, at: int | None) -> None:
-        """Ask about a LOGGED job's doubts again at `at`; None: never again."""
         values: Item = {":doubt": s("doubt#")}
         change = REMOVED
         if at is not None:
@@ -68,19 +65,16 @@ class OpenIndex:
         self._move(job, change, "begins_with(open_pk, :doubt)", values)
 
     def notice_runs(self, now: int) -> Iterable[str]:
-        """Walk the LOGGED runs of notices whose check is due by now."""
         for shard in _shards(now):
             for item in self._until(indices.notice_slot(shard), now):
                 yield item["open_sk"]["S"].partition("#")[2]
 
     def mail_jobs(self, now: int) -> Iterable[str]:
-        """Walk the LOGGED jobs of mails whose check is due by now."""
         for shard in _shards(now):
             for item in self._until(indices.mail_slot(shard), now):
                 yield item["open_sk"]["S"].partition("#")[2]
 
     def look_at_run_again(self, job: str, at: int | None) -> None:
-        """Check a LOGGED run of notices, or job of a mail, again at `at`; None: never again."""
         values: Item = {":notice": s("notice#"), ":mail": s("mail#")}
         change = REMOVED
         if at is not None:
@@ -90,14 +84,12 @@ class OpenIndex:
         self._move(job, change, "(begins_with(open_pk, :notice) OR begins_with(open_pk, :mail))", values)
 
     def unarchived(self, now: int, limit: int) -> Iterable[tuple[str, int]]:
-        """Walk the LOGGED jobs whose archiving is due by now, and since when."""
         for shard in _shards(now):
             for item in islice(self._until(indices.archive_slot(shard), now, Limit=limit), limit):
                 at, _, job = item["open_sk"]["S"].partition("#")
                 yield job, int(at)
 
     def archive_again(self, job: str, at: int, later: int | None) -> None:
-        """Archive a job that was found at `at` at `later` instead; None: never."""
         values: Item = {":archive": s("archive#"), ":at": s(keys.aged(at, job))}
         change = REMOVED
         if later is not None:

@@ -49,7 +49,6 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         *,
         event: Event | None = None,
     ) -> Stored | Replay | Mismatch:
-        """Store chunks, ledgers and content, then job, stats and idempotency record in one transaction."""
         made = idempotent_writes.earlier(self._db, self._records, key, job.created_at)
         if made is not None:
             return made
@@ -64,17 +63,14 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
     # Reading
 
     def job(self, job: str) -> Job | None:
-        """Return a job, consistent."""
         item = self._db.get(self._records, keys.job(job))
         return codec.job(item) if item else None
 
     def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
-        """Return those of the jobs that exist, consistent."""
         items = self._db.batch_get(self._records, [keys.job(name) for name in dict.fromkeys(names)])
         return {found.id: found for found in map(codec.job, items)}
 
     def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
-        """Return the job and whether its account or everything is paused, in one consistent read."""
         wanted = [
             keys.job(job),
             keys.account_control(account),
@@ -108,17 +104,14 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return [x for x in items if x is not breaker], codec.breaker(lane, breaker)
 
     def chunk(self, job: str, number: int) -> Chunk | None:
-        """Return a chunk; None if it no longer exists."""
         item = self._db.get(self._records, keys.chunk(job, number))
         return codec.chunk(item) if item else None
 
     def some_chunks(self, job: str, numbers: Collection[int]) -> dict[int, Chunk]:
-        """Return those of a job's chunks that exist, by their numbers."""
         items = self._db.batch_get(self._records, [keys.chunk(job, n) for n in dict.fromkeys(numbers)])
         return {chunk.number: chunk for chunk in map(codec.chunk, items)}
 
     def content(self, job: str) -> Content | None:
-        """Return a job's content."""
         for key in (keys.content(job), keys.chunk(job, 0)):
             item = self._db.get(self._records, key)
             if item is not None:
@@ -126,7 +119,6 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return None
 
     def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
-        """Return all that a lease needs, in one consistent read. None: the job or the chunk no longer exists."""
         wanted = [keys.job(job), keys.chunk(job, number)] + ([keys.content(job)] if content else [])
         read, breaker = self._with_breaker(wanted, lane)
         items = {item["sk"]["S"]: item for item in read}
@@ -137,12 +129,10 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return Loaded(codec.job(found), codec.chunk(chunk), stored, breaker)
 
     def keep_chunk(self, job: str, number: int, until: int) -> None:
-        """Keep a chunk and its ledger until a later time."""
         for table, key in ((self._records, keys.chunk(job, number)), (self._ops, keys.ledger(job, number))):
             self._keep(table, key, until)
 
     def keep_job(self, job: Job, until: int) -> None:
-        """Keep a job's content, and then the job, until a later time."""
         item = self._db.get(self._records, keys.content(job.id))
         if item is not None:
             moved = contents.kept(job.id, item, self._blobs)
@@ -157,24 +147,20 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
             return  # it has gone
 
     def note_pointed(self, job: str, at: int) -> None:
-        """Note on a job that its chunks that were never leased have been pointed to again."""
         try:
             self._db.call("update_item", **transitions.note_pointed(self._records, job, at))
         except ConditionFailed:
             return  # it has gone
 
     def reserved(self, credential: str) -> tuple[str, list[str]]:
-        """Return the campaign whose jobs hold a credential, and these jobs, consistent; both are empty if none do."""
         item = self._db.get(self._ops, keys.holder(credential)) or {}
         return (codec.text(item, "holder"), sorted(item["jobs"]["SS"])) if "jobs" in item else ("", [])
 
     def give_back(self, job: Job) -> bool:
-        """Take a job from those that hold its credential. False: it was written since it was read."""
         there = {"ConditionCheck": transitions.as_read(self._records, job)}
         return self._together([there, {"Update": reservation.without(self._ops, job.route[0], [job.id])}])
 
     def clear(self, credential: str) -> None:
-        """Remove deleted jobs from those that hold a credential."""
         _, jobs = self.reserved(credential)
         there = {x["job"]["S"] for x in self._db.batch_get(self._records, [keys.job(job) for job in jobs])}
         if there < set(jobs):
@@ -183,27 +169,22 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
     # Details
 
     def put_detail(self, detail: Detail) -> None:
-        """Store a window detail."""
         self._db.call("put_item", TableName=self._records, Item=codec.detail_item(detail))
 
     def complete_detail(self, known: Detail | None, detail: Detail) -> bool:
-        """Replace the window detail that was read, as shown by its time; False if another one is stored."""
         item = codec.detail_item(detail)
         if known is None:
             return self._put_if(item, _NEW)
         return self._put_if(item, "#at = :at", {"#at": "at"}, {":at": codec.n(known.at)})
 
     def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:
-        """Return a window detail, consistent."""
         item = self._db.get(self._records, keys.window(job, chunk, epoch, seq))
         return codec.detail(item) if item else None
 
     def put_feedback(self, detail: FeedbackDetail) -> None:
-        """Store the feedback of one batch of events about one chunk; a repeat changes nothing."""
         self._put_if(codec.feedback_item(detail), _NEW)
 
     def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
-        """Return all details of a chunk: windows by epoch and seq, then feedback."""
         windows: list[Detail] = []
         words: list[FeedbackDetail] = []
         for item in self._db.partition(self._records, keys.details_pk(job, chunk)):
@@ -236,7 +217,6 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         strict: bool = False,
         event: Event | None = None,
     ) -> Changed:
-        """Make one transition of the table, if the job's state allows it."""
         by = event.actor if event is not None else ""
         update = transitions.make(self._records, job, change, now, reason, strict=strict, archive=self._archive, by=by)
         beside = reservation.actions(self._ops, job, change)
@@ -266,14 +246,12 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return Changed(won=True, job=self.job(job.id))
 
     def override_guard(self, job: str) -> None:
-        """Exempt a job from the bounce guard."""
         try:
             self._db.call("update_item", **transitions.override_guard(self._records, job))
         except ConditionFailed:
             return  # it has gone
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
-        """Record an owner's retry, or its progress, or withdraw it."""
         by = event.actor if event is not None else ""
         update = transitions.record_retry(self._records, job, request, archive=self._archive, by=by)
         if event is not None:
@@ -285,7 +263,6 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return Changed(won=changed.won or mine, job=stored)  # ours, if only its answer was lost
 
     def fold(self, ledger: Ledger, job: Job, *, finish: int | None = None) -> tuple[Ledger, Job | None] | None:
-        """Add a ledger's new figures to its job and the day's stats (J2), once. None: one of them has changed."""
         folded = rules.fold(ledger)
         if folded is None:
             return None
@@ -306,16 +283,13 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return new, replace(job, counts=counts, by=by, state=state, finished_at=at, version=job.version + 1)
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
-        """Add the new figures of several ledgers to their job and the day's stats in one transaction (J2), once."""
         return folding.fold_all(self._db, self._records, self._ops, ledgers, job)
 
     def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
-        """Write a ledger whose cells its owner sends again, if its job is LOGGED, in one transaction."""
         logged = transitions.still_logged(self._records, job)
         return self._together([{"Update": codec.ledger_update(self._ops, old, new)}, {"ConditionCheck": logged}])
 
     def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
-        """Write a ledger in which a finished message waits again, and its job with it, in one transaction."""
         update = transitions.reopen(self._records, job)
         return self._together([{"Update": codec.ledger_update(self._ops, old, new)}, {"Update": update}])
 

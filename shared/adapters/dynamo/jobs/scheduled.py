@@ -19,7 +19,6 @@ class DynamoAgenda:
         self._table = table
 
     def note(self, account: str, job: str, at: Millis, *, test: bool = False) -> None:
-        """Record that a job waits for a time."""
         places = [keys.due(account, at, job), *([keys.due(account, at, job, test=True)] if test else [])]
         for place in places:
             self._db.call("put_item", TableName=self._table, Item={**place, "ttl": n(at // 1000 + DAY_S)})

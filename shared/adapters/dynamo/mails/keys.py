@@ -15,5 +15,4 @@ KIND: Final = "mails"
 
 
 def mail(name: str) -> Key:
-    """A mail."""
     return key(f"Z#{name}", "MAIL")

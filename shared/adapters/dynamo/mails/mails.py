@@ -34,7 +34,6 @@ class DynamoMails:
         self._items = Versioned(dynamo, records, _item, _mail)
 
     def open(self, mail: StoredMail, key: Idempotency | None) -> Stored | Replay | Mismatch:
-        """Store a new mail, with its idempotency record."""
         made = idempotent_writes.earlier(self._db, self._records, key, mail.created_at)
         if made is not None:
             return made
@@ -42,13 +41,11 @@ class DynamoMails:
         return idempotent_writes.create(self._db, self._records, [put], key, owner=mail.id, now=mail.created_at)
 
     def get(self, mail: str) -> StoredMail | None:
-        """Return a mail, consistent."""
         return self._items.get(keys.mail(mail))
 
     def commit(
         self, old: StoredMail | None, new: StoredMail, made: PreparedJob, content: Content, key: Idempotency | None
     ) -> Stored | Replay | Mismatch | None:
-        """Store chunks, ledgers and content, then job, mail and idempotency record in one transaction."""
         job = made.job
         earlier = idempotent_writes.earlier(self._db, self._records, key, job.created_at)
         if earlier is not None:
@@ -68,11 +65,9 @@ class DynamoMails:
             raise
 
     def change(self, old: StoredMail, new: StoredMail) -> bool:
-        """Write a mail if it is as read."""
         return self._items.write(old, new)
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredMail], str]:
-        """Return mails of a namespace, newest first; one query and one read per 100."""
         pk = indices.mine_pk(namespace, keys.KIND)
         found, end = entries(self._db, self._records, pk, keys.mail, _LISTED, after=after, limit=limit)
         return [_mail(x) for x in found], end

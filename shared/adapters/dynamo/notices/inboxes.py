@@ -29,8 +29,8 @@ RACES: Final = 20
 class PayloadFiles(Protocol):
     """Where large payloads are kept: `shared.adapters.s3.blobs.S3Blobs`."""
 
-    def put(self, name: str, data: bytes) -> None: ...  # noqa: D102 - as of ports.Files
-    def get(self, name: str) -> bytes | None: ...  # noqa: D102 - as of ports.Files
+    def put(self, name: str, data: bytes) -> None: ...
+    def get(self, name: str) -> bytes | None: ...
 
 
 class DynamoInboxes:
@@ -96,11 +96,9 @@ class DynamoInboxes:
         return [{"Update": update}, {"Put": put}]
 
     def state(self, notifier: str) -> InboxState:
-        """Return how far an inbox is, consistent."""
         return _state(notifier, self._db.get(self._table, keys.inbox(notifier)) or {})
 
     def payload(self, notifier: str, number: int) -> bytes:
-        """Return a payload as it was stored."""
         item = self._db.get(self._table, keys.payload(notifier, number))
         found = None
         if item is not None:
@@ -156,7 +154,6 @@ class DynamoInboxes:
         }
 
     def waiting(self, now: int, older: int) -> Iterable[str]:
-        """Walk the notifiers whose inboxes have not been empty for some time, oldest first within each shard."""
         for shard in range(SHARDS):
             for item in self._db.query(
                 self._table,

@@ -22,22 +22,18 @@ DAY_PREFIX: Final = "DAY#"
 
 
 def notifier_pk(name: str) -> str:
-    """Partition of a notifier."""
     return f"Y#{name}"
 
 
 def notifier(name: str) -> Key:
-    """A notifier."""
     return key(notifier_pk(name), "NOTIFIER")
 
 
 def contact(name: str) -> Key:
-    """A notifier's last calls."""
     return key(notifier_pk(name), "SEEN")
 
 
 def marks(name: str) -> Key:
-    """How far a notifier's updates are read."""
     return key(notifier_pk(name), "UPDATES")
 
 
@@ -52,10 +48,8 @@ def day(name: str, day: str) -> Key:
 
 
 def programs_pk(namespace: str) -> str:
-    """Partition of the programs of an account, or of its test keys."""
     return f"G#{namespace}"
 
 
 def program(namespace: str, name: str) -> Key:
-    """A program."""
     return key(programs_pk(namespace), f"PROGRAM#{name}")

@@ -30,22 +30,18 @@ def shard_of(notifier: str) -> int:
 
 
 def notice(uuid: str) -> Key:
-    """A notice."""
     return key(f"N#{uuid}", "NOTICE")
 
 
 def due_slot(shard: int) -> str:
-    """Partition of the index `open` with notices that have something to do."""
     return f"due#{shard}"
 
 
 def inbox_slot(shard: int) -> str:
-    """Partition of the index `open` with inboxes that hold payloads."""
     return f"inbox#{shard}"
 
 
 def purge_slot(shard: int) -> str:
-    """Partition of the index `open` with notifiers whose updates are to be walked."""
     return f"purge#{shard}"
 
 
@@ -55,15 +51,12 @@ def purge_place(name: str, at: int) -> Key:
 
 
 def number_pk(account: str, phone: str) -> str:
-    """Partition of the index `mine` with an account's notices to a number."""
     return f"{account}#phone#{hashlib.sha256(phone.encode()).hexdigest()[:16]}"
 
 
 def inbox(name: str) -> Key:
-    """A notifier's inbox."""
     return key(notifier_pk(name), "INBOX")
 
 
 def payload(name: str, number: int) -> Key:
-    """One of a notifier's payloads."""
     return key(notifier_pk(name), f"{PAYLOAD_PREFIX}{number:010d}")

@@ -22,7 +22,6 @@ class DynamoNotices:
         self._table = records
 
     def read(self, uuids: Collection[str]) -> dict[str, Notice]:
-        """Return those of the notices that exist, by key, consistent; one read per 100."""
         items = self._db.batch_get(self._table, [keys.notice(x) for x in dict.fromkeys(uuids)])
         return {x.uuid: x for x in map(notice_codec.notice, items)}
 
@@ -55,7 +54,6 @@ class DynamoNotices:
         return True
 
     def write_all(self, changes: Sequence[tuple[Notice, NoticeChange]]) -> bool:
-        """Write changes of different notices, with their entries, in one transaction, or none; False: none."""
         for _ in range(STAMPS):
             puts = notice_puts(self._table, changes)
             actions = [*puts, *log_actions(self._table, [x for _, change in changes for x in change.entries])]
@@ -72,7 +70,6 @@ class DynamoNotices:
         raise overtaken()
 
     def shorten(self, notice: Notice, until: int) -> None:
-        """Keep a notice only until a moment (Unix seconds), if it is as read and was to be kept longer."""
         try:
             self._db.call(
                 "update_item",
@@ -87,7 +84,6 @@ class DynamoNotices:
             return  # it has changed, or is kept no longer than that
 
     def due(self, shard: int, now: int) -> Iterable[str]:
-        """Walk the notices of a shard that have something to do by now, oldest first."""
         for item in self._db.query(
             self._table,
             IndexName=INDEX_OPEN,
@@ -97,7 +93,6 @@ class DynamoNotices:
             yield item["open_sk"]["S"].partition("#")[2]
 
     def of_number(self, account: str, phone: str) -> Iterable[str]:
-        """Walk the notices of an account to a number, newest first."""
         after = ""
         while True:
             page = newest(self._db, self._table, keys.number_pk(account, phone), after, _PAGE)

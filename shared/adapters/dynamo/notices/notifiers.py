@@ -31,36 +31,29 @@ class DynamoNotifiers:
         self._items = Versioned(dynamo, records, _item, _notifier)
 
     def create(self, notifier: Notifier, *, event: Event) -> bool:
-        """Store a new notifier with an entry of the audit log; False if its name is taken."""
         place = notice_keys.purge_place(notifier.name, notifier.created_at + DAY_MS)
         marks = {"Put": {"TableName": self._table, "Item": {**keys.marks(notifier.name), **place}}}
         return self._items.write(None, notifier, event=event, more=[marks])
 
     def change(self, old: Notifier, new: Notifier, *, event: Event) -> bool:
-        """Write a notifier if it is unchanged since it was read, with an entry of the audit log."""
         return self._items.write(old, new, event=event)
 
     def get(self, name: str) -> Notifier | None:
-        """Return a notifier, also one that is deleted, consistent; None if there never was one."""
         return self._items.get(keys.notifier(name))
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[Notifier], str]:
-        """Return notifiers of a namespace, newest first; one query and one read per 100."""
         pk = indices.mine_pk(namespace, keys.KIND)
         found, end = entries(self._db, self._table, pk, keys.notifier, _LISTED, after=after, limit=limit)
         return [x for x in map(_notifier, found) if x.namespace == namespace and not x.deleted], end
 
     def count(self, namespace: str, most: int) -> int:
-        """Return how many notifiers a namespace has, at most `most`; one query, eventually consistent."""
         return len(newest(self._db, self._table, indices.mine_pk(namespace, keys.KIND), "", most))
 
     def contacts(self, names: Iterable[str]) -> Mapping[str, Contact]:
-        """Return each notifier's last calls, under its name; a notifier that never called has no entry."""
         items = self._db.batch_get(self._table, [keys.contact(x) for x in names], consistent=False)
         return {_name(x): Contact(number(x, "seen"), number(x, "status")) for x in items}
 
     def note(self, name: str, now_ms: Millis, *, status: bool) -> None:
-        """Note that a notifier calls, unless a call of this minute is noted."""
         field = "status" if status else "seen"
         seen = {":now": n(now_ms), ":before": n(now_ms - MINUTE_MS)}
         try:

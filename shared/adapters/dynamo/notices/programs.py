@@ -26,19 +26,15 @@ class DynamoPrograms:
     def save(
         self, old: Program | None, new: Program, key: Idempotency | None, *, event: Event
     ) -> Stored | Replay | Mismatch | None:
-        """Store a new program or the next version of one; None if `old` is no longer what is stored."""
         return self._items.save(old, new, key, now=new.saved_at, event=event)
 
     def delete(self, program: Program, *, event: Event) -> bool:
-        """Remove a program if it is as read; one that is not stored any more counts as removed."""
         return self._items.delete(keys.program(program.namespace, program.name), program, event=event)
 
     def get(self, namespace: str, name: str) -> Program | None:
-        """Return a program, consistent."""
         return self._items.get(keys.program(namespace, name))
 
     def all(self, namespace: str) -> Sequence[Program]:
-        """Return the programs of a namespace in the order of their names, consistent."""
         return [_program(x) for x in self._db.partition(self._table, keys.programs_pk(namespace))]
 
 

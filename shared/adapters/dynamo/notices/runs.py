@@ -23,7 +23,6 @@ class DynamoRunStarts:
     def begin(
         self, made: PreparedJob, content: Content, moves: Sequence[tuple[Notice, NoticeChange]]
     ) -> Collection[str]:
-        """Store chunk, ledger and content, then accept the job and move its notices in one transaction."""
         job = made.job
         parts = [(self._records, x) for x in contents.items(job, made.chunks, content, self._blobs)]
         self._db.batch_put([*parts, *((self._ops, codec.ledger_item(x)) for x in made.ledgers)])

@@ -60,20 +60,16 @@ class DynamoUpdates:
         self._table = records
 
     def marks(self, notifier: str) -> Marks:
-        """Return how far a notifier's log is read, consistent."""
         item = self._db.get(self._table, keys.marks(notifier)) or {}
         return Marks(*(number(item, name) for name in ("closed", "collected", "purged")))
 
     def close(self, notifier: str, until: int) -> None:
-        """Raise the mark `closed`, so that later entries have later stamps."""
         self._raise(notifier, "closed", until)
 
     def collect(self, notifier: str, until: int) -> None:
-        """Raise the mark `collected`: the log is read up to here without a gap."""
         self._raise(notifier, "collected", until)
 
     def to_purge(self, now: int) -> Iterator[str]:
-        """Walk the notifiers whose log is due for a purge by now, the longest due first within each shard."""
         for shard in range(SHARDS):
             for item in self._db.query(
                 self._table,
@@ -84,7 +80,6 @@ class DynamoUpdates:
                 yield item["open_sk"]["S"].partition("#")[2]
 
     def purge(self, notifier: str, until: int, *, again: int | None, event: Event | None = None) -> None:
-        """Raise the mark `purged`, and set when the log is walked again, in one transaction with an event."""
         place = {} if again is None else places.purge_place(notifier, again)
         update: Item = {
             "TableName": self._table,
@@ -123,12 +118,10 @@ class DynamoUpdates:
             return  # it is as far already
 
     def days(self, notifier: str, days: Sequence[str]) -> Mapping[str, NotifierDay]:
-        """Return those of some UTC days, `YYYYMMDD`, that are stored, by day; one read per 100."""
         items = self._db.batch_get(self._table, [keys.day(notifier, x) for x in days], consistent=False)
         return {x.day: x for x in map(_counts, items)}
 
     def keep_day(self, notifier: str, day: NotifierDay) -> None:
-        """Store the counts of a UTC day, for as long as its entries."""
         start = int(datetime.strptime(day.day, "%Y%m%d").replace(tzinfo=UTC).timestamp())
         counts = {"statuses": day.statuses, "errors": day.errors, "rejected": day.rejected}
         item = {
@@ -139,7 +132,6 @@ class DynamoUpdates:
         self._db.call("put_item", TableName=self._table, Item=item)
 
     def read(self, notifier: str, span: Span) -> Iterator[UpdateEntry]:
-        """Walk the entries with stamps in a range, oldest first, consistently."""
         first, end = f"{span.start:015d}", f"{span.end:015d}"
         for day in days_of(span):
             yield from map(update_entry, self._day(keys.updates_pk(notifier, day), first, end))

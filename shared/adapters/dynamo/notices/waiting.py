@@ -37,7 +37,6 @@ class DynamoWaiting:
         return sum(1 for _ in islice(self._of(notifier, looked), most))
 
     def page(self, notifier: str, *, after: str, limit: int) -> tuple[list[str], str]:
-        """Return keys of waiting notices, the next due first, and the place to continue from, empty at the end."""
         looked = list(islice(self._due(notifier, after), LOOKED_FOR_PAGE))
         whose = set(self._of(notifier, looked))
         found = [x for x in looked if _uuid(x) in whose]

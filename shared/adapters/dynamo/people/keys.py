@@ -9,6 +9,8 @@
 | the person of a login that the settings name | `P#provider#login / PERSON` |
 | a session | `S#sha256 / SESSION` |
 | attempts to sign in, by network or by state | `R#sha256 / BUCKET` |
+
+A login is lower-case in a key, and functions take it in any case of letters.
 """
 
 from typing import Final
@@ -21,27 +23,22 @@ LOGIN: Final = "L#"
 
 
 def user_pk(user: str) -> str:
-    """Partition of a user."""
     return f"{USER}{user}"
 
 
 def profile(user: str) -> Key:
-    """A user."""
     return key(user_pk(user), "PROFILE")
 
 
 def membership(user: str, account: str) -> Key:
-    """A membership, in its user's partition."""
     return key(user_pk(user), f"{MEMBER}{account}")
 
 
 def account_pk(account: str) -> str:
-    """Partition of an account's members."""
     return f"A#{account}"
 
 
 def member(account: str, user: str) -> Key:
-    """The same membership, in its account's partition."""
     return key(account_pk(account), f"{USER}{user}")
 
 
@@ -55,39 +52,22 @@ def identity(provider: str, subject: str) -> Key:
 
 
 def waiting_pk(provider: str, login: str) -> str:
-    """Partition of memberships that wait for a person's first sign-in; the case of a login does not matter."""
     return f"{LOGIN}{provider}#{login.lower()}"
 
 
 def waiting(provider: str, login: str, account: str) -> Key:
-    """A membership that waits.
-
-    Args:
-        login: in any case of letters.
-    """
     return key(waiting_pk(provider, login), f"{MEMBER}{account}")
 
 
 def invited(account: str, provider: str, login: str) -> Key:
-    """The same membership that waits, in its account's partition.
-
-    Args:
-        login: in any case of letters.
-    """
     return key(account_pk(account), waiting_pk(provider, login))
 
 
 def pin(provider: str, login: str) -> Key:
-    """The person of a login that the settings name.
-
-    Args:
-        login: in any case of letters.
-    """
     return key(f"P#{provider}#{login.lower()}", "PERSON")
 
 
 def session(digest: str) -> Key:
-    """A session."""
     return key(f"S#{digest}", "SESSION")
 
 

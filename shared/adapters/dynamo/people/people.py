@@ -29,7 +29,6 @@ class DynamoPeople:
         self._records = records or table
 
     def owns_login(self, identity: Identity) -> bool:
-        """Return whether a person owns a login of the settings; see the port."""
         place = keys.pin(identity.provider, identity.login)
         try:
             self._db.call(
@@ -54,14 +53,12 @@ class DynamoPeople:
         return self._done([{"Delete": {**there, "Key": keys.pin(provider, login)}}], event)
 
     def signed_in(self, identity: Identity, *, let_in: str = "", operator: str = "") -> User:
-        """Return a person's user, made at the first sign-in; see the port."""
         grants = {"let_in_by": s(let_in), "operator_by": s(operator), "operator": {"BOOL": bool(operator)}}
         user = self._known(identity, grants) or self._made(identity, grants)
         self._claim(identity, user)
         return user
 
     def begin(self, session: WebSession) -> None:
-        """Store a new session."""
         item = {
             **keys.session(session.digest),
             "user": s(session.user),
@@ -72,7 +69,6 @@ class DynamoPeople:
         self._db.call("put_item", TableName=self._table, Item=item)
 
     def session(self, digest: str) -> tuple[WebSession, Person] | None:
-        """Return a session and its person, consistent; None: there is no such session, or no such user any more."""
         item = self._db.get(self._table, keys.session(digest))
         if item is None:
             return None
@@ -81,11 +77,9 @@ class DynamoPeople:
         return None if person is None else (found, person)
 
     def end(self, digest: str) -> None:
-        """End a session; nothing if it has ended."""
         self._db.call("delete_item", TableName=self._table, Key=keys.session(digest))
 
     def end_all(self, user: str) -> None:
-        """End all sessions of a user that have begun until now."""
         self._db.call(
             "update_item",
             TableName=self._table,
@@ -96,7 +90,6 @@ class DynamoPeople:
         )
 
     def invite(self, provider: str, login: str, account: str, role: Role, *, by: str = SYSTEM) -> None:
-        """Invite the next person who signs in by a login, with an entry of the audit log; see the port."""
         now = self._now()
         fields = {"role": s(role.value), "at": n(now), "ttl": n((now + INVITED_MS) // 1000)}
         places = keys.waiting(provider, login, account), keys.invited(account, provider, login)
@@ -104,24 +97,20 @@ class DynamoPeople:
         self._together([self._put({**place, **fields}) for place in places], event)
 
     def waiting(self, account: str) -> list[tuple[str, Role]]:
-        """Return the logins whose invitation to an account counts, with their roles."""
         found = self._db.partition(self._table, keys.account_pk(account), keys.LOGIN)
         return [(x["sk"]["S"].split("#", 2)[2], Role(text(x, "role"))) for x in found if self._counts(x)]
 
     def withdraw(self, provider: str, login: str, account: str, *, by: str) -> bool:
-        """Take an invitation back; False if there is none."""
         places = keys.waiting(provider, login, account), keys.invited(account, provider, login)
         event = audited(account, self._now(), masked(f"user:{login}"), Act.MEMBER_REMOVED, by)
         return self._done([self._delete(place, there=True) for place in places], event)
 
     def remove(self, user: str, account: str, *, by: str) -> bool:
-        """Remove a membership, with effect from the user's next page. False if there is none."""
         places = keys.membership(user, account), keys.member(account, user)
         event = audited(account, self._now(), user, Act.MEMBER_REMOVED, by)
         return self._done([self._delete(place, there=True) for place in places], event)
 
     def settle(self, user: User, account: str) -> bool:
-        """Make a user an admin of the account that they made for themselves; False if they have settled before."""
         role = {"role": s(Role.ADMIN.value)}
         own: Item = {
             "TableName": self._table,
@@ -135,7 +124,6 @@ class DynamoPeople:
         return self._done([{"Update": own}, *(self._put({**place, **role}) for place in both)], event)
 
     def change(self, user: str, account: str, role: Role, *, by: str) -> bool:
-        """Change what a member may do; False if they are no member."""
         change: Item = {
             "TableName": self._table,
             "UpdateExpression": "SET #role = :role",
@@ -164,7 +152,6 @@ class DynamoPeople:
                 return found
 
     def members(self, account: str) -> list[tuple[User, Membership]]:
-        """Return the members of an account, by login."""
         found = list(self._db.partition(self._table, keys.account_pk(account), keys.USER))
         roles = {x["sk"]["S"].removeprefix(keys.USER): Role(text(x, "role")) for x in found}
         profiles = self._db.batch_get(self._table, [keys.profile(user) for user in roles])

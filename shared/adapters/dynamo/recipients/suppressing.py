@@ -28,26 +28,22 @@ class SuppressionWrites:
         job: str = "",
         channel: str = "",
     ) -> None:
-        """Add an address to the suppressions, or to those who unsubscribed; an existing entry stays."""
         if self._noted != (namespace, now, reach):  # those of one batch of words have one moment
             watermarks.suppressing(self._db, self._records, namespace, now, reach)
             self._noted = (namespace, now, reach)
         suppressions.add(self._db, self._records, reach, namespace, Suppression(key, reason, now, job, channel))
 
     def allow(self, namespace: str, key: str, *, reach: AnyReach = Reach.ALL, reason: str = "") -> bool:
-        """Remove an address from a list. False: it was not there, or for another reason."""
         wanted = (lambda found: found.reason == reason) if reason else (lambda _: True)
         return suppressions.remove(self._db, self._records, reach, namespace, key, wanted)
 
     def suppressed(
         self, namespace: str, addresses: Collection[str], reaches: Collection[AnyReach] = (Reach.ALL,)
     ) -> dict[str, Barrier]:
-        """Return which addresses are suppressed or have unsubscribed; of team keys also all that are no guests."""
         others = guests.strangers(self._db, self._records, namespace, addresses)
         known = [address for address in addresses if address not in others]
         found = suppressions.among(self._db, self._records, namespace, known, reaches) if known else {}
         return {**found, **dict.fromkeys(others, NotAGuest())}
 
     def suppressed_since(self, namespace: str, since: int, *, reach: AnyReach = Reach.ALL) -> Recent:
-        """Return the entries of a list's log from a moment on, some thousand at most."""
         return suppressions.since(self._db, self._records, reach, namespace, since)

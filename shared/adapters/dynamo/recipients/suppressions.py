@@ -312,12 +312,10 @@ class Suppressions:
         return [suppression_of(x) for x in items], items[-1]["sk"]["S"] if "LastEvaluatedKey" in page else ""
 
     def check(self, namespace: str, address_keys: Iterable[str], *, reach: AnyReach = Reach.ALL) -> set[str]:
-        """Return the addresses that have an entry, read consistently."""
         by_digest = {address_hash(k): k for k in address_keys}
         return {by_digest[x] for x in _entered(self._db, self._table, namespace, reach, by_digest)}
 
     def strangers(self, namespace: str, address_keys: Iterable[str]) -> set[str]:
-        """Return the addresses to which the keys of a namespace do not send; only team keys have strangers."""
         return guests.strangers(self._db, self._table, namespace, set(address_keys))
 
 

@@ -32,7 +32,6 @@ class DynamoTexts:
         self._table = records
 
     def add(self, received: ReceivedText) -> None:
-        """Store a text with its event; one that is stored already stays as it is."""
         put = {"TableName": self._table, "Item": _item(received), "ConditionExpression": "attribute_not_exists(pk)"}
         actions = [{"Put": put}, *audit.puts(self._db, self._table, received.event())]
         try:
@@ -42,7 +41,6 @@ class DynamoTexts:
                 raise
 
     def page(self, account: str, *, after: str, limit: int, now: int) -> tuple[list[ReceivedText], str]:
-        """Return texts to an account, newest first; one query and one read per 100."""
         pk = indices.mine_pk(account, KIND)
         found, end = entries(
             self._db,
