@@ -6,13 +6,12 @@ from itertools import count
 
 import pytest
 
-from shared.adapters.dynamo.notices import notice_keys as keys
+from shared.adapters.dynamo.notices import keys
 from shared.adapters.dynamo.notices.inboxes import MAX_INLINE, DynamoInboxes
 from shared.adapters.dynamo.notices.keys import marks
-from shared.adapters.dynamo.notices.log import STAMPS
 from shared.adapters.dynamo.notices.notice_codec import notice_item
 from shared.adapters.dynamo.notices.notices import DynamoNotices
-from shared.adapters.dynamo.notices.updates import DynamoUpdates
+from shared.adapters.dynamo.notices.updates import STAMPS, DynamoUpdates
 from shared.adapters.dynamo.notices.waiting import DynamoWaiting
 from shared.domain.notices.actions import rejected
 from shared.domain.notices.codes import Rejection

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.adapters.dynamo.notices.notice_keys import shard_of
+from shared.adapters.dynamo.notices.keys import shard_of
 from shared.adapters.dynamo.notices.notices import DynamoNotices
 from shared.adapters.dynamo.notices.runs import DynamoRunStarts
 from shared.domain.content.content import Content, Mailbox

@@ -232,8 +232,8 @@ ACCOUNTS: Final = (
         "a key that is revoked during the move comes back",
         9,
         "shared/adapters/dynamo/accounts/moving.py",
-        'TransactItems=[{"ConditionCheck": still}, {"Put": put}]',
-        'TransactItems=[{"Put": put}]',
+        '[{"ConditionCheck": still}, {"Put": put}]',
+        '[{"Put": put}]',
         f"{MOVING}::test_what_is_taken_away_during_the_move_does_not_come_back",
     ),
     Mutant(

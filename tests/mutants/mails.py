@@ -164,9 +164,9 @@ _COMMITTED: Final = (
         "a mail is written before its job, not with it",
         1,
         _STORE,
-        'actions = [folding.put_job(self._records, job), {"Put": self._items.put(old, new)}]',
+        'actions = [put, {"Put": self._items.put(old, new)}, *stats]',
         """self.change(old or new, new)
-        actions = [folding.put_job(self._records, job)]""",
+        actions = [put, *stats]""",
         f"{_TEST_STORE}::test_a_mail_that_is_committed_gets_no_second_job[dynamo]",
     ),
     Mutant(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.places import Places
 from shared.contracts import HELD_BACK, RESUMED
@@ -171,10 +171,7 @@ class DynamoAcceptances:
             return
         event = accepted(account, now, name, act, actor)
         for action in puts(self._db, self._table, event):
-            try:
-                self._db.call("put_item", **action["Put"], ConditionExpression="attribute_not_exists(pk)")
-            except ConditionFailed:
-                continue  # another process was first
+            self._db.attempt("put_item", **action["Put"], ConditionExpression="attribute_not_exists(pk)")
         if len(self._noted) >= MAX_NOTED:
             self._noted.clear()
         self._noted[place] = now // HOUR_MS

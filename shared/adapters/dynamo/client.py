@@ -15,7 +15,8 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
-from shared.contracts import AUDIT_DAYS
+from shared.contracts import AUDIT_DAYS, INDEX_OPEN
+from shared.domain.times import Millis
 from shared.ports import Retriable
 
 Item = dict[str, Any]
@@ -29,6 +30,8 @@ TRIES: Final = 6
 """Tries of a transaction that conflicts with another, after random pauses of up to 25, 50, 100 … ms."""
 LONGEST_PAUSE: Final = 1.0
 """Seconds, in which a partition takes as much as it ever does."""
+FAILED: Final = "ConditionalCheckFailed"
+"""The code of an action whose condition does not hold, in a transaction that was cancelled."""
 BATCH_WRITE: Final = 25
 BATCH_READ: Final = 100
 
@@ -101,6 +104,24 @@ class Dynamo:
             self._sleep(random.random() * 0.025 * 2**n)  # noqa: S311 - jitter
         raise Retriable(f"{method}: busy")
 
+    def attempt(self, method: str, **kwargs: Any) -> bool:
+        """Make a conditional write; False, and nothing is written, if its condition does not hold."""
+        try:
+            self.call(method, **kwargs)
+        except ConditionFailed:
+            return False
+        return True
+
+    def together(self, actions: Sequence[Item]) -> bool:
+        """Write in one transaction; False, and nothing is written, if one of its conditions does not hold."""
+        try:
+            self.call("transact_write_items", TransactItems=actions)
+        except Cancelled as lost:
+            if FAILED in lost.codes:
+                return False
+            raise
+        return True
+
     def get(self, table: str, key: Mapping[str, Any], *, consistent: bool = True) -> Item | None:
         """Return one item, None if it does not exist.
 
@@ -119,6 +140,20 @@ class Dynamo:
             if "LastEvaluatedKey" not in page:
                 return
             kwargs["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    def due(self, table: str, slot: str, now: Millis, **kwargs: Any) -> Iterable[Item]:
+        """Walk the entries of a partition of the index `open` whose time has come by now, the oldest first.
+
+        Args:
+            **kwargs: further parameters of DynamoDB's Query.
+        """
+        return self.query(
+            table,
+            IndexName=INDEX_OPEN,
+            KeyConditionExpression="open_pk = :pk AND open_sk < :end",
+            ExpressionAttributeValues={":pk": {"S": slot}, ":end": {"S": f"{now + 1:015d}"}},
+            **kwargs,
+        )
 
     def partition(self, table: str, pk: str, sk_prefix: str = "", **kwargs: Any) -> Iterable[Item]:
         """Walk the items of a partition, consistently unless `kwargs` say otherwise.
@@ -212,7 +247,7 @@ def _failure(error: ClientError) -> Exception | None:
     if code == "TransactionCanceledException":
         reasons: Any = error.response.get("CancellationReasons", [])
         codes = [r.get("Code", "None") for r in reasons]
-        if "ConditionalCheckFailed" in codes or not _conflict(codes):
+        if FAILED in codes or not _conflict(codes):
             return Cancelled(codes, [r.get("Item") for r in reasons])
         return None
     return None if code in _BUSY else error

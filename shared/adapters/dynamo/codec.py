@@ -1,18 +1,19 @@
 """Both directions of the engine's items: entities to DynamoDB's own form and back."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Item
+from shared.adapters.dynamo.fields import Fields
 from shared.domain.jobs import chunks as chunk_codec
 from shared.domain.jobs import details as detail_codec
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail, FeedbackDetail
-from shared.domain.jobs.job import DEFERRED_AFTER, Job, OnAmbiguous, Policy, RetryRequest
+from shared.domain.jobs.job import DEFERRED_AFTER, Job, Policy, RetryRequest
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus, pack, unpack
 from shared.domain.jobs.states import COUNT_KEYS, Cell, JobState
-from shared.domain.lanes.breaker import Breaker, BreakerState
+from shared.domain.lanes.breaker import Breaker
 
 
 def n(value: float) -> dict[str, str]:
@@ -138,29 +139,17 @@ def ledger_update(table: str, old: Ledger, new: Ledger) -> Item:
 # Breakers
 
 
+_BREAKER: Final = Fields(Breaker, apart=("credential",), always=("state", "version"))
+
+
 def breaker_item(x: Breaker) -> Item:
     """Return a breaker's item."""
-    out: Item = {**keys.breaker(x.credential), "state": s(x.state.value), "version": n(x.version)}
-    out |= {name: n(getattr(x, name)) for name in _BREAKER_NUMBERS if getattr(x, name)}
-    out |= {name: s(getattr(x, name)) for name in ("reason", "prober") if getattr(x, name)}
-    return out
+    return {**keys.breaker(x.credential), **_BREAKER.item(x)}
 
 
 def breaker(credential: str, item: Mapping[str, Any] | None) -> Breaker:
     """Read a breaker; closed if there is no item."""
-    if item is None:
-        return Breaker(credential)
-    return Breaker(
-        credential,
-        BreakerState(item["state"]["S"]),
-        reason=text(item, "reason"),
-        prober=text(item, "prober"),
-        version=number(item, "version"),
-        **{name: number(item, name) for name in _BREAKER_NUMBERS},
-    )
-
-
-_BREAKER_NUMBERS: Final = ("since", "failures", "probe_at", "delay", "probes", "successes", "failed_at")
+    return Breaker(credential, **_BREAKER.read(item or {}))
 
 
 # Jobs
@@ -170,47 +159,31 @@ def _figures(values: Sequence[int]) -> Item:
     return {"M": {k: n(v) for k, v in zip(BY_KEYS, values, strict=True)}}
 
 
-_OPTIONAL_OF_JOB: Final[tuple[tuple[tuple[str, ...], Callable[[Any], Item]], ...]] = (
-    (("test", "guard_off", "shared"), lambda _: {"BOOL": True}),
-    (("name", "sender", "subject", "campaign", "created_by", "resumed_by"), s),
-    (("duplicates", "not_before", "rests_until", "planned_at", "pointed_at"), n),
+_JOB: Final = Fields(
+    Job,
+    apart=("counts", "by", "policy", "rate", "retry"),
+    always=(
+        *("id", "account", "kind", "channel", "route", "providers", "total", "chunks", "created_at", "ttl", "state"),
+        "version",
+    ),
+    names={"id": "job"},
 )
-"""Fields that a job's item has only if they are not empty, and the function that writes each."""
+_POLICY: Final = Fields(Policy, apart=("deferred_after",), always=("max_attempts", "retry_on", "on_ambiguous"))
 
 
 def job_item(x: Job) -> Item:
     """Return a new job's item, with the keys of its indices."""
     out: Item = {
         **keys.job(x.id),
-        "job": s(x.id),
-        "account": s(x.account),
-        "kind": s(x.kind),
-        "channel": s(x.channel),
-        "route": {"L": [s(c) for c in x.route]},
-        "providers": {"L": [s(p) for p in x.providers]},
-        "total": n(x.total),
-        "chunks": n(x.chunks),
-        "created_at": n(x.created_at),
-        "ttl": n(x.ttl),
-        "state": s(x.state.value),
+        **_JOB.item(x),
+        **_POLICY.item(x.policy),
         "counts": {"M": {k: n(x.counts[k]) for k in COUNT_KEYS}},
         "by": {"M": {c: _figures(x.by[c]) for c in x.route}},
-        "max_attempts": n(x.policy.max_attempts),
-        "retry_on": {"L": [s(w) for w in x.policy.retry_on]},
-        "on_ambiguous": s(x.policy.on_ambiguous.value),
-        "version": n(x.version),
         "open_pk": s(open_slot(x, running=x.state is not JobState.READY)),
         "open_sk": s(keys.aged(x.created_at, x.id)),
         "mine_pk": s(indices.jobs_pk(x.account, x.kind, test=x.test)),
         "mine_sk": s(keys.aged(x.created_at, x.id)),
     }
-    return out | _optional_of_job(x)
-
-
-def _optional_of_job(x: Job) -> Item:
-    out: Item = {}
-    for names, typed in _OPTIONAL_OF_JOB:
-        out |= {name: typed(value) for name in names if (value := getattr(x, name))}
     if x.policy.deferred_after != DEFERRED_AFTER:
         out["deferred_after"] = n(x.policy.deferred_after)
     if x.rate is not None:
@@ -220,49 +193,15 @@ def _optional_of_job(x: Job) -> Item:
 
 def job(item: Mapping[str, Any]) -> Job:
     """Read a job."""
-    route = tuple(c["S"] for c in item["route"]["L"])
     by = item["by"]["M"]
+    deferred_after = number(item, "deferred_after", DEFERRED_AFTER)
     return Job(
-        id=item["job"]["S"],
-        account=item["account"]["S"],
-        kind=item["kind"]["S"],
-        channel=item["channel"]["S"],
-        test="test" in item,
-        route=route,
-        providers=tuple(p["S"] for p in item["providers"]["L"]),
-        total=number(item, "total"),
-        chunks=number(item, "chunks"),
-        created_at=number(item, "created_at"),
-        ttl=number(item, "ttl"),
-        state=JobState(item["state"]["S"]),
         counts={k: int(item["counts"]["M"][k]["N"]) for k in COUNT_KEYS},
-        by={c: tuple(int(by[c]["M"][k]["N"]) for k in BY_KEYS) for c in route},
-        policy=Policy(
-            max_attempts=number(item, "max_attempts"),
-            retry_on=tuple(w["S"] for w in item["retry_on"]["L"]),
-            on_ambiguous=OnAmbiguous(item["on_ambiguous"]["S"]),
-            deferred_after=number(item, "deferred_after", DEFERRED_AFTER),
-        ),
-        name=text(item, "name"),
-        sender=text(item, "sender"),
-        subject=text(item, "subject"),
-        duplicates=number(item, "duplicates"),
+        by={c["S"]: tuple(int(by[c["S"]]["M"][k]["N"]) for k in BY_KEYS) for c in item["route"]["L"]},
+        policy=Policy(deferred_after=deferred_after, **_POLICY.read(item)),
         rate=float(item["rate"]["N"]) if "rate" in item else None,
-        campaign=text(item, "campaign"),
-        not_before=number(item, "not_before"),
-        rests_until=number(item, "rests_until"),
-        planned_at=number(item, "planned_at"),
-        pointed_at=number(item, "pointed_at"),
-        stopped="stopped" in item,
-        stopped_at=number(item, "stopped_at"),
-        stop_reason=text(item, "stop_reason"),
-        finished_at=number(item, "finished_at"),
-        guard_off="guard_off" in item,
-        shared="shared" in item,
         retry=_retry(item["retry"]["M"]) if "retry" in item else None,
-        created_by=text(item, "created_by"),
-        resumed_by=text(item, "resumed_by"),
-        version=number(item, "version"),
+        **_JOB.read(item),
     )
 
 

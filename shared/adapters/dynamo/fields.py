@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Any, Final, Generic, TypeVar
 
 from shared.adapters.dynamo.client import Item
-from shared.adapters.dynamo.codec import n, s
 
 T = TypeVar("T")
 
@@ -21,11 +20,14 @@ class _Kind:
 
 
 _KINDS: Final[Mapping[Any, _Kind]] = {
-    str: _Kind(s, lambda x: x["S"], ""),
-    int: _Kind(n, lambda x: int(x["N"]), 0),
+    str: _Kind(lambda x: {"S": x}, lambda x: x["S"], ""),
+    int: _Kind(lambda x: {"N": str(x)}, lambda x: int(x["N"]), 0),
     bool: _Kind(lambda x: {"BOOL": x}, lambda x: x["BOOL"], empty=False),
-    tuple[str, ...]: _Kind(lambda x: {"L": [s(y) for y in x]}, lambda x: tuple(y["S"] for y in x["L"]), ()),
-    tuple[int, ...]: _Kind(lambda x: {"L": [n(y) for y in x]}, lambda x: tuple(int(y["N"]) for y in x["L"]), ()),
+    bytes: _Kind(lambda x: {"B": x}, lambda x: bytes(x["B"]), b""),
+    tuple[str, ...]: _Kind(lambda x: {"L": [{"S": y} for y in x]}, lambda x: tuple(y["S"] for y in x["L"]), ()),
+    tuple[int, ...]: _Kind(
+        lambda x: {"L": [{"N": str(y)} for y in x]}, lambda x: tuple(int(y["N"]) for y in x["L"]), ()
+    ),
 }
 
 
@@ -41,7 +43,7 @@ class _Attribute:
 
 
 class Fields(Generic[T]):
-    """Both directions for the fields of a dataclass that are texts, whole numbers, flags, enumerations, or tuples.
+    """Both directions for fields of a dataclass: texts, whole numbers, flags, bytes, enumerations, and tuples.
 
     An empty value is left out, and read as empty.
 
@@ -75,7 +77,7 @@ class Fields(Generic[T]):
 
 def _attribute(x: Field[Any], name: str, always: bool) -> _Attribute:  # noqa: FBT001 - of a table
     if isinstance(x.type, type) and issubclass(x.type, StrEnum):
-        kind = _Kind(lambda value: s(value.value), lambda value, of=x.type: of(value["S"]), None)  # type: ignore[misc]
+        kind = _Kind(lambda value: {"S": value.value}, lambda value, of=x.type: of(value["S"]), None)  # type: ignore[misc]
     else:
         kind = _KINDS[x.type]
     lacking = x.default if always and x.default is not MISSING else kind.empty

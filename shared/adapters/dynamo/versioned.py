@@ -1,10 +1,10 @@
 """Items that are written only if they are as they were read, with further actions of the same transaction."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from shared.adapters.dynamo import audit, idempotent_writes
-from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import FAILED, Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n
 from shared.adapters.dynamo.keys import Key
 from shared.domain.audit import Event
@@ -21,7 +21,6 @@ class Entity(Protocol):
 
 
 V = TypeVar("V", bound=Entity)
-FAILED: Final = "ConditionalCheckFailed"
 
 
 class Versioned(Generic[V]):

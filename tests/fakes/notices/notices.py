@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from shared.adapters.dynamo.notices.notice_keys import shard_of
+from shared.adapters.dynamo.notices.keys import shard_of
 from shared.domain.notices.inbox import MAX_ITEMS, InboxState
 from shared.domain.notices.notice import Notice, NoticeChange
 from shared.domain.notices.updates import UpdateEntry

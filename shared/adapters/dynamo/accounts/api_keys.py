@@ -12,8 +12,9 @@ from typing import Any, Final, TypeVar
 
 from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.accounts.moving import Mover
-from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
-from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.codec import n, number, s
+from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.adapters.dynamo.places import Places
 from shared.contracts import AUDIT_DAYS
@@ -28,6 +29,7 @@ MAX_CACHED: Final = 10_000
 USE_NOTED_MS: Final = 3_600_000
 """A key's last use is noted at most once an hour, so that a busy key costs no write with each request."""
 _LOG: Final = logging.getLogger(__name__)
+_FIELDS: Final = Fields(ApiKey, apart=("id", "scopes", "used"), always=("account", "test", "name", "created_at"))
 N = TypeVar("N", bound=Hashable)
 T = TypeVar("T")
 
@@ -249,13 +251,7 @@ class ApiKeys:
         if not self._places.moved():
             Mover(self._db, self._table).move(self._now())
         every = [*actions, *self._places.twins(actions), *audit.puts(self._db, self._table, event)]
-        try:
-            self._db.call("transact_write_items", TransactItems=every)
-        except Cancelled as lost:
-            if "ConditionalCheckFailed" in lost.codes:
-                return False
-            raise
-        return True
+        return self._db.together(every)
 
     def _now(self) -> int:
         return int(self._clock.now() * 1000)
@@ -279,16 +275,7 @@ class ApiKeys:
 
 def key_fields(key: ApiKey) -> Item:
     """Return the stored attributes of a key, without its place."""
-    fields: Item = {
-        "account": s(key.account),
-        "test": {"BOOL": key.test},
-        "scopes": {"L": [s(x) for x in sorted(key.scopes)]},
-        "name": s(key.name),
-        "created_at": n(key.created_at),
-    }
-    if key.expires:
-        fields["expires"] = n(key.expires)
-    return fields
+    return {**_FIELDS.item(key), "scopes": {"L": [s(x) for x in sorted(key.scopes)]}}
 
 
 def _used(key: ApiKey, uses: Iterable[Item]) -> ApiKey:
@@ -299,11 +286,7 @@ def _used(key: ApiKey, uses: Iterable[Item]) -> ApiKey:
 def _key(item: Item, key_id: str) -> ApiKey:
     return ApiKey(
         id=key_id,
-        account=text(item, "account"),
-        test=item["test"]["BOOL"],
         scopes=frozenset(Scope(x["S"]) for x in item["scopes"]["L"]),
-        name=text(item, "name"),
-        created_at=number(item, "created_at"),
-        expires=number(item, "expires"),
         used=number(item, "used"),
+        **_FIELDS.read(item),
     )

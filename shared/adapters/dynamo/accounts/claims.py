@@ -8,7 +8,7 @@ A claim grants nothing (`shared.engine.intake.proven`), so functions may write i
 """
 
 from shared.adapters.dynamo import audit, keys
-from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number
 from shared.domain.audit import SYSTEM, Act, audited, masked
 from shared.domain.namespaces import owner
@@ -76,13 +76,7 @@ class DynamoClaims:
         (kind, what) = next(iter(action.items()))
         entry = audited(owner(account), int(self._clock.now() * 1000), masked(domain), act, by, {"domain": domain})
         actions = [{kind: {"TableName": self._table, **what}}, *audit.puts(self._db, self._table, entry)]
-        try:
-            self._db.call("transact_write_items", TransactItems=actions)
-        except Cancelled as lost:
-            if "ConditionalCheckFailed" not in lost.codes:
-                raise
-            return False
-        return True
+        return self._db.together(actions)
 
 
 def _key(account: str, domain: str) -> keys.Key:

@@ -10,7 +10,7 @@ from typing import Final
 from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.accounts.api_keys import key_fields
 from shared.adapters.dynamo.accounts.profiles import OWN
-from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.domain.accounts import ALL_SCOPES, ApiKey, id_of_key, new_account_id
 from shared.domain.audit import Act, audited
@@ -66,16 +66,12 @@ class DynamoFirstAccounts:
             return known
         now = int(self._clock.now() * 1000)
         made = FirstAccount(new_account_id(), id_of_key(newcomer.digest), now)
-        try:
-            self._db.call("transact_write_items", TransactItems=self._actions(newcomer, made))
-        except Cancelled as lost:
-            if "ConditionalCheckFailed" not in lost.codes:
-                raise
-            known = self._known(newcomer.user)
-            if known is None:
-                raise Retriable("the account or the key is there already") from None
-            return known
-        return made
+        if self._db.together(self._actions(newcomer, made)):
+            return made
+        known = self._known(newcomer.user)
+        if known is None:
+            raise Retriable("the account or the key is there already")
+        return known
 
     def _known(self, user: str) -> FirstAccount | None:
         item = self._db.get(self._table, _note(user))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, text
 from shared.domain.identities import MAX_MADE, MadeIdentity
 from shared.domain.namespaces import owner
@@ -31,16 +31,12 @@ class DynamoMadeIdentities:
         self._clock = clock
 
     def reserve(self, made: MadeIdentity) -> bool:
-        try:
-            self._count(
-                made,
-                "ADD domains :those",
-                "attribute_not_exists(domains) OR contains(domains, :domain) OR size(domains) < :most",
-                {":domain": {"S": made.domain}, ":most": n(MAX_MADE)},
-            )
-        except ConditionFailed:
-            return False
-        return True
+        return self._count(
+            made,
+            "ADD domains :those",
+            "attribute_not_exists(domains) OR contains(domains, :domain) OR size(domains) < :most",
+            {":domain": {"S": made.domain}, ":most": n(MAX_MADE)},
+        )
 
     def release(self, made: MadeIdentity) -> None:
         self._count(made, "DELETE domains :those")
@@ -65,8 +61,8 @@ class DynamoMadeIdentities:
             self.release(made)
         self._db.call("delete_item", TableName=self._table, Key=_key(made))
 
-    def _count(self, made: MadeIdentity, update: str, condition: str = "", values: Item | None = None) -> None:
-        """Change the names that count for an account, at one provider and region.
+    def _count(self, made: MadeIdentity, update: str, condition: str = "", values: Item | None = None) -> bool:
+        """Change the names that count for an account, at one provider and region; False if the condition fails.
 
         Args:
             made: the domain and its account.
@@ -75,7 +71,7 @@ class DynamoMadeIdentities:
         """
         place = keys.key(f"{keys.account_pk(owner(made.account))}#{PARTITION}", f"{made.provider}#{made.region}")
         only: Item = {"ConditionExpression": condition} if condition else {}
-        self._db.call(
+        return self._db.attempt(
             "update_item",
             TableName=self._table,
             Key=place,

@@ -8,7 +8,7 @@ is still in the old place. So an item that is removed meanwhile does not come ba
 from typing import Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n
 from shared.domain.audit import EVERYONE, Log
 
@@ -45,13 +45,7 @@ class Mover:
         key = {"pk": item["pk"], "sk": item["sk"]}
         still = {"TableName": self._old, "Key": key, "ConditionExpression": "attribute_exists(pk)"}
         put = {"TableName": self._homes.identities, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}
-        try:
-            self._db.call("transact_write_items", TransactItems=[{"ConditionCheck": still}, {"Put": put}])
-        except Cancelled as lost:
-            if "ConditionalCheckFailed" in lost.codes:
-                return False
-            raise
-        return True
+        return self._db.together([{"ConditionCheck": still}, {"Put": put}])
 
     def _log(self, account: str) -> int:
         pk = keys.event(account, Log.AUDIT.value, 0, "", "")["pk"]["S"]

@@ -12,10 +12,10 @@ from shared.adapters.dynamo.campaigns.campaign_codec import (
     mine_pk,
     upload_update,
 )
-from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import FAILED, Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.jobs import contents, folding
 from shared.adapters.dynamo.listing import entries
-from shared.adapters.dynamo.versioned import FAILED, Versioned
+from shared.adapters.dynamo.versioned import Versioned
 from shared.domain.audit import Event
 from shared.domain.campaigns.campaign import Campaign, Upload, UploadState
 from shared.domain.content.content import Content
@@ -102,10 +102,9 @@ class DynamoCampaigns:
             {"Update": campaign_update(self._table, old, new)},
             {"Update": upload_update(self._table, upload, upload.changed(state=UploadState.SENT))},
             put,
+            *folding.first_stats(self._table, job),
+            *self._items.noted(event),
         ]
-        if not job.test:
-            actions.append(folding.first_stats(self._table, job))
-        actions += self._items.noted(event)
         try:
             # The job's id is the list's, so it does not tell two calls for the same list apart.
             owner = new_id(job.created_at)

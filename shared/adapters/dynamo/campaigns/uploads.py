@@ -75,13 +75,9 @@ class DynamoUploads:
             {"Update": campaign_codec.campaign_update(self._records, campaign, changed)},
             *(audit.puts(self._db, self._records, event) if event is not None else ()),
         ]
-        try:
-            self._db.call("transact_write_items", TransactItems=actions)
-        except Cancelled as lost:
-            if "ConditionalCheckFailed" not in lost.codes:
-                raise
-            return self.get(upload.campaign, upload.id) == new  # our own write, whose answer was lost
-        return True
+        if self._db.together(actions):
+            return True
+        return self.get(upload.campaign, upload.id) == new  # our own write, whose answer was lost
 
     def unread(self) -> Iterator[tuple[str, str]]:
         """Walk the uploads that are to be read, oldest first; eventually consistent, so a hint."""
@@ -120,10 +116,8 @@ class DynamoUploads:
 
     def note(self, upload: Upload, number: int, problems: Sequence[BadRow]) -> None:
         item = campaign_codec.problems_item(upload, number, problems)
-        try:
-            self._db.call("put_item", **_fenced(self._records, item, "version", upload.version))
-        except ConditionFailed:
-            return  # ours, whose answer was lost, or that of a later lease
+        put = _fenced(self._records, item, "version", upload.version)
+        self._db.attempt("put_item", **put)  # unless it is there, by this lease or a later one
 
     def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[BadRow], int]:
         """Return problems by row; there are at most some thousands of an upload, so all are read."""

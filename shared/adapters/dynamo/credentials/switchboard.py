@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shared.adapters.dynamo import audit, keys
-from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.credentials.switches import LOWERED, switches
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
@@ -172,13 +172,7 @@ class Switchboard:
         name = switch.credential or switch.account or EVERYONE
         event = audited(switch.account or EVERYONE, now, name, act, by, told)
         actions = [{"Update": update}, *audit.puts(self._db, self._records, event)]
-        try:
-            self._db.call("transact_write_items", TransactItems=actions)
-        except Cancelled as lost:
-            if lost.codes[0] == "ConditionalCheckFailed":
-                return False
-            raise
-        return True
+        return self._db.together(actions)
 
     def _now(self) -> int:
         return int(self._clock.now() * 1000)

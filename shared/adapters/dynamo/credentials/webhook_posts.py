@@ -6,7 +6,7 @@ Source: docs/adr/0071.
 from typing import Any, Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.client import ConditionFailed, Dynamo
+from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.codec import n, s
 from shared.ports import Clock, Seal
 
@@ -27,14 +27,10 @@ class Posts:
 
     def first(self, seal: Seal) -> bool:
         """Tell whether a signature comes for the first time, or with the same body as then. One conditional write."""
-        try:
-            self._db.call(
-                "put_item",
-                TableName=self._table,
-                Item={**keys.post(seal.signed), "said": s(seal.said), "ttl": n(seal.until + SLACK)},
-                ConditionExpression="attribute_not_exists(pk) OR said = :said",
-                ExpressionAttributeValues={":said": s(seal.said)},
-            )
-        except ConditionFailed:
-            return False
-        return True
+        return self._db.attempt(
+            "put_item",
+            TableName=self._table,
+            Item={**keys.post(seal.signed), "said": s(seal.said), "ttl": n(seal.until + SLACK)},
+            ConditionExpression="attribute_not_exists(pk) OR said = :said",
+            ExpressionAttributeValues={":said": s(seal.said)},
+        )

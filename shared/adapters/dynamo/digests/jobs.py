@@ -1,7 +1,6 @@
 """The one transaction that accepts a digest's job and moves its window on, on DynamoDB."""
 
-from shared.adapters.dynamo import codec
-from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import Cancelled, Dynamo
 from shared.adapters.dynamo.digests.window_codec import window_update
 from shared.adapters.dynamo.jobs import contents, folding
 from shared.domain.content.content import Content
@@ -21,12 +20,8 @@ class DynamoDigestJobs:
     def accept(self, made: PreparedJob | None, content: Content | None, old: DigestWindow, new: DigestWindow) -> bool:
         moved = window_update(self._records, old, new, versioned=False)
         if made is None or content is None:
-            return self._move(moved)
-        parts = [(self._records, x) for x in contents.items(made.job, made.chunks, content, self._blobs)]
-        self._db.batch_put([*parts, *((self._ops, codec.ledger_item(x)) for x in made.ledgers)])
-        accepted = [folding.put_job(self._records, made.job)]
-        if not made.job.test:
-            accepted.append(folding.first_stats(self._records, made.job))
+            return self._db.attempt("update_item", **moved)
+        accepted = folding.accept(self._db, self._records, self._ops, made, content, self._blobs)
         try:
             self._db.call("transact_write_items", TransactItems=[*accepted, {"Update": moved}])
         except Cancelled as lost:
@@ -35,11 +30,4 @@ class DynamoDigestJobs:
             if lost.codes[-1] == "ConditionalCheckFailed":
                 return False
             raise
-        return True
-
-    def _move(self, moved: Item) -> bool:
-        try:
-            self._db.call("update_item", **moved)
-        except ConditionFailed:
-            return False
         return True

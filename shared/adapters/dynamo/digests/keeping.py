@@ -3,11 +3,10 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo
+from shared.adapters.dynamo.client import ConditionFailed, Dynamo
 from shared.adapters.dynamo.codec import binary, n, s
 from shared.adapters.dynamo.digests import keys
 from shared.adapters.dynamo.digests.window_codec import ENDED, window, window_update
-from shared.contracts import INDEX_OPEN
 from shared.domain.digests.window import DigestWindow, WindowState
 
 _PAGE: Final = 100
@@ -27,12 +26,7 @@ class DynamoWindowKeeping:
         return self._walk(keys.end_slot(shard), now)
 
     def _walk(self, slot: str, now: int) -> Iterable[str]:
-        for item in self._db.query(
-            self._table,
-            IndexName=INDEX_OPEN,
-            KeyConditionExpression="open_pk = :pk AND open_sk < :end",
-            ExpressionAttributeValues={":pk": s(slot), ":end": s(f"{now + 1:015d}")},
-        ):
+        for item in self._db.due(self._table, slot, now):
             yield item["open_sk"]["S"].partition("#")[2]
 
     def numbered(self, window_: DigestWindow, first: int, last: int) -> Sequence[DigestWindow]:
@@ -69,18 +63,15 @@ class DynamoWindowKeeping:
 
     def keep_parts(self, ids: Collection[str], ttl: int) -> None:
         for part in ids:
-            try:
-                self._db.call(
-                    "update_item",
-                    TableName=self._table,
-                    Key=keys.part(part),
-                    UpdateExpression="SET #ttl = :ttl",
-                    ConditionExpression="attribute_exists(pk) AND #ttl < :ttl",
-                    ExpressionAttributeNames={"#ttl": "ttl"},
-                    ExpressionAttributeValues={":ttl": n(ttl)},
-                )
-            except ConditionFailed:
-                continue  # it has gone, or is kept for as long already
+            self._db.attempt(
+                "update_item",
+                TableName=self._table,
+                Key=keys.part(part),
+                UpdateExpression="SET #ttl = :ttl",
+                ConditionExpression="attribute_exists(pk) AND #ttl < :ttl",
+                ExpressionAttributeNames={"#ttl": "ttl"},
+                ExpressionAttributeValues={":ttl": n(ttl)},
+            )  # unless it has gone, or is kept for as long already
 
     def remove(self, window_: DigestWindow) -> bool:
         """Remove a window with its ids if it is as read; False: it is not."""
@@ -98,10 +89,4 @@ class DynamoWindowKeeping:
         ids = {"TableName": self._table, "Key": keys.ids(window_.id)}
         if window_.state not in ENDED:
             return False
-        try:
-            self._db.call("transact_write_items", TransactItems=[{"Delete": action}, {"Delete": ids}])
-        except Cancelled as lost:
-            if lost.codes[0] != "ConditionalCheckFailed":
-                raise
-            return False
-        return True
+        return self._db.together([{"Delete": action}, {"Delete": ids}])

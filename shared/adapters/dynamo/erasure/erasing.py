@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
-from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import number, s
 from shared.adapters.dynamo.digests.keys import PART
 from shared.adapters.dynamo.erasure import hooks, mails
@@ -17,7 +17,7 @@ from shared.adapters.dynamo.erasure.notices import UploadedRecords, erase_notice
 from shared.adapters.dynamo.erasure.report import Erased, ErasureReport
 from shared.adapters.dynamo.erasure.scanned import SCAN, place_of, token_of, unshown
 from shared.adapters.dynamo.jobs import contents
-from shared.adapters.dynamo.notices.notice_keys import PAYLOAD_PREFIX
+from shared.adapters.dynamo.notices.keys import PAYLOAD_PREFIX
 from shared.adapters.dynamo.recipients import guests
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.adapters.s3 import versions
@@ -145,11 +145,7 @@ class Eraser:
         }
         log = keys.suppression_log(name, number(item, "at"), digest, reach)
         both = keys.suppression(name, digest, reach), log
-        try:
-            self._db.call("transact_write_items", TransactItems=[{"Update": {**update, "Key": key}} for key in both])
-        except Cancelled as lost:
-            if "ConditionalCheckFailed" not in lost.codes:
-                raise
+        if not self._db.together([{"Update": {**update, "Key": key}} for key in both]):
             self.report.kept.append("An entry of a suppression list changed meanwhile: erase again.")
 
     # What is found by reading everything
@@ -310,19 +306,15 @@ class Eraser:
         """Write an attribute if it is as read."""
         if self._dry:
             return True
-        try:
-            self._db.call(
-                "update_item",
-                TableName=self._table,
-                Key={"pk": item["pk"], "sk": item["sk"]},
-                UpdateExpression="SET #name = :new",
-                ConditionExpression="#name = :old",
-                ExpressionAttributeNames={"#name": name},
-                ExpressionAttributeValues={":new": changes[name], ":old": item[name]},
-            )
-        except ConditionFailed:
-            return False
-        return True
+        return self._db.attempt(
+            "update_item",
+            TableName=self._table,
+            Key={"pk": item["pk"], "sk": item["sk"]},
+            UpdateExpression="SET #name = :new",
+            ConditionExpression="#name = :old",
+            ExpressionAttributeNames={"#name": name},
+            ExpressionAttributeValues={":new": changes[name], ":old": item[name]},
+        )
 
     # Files
 

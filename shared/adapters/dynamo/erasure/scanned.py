@@ -12,7 +12,7 @@ from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import s
 from shared.adapters.dynamo.digests.keys import PART
 from shared.adapters.dynamo.erasure import hooks
-from shared.adapters.dynamo.notices.notice_keys import PAYLOAD_PREFIX
+from shared.adapters.dynamo.notices.keys import PAYLOAD_PREFIX
 from shared.domain.erasure import mentions
 from shared.domain.jobs.outcomes import ERASED
 

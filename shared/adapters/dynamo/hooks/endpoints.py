@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from shared.adapters.dynamo import idempotent_writes
-from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.hooks import keys
 from shared.adapters.dynamo.keys import Key
-from shared.adapters.dynamo.versioned import FAILED, Versioned
+from shared.adapters.dynamo.versioned import Versioned
 from shared.domain.audit import Event
 from shared.domain.hooks.endpoint import MAX_ENDPOINTS, Endpoint
 from shared.ports import Idempotency, Mismatch, Replay, Retriable, Stored
@@ -88,12 +88,7 @@ class DynamoEndpoints:
             if last:
                 place = keys.listeners(endpoint.namespace)
                 actions.append({"Update": self._set("DELETE", place, "namespaces", endpoint.namespace)})
-            try:
-                self._db.call("transact_write_items", TransactItems=actions)
-            except Cancelled as lost:
-                if lost.codes[0] != FAILED:
-                    raise
-            else:
+            if self._db.together(actions):
                 return
         raise Retriable("endpoints: others change them")
 

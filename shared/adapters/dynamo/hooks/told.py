@@ -10,13 +10,17 @@ The partition of a chunk's details has only details: earlier versions read all o
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from typing import Final
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
-from shared.adapters.dynamo.codec import binary, n, number, s, text
+from shared.adapters.dynamo.codec import n, s, text
+from shared.adapters.dynamo.fields import Fields
 from shared.domain.hooks.kinds import HookPace
 from shared.domain.hooks.told import ToldCells
 from shared.domain.times import Millis
+
+_FIELDS: Final = Fields(ToldCells, apart=("job", "chunk"), names={"cells": "told"})
 
 
 class DynamoToldChanges:
@@ -99,12 +103,4 @@ def _item(x: ToldCells, pace: HookPace) -> Item:
 
 def _told(item: Item) -> ToldCells:
     _, job, chunk = item["pk"]["S"].split("#")
-    return ToldCells(
-        job,
-        int(chunk),
-        cells=binary(item, "told") if "told" in item else b"",
-        at=number(item, "at"),
-        ttl=number(item, "ttl"),
-        begun=binary(item, "begun") if "begun" in item else b"",
-        begun_at=number(item, "begun_at"),
-    )
+    return ToldCells(job, int(chunk), **_FIELDS.read(item))

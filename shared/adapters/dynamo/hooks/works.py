@@ -5,14 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
-from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.codec import n, s, text
+from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.hooks import keys
 from shared.adapters.dynamo.keys import aged
-from shared.contracts import INDEX_OPEN
 from shared.domain.hooks.delivery import DeliveryState
 from shared.domain.hooks.work import HookWork, ReplayOrder, shard_of_endpoint
 from shared.domain.times import Millis
 
+_FIELDS: Final = Fields(HookWork, apart=("endpoint", "wake", "replay"))
 _NUMBERS: Final = ("fails", "open_until", "failing_since", "trial")
 _SEEN: Final = "#open_pk = :slot, #open_sk = if_not_exists(#open_sk, :wake)"
 _OTHERS: Final = ("owner", "until", "added", "slow", "replay", "namespace", "open_pk", "open_sk")
@@ -78,17 +79,14 @@ class DynamoWorks:
         return None
 
     def drop(self, work: HookWork) -> None:
-        try:
-            self._db.call(
-                "delete_item",
-                TableName=self._table,
-                Key=keys.work(work.endpoint),
-                ConditionExpression="#owner = :owner",
-                ExpressionAttributeNames={"#owner": "owner"},
-                ExpressionAttributeValues={":owner": s(work.owner)},
-            )
-        except ConditionFailed:
-            return
+        self._db.attempt(
+            "delete_item",
+            TableName=self._table,
+            Key=keys.work(work.endpoint),
+            ConditionExpression="#owner = :owner",
+            ExpressionAttributeNames={"#owner": "owner"},
+            ExpressionAttributeValues={":owner": s(work.owner)},
+        )
 
     def order(self, endpoint: str, replay: ReplayOrder, *, wake: Millis) -> bool:
         values = self._wake(endpoint, wake) | {":one": n(1), ":replay": s(_packed(replay))}
@@ -105,12 +103,7 @@ class DynamoWorks:
         return True
 
     def waking(self, shard: int, now: Millis) -> Iterable[str]:
-        for item in self._db.query(
-            self._table,
-            IndexName=INDEX_OPEN,
-            KeyConditionExpression="open_pk = :pk AND open_sk < :end",
-            ExpressionAttributeValues={":pk": s(keys.slot(shard)), ":end": s(f"{now + 1:015d}")},
-        ):
+        for item in self._db.due(self._table, keys.slot(shard), now):
             yield item["pk"]["S"].partition("#")[2]
 
     def _wakes_by(self, work: HookWork, wake: Millis) -> HookWork:
@@ -182,15 +175,7 @@ def _order(packed: str) -> ReplayOrder:
 def _work(item: Mapping[str, Any]) -> HookWork:
     return HookWork(
         endpoint=item["pk"]["S"].partition("#")[2],
-        owner=text(item, "owner"),
-        until=number(item, "until"),
-        added=number(item, "added"),
-        fails=number(item, "fails"),
-        open_until=number(item, "open_until"),
-        failing_since=number(item, "failing_since"),
         wake=int(text(item, "open_sk", "0").partition("#")[0]),
-        slow="slow" in item,
-        trial=number(item, "trial"),
-        namespace=text(item, "namespace"),
         replay=_order(text(item, "replay")) if "replay" in item else None,
+        **_FIELDS.read(item),
     )

@@ -25,11 +25,9 @@ class Blobs(Protocol):
 
     def put(self, name: str, data: bytes) -> None:
         """Store bytes."""
-        ...
 
     def get(self, name: str) -> bytes | None:
         """Return bytes, None if there are none."""
-        ...
 
 
 def items(job: Job, chunks: Sequence[Chunk], content: Content, blobs: Blobs) -> list[Item]:

@@ -6,10 +6,13 @@ from datetime import UTC, datetime
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
+from shared.adapters.dynamo.jobs import contents
 from shared.adapters.dynamo.jobs.transitions import PLACED, place
+from shared.domain.content.content import Content
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Job, stats_of
 from shared.domain.jobs.ledger import BY_KEYS, Ledger
+from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState, ending
 
 
@@ -126,15 +129,25 @@ def add_counts(table: str, job: Job, delta: Sequence[int], *, finish: int | None
     return {"Update": update}
 
 
+def accept(
+    db: Dynamo, records: str, ops: str, made: PreparedJob, content: Content, blobs: contents.Blobs
+) -> list[Item]:
+    """Store a new job's chunks, ledgers and content; return the actions that accept it, its put first."""
+    parts = [(records, x) for x in contents.items(made.job, made.chunks, content, blobs)]
+    db.batch_put([*parts, *((ops, codec.ledger_item(x)) for x in made.ledgers)])
+    return [put_job(records, made.job), *first_stats(records, made.job)]
+
+
 def put_job(table: str, job: Job) -> Item:
     """Return the action that stores a new job."""
     item = codec.job_item(job)
     return {"Put": {"TableName": table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
 
 
-def first_stats(table: str, job: Job) -> Item:
-    """Return the action that counts a new job's messages in the stats of its day."""
-    return add_stats(table, job, [*(job.counts[k] for k in COUNT_KEYS), *[0] * (len(BY_KEYS) * len(job.route))])
+def first_stats(table: str, job: Job) -> list[Item]:
+    """Return the action that counts a new job's messages in the stats of its day; jobs of test keys have none."""
+    delta = [*(job.counts[k] for k in COUNT_KEYS), *[0] * (len(BY_KEYS) * len(job.route))]
+    return [] if job.test else [add_stats(table, job, delta)]
 
 
 def add_stats(table: str, job: Job, delta: Sequence[int]) -> Item:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from shared.adapters.dynamo import codec, indices, keys
-from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
 from shared.contracts import INDEX_OPEN
 from shared.domain.jobs.job import SHARDS, shard_of
@@ -52,7 +52,7 @@ class OpenIndex:
 
     def doubts(self, now: int) -> Iterable[str]:
         for shard in _shards(now):
-            for item in self._until(indices.doubt_slot(shard), now):
+            for item in self._db.due(self._records, indices.doubt_slot(shard), now):
                 yield item["open_sk"]["S"].partition("#")[2]
 
     def look_again(self, job: str, at: int | None) -> None:
@@ -66,12 +66,12 @@ class OpenIndex:
 
     def notice_runs(self, now: int) -> Iterable[str]:
         for shard in _shards(now):
-            for item in self._until(indices.notice_slot(shard), now):
+            for item in self._db.due(self._records, indices.notice_slot(shard), now):
                 yield item["open_sk"]["S"].partition("#")[2]
 
     def mail_jobs(self, now: int) -> Iterable[str]:
         for shard in _shards(now):
-            for item in self._until(indices.mail_slot(shard), now):
+            for item in self._db.due(self._records, indices.mail_slot(shard), now):
                 yield item["open_sk"]["S"].partition("#")[2]
 
     def look_at_run_again(self, job: str, at: int | None) -> None:
@@ -85,7 +85,7 @@ class OpenIndex:
 
     def unarchived(self, now: int, limit: int) -> Iterable[tuple[str, int]]:
         for shard in _shards(now):
-            for item in islice(self._until(indices.archive_slot(shard), now, Limit=limit), limit):
+            for item in islice(self._db.due(self._records, indices.archive_slot(shard), now, Limit=limit), limit):
                 at, _, job = item["open_sk"]["S"].partition("#")
                 yield job, int(at)
 
@@ -96,30 +96,17 @@ class OpenIndex:
             change, values[":later"] = ", open_sk = :later", s(keys.aged(later, job))
         self._move(job, change, "begins_with(open_pk, :archive) AND open_sk = :at", values)
 
-    def _until(self, slot: str, now: int, **more: Any) -> Iterable[Item]:
-        """Walk the entries of a slot of the index `open` that are due by now, oldest first."""
-        return self._db.query(
-            self._records,
-            IndexName=INDEX_OPEN,
-            KeyConditionExpression="open_pk = :pk AND open_sk < :end",
-            ExpressionAttributeValues={":pk": s(slot), ":end": s(f"{now + 1:015d}")},
-            **more,
-        )
-
     def _move(self, job: str, change: str, condition: str, values: Item) -> None:
         """Change a LOGGED job's place in the index `open`, if the place is as expected."""
-        try:
-            self._db.call(
-                "update_item",
-                TableName=self._records,
-                Key=keys.job(job),
-                UpdateExpression="SET version = version + :one" + change,
-                ConditionExpression=f"#state = :logged AND attribute_not_exists(retry) AND {condition}",
-                ExpressionAttributeNames={"#state": "state"},
-                ExpressionAttributeValues={":one": n(1), ":logged": s(JobState.LOGGED.value), **values},
-            )
-        except ConditionFailed:
-            return  # its owner or feedback has reopened it
+        self._db.attempt(
+            "update_item",
+            TableName=self._records,
+            Key=keys.job(job),
+            UpdateExpression="SET version = version + :one" + change,
+            ConditionExpression=f"#state = :logged AND attribute_not_exists(retry) AND {condition}",
+            ExpressionAttributeNames={"#state": "state"},
+            ExpressionAttributeValues={":one": n(1), ":logged": s(JobState.LOGGED.value), **values},
+        )  # unless its owner or feedback has reopened it
 
 
 def _shards(now: int) -> Iterable[int]:

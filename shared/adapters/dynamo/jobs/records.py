@@ -18,6 +18,7 @@ from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import Job, RetryRequest, add_figures
 from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import Change, JobState, ending
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
@@ -52,11 +53,8 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         made = idempotent_writes.earlier(self._db, self._records, key, job.created_at)
         if made is not None:
             return made
-        puts = [(self._ops, codec.ledger_item(x)) for x in ledgers]
-        self._db.batch_put([*((self._records, x) for x in contents.items(job, chunks, content, self._blobs)), *puts])
-        actions = [folding.put_job(self._records, job)]
-        if not job.test:
-            actions.append(folding.first_stats(self._records, job))
+        prepared = PreparedJob(job, chunks, ledgers)
+        actions = folding.accept(self._db, self._records, self._ops, prepared, content, self._blobs)
         actions += audit.puts(self._db, self._records, event) if event is not None else []
         return idempotent_writes.create(self._db, self._records, actions, key, owner=job.id, now=job.created_at)
 
@@ -141,16 +139,10 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
 
     def _keep(self, table: str, key: keys.Key, until: int, more: Item | None = None) -> None:
         """Have an item deleted later. `more`: attributes to set, as of `transitions.keep`."""
-        try:
-            self._db.call("update_item", **transitions.keep(table, key, until, more or {}))
-        except ConditionFailed:
-            return  # it has gone
+        self._db.attempt("update_item", **transitions.keep(table, key, until, more or {}))  # unless it has gone
 
     def note_pointed(self, job: str, at: int) -> None:
-        try:
-            self._db.call("update_item", **transitions.note_pointed(self._records, job, at))
-        except ConditionFailed:
-            return  # it has gone
+        self._db.attempt("update_item", **transitions.note_pointed(self._records, job, at))  # unless it has gone
 
     def reserved(self, credential: str) -> tuple[str, list[str]]:
         item = self._db.get(self._ops, keys.holder(credential)) or {}
@@ -158,7 +150,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
 
     def give_back(self, job: Job) -> bool:
         there = {"ConditionCheck": transitions.as_read(self._records, job)}
-        return self._together([there, {"Update": reservation.without(self._ops, job.route[0], [job.id])}])
+        return self._db.together([there, {"Update": reservation.without(self._ops, job.route[0], [job.id])}])
 
     def clear(self, credential: str) -> None:
         _, jobs = self.reserved(credential)
@@ -199,11 +191,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
     ) -> bool:
         """Store an item under a condition; False if it does not hold. Its names and values come together."""
         where = {"ExpressionAttributeNames": names, "ExpressionAttributeValues": values} if names else {}
-        try:
-            self._db.call("put_item", TableName=self._records, Item=item, ConditionExpression=condition, **where)
-        except ConditionFailed:
-            return False
-        return True
+        return self._db.attempt("put_item", TableName=self._records, Item=item, ConditionExpression=condition, **where)
 
     # Transitions
 
@@ -246,10 +234,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         return Changed(won=True, job=self.job(job.id))
 
     def override_guard(self, job: str) -> None:
-        try:
-            self._db.call("update_item", **transitions.override_guard(self._records, job))
-        except ConditionFailed:
-            return  # it has gone
+        self._db.attempt("update_item", **transitions.override_guard(self._records, job))  # unless it has gone
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         by = event.actor if event is not None else ""
@@ -273,7 +258,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         ]
         if not job.test and any(delta):
             actions.append(folding.add_stats(self._records, job, delta))
-        if not self._together(actions):
+        if not self._db.together(actions):
             return None
         if finish is None:
             return new, None
@@ -287,18 +272,8 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
 
     def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
         logged = transitions.still_logged(self._records, job)
-        return self._together([{"Update": codec.ledger_update(self._ops, old, new)}, {"ConditionCheck": logged}])
+        return self._db.together([{"Update": codec.ledger_update(self._ops, old, new)}, {"ConditionCheck": logged}])
 
     def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
         update = transitions.reopen(self._records, job)
-        return self._together([{"Update": codec.ledger_update(self._ops, old, new)}, {"Update": update}])
-
-    def _together(self, actions: Sequence[Item]) -> bool:
-        """Write in one transaction; False, and nothing is written, if one of its conditions does not hold."""
-        try:
-            self._db.call("transact_write_items", TransactItems=actions)
-        except Cancelled as lost:
-            if "ConditionalCheckFailed" in lost.codes:
-                return False
-            raise
-        return True
+        return self._db.together([{"Update": codec.ledger_update(self._ops, old, new)}, {"Update": update}])

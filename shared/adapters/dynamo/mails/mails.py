@@ -1,24 +1,30 @@
-"""Mails on DynamoDB: one item each, in the table `records`."""
+"""Mails on DynamoDB: one item each, in the table `records`.
+
+| pattern | key |
+|---|---|
+| a mail | `Z#mail / MAIL` |
+| an account's mails, newest first (index `mine`) | `account#mails` / `created_at#mail` |
+"""
 
 import json
 import zlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from shared.adapters.dynamo import codec, idempotent_writes, indices
-from shared.adapters.dynamo import keys as every
-from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo import codec, idempotent_writes, indices, keys
+from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import s, text
 from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.jobs import contents, folding
 from shared.adapters.dynamo.listing import entries
-from shared.adapters.dynamo.mails import keys
-from shared.adapters.dynamo.versioned import FAILED, Versioned
+from shared.adapters.dynamo.versioned import Versioned
 from shared.domain.content.content import Content
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.mails.mail import StoredMail
 from shared.ports import Idempotency, Mismatch, Replay, Stored
 
+KIND: Final = "mails"
+"""Of mails in the index `mine`; `mail` is that of their jobs."""
 _FIELDS: Final = Fields(StoredMail, apart=("id", "hosts", "reporting"), always=("expires_at", "ttl", "size", "reports"))
 _LISTED: Final = (*_FIELDS.names, "hosts", "reporting")
 
@@ -41,7 +47,7 @@ class DynamoMails:
         return idempotent_writes.create(self._db, self._records, [put], key, owner=mail.id, now=mail.created_at)
 
     def get(self, mail: str) -> StoredMail | None:
-        return self._items.get(keys.mail(mail))
+        return self._items.get(_key(mail))
 
     def commit(
         self, old: StoredMail | None, new: StoredMail, made: PreparedJob, content: Content, key: Idempotency | None
@@ -50,11 +56,8 @@ class DynamoMails:
         earlier = idempotent_writes.earlier(self._db, self._records, key, job.created_at)
         if earlier is not None:
             return earlier
-        parts = [(self._records, x) for x in contents.items(job, made.chunks, content, self._blobs)]
-        self._db.batch_put([*parts, *((self._ops, codec.ledger_item(x)) for x in made.ledgers)])
-        actions = [folding.put_job(self._records, job), {"Put": self._items.put(old, new)}]
-        if not job.test:
-            actions.append(folding.first_stats(self._records, job))
+        put, *stats = folding.accept(self._db, self._records, self._ops, made, content, self._blobs)
+        actions = [put, {"Put": self._items.put(old, new)}, *stats]
         try:
             return idempotent_writes.store(self._db, self._records, actions, key, owner=job.id, now=job.created_at)
         except Cancelled as lost:
@@ -68,19 +71,23 @@ class DynamoMails:
         return self._items.write(old, new)
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredMail], str]:
-        pk = indices.mine_pk(namespace, keys.KIND)
-        found, end = entries(self._db, self._records, pk, keys.mail, _LISTED, after=after, limit=limit)
+        pk = indices.mine_pk(namespace, KIND)
+        found, end = entries(self._db, self._records, pk, _key, _LISTED, after=after, limit=limit)
         return [_mail(x) for x in found], end
+
+
+def _key(mail: str) -> keys.Key:
+    return keys.key(f"Z#{mail}", "MAIL")
 
 
 def _item(x: StoredMail) -> Item:
     """Return a mail's item. The domains are packed: a thousand take few kilobytes."""
     out: Item = {
-        **keys.mail(x.id),
+        **_key(x.id),
         **_FIELDS.item(x),
         "hosts": {"B": zlib.compress(json.dumps(x.hosts, separators=(",", ":")).encode(), 6)},
-        "mine_pk": s(indices.mine_pk(x.namespace, keys.KIND)),
-        "mine_sk": s(every.aged(x.created_at, x.id)),
+        "mine_pk": s(indices.mine_pk(x.namespace, KIND)),
+        "mine_sk": s(keys.aged(x.created_at, x.id)),
     }
     if x.reporting:
         out["reporting"] = s(json.dumps(x.reporting, separators=(",", ":")))

@@ -7,10 +7,10 @@ from typing import Any, Final, Protocol
 from shared.adapters.dynamo import keys as every
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import binary, n, number, s, text
-from shared.adapters.dynamo.notices import notice_keys as keys
-from shared.adapters.dynamo.notices.log import STAMPS, closed_of, log_actions, overtaken
+from shared.adapters.dynamo.notices import keys
 from shared.adapters.dynamo.notices.notices import notice_puts
-from shared.contracts import INBOX_PREFIX, INDEX_OPEN
+from shared.adapters.dynamo.notices.updates import STAMPS, closed_of, log_actions, overtaken
+from shared.contracts import INBOX_PREFIX
 from shared.domain.notices.inbox import FIRST, KEPT_DAYS, InboxState
 from shared.domain.notices.notice import SHARDS, Notice, NoticeChange
 from shared.domain.times import Millis
@@ -155,15 +155,7 @@ class DynamoInboxes:
 
     def waiting(self, now: int, older: int) -> Iterable[str]:
         for shard in range(SHARDS):
-            for item in self._db.query(
-                self._table,
-                IndexName=INDEX_OPEN,
-                KeyConditionExpression="open_pk = :pk AND open_sk < :end",
-                ExpressionAttributeValues={
-                    ":pk": s(keys.inbox_slot(shard)),
-                    ":end": s(f"{max(0, now - older) + 1:015d}"),
-                },
-            ):
+            for item in self._db.due(self._table, keys.inbox_slot(shard), max(0, now - older)):
                 yield item["open_sk"]["S"].partition("#")[2]
 
 

@@ -9,7 +9,7 @@ from shared.adapters.dynamo import keys as every
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.fields import Fields
-from shared.adapters.dynamo.notices import notice_keys as keys
+from shared.adapters.dynamo.notices import keys
 from shared.domain.notices.notice import (
     DeliveryMethod,
     Kept,

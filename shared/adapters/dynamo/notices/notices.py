@@ -3,12 +3,10 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
-from shared.adapters.dynamo.codec import n, s
+from shared.adapters.dynamo.codec import n
 from shared.adapters.dynamo.listing import newest
-from shared.adapters.dynamo.notices import notice_codec
-from shared.adapters.dynamo.notices import notice_keys as keys
-from shared.adapters.dynamo.notices.log import STAMPS, closed_of, log_actions, overtaken
-from shared.contracts import INDEX_OPEN
+from shared.adapters.dynamo.notices import keys, notice_codec
+from shared.adapters.dynamo.notices.updates import STAMPS, closed_of, log_actions, overtaken
 from shared.domain.notices.notice import Notice, NoticeChange
 
 _PAGE = 100
@@ -70,26 +68,18 @@ class DynamoNotices:
         raise overtaken()
 
     def shorten(self, notice: Notice, until: int) -> None:
-        try:
-            self._db.call(
-                "update_item",
-                TableName=self._table,
-                Key=keys.notice(notice.uuid),
-                UpdateExpression="SET #ttl = :until",
-                ConditionExpression="version = :version AND #ttl > :until",
-                ExpressionAttributeNames={"#ttl": "ttl"},
-                ExpressionAttributeValues={":until": n(until), ":version": n(notice.version)},
-            )
-        except ConditionFailed:
-            return  # it has changed, or is kept no longer than that
+        self._db.attempt(
+            "update_item",
+            TableName=self._table,
+            Key=keys.notice(notice.uuid),
+            UpdateExpression="SET #ttl = :until",
+            ConditionExpression="version = :version AND #ttl > :until",
+            ExpressionAttributeNames={"#ttl": "ttl"},
+            ExpressionAttributeValues={":until": n(until), ":version": n(notice.version)},
+        )  # unless it has changed, or is kept no longer than that
 
     def due(self, shard: int, now: int) -> Iterable[str]:
-        for item in self._db.query(
-            self._table,
-            IndexName=INDEX_OPEN,
-            KeyConditionExpression="open_pk = :pk AND open_sk < :end",
-            ExpressionAttributeValues={":pk": s(keys.due_slot(shard)), ":end": s(f"{now + 1:015d}")},
-        ):
+        for item in self._db.due(self._table, keys.due_slot(shard), now):
             yield item["open_sk"]["S"].partition("#")[2]
 
     def of_number(self, account: str, phone: str) -> Iterable[str]:

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from shared.adapters.dynamo import indices
 from shared.adapters.dynamo import keys as every
-from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.listing import entries, newest
-from shared.adapters.dynamo.notices import keys, notice_keys
+from shared.adapters.dynamo.notices import keys
 from shared.adapters.dynamo.versioned import Versioned
 from shared.domain.audit import Event
 from shared.domain.notices.notifier import Contact, Notifier, PasswordHash
@@ -31,7 +31,7 @@ class DynamoNotifiers:
         self._items = Versioned(dynamo, records, _item, _notifier)
 
     def create(self, notifier: Notifier, *, event: Event) -> bool:
-        place = notice_keys.purge_place(notifier.name, notifier.created_at + DAY_MS)
+        place = keys.purge_place(notifier.name, notifier.created_at + DAY_MS)
         marks = {"Put": {"TableName": self._table, "Item": {**keys.marks(notifier.name), **place}}}
         return self._items.write(None, notifier, event=event, more=[marks])
 
@@ -56,18 +56,15 @@ class DynamoNotifiers:
     def note(self, name: str, now_ms: Millis, *, status: bool) -> None:
         field = "status" if status else "seen"
         seen = {":now": n(now_ms), ":before": n(now_ms - MINUTE_MS)}
-        try:
-            self._db.call(
-                "update_item",
-                TableName=self._table,
-                Key=keys.contact(name),
-                UpdateExpression="SET seen = :now" + (", #status = :now" if status else ""),
-                ConditionExpression="attribute_not_exists(#field) OR #field <= :before",
-                ExpressionAttributeNames={"#field": field} | ({"#status": "status"} if status else {}),
-                ExpressionAttributeValues=seen,
-            )
-        except ConditionFailed:
-            return  # another process has noted it
+        self._db.attempt(
+            "update_item",
+            TableName=self._table,
+            Key=keys.contact(name),
+            UpdateExpression="SET seen = :now" + (", #status = :now" if status else ""),
+            ConditionExpression="attribute_not_exists(#field) OR #field <= :before",
+            ExpressionAttributeNames={"#field": field} | ({"#status": "status"} if status else {}),
+            ExpressionAttributeValues=seen,
+        )  # unless another process has noted it
 
 
 def _name(item: Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 
-from shared.adapters.dynamo import codec
 from shared.adapters.dynamo.client import Cancelled, Dynamo
 from shared.adapters.dynamo.jobs import contents, folding
 from shared.adapters.dynamo.notices.notices import notice_puts
@@ -23,12 +22,7 @@ class DynamoRunStarts:
     def begin(
         self, made: PreparedJob, content: Content, moves: Sequence[tuple[Notice, NoticeChange]]
     ) -> Collection[str]:
-        job = made.job
-        parts = [(self._records, x) for x in contents.items(job, made.chunks, content, self._blobs)]
-        self._db.batch_put([*parts, *((self._ops, codec.ledger_item(x)) for x in made.ledgers)])
-        accepted = [folding.put_job(self._records, job)]
-        if not job.test:
-            accepted.append(folding.first_stats(self._records, job))
+        accepted = folding.accept(self._db, self._records, self._ops, made, content, self._blobs)
         try:
             self._db.call("transact_write_items", TransactItems=[*accepted, *notice_puts(self._records, moves)])
         except Cancelled as lost:

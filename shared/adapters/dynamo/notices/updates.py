@@ -10,19 +10,24 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from shared.adapters.dynamo import audit
-from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.notices import keys
-from shared.adapters.dynamo.notices import notice_keys as places
-from shared.contracts import INDEX_OPEN
 from shared.domain.audit import Event
 from shared.domain.notices.days import NotifierDay
 from shared.domain.notices.notice import SHARDS
 from shared.domain.notices.updates import LOG_DAYS, Marks, Span, UpdateEntry, day_of, days_of
 from shared.domain.times import DAY_MS
+from shared.ports import Retriable
 
 DAY_S: Final = 86_400
-_TEXTS: Final = ("error", "message")
+_FIELDS: Final = Fields(
+    UpdateEntry, apart=("notifier", "stamp", "action"), always=("notice", "id", "status", "version")
+)
+STAMPS: Final = 20
+"""How often a transaction's entries are stamped. Readers close the log at most once a second, 5 s behind the clock."""
+_LOG = "#UPDATES#"
 
 
 def log_actions(table: str, entries: Sequence[UpdateEntry]) -> list[Item]:
@@ -52,6 +57,30 @@ def log_actions(table: str, entries: Sequence[UpdateEntry]) -> list[Item]:
     return puts + checks
 
 
+def closed_of(actions: Sequence[Item], codes: Sequence[str], items: Sequence[Item | None]) -> int | None:
+    """Return the stamp that later ones must exceed after a transaction was cancelled; None: the log was no reason.
+
+    Args:
+        actions: the actions of the transaction.
+        codes: why each was refused, in their order.
+    """
+    found = []
+    for action, code, item in zip(actions, codes, items, strict=True):
+        if code != "ConditionalCheckFailed":
+            continue
+        put = action.get("Put", {}).get("Item", {})
+        if "ConditionCheck" in action:
+            found.append(number(item or {}, "closed"))
+        elif put and _LOG in put["pk"]["S"]:
+            found.append(int(put["sk"]["S"].partition("#")[0]))
+    return max(found, default=None)
+
+
+def overtaken() -> Retriable:
+    """Return the fault of a transaction whose entries got STAMPS stamps, all of them in the closed part of the log."""
+    return Retriable("the log is closed past every stamp")
+
+
 class DynamoUpdates:
     """`ports.UpdateLog` over the table `records`."""
 
@@ -71,16 +100,11 @@ class DynamoUpdates:
 
     def to_purge(self, now: int) -> Iterator[str]:
         for shard in range(SHARDS):
-            for item in self._db.query(
-                self._table,
-                IndexName=INDEX_OPEN,
-                KeyConditionExpression="open_pk = :pk AND open_sk < :end",
-                ExpressionAttributeValues={":pk": s(places.purge_slot(shard)), ":end": s(f"{now + 1:015d}")},
-            ):
+            for item in self._db.due(self._table, keys.purge_slot(shard), now):
                 yield item["open_sk"]["S"].partition("#")[2]
 
     def purge(self, notifier: str, until: int, *, again: int | None, event: Event | None = None) -> None:
-        place = {} if again is None else places.purge_place(notifier, again)
+        place = {} if again is None else keys.purge_place(notifier, again)
         update: Item = {
             "TableName": self._table,
             "Key": keys.marks(notifier),
@@ -90,32 +114,23 @@ class DynamoUpdates:
             "ExpressionAttributeValues": {":until": n(until), **{f":{x}": value for x, value in place.items()}},
         }
         events = [] if event is None else audit.puts(self._db, self._table, event)
-        try:
-            if events:
-                self._db.call("transact_write_items", TransactItems=[{"Update": update}, *events])
-            else:
-                self._db.call("update_item", **update)
-        except ConditionFailed:
-            return  # another walk is further
-        except Cancelled as lost:
-            if lost.codes[0] != "ConditionalCheckFailed":
-                raise
+        if events:
+            self._db.together([{"Update": update}, *events])  # unless another walk is further
+        else:
+            self._db.attempt("update_item", **update)
 
     def _raise(self, notifier: str, mark: str, until: int) -> None:
         """Raise a mark; a notifier that was made before there were walks has its first one a day later."""
-        place = places.purge_place(notifier, until + DAY_MS)
-        try:
-            self._db.call(
-                "update_item",
-                TableName=self._table,
-                Key=keys.marks(notifier),
-                UpdateExpression="SET #mark = :until" + "".join(f", {x} = if_not_exists({x}, :{x})" for x in place),
-                ConditionExpression="attribute_not_exists(#mark) OR #mark < :until",
-                ExpressionAttributeNames={"#mark": mark},
-                ExpressionAttributeValues={":until": n(until), **{f":{x}": value for x, value in place.items()}},
-            )
-        except ConditionFailed:
-            return  # it is as far already
+        place = keys.purge_place(notifier, until + DAY_MS)
+        self._db.attempt(
+            "update_item",
+            TableName=self._table,
+            Key=keys.marks(notifier),
+            UpdateExpression="SET #mark = :until" + "".join(f", {x} = if_not_exists({x}, :{x})" for x in place),
+            ConditionExpression="attribute_not_exists(#mark) OR #mark < :until",
+            ExpressionAttributeNames={"#mark": mark},
+            ExpressionAttributeValues={":until": n(until), **{f":{x}": value for x, value in place.items()}},
+        )  # unless it is as far already
 
     def days(self, notifier: str, days: Sequence[str]) -> Mapping[str, NotifierDay]:
         items = self._db.batch_get(self._table, [keys.day(notifier, x) for x in days], consistent=False)
@@ -147,18 +162,13 @@ class DynamoUpdates:
 
 
 def _item(x: UpdateEntry) -> Item:
-    out: Item = {
+    return {
         "pk": s(keys.updates_pk(x.notifier, day_of(x.stamp))),
         "sk": s(f"{x.stamp:015d}#{x.notice[:8]}"),
-        "notice": s(x.notice),
-        "id": s(x.id),
-        "status": s(x.status),
-        "version": n(x.version),
         "ttl": n(x.stamp // 1000 + LOG_DAYS * DAY_S),
+        **_FIELDS.item(x),
+        **({} if x.action is None else {"action": s(x.action)}),
     }
-    out |= {name: s(getattr(x, name)) for name in _TEXTS if getattr(x, name)}
-    out |= {} if x.action is None else {"action": s(x.action)}
-    return out | ({"ended": {"BOOL": True}} if x.ended else {})
 
 
 def _counts(item: Mapping[str, Any]) -> NotifierDay:
@@ -170,12 +180,7 @@ def update_entry(item: Mapping[str, Any]) -> UpdateEntry:
     """Read an entry of a notifier's updates."""
     return UpdateEntry(
         notifier=item["pk"]["S"].split("#")[1],
-        notice=text(item, "notice"),
-        id=text(item, "id"),
         stamp=int(item["sk"]["S"].partition("#")[0]),
-        status=text(item, "status"),
-        version=number(item, "version"),
-        ended="ended" in item,
         action=text(item, "action") if "action" in item else None,
-        **{name: text(item, name) for name in _TEXTS},
+        **_FIELDS.read(item),
     )

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from shared.adapters.dynamo.client import BATCH_READ, Dynamo
 from shared.adapters.dynamo.codec import s, text
-from shared.adapters.dynamo.notices import notice_keys as keys
+from shared.adapters.dynamo.notices import keys
 from shared.adapters.dynamo.notices.notices import DynamoNotices
 from shared.contracts import INDEX_OPEN
 

@@ -3,15 +3,21 @@
 A page costs two reads: the session, then its user with all memberships in one query.
 """
 
+from typing import Final
+
 from shared.adapters.dynamo.audit import puts
-from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.people import keys
 from shared.domain.audit import EVERYONE, SYSTEM, Act, Event, audited, masked
 from shared.domain.ids import new_id
 from shared.domain.people import INVITED_MS, Identity, Membership, Person, Role, User, WebSession
 from shared.domain.times import Millis
 from shared.ports import Clock, Retriable
+
+_USER: Final = Fields(User, apart=("id",))
+_SESSION: Final = Fields(WebSession, apart=("digest",), always=("user", "created_at", "expires"))
 
 
 class DynamoPeople:
@@ -30,17 +36,13 @@ class DynamoPeople:
 
     def owns_login(self, identity: Identity) -> bool:
         place = keys.pin(identity.provider, identity.login)
-        try:
-            self._db.call(
-                "put_item",
-                TableName=self._table,
-                Item={**place, "subject": s(identity.subject), "at": n(self._now())},
-                ConditionExpression="attribute_not_exists(pk) OR subject = :subject",
-                ExpressionAttributeValues={":subject": s(identity.subject)},
-            )
-        except ConditionFailed:
-            return False
-        return True
+        return self._db.attempt(
+            "put_item",
+            TableName=self._table,
+            Item={**place, "subject": s(identity.subject), "at": n(self._now())},
+            ConditionExpression="attribute_not_exists(pk) OR subject = :subject",
+            ExpressionAttributeValues={":subject": s(identity.subject)},
+        )
 
     def release(self, provider: str, login: str, *, by: str) -> bool:
         """Give a login of the settings to the next person who signs in by it; False if it has no owner.
@@ -59,20 +61,14 @@ class DynamoPeople:
         return user
 
     def begin(self, session: WebSession) -> None:
-        item = {
-            **keys.session(session.digest),
-            "user": s(session.user),
-            "created_at": n(session.created_at),
-            "expires": n(session.expires),
-            "ttl": n(session.expires // 1000),
-        }
+        item = {**keys.session(session.digest), **_SESSION.item(session), "ttl": n(session.expires // 1000)}
         self._db.call("put_item", TableName=self._table, Item=item)
 
     def session(self, digest: str) -> tuple[WebSession, Person] | None:
         item = self._db.get(self._table, keys.session(digest))
         if item is None:
             return None
-        found = WebSession(digest, text(item, "user"), number(item, "created_at"), number(item, "expires"))
+        found = WebSession(digest, **_SESSION.read(item))
         person = self._person(found.user)
         return None if person is None else (found, person)
 
@@ -94,7 +90,7 @@ class DynamoPeople:
         fields = {"role": s(role.value), "at": n(now), "ttl": n((now + INVITED_MS) // 1000)}
         places = keys.waiting(provider, login, account), keys.invited(account, provider, login)
         event = audited(account, now, masked(f"user:{login}"), Act.MEMBER_INVITED, by, {"role": role.value})
-        self._together([self._put({**place, **fields}) for place in places], event)
+        self._done([self._put({**place, **fields}) for place in places], event)
 
     def waiting(self, account: str) -> list[tuple[str, Role]]:
         found = self._db.partition(self._table, keys.account_pk(account), keys.LOGIN)
@@ -233,15 +229,7 @@ class DynamoPeople:
                 puts = [self._put({**place, "role": s(role)}) for place in both]
                 self._done([*({"Put": {**x["Put"], **new}} for x in puts), *used], event)
             else:
-                self._without_entry(used)
-
-    def _without_entry(self, actions: list[Item]) -> None:
-        """Write changes without an audit entry; nothing if another process has made them."""
-        try:
-            self._db.call("transact_write_items", TransactItems=actions)
-        except Cancelled as lost:
-            if "ConditionalCheckFailed" not in lost.codes:
-                raise
+                self._db.together(used)  # unless another process has
 
     def _person(self, user: str) -> Person | None:
         items = list(self._db.partition(self._table, keys.user_pk(user)))
@@ -267,37 +255,13 @@ class DynamoPeople:
         """Tell whether an invitation is not too old; DynamoDB deletes it some time later."""
         return self._now() < number(invitation, "at") + INVITED_MS
 
-    def _together(self, actions: list[Item], event: Event) -> None:
-        """Write changes and their entry of the audit log in one transaction."""
-        entry = puts(self._db, self._records, event)
-        self._db.call("transact_write_items", TransactItems=[*actions, *entry])
-
     def _done(self, actions: list[Item], event: Event) -> bool:
-        """Write changes and their entry in one transaction; False if a condition does not hold."""
-        try:
-            self._together(actions, event)
-        except Cancelled as lost:
-            if "ConditionalCheckFailed" in lost.codes:
-                return False
-            raise
-        return True
+        """Write changes and their entry of the audit log in one transaction; False if a condition does not hold."""
+        return self._db.together([*actions, *puts(self._db, self._records, event)])
 
     def _now(self) -> Millis:
         return int(self._clock.now() * 1000)
 
 
 def _user(item: Item) -> User:
-    return User(
-        id=item["pk"]["S"].removeprefix(keys.USER),
-        provider=text(item, "provider"),
-        subject=text(item, "subject"),
-        login=text(item, "login"),
-        name=text(item, "name"),
-        operator=bool(item["operator"]["BOOL"]),
-        created_at=number(item, "created_at"),
-        seen_at=number(item, "seen_at"),
-        sessions_from=number(item, "sessions_from"),
-        own=text(item, "own"),
-        let_in_by=text(item, "let_in_by"),
-        operator_by=text(item, "operator_by"),
-    )
+    return User(id=item["pk"]["S"].removeprefix(keys.USER), **_USER.read(item))

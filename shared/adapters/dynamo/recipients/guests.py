@@ -6,7 +6,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from shared.adapters.dynamo import audit, keys
-from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number
 from shared.adapters.dynamo.recipients import watermarks
 from shared.domain.audit import SYSTEM, Act, audited, person
@@ -124,10 +124,4 @@ def _put(table: str, account: str, item: Item, guests: Item) -> Item:
 
 
 def _saved(db: Dynamo, put: Item, entries: Sequence[Item]) -> bool:
-    try:
-        db.call("transact_write_items", TransactItems=[put, *entries])
-    except Cancelled as lost:
-        if "ConditionalCheckFailed" not in lost.codes:
-            raise
-        return False
-    return True
+    return db.together([put, *entries])

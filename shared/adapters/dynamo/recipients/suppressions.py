@@ -12,8 +12,9 @@ from functools import partial
 from typing import Any, Final
 
 from shared.adapters.dynamo import audit, keys
-from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
-from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.client import Dynamo, Item
+from shared.adapters.dynamo.codec import number, s
+from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.adapters.dynamo.recipients import guests, watermarks
 from shared.contracts import AUDIT_DAYS
@@ -24,6 +25,7 @@ from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach, Su
 from shared.domain.times import Millis
 from shared.ports import Clock, Recent
 
+_FIELDS: Final = Fields(Suppression, always=("address", "reason", "at"))
 BY_KEY: Final = 300
 """Up to this many addresses are read one by one (a unit each, 100 a call). For more, the list is read in pages of up to
 1 MB or some 6,000 entries each."""
@@ -37,24 +39,14 @@ LOG_PAGES: Final = 2
 def add(db: Dynamo, table: str, reach: AnyReach, namespace: str, new: Suppression, event: Event | None = None) -> bool:
     """Store an entry. False: the address has one already. The watermark has to be set before."""
     digest = address_hash(new.address)
-    fields: Item = {"address": s(new.address), "reason": s(new.reason), "at": n(new.at)}
-    if new.job:
-        fields["job"] = s(new.job)
-    if new.channel:
-        fields["channel"] = s(new.channel)
+    fields = _FIELDS.item(replace(new, policy=""))
     if isinstance(reach, DigestsOf):
         fields["policy"] = s(reach.policy)
     first: Item = {"TableName": table, "Item": {**keys.suppression(namespace, digest, reach), **fields}}
     first["ConditionExpression"] = "attribute_not_exists(pk)"
     second: Item = {"TableName": table, "Item": {**keys.suppression_log(namespace, new.at, digest, reach), **fields}}
-    try:
-        noted = audit.puts(db, table, event) if event is not None else []
-        db.call("transact_write_items", TransactItems=[{"Put": first}, {"Put": second}, *noted])
-    except Cancelled as lost:
-        if "ConditionalCheckFailed" not in lost.codes:
-            raise
-        return False
-    return True
+    noted = audit.puts(db, table, event) if event is not None else []
+    return db.together([{"Put": first}, {"Put": second}, *noted])
 
 
 def remove(
@@ -88,13 +80,8 @@ def remove(
         by_hash["ExpressionAttributeValues"] = {":at": item["at"], ":reason": item["reason"]}
         by_time = {"TableName": table, "Key": keys.suppression_log(namespace, number(item, "at"), digest, reach)}
         tried = True
-        try:
-            noted = audit.puts(db, table, event) if event is not None else []
-            db.call("transact_write_items", TransactItems=[{"Delete": by_hash}, {"Delete": by_time}, *noted])
-        except Cancelled as lost:
-            if "ConditionalCheckFailed" not in lost.codes:
-                raise
-        else:
+        noted = audit.puts(db, table, event) if event is not None else []
+        if db.together([{"Delete": by_hash}, {"Delete": by_time}, *noted]):
             return True
 
 
@@ -247,15 +234,8 @@ class Suppressions:
             "ExpressionAttributeValues": {":reason": s(reason)},
         }
         both = keys.suppression(namespace, digest, reach), keys.suppression_log(namespace, known.at, digest, reach)
-        try:
-            updates = [{"Update": {**update, "Key": key}} for key in both]
-            noted = audit.puts(self._db, self._table, event)
-            self._db.call("transact_write_items", TransactItems=[*updates, *noted])
-        except Cancelled as lost:
-            if "ConditionalCheckFailed" in lost.codes:
-                return False
-            raise
-        return True
+        updates = [{"Update": {**update, "Key": key}} for key in both]
+        return self._db.together([*updates, *audit.puts(self._db, self._table, event)])
 
     def get(self, namespace: str, address_key: str, *, reach: AnyReach = Reach.ALL) -> Suppression | None:
         """Return an entry, read consistently. None: the address has none.
@@ -329,11 +309,4 @@ def _event(namespace: str, now: int, address_key: str, act: Act, reach: AnyReach
 
 def suppression_of(item: Item) -> Suppression:
     """Read an entry, of either of its two items."""
-    return Suppression(
-        address=text(item, "address"),
-        reason=text(item, "reason"),
-        at=number(item, "at"),
-        job=text(item, "job"),
-        channel=text(item, "channel"),
-        policy=text(item, "policy"),
-    )
+    return Suppression(**_FIELDS.read(item))

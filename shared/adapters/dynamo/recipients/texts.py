@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from shared.adapters.dynamo import audit, indices, keys
-from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s
 from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.listing import entries
@@ -34,11 +34,7 @@ class DynamoTexts:
     def add(self, received: ReceivedText) -> None:
         put = {"TableName": self._table, "Item": _item(received), "ConditionExpression": "attribute_not_exists(pk)"}
         actions = [{"Put": put}, *audit.puts(self._db, self._table, received.event())]
-        try:
-            self._db.call("transact_write_items", TransactItems=actions)
-        except Cancelled as lost:
-            if lost.codes[0] != "ConditionalCheckFailed":
-                raise
+        self._db.together(actions)  # unless it is stored already
 
     def page(self, account: str, *, after: str, limit: int, now: int) -> tuple[list[ReceivedText], str]:
         pk = indices.mine_pk(account, KIND)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number
 from shared.domain.recipients.suppressions import AnyReach, Reach
 from shared.domain.times import Millis
@@ -24,18 +24,15 @@ def suppressing(db: Dynamo, table: str, namespace: str, now: Millis, reach: AnyR
     This write precedes the suppression, so that no crash leaves a suppression that readers miss. It is not in the same
     transaction, because many suppressions of one namespace at once would conflict.
     """
-    try:
-        db.call(
-            "update_item",
-            TableName=table,
-            Key=keys.latest_suppression(namespace),
-            UpdateExpression="SET #at = :now",
-            ConditionExpression="attribute_not_exists(#at) OR #at < :now",
-            ExpressionAttributeNames={"#at": _NAMES[reach.kind]},
-            ExpressionAttributeValues={":now": n(now)},
-        )
-    except ConditionFailed:
-        return  # a later one is noted
+    db.attempt(
+        "update_item",
+        TableName=table,
+        Key=keys.latest_suppression(namespace),
+        UpdateExpression="SET #at = :now",
+        ConditionExpression="attribute_not_exists(#at) OR #at < :now",
+        ExpressionAttributeNames={"#at": _NAMES[reach.kind]},
+        ExpressionAttributeValues={":now": n(now)},
+    )  # unless a later one is noted
 
 
 def latest(item: Item) -> dict[Reach, int]:
