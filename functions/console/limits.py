@@ -32,7 +32,6 @@ class Allowance(Protocol):
 
     def take(self, account: str, /) -> float | None:
         """Take a token; None if there was one, else the seconds after which to try again."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,11 +45,9 @@ class PlaceSeal(Protocol):
 
     def seal(self, use: str, text: str) -> str:
         """Return a text sealed for a use."""
-        ...
 
     def unseal(self, use: str, sealed: str) -> str | None:
         """Return a text that was sealed for that use; None: it was not."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

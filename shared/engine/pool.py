@@ -25,11 +25,9 @@ class Pending(Protocol[T_co]):
 
     def done(self) -> bool:
         """Tell whether it has ended."""
-        ...
 
     def result(self) -> T_co:
         """Wait for the call and return its value, or raise what it raised."""
-        ...
 
 
 class Pool(Protocol):
@@ -37,17 +35,14 @@ class Pool(Protocol):
 
     def submit(self, fn: Callable[..., T], /, *args: Any) -> Pending[T]:
         """Begin a call."""
-        ...
 
     def __enter__(self) -> Self:
         """Return the pool."""
-        ...
 
     def __exit__(
         self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         """Wait for all calls."""
-        ...
 
 
 class _Call(Generic[T]):

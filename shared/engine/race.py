@@ -18,7 +18,6 @@ class Race(Pool, Protocol):
 
         At least one call that was not returned yet must have begun.
         """
-        ...
 
 
 class ThreadRace(ThreadPoolExecutor):

@@ -4,7 +4,6 @@ Every method succeeds, raises `Retriable`, or returns None when another worker w
 again later: throttling, a transaction conflict that did not clear, or a lost connection.
 """
 
-from shared.ports.accounts.claims import Claims, Dns, DnsUnanswered
 from shared.ports.accounts.identities import (
     DomainIdentities,
     IdentityChanged,
@@ -12,38 +11,12 @@ from shared.ports.accounts.identities import (
     IdentityUnanswered,
     MadeIdentities,
 )
-from shared.ports.accounts.senders import Senders, SuppressionList
-from shared.ports.accounts.standings import Standings
+from shared.ports.accounts.senders import Claims, Dns, DnsUnanswered, Senders, Standings, SuppressionList
 from shared.ports.accounts.suppressing import Recent, SuppressionRecords, Texts
-from shared.ports.campaigns import (
-    Campaigns,
-    FileChanged,
-    FileFacts,
-    Files,
-    Listed,
-    Lists,
-    Templates,
-    Uploads,
-)
-from shared.ports.common import (
-    Clock,
-    MalformedSecret,
-    Retriable,
-    Sleep,
-)
-from shared.ports.digests import (
-    DigestHints,
-    DigestJobs,
-    DigestPolicies,
-    WindowKeeping,
-    WindowPages,
-    Windows,
-)
-from shared.ports.exports import (
-    Exports,
-    Multipart,
-)
-from shared.ports.finished import FinishedMessages
+from shared.ports.campaigns import Campaigns, FileChanged, FileFacts, Files, Listed, Lists, Templates, Uploads
+from shared.ports.common import Clock, MalformedSecret, Retriable, Sleep
+from shared.ports.digests import DigestHints, DigestJobs, DigestPolicies, WindowKeeping, WindowPages, Windows
+from shared.ports.exports import Exports, Multipart
 from shared.ports.hooks.deliveries import (
     Endpoints,
     HookAnswer,
@@ -59,12 +32,7 @@ from shared.ports.hooks.told import ToldChanges
 from shared.ports.journal import Acceptances, Journal
 from shared.ports.mails.queue import MailDraft, MailQueue
 from shared.ports.mails.store import MailFigures, MailFiles, Mails
-from shared.ports.notices.inboxes import (
-    Inboxes,
-    InboxStep,
-    Notices,
-    RunStarts,
-)
+from shared.ports.notices.inboxes import Inboxes, InboxStep, Notices, RunStarts
 from shared.ports.notices.notifiers import Notifiers, Programs, UpdateLog, WaitingNotices
 from shared.ports.places import MAX_PLACES, OpenPlaces, PlaceKind
 from shared.ports.providers.provider import (
@@ -73,6 +41,7 @@ from shared.ports.providers.provider import (
     BadEvents,
     BadSignature,
     Fetching,
+    FinishedMessages,
     FinishedSender,
     Pingable,
     Provider,
@@ -111,137 +80,5 @@ from shared.ports.records import (
     Replay,
     Stored,
 )
-from shared.ports.schedules import (
-    Agenda,
-    Scheduler,
-)
-from shared.ports.sending import (
-    Bookmarks,
-    Breakers,
-    Hints,
-    Holds,
-    Lane,
-    Lanes,
-    Links,
-    Pacer,
-    Queue,
-    Report,
-    Reports,
-)
-
-__all__ = [
-    "FOLDS",
-    "MAX_PLACES",
-    "POSTED_AT",
-    "POSTED_TO",
-    "Acceptances",
-    "Agenda",
-    "AnswerLost",
-    "BadEvents",
-    "BadSignature",
-    "Bookmarks",
-    "Breakers",
-    "Campaigns",
-    "Changed",
-    "Claims",
-    "Clock",
-    "Control",
-    "DigestHints",
-    "DigestJobs",
-    "DigestPolicies",
-    "Dns",
-    "DnsUnanswered",
-    "DomainIdentities",
-    "Endpoints",
-    "Exports",
-    "Fetching",
-    "FileChanged",
-    "FileFacts",
-    "Files",
-    "FinishedMessages",
-    "FinishedSender",
-    "Hints",
-    "Holds",
-    "HookAnswer",
-    "HookClient",
-    "HookHints",
-    "HookQueue",
-    "HookSecrets",
-    "HookUnreachable",
-    "Http",
-    "Idempotency",
-    "IdentityChanged",
-    "IdentityRefused",
-    "IdentityUnanswered",
-    "InboxStep",
-    "Inboxes",
-    "Interrupted",
-    "Journal",
-    "Lane",
-    "Lanes",
-    "Links",
-    "Listed",
-    "Listeners",
-    "Lists",
-    "Loaded",
-    "MadeIdentities",
-    "MailDraft",
-    "MailFigures",
-    "MailFiles",
-    "MailQueue",
-    "Mails",
-    "MalformedSecret",
-    "Mismatch",
-    "Multipart",
-    "NoTime",
-    "NotSent",
-    "Notices",
-    "Notifiers",
-    "OpenJob",
-    "OpenPlaces",
-    "Pacer",
-    "Pingable",
-    "PlaceKind",
-    "Programs",
-    "Provider",
-    "Queue",
-    "Reading",
-    "Recent",
-    "Records",
-    "Replay",
-    "Report",
-    "Reports",
-    "Resolver",
-    "Response",
-    "Retriable",
-    "RunStarts",
-    "Scheduler",
-    "Seal",
-    "Sealing",
-    "Senders",
-    "Sized",
-    "Sleep",
-    "Smtp",
-    "Standings",
-    "Steps",
-    "Stepwise",
-    "Stored",
-    "SuppressionList",
-    "SuppressionRecords",
-    "Target",
-    "Templates",
-    "Texts",
-    "ToldChanges",
-    "Unfit",
-    "UpdateLog",
-    "Uploads",
-    "WaitingNotices",
-    "WebhookReader",
-    "WebhookReply",
-    "WindowKeeping",
-    "WindowPages",
-    "Windows",
-    "Wire",
-    "WireRequest",
-    "Works",
-]
+from shared.ports.schedules import Agenda, Scheduler
+from shared.ports.sending import Bookmarks, Breakers, Hints, Holds, Lane, Lanes, Links, Pacer, Queue, Report, Reports

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from shared.ports.common import Pages
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ class Lists(Protocol):
 
     def sent(self, campaign: str) -> Sequence[str]:
         """Return the jobs made from a campaign's lists, oldest first, consistent; none if it no longer exists."""
-        ...
 
 
 class Campaigns(Lists, Protocol):
@@ -39,27 +39,19 @@ class Campaigns(Lists, Protocol):
     def create(
         self, campaign: Campaign, key: Idempotency | None, *, event: Event | None = None
     ) -> Stored | Replay | Mismatch:
-        """Store a new campaign, with its idempotency record and an event, in one transaction.
-
-        Args:
-            key: the request's idempotency record; None without a key.
-        """
-        ...
+        """Store a new campaign, with its idempotency record and an event, in one transaction."""
 
     def get(self, campaign: str) -> Campaign | None:
         """Return a campaign, consistent."""
-        ...
 
     def save(self, old: Campaign, new: Campaign, *, event: Event | None = None) -> bool:
         """Write a campaign if it is unchanged since it was read. False: it has changed, and nothing is written."""
-        ...
 
     def delete(self, campaign: Campaign, *, event: Event | None = None) -> bool:
         """Remove a campaign if it is as read; one that no longer exists counts as removed.
 
         `event`: kept only if this call removes it.
         """
-        ...
 
     def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Listed], str]:
         """Return some of the account's campaigns, newest first, and the place to continue from, empty at the end.
@@ -71,7 +63,6 @@ class Campaigns(Lists, Protocol):
             after: the place that an earlier page returned; empty for the start.
             limit: the most campaigns to return.
         """
-        ...
 
     def send(
         self,
@@ -88,26 +79,19 @@ class Campaigns(Lists, Protocol):
 
         Args:
             new: the campaign with its new job.
-            key: the request's idempotency record; None without a key.
 
         Returns:
             None if the campaign or the upload has moved on.
         """
-        ...
 
 
-class Templates(Protocol):
-    """Stored templates; every version of one stays until the template is deleted."""
+class Templates(Pages["StoredTemplate"], Protocol):
+    """Stored templates; every version of one stays until the template is deleted. A page has them without messages."""
 
     def create(
         self, template: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
     ) -> Stored | Replay | Mismatch:
-        """Store the first version of a new template, with its idempotency record and an event, in one transaction.
-
-        Args:
-            key: the request's idempotency record; None without a key.
-        """
-        ...
+        """Store the first version of a new template, with its idempotency record and an event, in one transaction."""
 
     def put(
         self, old: StoredTemplate, new: StoredTemplate, key: Idempotency | None, *, event: Event | None = None
@@ -116,24 +100,10 @@ class Templates(Protocol):
 
         Args:
             old: the latest version, as read.
-            key: the request's idempotency record; None without a key.
         """
-        ...
 
     def get(self, template: str, version: int | None = None) -> StoredTemplate | None:
         """Return a version of a template, by default the latest, consistent."""
-        ...
-
-    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredTemplate], str]:
-        """Return templates of a namespace without their messages, newest first, and the place to continue from.
-
-        A new template may be missing for a moment.
-
-        Args:
-            after: the place that an earlier page returned; empty for the start.
-            limit: the most templates to return.
-        """
-        ...
 
     def versions(self, template: str, *, before: int, limit: int) -> list[StoredTemplate]:
         """Return versions of a template, the latest first, without their messages.
@@ -142,14 +112,12 @@ class Templates(Protocol):
             before: only versions below this one; 0 for all.
             limit: the most versions to return.
         """
-        ...
 
     def delete(self, template: StoredTemplate, *, event: Event | None = None) -> bool:
         """Remove a template with all its versions, if it is as read; one that no longer exists counts as removed.
 
         `event`: kept only if this call removes it.
         """
-        ...
 
 
 class Uploads(Protocol):
@@ -157,15 +125,12 @@ class Uploads(Protocol):
 
     def add(self, upload: Upload) -> None:
         """Store a new upload."""
-        ...
 
     def get(self, campaign: str, upload: str) -> Upload | None:
         """Return an upload, consistent."""
-        ...
 
     def of(self, campaign: str) -> list[Upload]:
         """Return the campaign's uploads, oldest first."""
-        ...
 
     def same(self, namespace: str, sha256: str) -> list[Upload]:
         """Return the newest uploads of a file, at most twenty; one that was just made may be missing for a moment.
@@ -173,11 +138,9 @@ class Uploads(Protocol):
         Args:
             sha256: the file's, as the uploads say.
         """
-        ...
 
     def save(self, old: Upload, new: Upload) -> bool:
         """Write an upload if it is as read; False if it has moved on."""
-        ...
 
     def begin(
         self, old: Campaign, new: Campaign, upload: Upload, queued: Upload, *, event: Event | None = None
@@ -186,17 +149,14 @@ class Uploads(Protocol):
 
         From here to `end` the upload is among `unread`.
         """
-        ...
 
     def end(
         self, upload: Upload, ended: Upload, campaign: Campaign, freed: Campaign, *, event: Event | None = None
     ) -> bool:
         """Record that a file is read or cannot be used, with campaign and upload in one transaction."""
-        ...
 
     def unread(self) -> Iterator[tuple[str, str]]:
         """Walk the uploads that are to be read, oldest first: campaign and upload."""
-        ...
 
     def store(self, upload: Upload, chunks: Sequence[PackedChunk], ledgers: Sequence[Ledger]) -> None:
         """Store chunks and their ledgers, in this order.
@@ -208,7 +168,6 @@ class Uploads(Protocol):
         Args:
             upload: the upload as held; its version is that of the lease.
         """
-        ...
 
     def note(self, upload: Upload, number: int, problems: Sequence[BadRow]) -> None:
         """Store the problems of one step. Problems that a later lease has stored under the number stay.
@@ -217,7 +176,6 @@ class Uploads(Protocol):
             number: the number that the problems are stored under, from 0.
             problems: the rows that were left out, in the order of the file.
         """
-        ...
 
     def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[BadRow], int]:
         """Return problems by row, and the place of the next page, 0 at the end.
@@ -228,7 +186,6 @@ class Uploads(Protocol):
             after: how many problems to pass over.
             limit: the most problems to return.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +211,6 @@ class Files(Protocol):
             seconds: how long the URL is valid.
             size: bytes that the file has to have; then one file is taken. 0: any number, and files replace one another.
         """
-        ...
 
     def link(self, name: str, *, filename: str, seconds: int) -> str:
         """Return a URL for downloading a file.
@@ -263,11 +219,9 @@ class Files(Protocol):
             filename: the name under which a browser saves it.
             seconds: how long the URL is valid.
         """
-        ...
 
     def facts(self, name: str) -> FileFacts | None:
         """Return what is known of a file; None if there is none."""
-        ...
 
     def read(self, name: str, *, etag: str, start: int) -> Iterator[bytes]:
         """Walk a file's bytes from an offset on, in blocks of up to 1 MB.
@@ -280,12 +234,9 @@ class Files(Protocol):
             FileChanged: there is no file with that ETag.
             Retriable: the connection was lost; reading may continue from the same place.
         """
-        ...
 
     def put(self, name: str, data: bytes) -> None:
         """Store a small file; repeating it is safe."""
-        ...
 
     def get(self, name: str) -> bytes | None:
         """Return a small file, None if there is none."""
-        ...

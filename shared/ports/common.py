@@ -1,7 +1,7 @@
 """The parts that all ports share: faults, and time."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from shared.domain.times import Seconds
 
@@ -14,16 +14,31 @@ class MalformedSecret(Exception):
     """A secret that is not a JSON object of texts, or lacks one. The message says whose it is, never the value."""
 
 
+T = TypeVar("T")
+
+
+class Pages(Protocol[T]):
+    """Things of a namespace, page by page."""
+
+    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[T], str]:
+        """Return some, newest first, and the place to continue from, empty at the end.
+
+        One that was just made may be missing for a moment.
+
+        Args:
+            after: what the page before returned, or empty.
+            limit: at least 1.
+        """
+
+
 class Clock(Protocol):
     """Time. `now`: Unix seconds."""
 
     def now(self) -> Seconds:
         """Return Unix seconds."""
-        ...
 
     def sleep(self, seconds: Seconds) -> None:
         """Wait; returns at once for zero or less."""
-        ...
 
 
 Sleep = Callable[[Seconds], None]

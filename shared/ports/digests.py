@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from shared.ports.common import Pages
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
@@ -21,23 +22,18 @@ class Windows(Protocol):
 
     def put_parts(self, parts: Sequence[EventPart]) -> None:
         """Store parts. Their ids are random, so a repeat changes nothing."""
-        ...
 
     def parts(self, ids: Collection[str]) -> Mapping[str, bytes]:
         """Return the data of those of the parts that there are, by id."""
-        ...
 
     def get(self, window_id: str) -> DigestWindow | None:
         """Return a window. None: there is none, or the text is no id."""
-        ...
 
     def last(self, namespace: str, key: str) -> DigestWindow | None:
         """Return the numbered window of a key with the highest number; None if there never was one."""
-        ...
 
     def open(self, window: DigestWindow) -> DigestWindow:
         """Store a new window, and return it. If there is one with this number, return that one instead."""
-        ...
 
     def open_urgent(self, window: DigestWindow, event: str, since: Millis, content: bytes = b"") -> DigestWindow:
         """Store the window of an urgent event, and return it.
@@ -49,11 +45,9 @@ class Windows(Protocol):
                 repeat. Nothing is stored, and that window is returned.
             content: hash of the event, or empty. If both contents are known and differ, the event is no repeat.
         """
-        ...
 
     def urgent_contents(self, namespace: str, key: str, events: Collection[str], since: Millis) -> Mapping[str, bytes]:
         """Return the contents of urgent events that came after a moment, by their ids; empty: unknown."""
-        ...
 
     def join(self, window_id: str, join: Join) -> tuple[bool, DigestWindow | None]:
         """Add a part to a window by one conditional write, as `window.admits` and `window.joined` define it.
@@ -62,7 +56,6 @@ class Windows(Protocol):
             True, None: the part has been added. False: it has not, and the window as it is stored, consistent; a part
             that is already in it was added earlier. None: the window has been removed.
         """
-        ...
 
     def close(
         self, window_id: str, now: Millis, *, early: bool = False, event: Event | None = None
@@ -73,7 +66,6 @@ class Windows(Protocol):
             early: also before its end.
             event: kept in the same transaction, only if this call closes it.
         """
-        ...
 
     def cancel(self, window_id: str, now: Millis, *, event: Event | None = None) -> DigestWindow | None:
         """Cancel a window if it is open, and return it as it is then stored; None: there is none.
@@ -81,7 +73,6 @@ class Windows(Protocol):
         Args:
             event: kept in the same transaction, only if this call cancels it.
         """
-        ...
 
 
 class WindowKeeping(Protocol):
@@ -89,11 +80,9 @@ class WindowKeeping(Protocol):
 
     def due(self, shard: int, now: Millis) -> Iterable[str]:
         """Walk the ids of a shard's windows that are not processed and due by now, the oldest first: a hint."""
-        ...
 
     def over(self, shard: int, now: Millis) -> Iterable[str]:
         """Walk the ids of a shard's processed and cancelled windows that are due by now, the oldest first: a hint."""
-        ...
 
     def numbered(self, window: DigestWindow, first: int, last: int) -> Sequence[DigestWindow]:
         """Return the windows of the same key with numbers in a range, in order; consistent.
@@ -102,15 +91,12 @@ class WindowKeeping(Protocol):
             first: the lowest number.
             last: the highest number.
         """
-        ...
 
     def change(self, old: DigestWindow, new: DigestWindow) -> bool:
         """Write a window if it is as read. False: it is not."""
-        ...
 
     def ids(self, window_ids: Collection[str]) -> Mapping[str, bytes]:
         """Return what was kept of the ids of windows' events, by window, without those of which nothing was kept."""
-        ...
 
     def keep_ids(self, window_id: str, data: bytes, ttl: int) -> None:
         """Keep the ids of a window's events.
@@ -119,28 +105,16 @@ class WindowKeeping(Protocol):
             window_id: the window; its events are final.
             ttl: Unix seconds from which on they may be deleted.
         """
-        ...
 
     def keep_parts(self, ids: Collection[str], ttl: int) -> None:
         """Keep parts that there are for longer. `ttl`: Unix seconds from which on they may be deleted."""
-        ...
 
     def remove(self, window: DigestWindow) -> bool:
         """Remove a window with its ids if it is as read, else return False. True if it no longer exists."""
-        ...
 
 
-class WindowPages(Protocol):
+class WindowPages(Pages["DigestWindow"], Protocol):
     """Windows as their owners list them, newest first, without the ids of their parts."""
-
-    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[DigestWindow], str]:
-        """Return windows of a namespace, and the place to continue from, empty at the end; eventually consistent.
-
-        Args:
-            after: what the page before returned, or empty.
-            limit: at least 1.
-        """
-        ...
 
     def of_key(self, namespace: str, key: str, *, after: str, limit: int) -> tuple[list[DigestWindow], str]:
         """Return windows of a batch key, and the place to continue from, empty at the end; consistent.
@@ -149,11 +123,13 @@ class WindowPages(Protocol):
             after: what the page before returned, or empty.
             limit: at least 1.
         """
-        ...
 
 
-class DigestPolicies(Protocol):
-    """Policies by prefix, in namespaces of accounts' live or test keys. Reads are consistent."""
+class DigestPolicies(Pages["DigestPolicy"], Protocol):
+    """Policies by prefix, in namespaces of accounts' live or test keys. Reads are consistent.
+
+    A page has them in the order of their prefixes.
+    """
 
     def save(
         self, old: DigestPolicy | None, new: DigestPolicy, key: Idempotency | None, *, event: Event
@@ -163,16 +139,13 @@ class DigestPolicies(Protocol):
         Args:
             old: as read, also one that is deleted; None for a new one.
             new: the policy to store. One that is deleted applies to no key.
-            key: the client's idempotency record, if it gave one.
 
         Returns:
             None: `old` is no longer what is stored, and nothing is written.
         """
-        ...
 
     def get(self, namespace: str, prefix: str) -> DigestPolicy | None:
         """Return the latest version of a policy, also one that is deleted; None if there never was one."""
-        ...
 
     def at(self, namespace: str, prefix: str, version: int) -> DigestPolicy | None:
         """Return a version of a policy, also one that was replaced or deleted since.
@@ -180,20 +153,9 @@ class DigestPolicies(Protocol):
         Args:
             version: from 1.
         """
-        ...
 
     def find(self, namespace: str, key: str) -> DigestPolicy | None:
         """Return the policy with the longest prefix of a batch key; None if none has one."""
-        ...
-
-    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[DigestPolicy], str]:
-        """Return policies of a namespace by prefix, and the place to continue from, empty at the end.
-
-        Args:
-            after: what the page before returned, or empty.
-            limit: at least 1.
-        """
-        ...
 
 
 class DigestJobs(Protocol):
@@ -210,7 +172,6 @@ class DigestJobs(Protocol):
         Returns:
             False: the window is no longer CLOSED. Nothing is accepted, and what was stored expires.
         """
-        ...
 
 
 class DigestHints(Protocol):
@@ -222,4 +183,3 @@ class DigestHints(Protocol):
         Args:
             at: Unix milliseconds; past: at once.
         """
-        ...

@@ -14,11 +14,9 @@ class Exports(Protocol):
 
     def get(self, export: str) -> Export | None:
         """Return an export by the id of its campaign or job, consistent."""
-        ...
 
     def save(self, old: Export | None, new: Export) -> bool:
         """Write an export if it is as read, or, for None, if there is none; False if it has moved on."""
-        ...
 
 
 class Multipart(Protocol):
@@ -26,7 +24,6 @@ class Multipart(Protocol):
 
     def begin(self, name: str) -> str:
         """Begin a CSV file and return what its parts belong to."""
-        ...
 
     def put(self, name: str, upload: str, number: int, data: bytes) -> str:
         """Put a part, in place of one that may exist. Return its ETag.
@@ -35,7 +32,6 @@ class Multipart(Protocol):
             number: the part, from 1.
             data: the part's bytes.
         """
-        ...
 
     def complete(self, name: str, upload: str, etags: Sequence[str]) -> None:
         """Make the file of its parts. Repeating it is safe.
@@ -46,4 +42,3 @@ class Multipart(Protocol):
         Raises:
             FileChanged: a part is not the one of this ETag, or none of the parts exists any more.
         """
-        ...

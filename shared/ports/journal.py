@@ -14,7 +14,6 @@ class Journal(Protocol):
 
     def write(self, event: Event) -> None:
         """Keep an event; a repeat changes nothing."""
-        ...
 
     def since(self, account: str, log: Log, at: int) -> Iterator[Event]:
         """Walk an account's events from a moment on, oldest first, consistently.
@@ -22,7 +21,6 @@ class Journal(Protocol):
         Args:
             at: the earliest moment, Unix milliseconds.
         """
-        ...
 
     def page(
         self, account: str, *, kind: str = "", actor: str = "", after: str = "", limit: int
@@ -35,7 +33,6 @@ class Journal(Protocol):
             after: what the page before returned, or empty.
             limit: at least 1.
         """
-        ...
 
 
 class Acceptances(Protocol):
@@ -52,4 +49,3 @@ class Acceptances(Protocol):
         Raises:
             Retriable: it is not noted, so the request must not be accepted.
         """
-        ...

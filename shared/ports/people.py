@@ -34,7 +34,6 @@ class SignIn(Protocol):
         Raises:
             NotSignedIn: the provider does not say where.
         """
-        ...
 
     def identity(self, code: str, verifier: str, issuer: str = "") -> Identity:
         """Return who signed in.
@@ -46,7 +45,6 @@ class SignIn(Protocol):
         Raises:
             NotSignedIn: the provider refuses the code, does not answer, or is another than the settings name.
         """
-        ...
 
 
 class FirstAccounts(Protocol):
@@ -58,7 +56,6 @@ class FirstAccounts(Protocol):
         Raises:
             Retriable: it may have been made or not; asking again is safe.
         """
-        ...
 
 
 class People(Protocol):
@@ -70,7 +67,6 @@ class People(Protocol):
         A person can give up a login, and another can take it. The settings must not give the first person's rights to
         the second.
         """
-        ...
 
     def signed_in(self, identity: Identity, *, let_in: str = ..., operator: str = ...) -> User:
         """Return a person's user, made at the first sign-in; memberships that wait for the person become theirs.
@@ -79,23 +75,18 @@ class People(Protocol):
             let_in: the name in the settings by which they may sign in, as `Identity.granted_by` returns it.
             operator: the name that makes them an operator; empty: none does.
         """
-        ...
 
     def begin(self, session: WebSession) -> None:
         """Store a new session."""
-        ...
 
     def session(self, digest: str) -> tuple[WebSession, Person] | None:
         """Return a session and its person, consistent; None: there is no such session, or no such user any more."""
-        ...
 
     def end(self, digest: str) -> None:
         """End a session."""
-        ...
 
     def end_all(self, user: str) -> None:
         """End all sessions of a user that have begun until now."""
-        ...
 
     def invite(self, provider: str, login: str, account: str, role: Role, *, by: str = ...) -> None:
         """Invite the next person who signs in by a login, for 30 days; an existing membership stays as it is.
@@ -104,11 +95,9 @@ class People(Protocol):
             login: in any case of letters.
             role: what they may do in it.
         """
-        ...
 
     def waiting(self, account: str) -> list[tuple[str, Role]]:
         """Return the logins whose invitation to an account counts, with their roles."""
-        ...
 
     def withdraw(self, provider: str, login: str, account: str, *, by: str) -> bool:
         """Take an invitation back; False if there is none.
@@ -116,11 +105,9 @@ class People(Protocol):
         Args:
             login: in any case of letters.
         """
-        ...
 
     def remove(self, user: str, account: str, *, by: str) -> bool:
         """Remove a membership; False if there is none."""
-        ...
 
     def settle(self, user: User, account: str) -> bool:
         """Make a user an admin of the account that they made for themselves, with an entry of the audit log.
@@ -128,7 +115,6 @@ class People(Protocol):
         Returns:
             False if they have settled before: a person who left or was removed does not come back by this.
         """
-        ...
 
     def change(self, user: str, account: str, role: Role, *, by: str) -> bool:
         """Change a member's role, with effect from the next page that they ask for.
@@ -136,8 +122,6 @@ class People(Protocol):
         Returns:
             False if they are no member.
         """
-        ...
 
     def members(self, account: str) -> list[tuple[User, Membership]]:
         """Return the members of an account, by login."""
-        ...

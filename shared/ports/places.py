@@ -31,4 +31,3 @@ class OpenPlaces(Protocol):
             until: when it ends, Unix milliseconds.
             filled: returns which places of some names have their file; asked only where there are MAX_PLACES.
         """
-        ...

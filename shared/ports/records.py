@@ -27,7 +27,10 @@ FOLDS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Idempotency:
-    """A client's key, unique per account. `fingerprint`: the body's hash; `answer`: the 2xx to replay."""
+    """A client's key, unique per account; None in its place: the client gave none.
+
+    `fingerprint`: the body's hash; `answer`: the 2xx to replay.
+    """
 
     account: str
     key: str
@@ -132,20 +135,13 @@ class Records(SuppressionRecords, Protocol):
         *,
         event: Event | None = None,
     ) -> Stored | Replay | Mismatch:
-        """Store chunks, ledgers and content, then job and idempotency record in one transaction.
-
-        Args:
-            key: the request's idempotency record; None without a key.
-        """
-        ...
+        """Store chunks, ledgers and content, then job and idempotency record in one transaction."""
 
     def job(self, job: str) -> Job | None:
         """Return a job, consistent."""
-        ...
 
     def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
         """Return those of the jobs that there are by their names, consistent, a hundred in one read."""
-        ...
 
     def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
         """Return the job, and whether its account or everything is paused, in one consistent read.
@@ -154,7 +150,6 @@ class Records(SuppressionRecords, Protocol):
             test: whether suppressions of the account's test keys count.
             lane: the credential whose breaker is read with it; empty for none.
         """
-        ...
 
     def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
         """Return what a lease needs, in one consistent read. None: the job or the chunk no longer exists.
@@ -163,39 +158,30 @@ class Records(SuppressionRecords, Protocol):
             content: whether the content is read; False if the caller has it.
             lane: the credential whose breaker is read with it; empty for none.
         """
-        ...
 
     def chunk(self, job: str, number: int) -> Chunk | None:
         """Return a chunk; None when it was removed."""
-        ...
 
     def some_chunks(self, job: str, numbers: Collection[int]) -> dict[int, Chunk]:
         """Return those of a job's chunks that there are by their numbers, consistent, a hundred in one read."""
-        ...
 
     def content(self, job: str) -> Content | None:
         """Return a job's content."""
-        ...
 
     def put_detail(self, detail: Detail) -> None:
         """Store a window detail."""
-        ...
 
     def complete_detail(self, known: Detail | None, detail: Detail) -> bool:
         """Store a window detail in place of `known`, as read; False if the claimant has stored another since."""
-        ...
 
     def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:
         """Return a window detail, read consistently."""
-        ...
 
     def put_feedback(self, detail: FeedbackDetail) -> None:
         """Store the words of one batch of events about one chunk; of repeats the first one stays."""
-        ...
 
     def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
         """Return all details of a chunk: windows by epoch and seq, then feedback."""
-        ...
 
     def change(
         self,
@@ -220,11 +206,9 @@ class Records(SuppressionRecords, Protocol):
         job that reserves its credential, PLAN takes the reservation in the same transaction, unless another campaign
         holds it, and LOG gives it back. After GIVE_WAY the job holds it until `give_back`.
         """
-        ...
 
     def override_guard(self, job: str) -> None:
         """Exempt a job from the bounce guard; nothing happens if the job no longer exists."""
-        ...
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         """Record an owner's retry, or how far it is, or (None) withdraw it; with an event, in one transaction.
@@ -235,7 +219,6 @@ class Records(SuppressionRecords, Protocol):
         Args:
             request: the retry; None withdraws it.
         """
-        ...
 
     def fold(self, ledger: Ledger, job: Job, *, finish: int | None = None) -> tuple[Ledger, Job | None] | None:
         """Add a ledger's new figures to its job and the day's stats (J2), once. None: the ledger has changed.
@@ -248,7 +231,6 @@ class Records(SuppressionRecords, Protocol):
             finish: Unix milliseconds to end the job at, in the same transaction; for a job of one chunk whose ledger is
                 DONE.
         """
-        ...
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
         """Add the new figures of several of a job's ledgers to it and the day's stats (J2), once, in one transaction.
@@ -261,7 +243,6 @@ class Records(SuppressionRecords, Protocol):
             Empty if all were folded; else nothing was, and of those that have moved on each as it is now, by chunk.
             None: it was removed, as all were if the job was.
         """
-        ...
 
     def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
         """Write a ledger whose cells its owner sends again, if its job is LOGGED, in one transaction (J4).
@@ -269,7 +250,6 @@ class Records(SuppressionRecords, Protocol):
         Returns:
             False if the ledger has moved on, the job runs, or its retry on its way is not that of `job`.
         """
-        ...
 
     def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
         """Write a ledger in which a finished message waits again, and its job with it, in one transaction (F).
@@ -285,37 +265,30 @@ class Records(SuppressionRecords, Protocol):
         Returns:
             False if one of the two has moved on.
         """
-        ...
 
     def doubts(self, now: Millis) -> Iterable[str]:
         """Walk the LOGGED jobs with messages of unknown fate whose next question to a provider is due by now (Unix ms).
 
         A job is among them from LOG on, first after `doubt.LOOKS[0]`.
         """
-        ...
 
     def look_again(self, job: str, at: int | None) -> None:
         """Ask about a LOGGED job's doubts again at `at` (Unix ms); None: never. In another state it stays as it is."""
-        ...
 
     def notice_runs(self, now: Millis) -> Iterable[str]:
         """Walk the LOGGED runs of notices whose check is due by now (Unix ms), first a minute after LOG."""
-        ...
 
     def mail_jobs(self, now: Millis) -> Iterable[str]:
         """Walk the LOGGED jobs of mails whose check is due by now (Unix ms), first a minute after LOG."""
-        ...
 
     def look_at_run_again(self, job: str, at: int | None) -> None:
         """Check a LOGGED run of notices, or job of a mail, again at `at` (Unix ms); None: never."""
-        ...
 
     def unarchived(self, now: Millis, limit: int) -> Iterable[tuple[str, int]]:
         """Walk the LOGGED jobs whose archiving is due by now, and since when (Unix ms); of test keys there are none.
 
         A job is among them from LOG on, or, if it ends in doubt, from the last look on. `limit`: of each shard.
         """
-        ...
 
     def archive_again(self, job: str, at: int, later: int | None) -> None:
         """Change when a job is archived.
@@ -326,15 +299,12 @@ class Records(SuppressionRecords, Protocol):
             at: the time it was found due at, Unix milliseconds.
             later: the new time, Unix milliseconds; None for never.
         """
-        ...
 
     def open_jobs(self, slots: Iterable[str], *, after: str = "") -> Iterable[OpenJob]:
         """Walk the index of open jobs, oldest first within each slot; in each from behind an entry's key."""
-        ...
 
     def open_at_once(self, slots: Iterable[str]) -> Sequence[OpenJob] | None:
         """Return the open jobs of some slots by one read, in no order; None if that is not enough."""
-        ...
 
     def keep_chunk(self, job: str, number: int, until: int) -> None:
         """Keep a chunk and its ledger longer. Nothing happens if they no longer exist.
@@ -342,28 +312,21 @@ class Records(SuppressionRecords, Protocol):
         Args:
             until: Unix seconds.
         """
-        ...
 
     def keep_job(self, job: Job, until: int) -> None:
         """Keep a job's content, and then the job, until a later time (Unix seconds), after all of its chunks."""
-        ...
 
     def note_pointed(self, job: str, at: int) -> None:
         """Note on a job that its chunks that were never leased have been pointed to again (Unix ms)."""
-        ...
 
     def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
         """Walk the open jobs that reserve a credential, oldest first; one that has only now changed may be missing."""
-        ...
 
     def reserved(self, credential: str) -> tuple[str, list[str]]:
         """Return the campaign whose jobs hold a credential, and their ids, consistent; both are empty if none do."""
-        ...
 
     def give_back(self, job: Job) -> bool:
         """Take a job from those that hold its credential. False: it was written since it was read."""
-        ...
 
     def clear(self, credential: str) -> None:
         """Remove deleted jobs from those that hold a credential: their retention was over before their end."""
-        ...

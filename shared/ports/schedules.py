@@ -19,7 +19,6 @@ class Scheduler(Protocol):
         Raises:
             Retriable: possibly nothing was set; the job starts all the same.
         """
-        ...
 
     def cancel(self, job: str) -> None:
         """Take back what was set for a job; nothing happens if nothing is set.
@@ -27,7 +26,6 @@ class Scheduler(Protocol):
         Raises:
             Retriable: it may still be there; it changes nothing when it comes.
         """
-        ...
 
 
 class Agenda(Protocol):
@@ -39,7 +37,6 @@ class Agenda(Protocol):
         Args:
             test: whether a test key made the job; it is then listed among those of test keys as well.
         """
-        ...
 
     def page(
         self, account: str, *, tests_only: bool = False, since: Millis, after: str, limit: int
@@ -54,4 +51,3 @@ class Agenda(Protocol):
         Returns:
             The jobs that still exist, in any state, and the place to continue from, empty at the end.
         """
-        ...

@@ -30,7 +30,6 @@ class Queue(Protocol):
             delay: seconds until they are visible, at most 900.
             group: the group for fair shares; empty for none.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +46,12 @@ class Reports(Protocol):
 
     def receive(self) -> Sequence[Report]:
         """Take some reports in hand that have rested for a minute; empty if there seem to be none."""
-        ...
 
     def ledgers(self, report: Report) -> set[tuple[str, int]] | None:
         """Return the chunks `(job, number)` of the records that a report names; None if they cannot be read."""
-        ...
 
     def settle(self, report: Report) -> None:
         """Delete a report whose ledgers are folded."""
-        ...
 
 
 class Lane(Protocol):
@@ -69,11 +65,9 @@ class Lane(Protocol):
             delay: seconds until they are visible, at most 900.
             group: the group for fair shares; empty for none.
         """
-        ...
 
     def depth(self, *, express: bool) -> QueueDepth:
         """Return about how many messages one of them holds."""
-        ...
 
 
 class Links(Protocol):
@@ -81,19 +75,15 @@ class Links(Protocol):
 
     def sign(self, wanted: Unsubscription) -> str:
         """Return the token of a link; the same every time, while the key is."""
-        ...
 
     def read(self, token: str) -> Unsubscription | None:
         """Return what a token says; None if it was not signed here."""
-        ...
 
     def seal(self, use: str, text: str) -> str:
         """Return a text so that only this deployment can read it, and only for that use; equal texts look equal."""
-        ...
 
     def unseal(self, use: str, sealed: str) -> str | None:
         """Return a text that was sealed for that use; None if it was not sealed here."""
-        ...
 
 
 class Lanes(Protocol):
@@ -101,11 +91,9 @@ class Lanes(Protocol):
 
     def __getitem__(self, credential: str) -> Lane:
         """Return a lane's queues; those of a credential that is not declared take everything and hold nothing."""
-        ...
 
     def __contains__(self, credential: object, /) -> bool:
         """Tell whether a credential is declared, so that its lane is there."""
-        ...
 
 
 class Pacer(Protocol):
@@ -140,7 +128,6 @@ class Pacer(Protocol):
         Raises:
             Retriable: the store did not answer, or this process's clock is wrong; do not send by that clock.
         """
-        ...
 
     def lower(self, credential: str, lowered: Lowered, past: Lowered) -> Lowered:
         """Store what a refusal left of the rate, once for all calls under way: a newer value stays, and is returned.
@@ -148,11 +135,9 @@ class Pacer(Protocol):
         Args:
             past: what was known when the refused call had its slots.
         """
-        ...
 
     def skew(self) -> float:
         """Return the most seconds that slots were too far ahead, or a clock off, since this was last asked."""
-        ...
 
 
 class Hints(Protocol):
@@ -160,11 +145,9 @@ class Hints(Protocol):
 
     def read(self, credentials: Sequence[str]) -> list[tuple[str, LeaseHint]]:
         """Return the hints of some credentials, each with its credential; consistently."""
-        ...
 
     def forget(self, credential: str, hint: LeaseHint) -> None:
         """Remove a hint, unless its worker has noted another since."""
-        ...
 
 
 class Holds(Protocol):
@@ -172,7 +155,6 @@ class Holds(Protocol):
 
     def read(self, account: str, lane: str) -> Hold:
         """Return whether an account's work on a lane is held back, consistently; an empty lane is none."""
-        ...
 
 
 class Bookmarks(Protocol):
@@ -180,11 +162,9 @@ class Bookmarks(Protocol):
 
     def load(self) -> dict[str, str]:
         """Return what is noted, by walk; consistent."""
-        ...
 
     def save(self, notes: Mapping[str, str]) -> None:
         """Note how far some walks are; others keep theirs."""
-        ...
 
 
 class Breakers(Protocol):
@@ -192,8 +172,6 @@ class Breakers(Protocol):
 
     def read(self, credentials: Sequence[str]) -> dict[str, Breaker]:
         """Return the breaker of each credential, closed if it was never opened; in one call, a moment old."""
-        ...
 
     def swap(self, old: Breaker, new: Breaker) -> Breaker:
         """Write `new` if the stored version is that of `old`; returns what is stored then, `new` or another's."""
-        ...

@@ -12,11 +12,9 @@ class Stream(Protocol):
     @property
     def size(self) -> int:
         """The number of bytes."""
-        ...
 
     def __iter__(self) -> Iterator[bytes]:
         """Walk the bytes in blocks of about 1 MB at most."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,11 +58,9 @@ class Skips(Protocol):
 
     def suspects(self, marks: bytes) -> Collection[int]:
         """Return the places, from 0, of those who may be among them, by their marks (`seen.marks_of`)."""
-        ...
 
     def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
         """Return for the suspects of a chunk which of them are not to be sent to: place to code, `unsubscribed`."""
-        ...
 
 
 class Nobody:

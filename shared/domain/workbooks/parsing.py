@@ -18,15 +18,12 @@ class Elements(Protocol):
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Begin an element."""
-        ...
 
     def end(self, name: str) -> None:
         """End an element."""
-        ...
 
     def text(self, text: str) -> None:
         """Take characters."""
-        ...
 
 
 def parsed(archive: ZipFile, part: str, elements: Elements) -> Iterator[None]:

@@ -102,11 +102,7 @@ class CampaignControl:
     # Edits
 
     def create(self, campaign: Campaign, key: Idempotency | None, *, by: str = SYSTEM) -> Stored | Replay | Mismatch:
-        """Store a new campaign.
-
-        Args:
-            key: the request's idempotency record; None without a key.
-        """
+        """Store a new campaign."""
         data: dict[str, str | int] = {"channel": campaign.channel}
         event = audited(campaign.namespace, campaign.created_at, campaign.id, Act.CAMPAIGN_CREATED, by, data)
         return self._campaigns.create(campaign, key, event=event)

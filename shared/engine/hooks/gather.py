@@ -52,11 +52,9 @@ class Chunks(Protocol):
 
     def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
         """Return those of the jobs that there are."""
-        ...
 
     def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
         """Return all details of a chunk."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

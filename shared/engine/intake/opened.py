@@ -17,7 +17,6 @@ class Opened(Protocol):
 
     def opened(self, account: str, channel: str) -> bool:
         """Return whether an account may send by a channel whose messages name no sender."""
-        ...
 
 
 def is_open(of: Opened, account: str, channel: str, *, test: bool) -> bool:

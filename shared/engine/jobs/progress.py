@@ -22,7 +22,6 @@ class CredentialReader(Protocol):
 
     def read(self, credentials: Sequence[str]) -> Mapping[str, CredentialState]:
         """Return the state of each credential, a moment old."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

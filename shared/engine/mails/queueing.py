@@ -69,9 +69,6 @@ class MailQueuer:
     def queue(self, asked: OutgoingMail, key: Idempotency | None) -> StoredMail | Replay | Mismatch | None:
         """Queue a mail to all its destinations, or to none.
 
-        Args:
-            key: the request's idempotency record; None without a key.
-
         Returns:
             The mail as it is stored; None: it has moved on, and this call has queued nothing.
 

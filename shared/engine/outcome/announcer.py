@@ -38,7 +38,6 @@ class Announcing(Protocol):
         Returns:
             The ids of jobs whose changes could not be announced, so that they must not be folded.
         """
-        ...
 
 
 class Silent:

@@ -35,7 +35,6 @@ class JobPages(Protocol):
             after: what the page before returned, or empty.
             limit: at least 1.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

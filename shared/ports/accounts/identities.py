@@ -28,12 +28,10 @@ class DomainIdentities(Protocol):
     @property
     def provider(self) -> str:
         """Its name in the settings."""
-        ...
 
     @property
     def region(self) -> str:
         """Of its service."""
-        ...
 
     def read(self, domain: str) -> DomainIdentity:
         """Return what the provider knows of a domain, also of one that was made known there without us.
@@ -41,7 +39,6 @@ class DomainIdentities(Protocol):
         Raises:
             IdentityUnanswered: it is not known.
         """
-        ...
 
     def create(self, domain: str) -> bool:
         """Have the provider sign for a domain. False: it knows the domain already, and nothing was changed.
@@ -50,7 +47,6 @@ class DomainIdentities(Protocol):
             IdentityRefused: it takes no further domain.
             IdentityUnanswered: it is not known whether it does.
         """
-        ...
 
     def remove(self, domain: str) -> None:
         """Have the provider forget a domain; one that it does not know is no fault. Only operators may.
@@ -59,7 +55,6 @@ class DomainIdentities(Protocol):
             IdentityChanged: another client made or changed it, so it stays.
             IdentityUnanswered: it is not known whether it did.
         """
-        ...
 
 
 class MadeIdentities(Protocol):
@@ -70,15 +65,12 @@ class MadeIdentities(Protocol):
 
         One that counts already does not count twice. Of requests at once none passes the limit.
         """
-        ...
 
     def release(self, made: MadeIdentity) -> None:
         """Count a domain no longer: the provider has not made it."""
-        ...
 
     def add(self, made: MadeIdentity) -> None:
         """Note that a domain was made known to a provider now."""
-        ...
 
     def has(self, provider: str, region: str, domain: str) -> bool:
         """Tell whether this deployment made a domain known to a provider.
@@ -86,4 +78,3 @@ class MadeIdentities(Protocol):
         Args:
             domain: lower-case ASCII.
         """
-        ...

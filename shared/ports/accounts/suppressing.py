@@ -44,7 +44,6 @@ class SuppressionRecords(Protocol):
             job: the job whose message was the cause; empty for none.
             channel: the channel of that message; empty for none.
         """
-        ...
 
     def allow(self, namespace: str, key: str, *, reach: AnyReach = Reach.ALL, reason: str = "") -> bool:
         """Remove an address from a list. False: it was not there, or for another reason.
@@ -54,7 +53,6 @@ class SuppressionRecords(Protocol):
             reach: the list to remove it from.
             reason: the only reason for which it is removed; empty for any.
         """
-        ...
 
     def suppressed(
         self, namespace: str, addresses: Collection[str], reaches: Collection[AnyReach] = (Reach.ALL,)
@@ -66,7 +64,6 @@ class SuppressionRecords(Protocol):
         Args:
             addresses: normalised addresses.
         """
-        ...
 
     def suppressed_since(self, namespace: str, since: int, *, reach: AnyReach = Reach.ALL) -> Recent:
         """Return what was suppressed from a moment on, oldest first, one page at most, read consistently.
@@ -74,7 +71,6 @@ class SuppressionRecords(Protocol):
         Args:
             since: the earliest moment, Unix milliseconds.
         """
-        ...
 
 
 class Texts(Protocol):
@@ -82,7 +78,6 @@ class Texts(Protocol):
 
     def add(self, received: ReceivedText) -> None:
         """Store a text with its event; one with the same id that is stored already stays as it is."""
-        ...
 
     def page(self, account: str, *, after: str, limit: int, now: int) -> tuple[list[ReceivedText], str]:
         """Return texts to an account, newest first, and the place to continue from, empty at the end.
@@ -92,4 +87,3 @@ class Texts(Protocol):
             limit: at least 1.
             now: Unix milliseconds; texts whose time is over are left out, so a page may be short.
         """
-        ...

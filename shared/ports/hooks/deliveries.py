@@ -28,18 +28,14 @@ class Endpoints(Protocol):
 
         Args:
             endpoint: new, with a random id.
-            key: the request's idempotency record; None without a key.
             event: what is written to the audit log with it; None for none.
         """
-        ...
 
     def get(self, endpoint: str) -> Endpoint | None:
         """Return an endpoint, consistent."""
-        ...
 
     def of(self, namespace: str) -> Sequence[Endpoint]:
         """Return the endpoints of a namespace, the oldest first, consistent."""
-        ...
 
     def change(self, old: Endpoint, new: Endpoint, *, event: Event | None) -> bool:
         """Write an endpoint if it is as read. False: it has changed since.
@@ -47,14 +43,12 @@ class Endpoints(Protocol):
         Args:
             event: what is written to the audit log with it; None for none.
         """
-        ...
 
     def delete(self, endpoint: Endpoint, *, event: Event | None) -> None:
         """Remove an endpoint of any version with its work; nothing happens if it does not exist any more.
 
         Its deliveries are removed as they expire.
         """
-        ...
 
 
 class Listeners(Protocol):
@@ -62,7 +56,6 @@ class Listeners(Protocol):
 
     def has(self, namespace: str) -> bool:
         """Tell whether a namespace has endpoints, disabled ones included."""
-        ...
 
 
 class HookQueue(Protocol):
@@ -77,7 +70,6 @@ class HookQueue(Protocol):
             deliveries: PENDING, any number; with none, the endpoint is only looked at again.
             wake: when to look at the endpoint at the latest, Unix milliseconds.
         """
-        ...
 
     def pending(self, endpoint: str, *, after: str = "", limit: int) -> tuple[Sequence[HookDelivery], str]:
         """Return the waiting deliveries, soonest first, and the place to continue from, empty at the end; consistent.
@@ -86,7 +78,6 @@ class HookQueue(Protocol):
             after: what the page before returned, or empty.
             limit: at least 1.
         """
-        ...
 
     def ended(
         self,
@@ -109,11 +100,9 @@ class HookQueue(Protocol):
             after: what the page before returned, or empty.
             limit: at least 1.
         """
-        ...
 
     def get(self, endpoint: str, name: str) -> HookDelivery | None:
         """Return a delivery by its `name`; None if there is none. If it waits and has ended before: as it waits."""
-        ...
 
     def settle(self, moves: Sequence[tuple[HookDelivery, HookDelivery]]) -> None:
         """Replace deliveries by what an attempt made of them.
@@ -124,7 +113,6 @@ class HookQueue(Protocol):
         Args:
             moves: each as it was read, PENDING, and as it is now.
         """
-        ...
 
 
 class Works(Protocol):
@@ -132,11 +120,9 @@ class Works(Protocol):
 
     def get(self, endpoint: str) -> HookWork | None:
         """Return an endpoint's work, consistent; None: nothing was ever added."""
-        ...
 
     def some(self, endpoints: Sequence[str]) -> Mapping[str, HookWork]:
         """Return the work of those endpoints that have any, by their ids, consistent, a hundred in one read."""
-        ...
 
     def acquire(self, endpoint: str, owner: str, *, now: Millis, until: Millis) -> HookWork | None:
         """Take an endpoint's lease if it is free, and return its work; None: another has it, or there is no work.
@@ -144,7 +130,6 @@ class Works(Protocol):
         Args:
             until: when the lease ends.
         """
-        ...
 
     def keep(self, old: HookWork, new: HookWork) -> HookWork | None:
         """Store the changes of a lease's owner, except `added` and `wake`, and return the work as it then is.
@@ -155,7 +140,6 @@ class Works(Protocol):
         Returns:
             None: the lease was lost.
         """
-        ...
 
     def release(self, work: HookWork) -> HookWork | None:
         """Store what the owner of a lease changed, and end the lease, if `added` is as the owner knows it.
@@ -166,11 +150,9 @@ class Works(Protocol):
         Returns:
             None: the lease is released, or was lost. Otherwise the work as it is stored: more was added.
         """
-        ...
 
     def drop(self, work: HookWork) -> None:
         """Remove the work of an endpoint that was removed, if its owner still has the lease."""
-        ...
 
     def order(self, endpoint: str, replay: ReplayOrder, *, wake: Millis) -> bool:
         """Have deliveries replayed, unless an earlier order is not finished: False.
@@ -178,11 +160,9 @@ class Works(Protocol):
         Args:
             wake: when to look at the endpoint at the latest, Unix milliseconds.
         """
-        ...
 
     def waking(self, shard: int, now: Millis) -> Iterable[str]:
         """Walk the ids of a shard's endpoints whose check is due by now, the earliest first: a hint."""
-        ...
 
 
 class HookHints(Protocol):
@@ -198,7 +178,6 @@ class HookHints(Protocol):
         Raises:
             Retriable: the hint may not be queued.
         """
-        ...
 
     def call(self, endpoint: str, namespace: str, *, delay: Seconds = 0, apart: bool = False) -> None:
         """Have an endpoint's deliveries posted.
@@ -211,7 +190,6 @@ class HookHints(Protocol):
         Raises:
             Retriable: the hint may not be queued.
         """
-        ...
 
     def wake(self, works: Sequence[HookWork]) -> None:
         """Have the deliveries of several endpoints posted: those that fail or hang by the workers for these.
@@ -219,7 +197,6 @@ class HookHints(Protocol):
         Raises:
             Retriable: some hints may not be queued.
         """
-        ...
 
 
 class HookSecrets(Protocol):
@@ -232,7 +209,6 @@ class HookSecrets(Protocol):
             MalformedSecret: there is none.
             Retriable: it cannot be read just now.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,4 +252,3 @@ class HookClient(Protocol):
         Raises:
             HookUnreachable: no whole answer came in time, or the address is refused.
         """
-        ...

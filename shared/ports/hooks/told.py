@@ -21,11 +21,9 @@ class ToldChanges(Protocol):
 
     def read(self, places: Collection[tuple[str, int]], pace: HookPace) -> Mapping[tuple[str, int], ToldCells]:
         """Return what was handed on of chunks `(job, number)`, by chunk, consistent; nothing of others."""
-        ...
 
     def write(self, some: Sequence[ToldCells], pace: HookPace) -> None:
         """Note what was handed on of chunks."""
-        ...
 
     def begin(self, was: ToldCells, cells: bytes, at: Millis) -> ToldCells | None:
         """Note what is about to be handed on of a chunk at once, and return that; an earlier note stays.
@@ -38,15 +36,12 @@ class ToldChanges(Protocol):
         Returns:
             With what is to be handed on, by all who begin it; None: something else was handed on since `was` was read.
         """
-        ...
 
     def finish(self, begun: ToldCells) -> None:
         """Note that what was begun is handed on, unless another has noted it."""
-        ...
 
     def known(self, ids: Collection[str]) -> set[str]:
         """Return those of some ids of events that were noted, consistent."""
-        ...
 
     def claim(self, name: str, data: str, ttl: int) -> str:
         """Store what an event says before it is handed on, so that it says the same each time.
@@ -58,8 +53,6 @@ class ToldChanges(Protocol):
         Returns:
             The data that the first claim has stored; empty: the event was noted.
         """
-        ...
 
     def note(self, ids: Collection[str], ttl: int) -> None:
         """Note ids of events that were handed on. `ttl`: Unix seconds when that may be forgotten."""
-        ...

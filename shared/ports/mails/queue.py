@@ -27,7 +27,6 @@ class MailDraft(Protocol):
 
     def write(self, block: bytes) -> None:
         """Append to the content."""
-        ...
 
     def commit(self, sender: str, destinations: Sequence[NewDestination]) -> Sequence[QueuedMail]:
         """Queue the mail for all its destinations, or for none; what is returned survives a power cut.
@@ -36,7 +35,6 @@ class MailDraft(Protocol):
             sender: envelope sender, empty for a notification.
             destinations: at least one.
         """
-        ...
 
 
 class MailQueue(Protocol):
@@ -44,19 +42,15 @@ class MailQueue(Protocol):
 
     def list_queue(self) -> Iterable[QueuedMail]:
         """Walk what waits, in the order of its schedule: a hint."""
-        ...
 
     def find_inflight(self) -> Iterable[InflightMail]:
         """Walk what is in flight, also what dead workers left there: a hint."""
-        ...
 
     def find_pending_cleanup(self) -> Iterable[PendingCleanup]:
         """Walk what is to be cleaned up: a hint."""
-        ...
 
     def enqueue(self) -> AbstractContextManager[MailDraft]:
         """Begin a mail. If the context ends without `commit`, nothing is queued and its content is removed."""
-        ...
 
     def read_inflight(self, mail: InflightMail) -> AbstractContextManager[ReadMail]:
         """Open a mail in flight for reading.
@@ -64,28 +58,21 @@ class MailQueue(Protocol):
         Raises:
             LookupError: it is no longer in flight.
         """
-        ...
 
     def reschedule(self, mail: QueuedMail, schedule: MailSchedule) -> QueuedMail | None:
         """Change when a destination is due."""
-        ...
 
     def send_start(self, mail: QueuedMail) -> InflightMail | None:
         """Take a destination into flight. Only the worker that does may send it."""
-        ...
 
     def send_done(self, mail: InflightMail) -> PendingCleanup | None:
         """Note that a destination needs no further attempt: it is sent, or has failed for good."""
-        ...
 
     def send_cancel(self, mail: InflightMail, schedule: MailSchedule) -> QueuedMail | None:
         """Put a destination back into the queue, with its next schedule; it was surely not sent, or may be again."""
-        ...
 
     def drop(self, mail: QueuedMail) -> PendingCleanup | None:
         """Take a destination out of the queue without sending it."""
-        ...
 
     def cleanup(self, mail: PendingCleanup) -> bool:
         """Remove a destination, and with the last one the content; False if this was done before."""
-        ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from shared.ports.campaigns import Files
+from shared.ports.common import Pages
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
@@ -14,16 +15,14 @@ if TYPE_CHECKING:
     from shared.ports.campaigns import FileFacts
 
 
-class Mails(Protocol):
+class Mails(Pages["StoredMail"], Protocol):
     """Mails by their ids. Every write is all or nothing."""
 
     def open(self, mail: StoredMail, key: Idempotency | None) -> Stored | Replay | Mismatch:
         """Store a new mail, with its idempotency record."""
-        ...
 
     def get(self, mail: str) -> StoredMail | None:
         """Return a mail, consistent."""
-        ...
 
     def commit(
         self, old: StoredMail | None, new: StoredMail, made: PreparedJob, content: Content, key: Idempotency | None
@@ -35,27 +34,13 @@ class Mails(Protocol):
             new: COMMITTED, with the job.
             made: the job, under a new id, with one chunk for each destination.
             content: what names the mail's bytes.
-            key: the request's idempotency record; None without a key.
 
         Returns:
             None: the mail has moved on, and no job is accepted.
         """
-        ...
 
     def change(self, old: StoredMail, new: StoredMail) -> bool:
         """Write a mail if it is as read; False: it has moved on, and nothing is written."""
-        ...
-
-    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[StoredMail], str]:
-        """Return mails of a namespace, newest first, and the place to continue from, empty at the end.
-
-        One that was just made may be missing for a moment.
-
-        Args:
-            after: what the page before returned, or empty.
-            limit: at least 1.
-        """
-        ...
 
 
 class MailFigures(Protocol):
@@ -63,15 +48,12 @@ class MailFigures(Protocol):
 
     def late(self) -> None:
         """Count a mail that should have been cleaned hours before."""
-        ...
 
     def notified(self) -> None:
         """Count a notification that was queued."""
-        ...
 
     def given_up(self, count: int) -> None:
         """Count destinations that failed of mails without a return path: there is no further notification."""
-        ...
 
 
 class MailFiles(Files, Protocol):
@@ -87,8 +69,6 @@ class MailFiles(Files, Protocol):
         Raises:
             FileChanged: there is no file with that ETag.
         """
-        ...
 
     def remove(self, name: str) -> None:
         """Remove a file; nothing happens if there is none."""
-        ...

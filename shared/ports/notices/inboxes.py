@@ -21,7 +21,6 @@ class Notices(Protocol):
 
     def read(self, uuids: Collection[str]) -> dict[str, Notice]:
         """Return those of the notices that there are, by key, consistent; also such as count as absent."""
-        ...
 
     def write(self, old: Notice | None, change: NoticeChange) -> bool:
         """Write a change in one transaction with its entries.
@@ -38,7 +37,6 @@ class Notices(Protocol):
         Raises:
             Retriable: nothing is written; readers close the log faster than the entries are stamped.
         """
-        ...
 
     def write_all(self, changes: Sequence[tuple[Notice, NoticeChange]]) -> bool:
         """Write changes of different notices, with their entries, in one transaction, or none of them.
@@ -54,19 +52,15 @@ class Notices(Protocol):
         Raises:
             Retriable: none is written; readers close the log faster than the entries are stamped.
         """
-        ...
 
     def shorten(self, notice: Notice, until: int) -> None:
         """Keep a notice only until a moment (Unix seconds), if it is as read and was to be kept longer."""
-        ...
 
     def due(self, shard: int, now: int) -> Iterable[str]:
         """Walk the notices of a shard that have something to do by now (Unix ms), oldest first: a hint."""
-        ...
 
     def of_number(self, account: str, phone: str) -> Iterable[str]:
         """Walk the notices of an account to a number (E.164), newest first: a hint."""
-        ...
 
 
 class InboxStep(StrEnum):
@@ -88,11 +82,9 @@ class Inboxes(Protocol):
         Args:
             body: as `inbox.pack` returns it.
         """
-        ...
 
     def state(self, notifier: str) -> InboxState:
         """Return how far an inbox is, consistent."""
-        ...
 
     def payload(self, notifier: str, number: int) -> bytes:
         """Return a payload as it was stored.
@@ -100,7 +92,6 @@ class Inboxes(Protocol):
         Raises:
             LookupError: it was removed.
         """
-        ...
 
     def advance(
         self, old: InboxState, new: InboxState, changes: Sequence[tuple[Notice | None, NoticeChange]]
@@ -111,11 +102,9 @@ class Inboxes(Protocol):
             new: how far it is then.
             changes: each with its notice as read; together within `inbox.MAX_ITEMS`.
         """
-        ...
 
     def waiting(self, now: int, older: int) -> Iterable[str]:
         """Walk the notifiers whose inboxes have not been empty for `older` milliseconds: a hint."""
-        ...
 
 
 class RunStarts(Protocol):
@@ -134,4 +123,3 @@ class RunStarts(Protocol):
         Returns:
             The keys of notices that have moved on, so that nothing was accepted. Empty: all is done.
         """
-        ...

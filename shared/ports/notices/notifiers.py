@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from shared.domain.times import Millis
+from shared.ports.common import Pages
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from shared.domain.notices.updates import Marks, Span, UpdateEntry
 
 
-class Notifiers(Protocol):
+class Notifiers(Pages["Notifier"], Protocol):
     """Notifiers, each found by its name. A name that was used once stays taken."""
 
     def create(self, notifier: Notifier, *, event: Event) -> bool:
@@ -24,11 +25,9 @@ class Notifiers(Protocol):
 
         It is among `UpdateLog.to_purge` a day later.
         """
-        ...
 
     def get(self, name: str) -> Notifier | None:
         """Return a notifier, also one that is deleted, consistent; None if there never was one."""
-        ...
 
     def change(self, old: Notifier, new: Notifier, *, event: Event) -> bool:
         """Write a notifier if it is unchanged since it was read, with an entry of the audit log.
@@ -39,24 +38,12 @@ class Notifiers(Protocol):
         Returns:
             False: it has changed, and nothing is written.
         """
-        ...
-
-    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[Notifier], str]:
-        """Return notifiers of a namespace, newest first, and the place to continue from, empty at the end.
-
-        Args:
-            after: what the page before returned, or empty.
-            limit: at least 1.
-        """
-        ...
 
     def count(self, namespace: str, most: int) -> int:
         """Return how many notifiers a namespace has, at most `most`; one just made may be missing for a moment."""
-        ...
 
     def contacts(self, names: Iterable[str]) -> Mapping[str, Contact]:
         """Return notifier → when it was last there; those that never were have no entry."""
-        ...
 
     def note(self, name: str, now_ms: Millis, *, status: bool) -> None:
         """Note that a notifier calls; two calls within a minute may be noted once.
@@ -64,7 +51,6 @@ class Notifiers(Protocol):
         Args:
             status: it asks for updates, or for the status of a notice.
         """
-        ...
 
 
 class UpdateLog(Protocol):
@@ -72,22 +58,18 @@ class UpdateLog(Protocol):
 
     def marks(self, notifier: str) -> Marks:
         """Return how far a notifier's log is read, consistent; all 0 if it never was."""
-        ...
 
     def close(self, notifier: str, until: int) -> None:
         """Raise the mark `closed` (Unix ms), so that later entries have later stamps; a lower one changes nothing."""
-        ...
 
     def collect(self, notifier: str, until: int) -> None:
         """Raise the mark `collected` (Unix ms): the log is read up to here without a gap."""
-        ...
 
     def to_purge(self, now: int) -> Iterator[str]:
         """Walk the notifiers whose log is due for a purge by now (Unix ms): a hint.
 
         A notifier is among them a day after it was made, and then as `purge` says.
         """
-        ...
 
     def purge(self, notifier: str, until: int, *, again: int | None, event: Event | None = None) -> None:
         """Raise the mark `purged`, and say when the log is to be walked again, in one transaction with an event.
@@ -97,19 +79,15 @@ class UpdateLog(Protocol):
                 changes.
             again: Unix milliseconds of the next walk; None: there is none.
         """
-        ...
 
     def days(self, notifier: str, days: Sequence[str]) -> Mapping[str, NotifierDay]:
         """Return those of some UTC days, `YYYYMMDD`, that are stored, by day."""
-        ...
 
     def keep_day(self, notifier: str, day: NotifierDay) -> None:
         """Store what a UTC day counts, for as long as its entries; the log is closed up to its end."""
-        ...
 
     def read(self, notifier: str, span: Span) -> Iterator[UpdateEntry]:
         """Walk the entries with stamps in a range, oldest first, consistently."""
-        ...
 
 
 class Programs(Protocol):
@@ -122,24 +100,19 @@ class Programs(Protocol):
 
         Args:
             old: as read; None for a new one.
-            key: the client's idempotency record, if it gave one.
 
         Returns:
             None: `old` is no longer what is stored, and nothing is written.
         """
-        ...
 
     def delete(self, program: Program, *, event: Event) -> bool:
         """Remove a program if it is as read, with an event; one that no longer exists counts as removed."""
-        ...
 
     def get(self, namespace: str, name: str) -> Program | None:
         """Return a program, consistent."""
-        ...
 
     def all(self, namespace: str) -> Sequence[Program]:
         """Return the programs of a namespace in the order of their names, consistent."""
-        ...
 
 
 class WaitingNotices(Protocol):
@@ -147,11 +120,9 @@ class WaitingNotices(Protocol):
 
     def any(self, notifier: str) -> bool:
         """Return whether a payload waits to be taken, or a notice for its next run."""
-        ...
 
     def count(self, notifier: str, most: int) -> int:
         """Return how many notices wait for their next run, at most `most`; a lower bound where very many wait."""
-        ...
 
     def page(self, notifier: str, *, after: str, limit: int) -> tuple[list[str], str]:
         """Return keys of notices that wait, the next due first, and the place to continue from; empty at the end.
@@ -162,4 +133,3 @@ class WaitingNotices(Protocol):
             after: what the page before returned, or empty.
             limit: at least 1.
         """
-        ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar, runtime_checkable
 
@@ -12,7 +13,7 @@ from shared.ports.providers.transports import Http, Response, WireRequest
 
 if TYPE_CHECKING:
     from shared.contracts import Word
-    from shared.domain.content.content import Content
+    from shared.domain.content.content import Content, Finished
     from shared.domain.content.streams import Stream
     from shared.domain.jobs.chunks import Recipient
     from shared.domain.jobs.outcomes import Finding, Outcome
@@ -58,7 +59,6 @@ class Provider(Protocol):
             NotTogether for those to whom nothing was sent because of others in the call; they come again, in other
             calls, under the same refs.
         """
-        ...
 
 
 @runtime_checkable
@@ -67,7 +67,6 @@ class Sized(Protocol):
 
     def per_call_of(self, content: Content) -> int:
         """Return the most recipients in one call with this content, at most `per_call`."""
-        ...
 
 
 @runtime_checkable
@@ -89,7 +88,6 @@ class Resolver(Protocol):
             at: Unix seconds when the attempt was made.
             deadline: Unix seconds by which the answer must have come.
         """
-        ...
 
 
 @runtime_checkable
@@ -105,7 +103,6 @@ class Pingable(Protocol):
         Args:
             deadline: Unix seconds by which the answer must have come.
         """
-        ...
 
 
 @runtime_checkable
@@ -126,7 +123,18 @@ class FinishedSender(Protocol):
             message: the bytes of the message, in lines that end in CRLF.
             deadline: Unix seconds by which the answer must have come; too late to connect gives NotStarted.
         """
-        ...
+
+
+class FinishedMessages(Protocol):
+    """The bytes of finished messages. Safe for threads."""
+
+    def open(self, finished: Finished) -> AbstractContextManager[Stream]:
+        """Return a message's bytes, for a `with`: they are at hand until it is left.
+
+        Raises:
+            FileChanged: the bytes were removed, or others are in their place.
+            Retriable: they cannot be read now.
+        """
 
 
 Steps = Generator[WireRequest, Response, T]
@@ -144,7 +152,6 @@ class Stepwise(Protocol):
             targets: the recipients of the call.
             deadline: Unix seconds by which the call must have ended.
         """
-        ...
 
 
 class BadSignature(Exception):
@@ -194,11 +201,9 @@ class WebhookReader(Protocol):
             headers: the request's headers, as the class describes them.
             body: the bytes as posted.
         """
-        ...
 
     def words(self, headers: Mapping[str, str], body: bytes) -> Reading:
         """Return the body's words, normalised; events without our ref are left out. Raises BadEvents."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +227,6 @@ class Sealing(Protocol):
 
     def seal(self, body: bytes) -> Seal:
         """Return the seal of a post that is verified, and whose words were read. Raises BadEvents."""
-        ...
 
 
 @runtime_checkable
@@ -231,4 +235,3 @@ class Fetching(Protocol):
 
     def fetch_by(self, http: Http, clock: Clock) -> None:
         """Take the transport. Until then nothing is fetched, and nothing that needs it is believed."""
-        ...

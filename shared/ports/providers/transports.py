@@ -45,7 +45,6 @@ class Http(Protocol):
             body: whole, in parts, so that hundreds of requests in flight share one copy of a long part, or as a stream.
             deadline: Unix seconds; checked just before connecting, and the whole exchange ends by then.
         """
-        ...
 
 
 class Interrupted(NotSent):
@@ -69,7 +68,6 @@ class Smtp(Protocol):
             mail: the envelope and the message.
             deadline: Unix seconds; checked just before connecting, and the whole exchange ends by then.
         """
-        ...
 
     def greet(self, relay: Relay, *, deadline: Seconds) -> Reply | None:
         """Connect, introduce ourselves and log in, on a new connection. Return the refusal; None if there is none.
@@ -81,7 +79,6 @@ class Smtp(Protocol):
         Raises:
             NotSent: the server is not there, or does not offer what the relay needs.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,22 +101,17 @@ class Wire(Protocol):
         `done` gets the answer, once, during a later wait; it must not raise. Raises what `Http.request` does if
         nothing was written.
         """
-        ...
 
     def rest(self, until: Seconds) -> None:
         """Wait for a moment, Unix seconds."""
-        ...
 
     def join(self) -> None:
         """Wait for all answers."""
-        ...
 
     def __enter__(self) -> Self:
         """Return the wire."""
-        ...
 
     def __exit__(
         self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         """Wait for all answers."""
-        ...

@@ -23,7 +23,6 @@ class WindowChange(Protocol):
 
     def __call__(self, namespace: str, window_id: str, *, by: str) -> DigestWindow | Declined:
         """Do it."""
-        ...
 
 
 def digests(look: Look) -> Answer:
