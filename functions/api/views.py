@@ -212,9 +212,12 @@ class SuppressionView(View):
 class AuditEntry(View):
     """Something that somebody did."""
 
-    at: Time
-    action: str = Field(description="The kind, for example `job.stopped`, `key.rotated` or `account.suspended`.")
-    subject: str = Field(description="Id of what it was done to.")
+    at: Stamp
+    action: str = Field(
+        validation_alias="kind",
+        description="The kind, for example `job.stopped`, `key.rotated` or `account.suspended`.",
+    )
+    subject: str = Field(validation_alias="id", description="Id of what it was done to.")
     actor: str = Field(description="The id of an API key, `operator:` with an AWS identity, or `system`.")
     data: dict[str, str | int] = Field(description="More about it.")
 

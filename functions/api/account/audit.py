@@ -1,23 +1,16 @@
 """The account's audit log: who did what."""
 
-from typing import Any, Final, cast
+from typing import Final
 
 from functions.api.call import Call
 from functions.api.requests import AuditQuery
-from functions.api.views import AuditEntry, AuditPage, moment
+from functions.api.views import AuditEntry, AuditPage
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import Scope
-from shared.domain.audit import Event
 from shared.domain.namespaces import namespace, team_space
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.routing import Nothing, Route, section
-
-
-def _entry(event: Event) -> AuditEntry:
-    return AuditEntry(
-        at=moment(event.at), action=event.kind, subject=event.id, actor=event.actor, data=cast(Any, event.data)
-    )
 
 
 def pages(call: Call[AuditQuery, Nothing]) -> Answer:
@@ -27,7 +20,7 @@ def pages(call: Call[AuditQuery, Nothing]) -> Answer:
     account = team_space(call.key.account) if query.team else call.key.account
     whose = namespace(account, test=call.key.test or query.test)
     found, after = call.services.journal.page(whose, kind=query.action or "", after=place, limit=query.limit)
-    return AuditPage(items=[_entry(x) for x in found], next_cursor=cursors.seal(call, after)).answer()
+    return AuditPage(items=[*map(AuditEntry.model_validate, found)], next_cursor=cursors.seal(call, after)).answer()
 
 
 ROUTES: Final = section(

@@ -1,8 +1,9 @@
 """Senders: what operators have granted, and domains that the account proves to be its own by a DNS record."""
 
-from typing import Any, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from functions.api.call import Call
 from functions.api.requests import Input
@@ -52,6 +53,10 @@ class SigningRecord(View):
     value: str
 
 
+def _signing(records: Mapping[str, str]) -> list[SigningRecord]:
+    return [SigningRecord(type="CNAME", name=name, value=value) for name, value in records.items()]
+
+
 class IdentityView(View):
     """The domain at a provider that signs its mail with DKIM."""
 
@@ -62,10 +67,14 @@ class IdentityView(View):
         "looks for the records. At `failed` it found none and looks no more. At `refused` no more domains are made "
         "known to it. At `unknown` it did not answer."
     )
-    records: list[SigningRecord] = Field(description="To publish, and to leave in place.")
-    made_here: bool = Field(description="Whether Posthaste made the domain known there, rather than an operator.")
-    covered_by: str | None = Field(description="A domain above it by which the provider signs, null if there is none.")
-    advice: str | None = Field(description="The next step, null if there is none.")
+    records: Annotated[list[SigningRecord], BeforeValidator(_signing)] = Field(
+        description="To publish, and to leave in place."
+    )
+    made_here: bool = Field(
+        validation_alias="ours", description="Whether Posthaste made the domain known there, rather than an operator."
+    )
+    covered_by: TextOrNull = Field(description="A domain above it by which the provider signs, null if there is none.")
+    advice: TextOrNull = Field(description="The next step, null if there is none.")
 
 
 class SenderView(View):
@@ -132,19 +141,6 @@ def _granted(sender: str) -> dict[str, Any]:
     return {"sender": sender, "state": "granted", "record": None, "created_at": None, "proven_at": None}
 
 
-def _identity(found: DomainIdentity) -> IdentityView:
-    records = [SigningRecord(type="CNAME", name=name, value=value) for name, value in found.records.items()]
-    return IdentityView(
-        provider=found.provider,
-        region=found.region,
-        state=found.state,
-        records=records,
-        made_here=found.ours,
-        covered_by=found.covered_by or None,
-        advice=found.advice or None,
-    )
-
-
 def pages(call: Call[Nothing, Nothing]) -> Answer:
     """Return all senders: granted ones, then claims."""
     account = _account(call, KeyKind.LIVE, KeyKind.TEAM)
@@ -171,7 +167,7 @@ def read(call: Call[Nothing, Nothing]) -> Answer:
 
 def _checked(call: Call[Any, Any], fields: dict[str, Any], identities: list[DomainIdentity]) -> Answer:
     checks = [CheckView.model_validate(x) for x in sender_checks(call.services.dns(), fields["sender"])]
-    return CheckedSender(**fields, checks=checks, identities=[_identity(x) for x in identities]).answer()
+    return CheckedSender(**fields, checks=checks, identities=[*map(IdentityView.model_validate, identities)]).answer()
 
 
 def create(call: Call[Nothing, NewSender]) -> Answer:

@@ -18,7 +18,7 @@ from functions.api.campaigns.sending_views import (
 )
 from functions.api.campaigns.views import CampaignView, campaign_view
 from functions.api.declined import accepted
-from functions.api.jobs.log_views import LogLineView, log_line
+from functions.api.jobs.log_views import LogLineView
 from functions.api.jobs.logs import wanted_by
 from functions.api.jobs.routes import not_now, seen
 from functions.api.requests import LogQuery, Retry
@@ -31,7 +31,7 @@ from shared.domain.recipients import reader
 from shared.engine.campaigns.campaigns import Refused
 from shared.engine.jobs.control import NotNow, Resumed
 from shared.engine.lists.list_jobs import Order
-from shared.engine.reports.message_log import Filter
+from shared.engine.reports.message_log import Filter, LogLine
 from shared.ports import Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
@@ -151,7 +151,7 @@ def messages(call: Call[LogQuery, Nothing]) -> Answer:
         job = there.get(campaign.jobs[at])
         if job is not None:
             found, after = call.services.logs.lines(job, wanted, start=place, limit=query.limit - len(items))
-            items += [_message(job.id, log_line(x)) for x in found]
+            items += [_message(job.id, x) for x in found]
             if after is not None:
                 return _page(items, (at, *after))
         at, place = at + 1, (0, 0)
@@ -171,8 +171,8 @@ def _page(items: list[MessageView], after: tuple[int, int, int] | None) -> Answe
     return MessagePage(items=items, next_cursor=cursor).answer()
 
 
-def _message(job: str, line: LogLineView) -> MessageView:
-    return MessageView(job_id=job, **{name: getattr(line, name) for name in LogLineView.model_fields})
+def _message(job: str, line: LogLine) -> MessageView:
+    return MessageView.model_construct(job_id=job, **dict(LogLineView.model_validate(line)))
 
 
 def _key(campaign: Campaign, recipient: str | None) -> str:

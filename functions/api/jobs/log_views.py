@@ -5,9 +5,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from functions.api.views import Stamp, TextOrNull, Time, View, at, moment
+from functions.api.views import Stamp, StampOrNull, TextOrNull, Time, View, moment
 from shared.domain.jobs.states import MessageState, Status
-from shared.engine.reports.message_log import LogLine
 
 
 def _of_seconds(at: int) -> datetime:
@@ -46,16 +45,19 @@ class LogLineView(View):
     status: Status
     providers: dict[str, bool] = Field(description="A key per provider of the route; true: tried.")
     attempts: list[AttemptView]
-    updated_at: Time
-    sent_at: Time | None = Field(description="When a provider took it, the last time; null: none has.")
-    delivered_at: Time | None = Field(
+    updated_at: Stamp = Field(validation_alias="updated_at_ms")
+    sent_at: StampOrNull = Field(
+        validation_alias="sent_at_ms", description="When a provider took it, the last time; null: none has."
+    )
+    delivered_at: StampOrNull = Field(
+        validation_alias="delivered_at_ms",
         description="When it was delivered first, by its provider's report, to the second, never before its attempt; "
-        "null: none says so."
+        "null: none says so.",
     )
     error: str | None = Field(
         description="Why it is in this state: a provider's code, or one of ours: `/errors#message_suppressed`."
     )
-    error_detail: str | None = Field(
+    error_detail: TextOrNull = Field(
         description="The text that the provider gave to the last refusal, cut to 200 characters; null if it gave none."
     )
     may_duplicate: bool = Field(description="There was another attempt after one with an unknown outcome.")
@@ -67,22 +69,3 @@ class LogPage(View):
 
     items: list[LogLineView]
     next_cursor: str | None
-
-
-def log_line(line: LogLine) -> LogLineView:
-    """Return a log line as clients see it."""
-    return LogLineView(
-        message=line.message,
-        recipient=line.recipient,
-        state=line.state,
-        status=line.status,
-        providers=line.providers,
-        attempts=[AttemptView.model_validate(x) for x in line.attempts],
-        updated_at=moment(line.updated_at_ms),
-        sent_at=at(line.sent_at_ms),
-        delivered_at=at(line.delivered_at_ms),
-        error=line.error,
-        error_detail=line.error_detail or None,
-        may_duplicate=line.may_duplicate,
-        unacknowledged=line.unacknowledged,
-    )

@@ -3,7 +3,7 @@
 from typing import Final
 
 from functions.api.call import Call
-from functions.api.jobs.log_views import LogLineView, LogPage, log_line
+from functions.api.jobs.log_views import LogLineView, LogPage
 from functions.api.jobs.routes import Handler, owned
 from functions.api.requests import LogQuery
 from shared.domain.accounts import Scope
@@ -25,7 +25,7 @@ def lines(kind: str | None) -> Handler:
         wanted = wanted_by(query, _key(query.recipient))
         start = cursors.lines(query.cursor)
         found, after = call.services.logs.lines(job, wanted, start=start, limit=query.limit)
-        return LogPage(items=[log_line(x) for x in found], next_cursor=cursors.write_line(after)).answer()
+        return LogPage(items=[*map(LogLineView.model_validate, found)], next_cursor=cursors.write_line(after)).answer()
 
     return answer
 
@@ -59,7 +59,7 @@ def line(kind: str | None) -> Handler:
         if found is None:
             shown = named("message", call.path["message"])
             raise Problem("not_found", f"The {job.kind} {job.id} has no {shown}. Its log shows the ids that there are.")
-        return log_line(found).answer()
+        return LogLineView.model_validate(found).answer()
 
     return answer
 

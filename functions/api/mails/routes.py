@@ -22,10 +22,9 @@ from functions.api.mails.views import (
     DestinationView,
     MailPage,
     MailPlaceView,
+    MailSummary,
     MailView,
-    destination_view,
     mail_view,
-    summary,
 )
 from functions.api.requests import Paging
 from functions.api.views import moment
@@ -140,7 +139,7 @@ def pages(call: Call[MailsQuery, Nothing]) -> Answer:
         call.key.namespace, after=cursors.jobs(call), limit=call.query.limit
     )
     wanted = [x for x in found if call.query.state in (None, x.state)]
-    return MailPage(items=[summary(x) for x in wanted], next_cursor=cursors.seal(call, after)).answer()
+    return MailPage(items=[*map(MailSummary.model_validate, wanted)], next_cursor=cursors.seal(call, after)).answer()
 
 
 def drop(call: Call[Nothing, Nothing]) -> Answer:
@@ -163,7 +162,7 @@ def _moved(found: MailDestination | InFlight | None, call: Call[Any, Any]) -> An
         raise _no_destination(call)
     if isinstance(found, InFlight):
         raise Problem("in_flight")
-    return destination_view(found).answer()
+    return DestinationView.model_validate(found).answer()
 
 
 def _key(call: Call[Any, Any]) -> str:
