@@ -19,7 +19,7 @@ from functions.console.pages.mails import routes as mails
 from functions.console.pages.members import routes as members
 from functions.console.pages.messages import routes as messages
 from functions.console.pages.notices import routes as notices
-from functions.console.pages.overview import routes as overview
+from functions.console.pages.overview import view as overview
 from functions.console.pages.senders import routes as senders
 from functions.console.pages.sign_in import routes as sign_in
 from functions.console.pages.style import routes as style

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shared.adapters.s3 import files, multipart
     from shared.engine import pool
     from shared.engine.intake import accept, schedules
-    from shared.engine.jobs import control, due, plan, retry, turns, wake
+    from shared.engine.jobs import control, plan, retry, turns, wake
     from shared.engine.lists import ingest, uploading
     from shared.engine.notices import take
     from shared.engine.outcome import announcer, fold, track
@@ -40,7 +40,7 @@ else:
     files, multipart = lazy("shared.adapters.s3", "files", "multipart")
     (pool,) = lazy("shared.engine", "pool")
     accept, schedules = lazy("shared.engine.intake", "accept", "schedules")
-    control, due, plan = lazy("shared.engine.jobs", "control", "due", "plan")
+    control, plan = lazy("shared.engine.jobs", "control", "plan")
     retry, turns, wake = lazy("shared.engine.jobs", "retry", "turns", "wake")
     ingest, uploading = lazy("shared.engine.lists", "ingest", "uploading")
     (take,) = lazy("shared.engine.notices", "take")
@@ -126,7 +126,7 @@ class UseCases(Core):
         )
     )
     """Starts jobs."""
-    due = part(lambda d: due.Due(records=d.records, planner=d.planner, schedules=d.schedules))
+    due = part(lambda d: plan.Due(records=d.records, planner=d.planner, schedules=d.schedules))
     """Starts jobs whose time has come."""
     retrier = part(lambda d: retry.Retrier(records=d.records, ledgers=d.ledgers, recovery=d.recovery, clock=d.clock))
     """Carries out owners' retries of large jobs."""

@@ -8,7 +8,7 @@ import pytest
 from shared.contracts import load_due
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
-from shared.engine.jobs.due import Due
+from shared.engine.jobs.plan import Due
 from shared.ports import Retriable
 from tests.fakes.faults import When
 from tests.fakes.lists import send_list

@@ -10,7 +10,7 @@ from functions.dispatch import due, services
 from shared import contracts
 from shared.contracts import Waking
 from shared.domain.jobs.states import JobState
-from shared.engine.jobs.due import Due
+from shared.engine.jobs.plan import Due
 from shared.ports import Retriable
 from tests.fakes.world import World
 

@@ -9,7 +9,7 @@ from shared.contracts import due
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.engine.intake.schedules import EARLY_S, LEAST, QUEUED_S
-from shared.engine.jobs.due import Due
+from shared.engine.jobs.plan import Due
 from shared.ports import Retriable
 from tests.fakes.faults import When
 from tests.fakes.tables import MotoStores

@@ -32,7 +32,7 @@ CAMPAIGNS: Final = (
     Mutant(
         "a campaign is written as if nobody else did",
         1,
-        "shared/adapters/dynamo/campaigns/campaign_codec.py",
+        "shared/adapters/dynamo/codec.py",
         '"ConditionExpression": "#version = :version",',
         '"ConditionExpression": "#version = :version OR attribute_exists(pk)",',
         "tests/contracts/test_campaigns.py::test_nothing_is_sent_of_what_has_moved_on[dynamo-campaign]",

@@ -226,6 +226,23 @@ class Dynamo:
                 pauses += 1
 
 
+def between(pk: str, first: str, last: str) -> Item:
+    """Return the parameters of a consistent query for the items of a partition with sort keys in a range."""
+    return {
+        "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",
+        "ExpressionAttributeValues": {":pk": {"S": pk}, ":first": {"S": first}, ":last": {"S": last}},
+        "ConsistentRead": True,
+    }
+
+
+class InRecords:
+    """A store in the table `records`."""
+
+    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
+        self._db = dynamo
+        self._table = records
+
+
 def _items(requests: Mapping[str, Sequence[Any]]) -> int:
     return sum(map(len, requests.values()))
 

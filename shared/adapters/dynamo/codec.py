@@ -122,18 +122,7 @@ def ledger(item: Mapping[str, Any]) -> Ledger:
 
 def ledger_update(table: str, old: Ledger, new: Ledger) -> Item:
     """Return the update of a ledger, on the condition that its version is unchanged."""
-    before, after = ledger_fields(old), ledger_fields(new)
-    changes = {k: v for k, v in after.items() if before.get(k) != v}
-    expression, names, values = update(changes, [k for k in before if k not in after])
-    return {
-        "TableName": table,
-        "Key": keys.ledger(old.job, old.chunk),
-        "UpdateExpression": expression,
-        "ConditionExpression": "#version = :version",
-        "ExpressionAttributeNames": {**names, "#version": "version"},
-        "ExpressionAttributeValues": {**values, ":version": n(old.version)},
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
+    return swap(table, keys.ledger(old.job, old.chunk), ledger_fields(old), ledger_fields(new))
 
 
 # Breakers
@@ -291,6 +280,21 @@ def feedback(item: Mapping[str, Any]) -> FeedbackDetail:
 def from_stream(image: Mapping[str, Any], decode: Any) -> Item:
     """Return a stream record's image as a client would return the item: binary attributes as bytes."""
     return {k: {"B": decode(v["B"])} if "B" in v and isinstance(v["B"], str) else v for k, v in image.items()}
+
+
+def swap(table: str, key: keys.Key, before: Item, after: Item) -> Item:
+    """Return the update that makes the attributes `before` those of `after`, if their `version` is unchanged."""
+    changes = {k: v for k, v in after.items() if before.get(k) != v}
+    expression, names, values = update(changes, [k for k in before if k not in after])
+    return {
+        "TableName": table,
+        "Key": key,
+        "UpdateExpression": expression,
+        "ConditionExpression": "#version = :version",
+        "ExpressionAttributeNames": {**names, "#version": "version"},
+        "ExpressionAttributeValues": {**values, ":version": before["version"]},
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
 
 
 def update(changes: Mapping[str, Any], removals: Sequence[str] = ()) -> tuple[str, dict[str, str], Item]:

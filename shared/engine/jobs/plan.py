@@ -18,6 +18,7 @@ from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Change, JobState
 from shared.domain.times import Millis
 from shared.engine.intake.accept import send_pointers
+from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.giving_way import GiveWay
 from shared.engine.suppression.standing import StandingCheck, key_of
 from shared.ports import Changed, Clock, Lanes, OpenJob, Records, Standings
@@ -145,3 +146,24 @@ class Planner:
 
     def _now(self) -> int:
         return int(self._clock.now() * 1000)
+
+
+class Due:
+    """Handles the message that a job's time has come."""
+
+    def __init__(self, *, records: Records, planner: Planner, schedules: Schedules) -> None:
+        self._records = records
+        self._planner = planner
+        self._schedules = schedules
+
+    def arrived(self, job_id: str) -> Job | None:
+        """Start a job if its time has come, None otherwise; one that still waits is waited for again.
+
+        A message that is repeated, late, or about a job that was stopped or started changes nothing.
+        """
+        planned = self._planner.plan(job_id)
+        if planned is None:
+            job = self._records.job(job_id)
+            if job is not None:
+                self._schedules.hint(job)
+        return planned

@@ -15,6 +15,7 @@ from functions.console.pages.credentials.view import CredentialRow, credential_r
 from functions.console.pages.jobs.rows import pause_of, rows
 from functions.console.pages.jobs.spans import DAYS, DAYS_SPAN, FATES, TODAY, today
 from functions.console.pages.jobs.view import JobRow
+from functions.console.screen import PageRoute
 from shared.contracts import Credential
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import BY_KEYS
@@ -23,6 +24,7 @@ from shared.domain.lanes.state import CredentialState
 from shared.domain.namespaces import namespaces_of
 from shared.domain.stats import Day
 from shared.domain.times import Millis
+from shared.web.http import Answer
 
 AMOUNTS: Final = {"failed": "failure"}
 """Fates of messages that have another name in the stats."""
@@ -139,3 +141,11 @@ def _providers(found: Sequence[Day]) -> list[ProviderRow]:
         ProviderRow(name, {did: sum(day.providers.get(name, {}).get(did, 0) for day in found) for did in BY_KEYS})
         for name in names
     ]
+
+
+def show(look: Look) -> Answer:
+    """Show the account at a glance."""
+    return look.services.pages.page(look, "overview/overview.html", {"overview": overview(look)})
+
+
+ROUTES: Final = (PageRoute("GET", "/console/{account}", "overview", show),)

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any, Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.client import Dynamo, Item
+from shared.adapters.dynamo.client import Dynamo, Item, between
 from shared.domain.stats import Day
 from shared.ports import Clock
 
@@ -40,16 +40,8 @@ class Stats:
             last: the last day, UTC, included.
         """
         sums: dict[str, _Sum] = {}
-        for item in self._db.query(
-            self._table,
-            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
-            ExpressionAttributeValues={
-                ":pk": {"S": keys.stats_pk(account)},
-                ":first": {"S": f"{first.isoformat()}#"},
-                ":last": {"S": f"{last.isoformat()}$"},  # the character after #
-            },
-            ConsistentRead=True,
-        ):
+        days = between(keys.stats_pk(account), f"{first.isoformat()}#", f"{last.isoformat()}$")  # $ comes after #
+        for item in self._db.query(self._table, **days):
             day, channel, _shard = item["sk"]["S"].split("#")
             _add(sums.setdefault(day, _Sum()), channel, item)
         return [

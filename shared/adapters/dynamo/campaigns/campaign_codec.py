@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Item
-from shared.adapters.dynamo.codec import binary, n, s, text, update
+from shared.adapters.dynamo.codec import binary, n, s, swap, text
 from shared.adapters.dynamo.fields import Fields
 from shared.domain.campaigns.campaign import UNREAD, Campaign, Message, Upload
 from shared.domain.lists.uploads import BadRow, Checkpoint
@@ -50,7 +50,7 @@ def listed(item: Mapping[str, Any]) -> Listed:
 
 def campaign_update(table: str, old: Campaign, new: Campaign) -> Item:
     """Return the update of a campaign, on the condition that its version is unchanged."""
-    return _swap(table, keys.campaign(old.id), _campaign_fields(old), _campaign_fields(new))
+    return swap(table, keys.campaign(old.id), _campaign_fields(old), _campaign_fields(new))
 
 
 def mine_pk(account: str, *, test: bool) -> str:
@@ -103,7 +103,7 @@ def upload(item: Mapping[str, Any]) -> Upload:
 
 def upload_update(table: str, old: Upload, new: Upload) -> Item:
     """Return the update of an upload, on the condition that its version is unchanged."""
-    return _swap(table, keys.upload(old.campaign, old.id), _upload_fields(old), _upload_fields(new))
+    return swap(table, keys.upload(old.campaign, old.id), _upload_fields(old), _upload_fields(new))
 
 
 def problems_item(x: Upload, index: int, problems: Sequence[BadRow]) -> Item:
@@ -139,17 +139,3 @@ def shown_item(rows: Sequence[tuple[int, str]]) -> Item:
 
 def _packed(rows: Sequence[tuple[int | str, ...]]) -> bytes:
     return zlib.compress(json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode(), 6)
-
-
-def _swap(table: str, key: keys.Key, before: Item, after: Item) -> Item:
-    changes = {k: v for k, v in after.items() if before.get(k) != v}
-    expression, names, values = update(changes, [k for k in before if k not in after])
-    return {
-        "TableName": table,
-        "Key": key,
-        "UpdateExpression": expression,
-        "ConditionExpression": "#version = :version",
-        "ExpressionAttributeNames": {**names, "#version": "version"},
-        "ExpressionAttributeValues": {**values, ":version": before["version"]},
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }

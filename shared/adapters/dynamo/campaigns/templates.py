@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from shared.adapters.dynamo import indices, keys
-from shared.adapters.dynamo.client import BATCH_WRITE, Dynamo, Item
+from shared.adapters.dynamo.client import BATCH_WRITE, Dynamo, Item, between
 from shared.adapters.dynamo.codec import binary, s
 from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.listing import entries
@@ -57,17 +57,15 @@ class DynamoTemplates:
         return [x for x in map(_template, found) if x.namespace == namespace], end
 
     def versions(self, template: str, *, before: int, limit: int) -> list[StoredTemplate]:
-        first, last = (keys.template_version(template, v)["sk"] for v in (1, (before or 100_000) - 1))
+        first, last = (keys.template_version(template, v)["sk"]["S"] for v in (1, (before or 100_000) - 1))
         names = {f"#{i}": name for i, name in enumerate(("pk", *_LISTED))}
         page = self._db.call(
             "query",
             TableName=self._table,
-            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
-            ExpressionAttributeValues={":pk": s(keys.template_pk(template)), ":first": first, ":last": last},
+            **between(keys.template_pk(template), first, last),
             ExpressionAttributeNames=names,
             ProjectionExpression=", ".join(names),
             ScanIndexForward=False,
-            ConsistentRead=True,
             Limit=limit,
         )
         return [_template(x) for x in page["Items"]]

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from shared.adapters.dynamo.client import ConditionFailed, Dynamo
+from shared.adapters.dynamo.client import ConditionFailed, InRecords, between
 from shared.adapters.dynamo.codec import binary, n, s
 from shared.adapters.dynamo.digests import keys
 from shared.adapters.dynamo.digests.window_codec import ENDED, window, window_update
@@ -12,12 +12,8 @@ from shared.domain.digests.window import DigestWindow, WindowState
 _PAGE: Final = 100
 
 
-class DynamoWindowKeeping:
+class DynamoWindowKeeping(InRecords):
     """`ports.WindowKeeping` over the table `records`."""
-
-    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
-        self._db = dynamo
-        self._table = records
 
     def due(self, shard: int, now: int) -> Iterable[str]:
         return self._walk(keys.due_slot(shard), now)
@@ -33,17 +29,8 @@ class DynamoWindowKeeping:
         """Return the windows of the same key with numbers from `first` to `last`, in order, consistent."""
         if first > last:
             return []
-        found = self._db.query(
-            self._table,
-            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
-            ExpressionAttributeValues={
-                ":pk": s(keys.same_key_pk(window_.id)),
-                ":first": s(keys.numbered(max(first, 0))),
-                ":last": s(keys.numbered(last)),
-            },
-            ConsistentRead=True,
-        )
-        return [window(x) for x in found]
+        asked = between(keys.same_key_pk(window_.id), keys.numbered(max(first, 0)), keys.numbered(last))
+        return [window(x) for x in self._db.query(self._table, **asked)]
 
     def change(self, old: DigestWindow, new: DigestWindow) -> bool:
         try:

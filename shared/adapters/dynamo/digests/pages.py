@@ -4,8 +4,7 @@ import heapq
 from typing import Any, Final
 
 from shared.adapters.dynamo import indices
-from shared.adapters.dynamo.client import Dynamo, Item
-from shared.adapters.dynamo.codec import s
+from shared.adapters.dynamo.client import InRecords, Item, between
 from shared.adapters.dynamo.digests import keys
 from shared.adapters.dynamo.digests.window_codec import window
 from shared.adapters.dynamo.listing import entries
@@ -21,12 +20,8 @@ _AFTER_ALL: Final = "~"
 """Sorts after the sort key of any window."""
 
 
-class DynamoWindowPages:
+class DynamoWindowPages(InRecords):
     """`ports.WindowPages` over the table `records`."""
-
-    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
-        self._db = dynamo
-        self._table = records
 
     def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[DigestWindow], str]:
         pk = indices.mine_pk(namespace, keys.KIND)
@@ -54,15 +49,9 @@ class DynamoWindowPages:
         answer: Any = self._db.call(
             "query",
             TableName=self._table,
-            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
-            ExpressionAttributeValues={
-                ":pk": s(pk),
-                ":first": s(prefix),
-                ":last": s(place or prefix + _AFTER_ALL),
-            },
+            **between(pk, prefix, place or prefix + _AFTER_ALL),
             ProjectionExpression=", ".join(_NAMES),
             ExpressionAttributeNames=_NAMES,
-            ConsistentRead=True,
             ScanIndexForward=False,
             Limit=limit + 1,
         )

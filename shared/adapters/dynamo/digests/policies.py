@@ -9,8 +9,8 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, Final
 
-from shared.adapters.dynamo.client import Dynamo, Item
-from shared.adapters.dynamo.codec import binary, number, s
+from shared.adapters.dynamo.client import InRecords, Item, between
+from shared.adapters.dynamo.codec import binary, number
 from shared.adapters.dynamo.digests import keys
 from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.versioned import Versioned
@@ -21,12 +21,8 @@ from shared.ports import Idempotency, Mismatch, Replay, Stored
 _FIELDS: Final = Fields(DigestPolicy, apart=("namespace", *SETTINGS))
 
 
-class DynamoDigestPolicies:
+class DynamoDigestPolicies(InRecords):
     """`ports.DigestPolicies` over the table `records`."""
-
-    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
-        self._db = dynamo
-        self._table = records
 
     def save(
         self, old: DigestPolicy | None, new: DigestPolicy, key: Idempotency | None, *, event: Event
@@ -68,13 +64,7 @@ class DynamoDigestPolicies:
         page = self._db.call(
             "query",
             TableName=self._table,
-            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
-            ExpressionAttributeValues={
-                ":pk": s(keys.policies_pk(namespace)),
-                ":first": s(keys.POLICY_PREFIX),
-                ":last": s(keys.POLICY_PREFIX + most),
-            },
-            ConsistentRead=True,
+            **between(keys.policies_pk(namespace), keys.POLICY_PREFIX, keys.POLICY_PREFIX + most),
             ScanIndexForward=False,
             Limit=1,
         )

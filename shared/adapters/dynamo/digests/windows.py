@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from shared.adapters.dynamo import audit
 from shared.adapters.dynamo import keys as every
-from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import Cancelled, ConditionFailed, InRecords, Item
 from shared.adapters.dynamo.codec import binary, n, number, s, text
 from shared.adapters.dynamo.digests import keys
 from shared.adapters.dynamo.digests.window_codec import part_value, window, window_item
@@ -34,12 +34,8 @@ _FIELDS: Final = ("state", "parts", "events", "size", "version", "closes_at")
 _NAMES: Final = {f"#{name}": name for name in _FIELDS}
 
 
-class DynamoWindows:
+class DynamoWindows(InRecords):
     """`ports.Windows` over the table `records`."""
-
-    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
-        self._db = dynamo
-        self._table = records
 
     def put_parts(self, parts: Sequence[EventPart]) -> None:
         """Store parts; a single part by a put, which is faster."""

@@ -12,10 +12,10 @@ from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import number, s
 from shared.adapters.dynamo.digests.keys import PART
-from shared.adapters.dynamo.erasure import hooks, mails
+from shared.adapters.dynamo.erasure import mails
 from shared.adapters.dynamo.erasure.notices import UploadedRecords, erase_notices
 from shared.adapters.dynamo.erasure.report import Erased, ErasureReport
-from shared.adapters.dynamo.erasure.scanned import SCAN, place_of, token_of, unshown
+from shared.adapters.dynamo.erasure.scanned import SCAN, is_delivery, place_of, token_of, unposted, unshown
 from shared.adapters.dynamo.jobs import contents
 from shared.adapters.dynamo.notices.keys import PAYLOAD_PREFIX
 from shared.adapters.dynamo.recipients import guests
@@ -182,8 +182,8 @@ class Eraser:
             self._part(item)
         elif "shown" in item:
             self._blank(item, unshown(item, self._names), Erased.REFUSED)
-        elif hooks.is_delivery(item):
-            self._blank(item, hooks.unposted(item, self._names), Erased.DELIVERIES)
+        elif is_delivery(item):
+            self._blank(item, unposted(item, self._names), Erased.DELIVERIES)
         elif place.startswith(PAYLOAD_PREFIX):
             self._payload(item)
         else:

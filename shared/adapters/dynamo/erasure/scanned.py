@@ -1,4 +1,4 @@
-"""The items of `records` that an erasure reads, and the blanking of the problems of uploaded lists."""
+"""The items of `records` that an erasure reads, and the blanking of problems of uploaded lists and of deliveries."""
 
 import base64
 import json
@@ -11,11 +11,15 @@ from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import s
 from shared.adapters.dynamo.digests.keys import PART
-from shared.adapters.dynamo.erasure import hooks
+from shared.adapters.dynamo.hooks import keys as hook_keys
+from shared.adapters.dynamo.hooks.queue import delivery_of, packed_body
 from shared.adapters.dynamo.notices.keys import PAYLOAD_PREFIX
 from shared.domain.erasure import mentions
+from shared.domain.hooks.erasing import forgotten
 from shared.domain.jobs.outcomes import ERASED
 
+DELIVERIES: Final = (hook_keys.pending_pk(""), hook_keys.ended_pk(""))
+"""The beginnings of the partition keys of deliveries of webhooks."""
 SCAN: Final[dict[str, Any]] = {
     "FilterExpression": "begins_with(sk, :chunk) OR sk IN (:content, :part) OR begins_with(sk, :payload) "
     "OR attribute_exists(shown) OR begins_with(pk, :waits) OR begins_with(pk, :ended)",
@@ -26,8 +30,8 @@ SCAN: Final[dict[str, Any]] = {
         ":content": s("CONTENT"),
         ":part": s(PART),
         ":payload": s(PAYLOAD_PREFIX),
-        ":waits": s(hooks.PREFIXES[0]),
-        ":ended": s(hooks.PREFIXES[1]),
+        ":waits": s(DELIVERIES[0]),
+        ":ended": s(DELIVERIES[1]),
     },
 }
 DIGITS: Final = 8
@@ -61,3 +65,15 @@ def _names(value: str, names: Collection[str]) -> bool:
     digits = re.sub(r"\D", "", value)
     numbers = [name[-DIGITS:] for name in names if name.startswith("+")]
     return mentions(value, names) or any(number in digits for number in numbers)
+
+
+def is_delivery(item: Item) -> bool:
+    """Tell whether an item is a delivery of a webhook."""
+    place: str = item["pk"]["S"]
+    return place.startswith(DELIVERIES)
+
+
+def unposted(item: Item, names: Collection[str]) -> tuple[Item, int]:
+    """Return the attribute of a delivery without a person, and in how many places they were."""
+    left, found = forgotten(delivery_of(item), names)
+    return {"body": packed_body(left)}, found

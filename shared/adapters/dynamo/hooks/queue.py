@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from shared.adapters.dynamo.client import Dynamo, Item
+from shared.adapters.dynamo.client import Dynamo, Item, between
 from shared.adapters.dynamo.codec import binary, n, number, s, text
 from shared.adapters.dynamo.hooks import keys
 from shared.adapters.dynamo.hooks.works import DynamoWorks
@@ -42,6 +42,7 @@ class DynamoHookQueue:
         query: dict[str, Any] = {
             "KeyConditionExpression": "pk = :pk AND sk > :after",
             "ExpressionAttributeValues": {":pk": s(keys.pending_pk(endpoint)), ":after": s(after or " ")},
+            "ConsistentRead": True,
         }
         return self._page(query, limit)
 
@@ -56,15 +57,8 @@ class DynamoHookQueue:
         limit: int,
     ) -> tuple[Sequence[HookDelivery], str]:
         pk = keys.ended_pk(endpoint)
-        query: dict[str, Any] = {
-            "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",
-            "ExpressionAttributeValues": {
-                ":pk": s(pk),
-                ":first": s(f"{since:015d}"),
-                ":last": s(f"{_LAST if until is None else until:015d}#{_BEHIND}"),
-            },
-            "ScanIndexForward": False,
-        }
+        query = between(pk, f"{since:015d}", f"{_LAST if until is None else until:015d}#{_BEHIND}")
+        query["ScanIndexForward"] = False
         if after:
             query["ExclusiveStartKey"] = {"pk": s(pk), "sk": s(after)}
         found, end = self._page(query, limit)
@@ -114,7 +108,7 @@ class DynamoHookQueue:
         self._db.batch_write([*together, *deletes])
 
     def _page(self, query: Mapping[str, Any], limit: int) -> tuple[list[HookDelivery], str]:
-        page = self._db.call("query", TableName=self._table, ConsistentRead=True, Limit=limit, **query)
+        page = self._db.call("query", TableName=self._table, Limit=limit, **query)
         found: list[HookDelivery] = [delivery_of(x) for x in page["Items"]]
         end: str = page["LastEvaluatedKey"]["sk"]["S"] if "LastEvaluatedKey" in page else ""
         return found, end

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Final
 
 from shared.adapters.dynamo import keys
-from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import ConditionFailed, InRecords, Item
 from shared.adapters.dynamo.codec import n, s, text
 from shared.adapters.dynamo.fields import Fields
 from shared.domain.hooks.kinds import HookPace
@@ -23,12 +23,8 @@ from shared.domain.times import Millis
 _FIELDS: Final = Fields(ToldCells, apart=("job", "chunk"), names={"cells": "told"})
 
 
-class DynamoToldChanges:
+class DynamoToldChanges(InRecords):
     """`ports.ToldChanges` over the table `records`."""
-
-    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
-        self._db = dynamo
-        self._table = records
 
     def read(self, places: Collection[tuple[str, int]], pace: HookPace) -> Mapping[tuple[str, int], ToldCells]:
         wanted = [_key(job, chunk, pace) for job, chunk in dict.fromkeys(places)]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import ConditionFailed, InRecords, Item
 from shared.adapters.dynamo.codec import n, s, text
 from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.hooks import keys
@@ -20,12 +20,8 @@ _OTHERS: Final = ("owner", "until", "added", "slow", "replay", "namespace", "ope
 _NAMES: Final = {f"#{x}": x for x in (*_NUMBERS, *_OTHERS)}
 
 
-class DynamoWorks:
+class DynamoWorks(InRecords):
     """`ports.Works` over the table `records`."""
-
-    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
-        self._db = dynamo
-        self._table = records
 
     def get(self, endpoint: str) -> HookWork | None:
         item = self._db.get(self._table, keys.work(endpoint))

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import Cancelled, ConditionFailed, InRecords, Item
 from shared.adapters.dynamo.codec import n
 from shared.adapters.dynamo.listing import newest
 from shared.adapters.dynamo.notices import keys, notice_codec
@@ -12,12 +12,8 @@ from shared.domain.notices.notice import Notice, NoticeChange
 _PAGE = 100
 
 
-class DynamoNotices:
+class DynamoNotices(InRecords):
     """`ports.Notices` over the table `records`."""
-
-    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
-        self._db = dynamo
-        self._table = records
 
     def read(self, uuids: Collection[str]) -> dict[str, Notice]:
         items = self._db.batch_get(self._table, [keys.notice(x) for x in dict.fromkeys(uuids)])

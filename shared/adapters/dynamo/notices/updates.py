@@ -5,12 +5,12 @@ Readers raise the mark first, then read consistently. So no entry appears behind
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from shared.adapters.dynamo import audit
-from shared.adapters.dynamo.client import Dynamo, Item
+from shared.adapters.dynamo.client import InRecords, Item, between
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.notices import keys
@@ -81,12 +81,8 @@ def overtaken() -> Retriable:
     return Retriable("the log is closed past every stamp")
 
 
-class DynamoUpdates:
+class DynamoUpdates(InRecords):
     """`ports.UpdateLog` over the table `records`."""
-
-    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
-        self._db = dynamo
-        self._table = records
 
     def marks(self, notifier: str) -> Marks:
         item = self._db.get(self._table, keys.marks(notifier)) or {}
@@ -149,16 +145,9 @@ class DynamoUpdates:
     def read(self, notifier: str, span: Span) -> Iterator[UpdateEntry]:
         first, end = f"{span.start:015d}", f"{span.end:015d}"
         for day in days_of(span):
-            yield from map(update_entry, self._day(keys.updates_pk(notifier, day), first, end))
-
-    def _day(self, pk: str, first: str, end: str) -> Iterable[Item]:
-        # A place is `stamp#…`: one of the end's stamp sorts behind the bare stamp, and is left out.
-        return self._db.query(
-            self._table,
-            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :end",
-            ExpressionAttributeValues={":pk": s(pk), ":first": s(first), ":end": s(end)},
-            ConsistentRead=True,
-        )
+            # A place is `stamp#…`: one of the end's stamp sorts behind the bare stamp, and is left out.
+            found = self._db.query(self._table, **between(keys.updates_pk(notifier, day), first, end))
+            yield from map(update_entry, found)
 
 
 def _item(x: UpdateEntry) -> Item:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from shared.adapters.dynamo import audit, indices, keys
-from shared.adapters.dynamo.client import Dynamo, Item
+from shared.adapters.dynamo.client import InRecords, Item
 from shared.adapters.dynamo.codec import n, number, s
 from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.listing import entries
@@ -24,12 +24,8 @@ _FIELDS: Final = Fields(ReceivedText)
 _PAGE: Final = 100
 
 
-class DynamoTexts:
+class DynamoTexts(InRecords):
     """`ports.Texts` over the table `records`."""
-
-    def __init__(self, dynamo: Dynamo, *, records: str) -> None:
-        self._db = dynamo
-        self._table = records
 
     def add(self, received: ReceivedText) -> None:
         put = {"TableName": self._table, "Item": _item(received), "ConditionExpression": "attribute_not_exists(pk)"}
