@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from shared.ports.common import Pages
+from shared.ports.common import After, Limit, Pages
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
@@ -53,15 +53,13 @@ class Campaigns(Lists, Protocol):
         `event`: kept only if this call removes it.
         """
 
-    def page(self, account: str, *, test: bool, after: str, limit: int) -> tuple[list[Listed], str]:
+    def page(self, account: str, *, test: bool, after: After, limit: Limit) -> tuple[list[Listed], str]:
         """Return some of the account's campaigns, newest first, and the place to continue from, empty at the end.
 
         A new campaign may be missing for a moment.
 
         Args:
             test: whether those of test keys are meant.
-            after: the place that an earlier page returned; empty for the start.
-            limit: the most campaigns to return.
         """
 
     def send(
@@ -105,12 +103,11 @@ class Templates(Pages["StoredTemplate"], Protocol):
     def get(self, template: str, version: int | None = None) -> StoredTemplate | None:
         """Return a version of a template, by default the latest, consistent."""
 
-    def versions(self, template: str, *, before: int, limit: int) -> list[StoredTemplate]:
+    def versions(self, template: str, *, before: int, limit: Limit) -> list[StoredTemplate]:
         """Return versions of a template, the latest first, without their messages.
 
         Args:
             before: only versions below this one; 0 for all.
-            limit: the most versions to return.
         """
 
     def delete(self, template: StoredTemplate, *, event: Event | None = None) -> bool:
@@ -177,14 +174,13 @@ class Uploads(Protocol):
             problems: the rows that were left out, in the order of the file.
         """
 
-    def problems(self, upload: Upload, *, after: int, limit: int) -> tuple[list[BadRow], int]:
+    def problems(self, upload: Upload, *, after: int, limit: Limit) -> tuple[list[BadRow], int]:
         """Return problems by row, and the place of the next page, 0 at the end.
 
         Those of a step that is not counted yet are left out.
 
         Args:
             after: how many problems to pass over.
-            limit: the most problems to return.
         """
 
 

@@ -1,7 +1,7 @@
 """The parts that all ports share: faults, and time."""
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from shared.domain.times import Seconds
 
@@ -15,19 +15,19 @@ class MalformedSecret(Exception):
 
 
 T = TypeVar("T")
+After: TypeAlias = str
+"""Where a page begins: what the page before returned, or empty."""
+Limit: TypeAlias = int
+"""The most things of a page, at least 1."""
 
 
 class Pages(Protocol[T]):
     """Things of a namespace, page by page."""
 
-    def page(self, namespace: str, *, after: str, limit: int) -> tuple[list[T], str]:
+    def page(self, namespace: str, *, after: After, limit: Limit) -> tuple[list[T], str]:
         """Return some, newest first, and the place to continue from, empty at the end.
 
         One that was just made may be missing for a moment.
-
-        Args:
-            after: what the page before returned, or empty.
-            limit: at least 1.
         """
 
 

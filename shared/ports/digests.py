@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from shared.ports.common import Pages
+from shared.ports.common import After, Limit, Pages
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
@@ -116,13 +116,8 @@ class WindowKeeping(Protocol):
 class WindowPages(Pages["DigestWindow"], Protocol):
     """Windows as their owners list them, newest first, without the ids of their parts."""
 
-    def of_key(self, namespace: str, key: str, *, after: str, limit: int) -> tuple[list[DigestWindow], str]:
-        """Return windows of a batch key, and the place to continue from, empty at the end; consistent.
-
-        Args:
-            after: what the page before returned, or empty.
-            limit: at least 1.
-        """
+    def of_key(self, namespace: str, key: str, *, after: After, limit: Limit) -> tuple[list[DigestWindow], str]:
+        """Return windows of a batch key, and the place to continue from, empty at the end; consistent."""
 
 
 class DigestPolicies(Pages["DigestPolicy"], Protocol):

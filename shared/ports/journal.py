@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
+from shared.ports.common import After, Limit
+
 if TYPE_CHECKING:
     from shared.domain.audit import Act, Event, Log
 
@@ -23,15 +25,13 @@ class Journal(Protocol):
         """
 
     def page(
-        self, account: str, *, kind: str = "", actor: str = "", after: str = "", limit: int
+        self, account: str, *, kind: str = "", actor: str = "", after: After = "", limit: Limit
     ) -> tuple[list[Event], str]:
         """Return entries of an account's audit log, newest first, and the place to continue from, empty at the end.
 
         Args:
             kind: only entries of this kind, empty for all; a page may then be short although there are more.
             actor: only entries of this actor, as `kind`.
-            after: what the page before returned, or empty.
-            limit: at least 1.
         """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from shared.domain.times import Millis
+from shared.ports.common import After, Limit
 
 if TYPE_CHECKING:
     from shared.domain.jobs.job import Job
@@ -39,14 +40,12 @@ class Agenda(Protocol):
         """
 
     def page(
-        self, account: str, *, tests_only: bool = False, since: Millis, after: str, limit: int
+        self, account: str, *, tests_only: bool = False, since: Millis, after: After, limit: Limit
     ) -> tuple[list[Job], str]:
         """Return the account's jobs with a time later than `since` (Unix ms), soonest first.
 
         Args:
             tests_only: only those of test keys.
-            after: what the page before returned, or empty.
-            limit: at least 1.
 
         Returns:
             The jobs that still exist, in any state, and the place to continue from, empty at the end.

@@ -1,10 +1,11 @@
 """Answers about campaigns and stored templates as clients read them."""
 
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from functions.api.views import Time, View, moment
+from functions.api.views import Stamp, Time, View, moment
 from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Mailbox, Speech
@@ -76,16 +77,22 @@ class CampaignPage(View):
     next_cursor: str | None
 
 
+def _methods(texts: Iterable[str]) -> list[str]:
+    return [METHODS[name] for name in texts if name in METHODS]
+
+
 class TemplateItem(View):
     """A stored template in a list."""
 
-    template_id: str
+    template_id: str = Field(validation_alias="id")
     name: str
     channel: str
     version: int
-    delivery_methods: list[Literal["SMS", "IVR"]] = Field(description="How notices can be delivered with it.")
-    created_at: Time = Field(description="When its first version was made.")
-    saved_at: Time = Field(description="When this version was made.")
+    delivery_methods: Annotated[list[Literal["SMS", "IVR"]], BeforeValidator(_methods)] = Field(
+        validation_alias="texts", description="How notices can be delivered with it."
+    )
+    created_at: Stamp = Field(description="When its first version was made.")
+    saved_at: Stamp = Field(description="When this version was made.")
 
 
 class SmsVariantView(View):
@@ -158,7 +165,7 @@ def _fields(x: Campaign, state: str) -> dict[str, object]:
     }
 
 
-def _saying(x: Message) -> dict[str, object]:
+def _saying(x: Message) -> dict[str, Any]:
     return {
         "subject": x.subject or None,
         "body": x.body,
@@ -188,31 +195,14 @@ def mailbox_text(x: Mailbox | None) -> str | None:
     return f'"{quoted}" <{x.address}>'
 
 
-def template_item(x: StoredTemplate) -> TemplateItem:
-    """Return a version of a stored template for a list."""
-    return TemplateItem(**_version(x))
-
-
 def template_view(x: StoredTemplate) -> TemplateView:
     """Return a version of a stored template as clients see it."""
     own = x.message.missing(x.channel, (), unsubscribe=channel_of(x.channel).offers_links)
     others = (v for v in variables(x.variants.templates()) if v != RECIPIENT)
-    return TemplateView(
-        **_version(x),
+    return TemplateView.model_construct(
+        **dict(TemplateItem.model_validate(x)),
         **_saying(x.message),
         sms=SmsVariantView(text=x.variants.sms) if x.variants.sms else None,
         voice=VoiceVariantView(say=x.variants.say, **_how(x.variants.speech or Speech())) if x.variants.say else None,
         variables=list(dict.fromkeys((*own, *others))),
     )
-
-
-def _version(x: StoredTemplate) -> dict[str, object]:
-    return {
-        "template_id": x.id,
-        "name": x.name,
-        "channel": x.channel,
-        "version": x.version,
-        "delivery_methods": [METHODS[name] for name in x.texts if name in METHODS],
-        "created_at": moment(x.created_at),
-        "saved_at": moment(x.saved_at),
-    }

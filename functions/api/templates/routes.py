@@ -6,7 +6,7 @@ from typing import Any, Final
 from functions.api.call import Call, now_of, zone_of
 from functions.api.campaigns.requests import NewTemplate, TemplateVersion, VersionQuery
 from functions.api.campaigns.rules import message_of, owned_template, variants_of
-from functions.api.campaigns.views import Deleted, TemplatePage, TemplateView, template_item, template_view
+from functions.api.campaigns.views import Deleted, TemplateItem, TemplatePage, TemplateView, template_view
 from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act, Event, audited
@@ -92,7 +92,7 @@ def pages(call: Call[Paging, Nothing]) -> Answer:
     place = cursors.jobs(call)
     store = call.services.campaigns().templates
     found, after = store.page(call.key.namespace, after=place, limit=call.query.limit)
-    items = TemplatePage(items=[template_item(x) for x in found], next_cursor=after)
+    items = TemplatePage(items=[*map(TemplateItem.model_validate, found)], next_cursor=after)
     page = items.model_copy(update={"next_cursor": cursors.seal(call, after)})
     zone = zone_of(call)
     return tagged(call, page.answer(zone=zone), items.answer(zone=zone).body)
@@ -105,7 +105,7 @@ def versions(call: Call[Paging, Nothing]) -> Answer:
     found = call.services.campaigns().templates.versions(latest.id, before=before, limit=call.query.limit)
     more = found and found[-1].version > 1
     cursor = cursors.write(str(found[-1].version)) if more else None
-    return TemplatePage(items=[template_item(x) for x in found], next_cursor=cursor).answer()
+    return TemplatePage(items=[*map(TemplateItem.model_validate, found)], next_cursor=cursor).answer()
 
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:

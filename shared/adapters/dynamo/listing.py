@@ -11,7 +11,7 @@ from shared.adapters.dynamo.codec import s
 from shared.contracts import INDEX_MINE
 from shared.domain.jobs.job import Job
 from shared.domain.namespaces import TEST, namespace
-from shared.ports import Clock
+from shared.ports import After, Clock, Limit
 
 SIDE_BY_SIDE: Final = 15
 """Queries at once: those of every kind of job, with live, team and test keys."""
@@ -30,14 +30,13 @@ class Listing:
         self._pool = ThreadPoolExecutor(SIDE_BY_SIDE, "listing")  # without a thread until the first page
 
     def page(
-        self, account: str, kinds: Sequence[str], *, tests_only: bool = False, after: str = "", limit: int
+        self, account: str, kinds: Sequence[str], *, tests_only: bool = False, after: str = "", limit: Limit
     ) -> tuple[list[Job], str]:
         """Return up to `limit` of the account's jobs, newest first, and the place to continue from, empty at the end.
 
         Args:
             tests_only: only those of test keys, else all.
             after: what the page before returned (`created_at#job`), or empty.
-            limit: at least 1.
         """
         tests = namespace(account, test=True)
         spaces = (tests,) if tests_only else tuple(dict.fromkeys((account, tests)))  # a team space has no other
@@ -65,12 +64,11 @@ class Listing:
         return {job.id: job for job in map(codec.job, items)}
 
 
-def newest(db: Dynamo, table: str, pk: str, after: str, limit: int) -> list[str]:
+def newest(db: Dynamo, table: str, pk: str, after: str, limit: Limit) -> list[str]:
     """Return places in a partition of the index `mine`, newest first; eventually consistent.
 
     Args:
         after: the place that the page before ended with, or empty.
-        limit: at least 1.
     """
     condition, values = "mine_pk = :pk", {":pk": s(pk)}
     if after:
@@ -94,8 +92,8 @@ def entries(
     place: Callable[[str], keys.Key],
     fields: Sequence[str],
     *,
-    after: str,
-    limit: int,
+    after: After,
+    limit: Limit,
 ) -> tuple[list[Item], str]:
     """Return a page of an account's things, newest first, with some attributes each, and the place to continue from.
 
@@ -103,8 +101,6 @@ def entries(
         pk: partition of the index `mine`.
         place: the primary key of an id.
         fields: names of the attributes that are read besides the primary key, those that a list shows.
-        after: what the page before returned, or empty.
-        limit: at least 1.
     """
     found = newest(db, table, pk, after, limit + 1)
     wanted = [place(x.partition("#")[2]) for x in found[:limit]]

@@ -31,12 +31,14 @@ from shared.engine.hooks.checks import check_enabled, host_of, known_kinds, log_
 from shared.engine.hooks.made import MadeHook, Record, new_hook, no_record
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.ports import (
+    After,
     Clock,
     Endpoints,
     HookHints,
     HookQueue,
     HookSecrets,
     Journal,
+    Limit,
     Mismatch,
     Replay,
     Retriable,
@@ -186,14 +188,12 @@ class HookDesk:
         return proof
 
     def deliveries(
-        self, endpoint: Endpoint, state: DeliveryState | None, *, after: str, limit: int
+        self, endpoint: Endpoint, state: DeliveryState | None, *, after: After, limit: Limit
     ) -> tuple[Sequence[HookDelivery], str]:
         """Return a page of deliveries and the next page's place, empty at the end: those that wait, then the ended.
 
         Args:
             state: only those; None for all.
-            after: what the page before returned, or empty.
-            limit: at least 1.
         """
         part, _, place = after.partition(":")
         if state is DeliveryState.PENDING or (state is None and part != _ENDED):

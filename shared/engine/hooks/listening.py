@@ -8,7 +8,7 @@ from shared.domain.hooks.delivery import CONTENT_GONE, DeliveryState, HookAttemp
 from shared.domain.hooks.endpoint import Endpoint
 from shared.domain.hooks.signature import post_headers, secret_of
 from shared.domain.times import Millis
-from shared.ports import Clock, Endpoints, HookQueue, HookSecrets
+from shared.ports import Clock, Endpoints, HookQueue, HookSecrets, Limit
 
 MINUTE_MS: Final[Millis] = 60_000
 Body = Callable[[HookDelivery, Endpoint], bytes]
@@ -40,13 +40,10 @@ class ListenerDesk:
         self._body = body
         self._clock = clock
 
-    def pending(self, endpoint: Endpoint, limit: int) -> Sequence[OutgoingHook]:
+    def pending(self, endpoint: Endpoint, limit: Limit) -> Sequence[OutgoingHook]:
         """Return the deliveries of a listener that wait, as they are posted, and note that it was polled.
 
         A delivery whose messages no longer exist fails instead.
-
-        Args:
-            limit: at least 1.
         """
         now = self._now()
         minute = now // MINUTE_MS * MINUTE_MS

@@ -8,7 +8,7 @@ from shared.domain.audit import SYSTEM, Act, audited
 from shared.domain.jobs.job import Job, StopReason
 from shared.domain.jobs.states import Change, JobState
 from shared.domain.times import Millis
-from shared.ports import Agenda, Clock, Queue, Records, Retriable, Scheduler
+from shared.ports import After, Agenda, Clock, Limit, Queue, Records, Retriable, Scheduler
 
 QUEUED_S: Final = 900
 """Seconds that a message can wait in a queue: what is due sooner needs no schedule."""
@@ -78,15 +78,13 @@ class Schedules:
         except Retriable:
             _LOG.warning("schedule not cancelled", extra={"job": job.id})
 
-    def page(self, account: str, *, tests_only: bool = False, after: str, limit: int) -> tuple[list[Job], str]:
+    def page(self, account: str, *, tests_only: bool = False, after: After, limit: Limit) -> tuple[list[Job], str]:
         """Return jobs of an account that wait for their time, soonest first, and the place of the next page.
 
         A page is full or the last one, unless thousands of stopped jobs lie between.
 
         Args:
             tests_only: whether only jobs of test keys are listed.
-            after: the place that an earlier page returned; empty for the start.
-            limit: the most jobs to return.
         """
         now = self._now()
 

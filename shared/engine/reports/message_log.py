@@ -25,7 +25,7 @@ from shared.engine.reports.attempts import (
     error_of,
     skipped_early,
 )
-from shared.ports import Clock, Records
+from shared.ports import Clock, Limit, Records
 
 LIVE_CHUNKS: Final = 100
 """Jobs of up to this many chunks have their counts computed from the ledgers; larger ones show the folded counts."""
@@ -171,13 +171,12 @@ class MessageLog:
         )
 
     def lines(
-        self, job: Job, wanted: Filter, *, start: Position = (0, 0), limit: int = 100
+        self, job: Job, wanted: Filter, *, start: Position = (0, 0), limit: Limit = 100
     ) -> tuple[list[LogLine], Position | None]:
         """Return lines in the order of the list, and the place of the next page.
 
         Args:
             start: the place to begin at, as (chunk, index).
-            limit: the most lines to return.
         """
         out: list[LogLine] = []
         chunk_number, index = start

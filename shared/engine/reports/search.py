@@ -9,6 +9,7 @@ from typing import Final, Protocol
 from shared.domain.ids import parse_message_id
 from shared.domain.jobs.job import Job
 from shared.engine.reports.message_log import Filter, LogLine, MessageLog, Position
+from shared.ports import After, Limit
 
 BUDGET: Final = 60
 """Chunks, of 30,000 messages, after which a page ends; it may be empty and still have a next one. One large job that it
@@ -27,14 +28,9 @@ class JobPages(Protocol):
     """Jobs of namespaces, newest first."""
 
     def among(
-        self, spaces: Sequence[str], kinds: Sequence[str], *, after: str = "", limit: int
+        self, spaces: Sequence[str], kinds: Sequence[str], *, after: After = "", limit: Limit
     ) -> tuple[list[Job], str]:
-        """Return some jobs, and the place to continue from; empty at the end.
-
-        Args:
-            after: what the page before returned, or empty.
-            limit: at least 1.
-        """
+        """Return some jobs, and the place to continue from; empty at the end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Protocol
 from shared.domain.recipients.suppressions import AnyReach, Barrier, Reach
 from shared.domain.texts import ReceivedText
 from shared.domain.times import Millis
+from shared.ports.common import After, Limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +80,9 @@ class Texts(Protocol):
     def add(self, received: ReceivedText) -> None:
         """Store a text with its event; one with the same id that is stored already stays as it is."""
 
-    def page(self, account: str, *, after: str, limit: int, now: int) -> tuple[list[ReceivedText], str]:
+    def page(self, account: str, *, after: After, limit: Limit, now: int) -> tuple[list[ReceivedText], str]:
         """Return texts to an account, newest first, and the place to continue from, empty at the end.
 
         Args:
-            after: what the page before returned, or empty.
-            limit: at least 1.
             now: Unix milliseconds; texts whose time is over are left out, so a page may be short.
         """

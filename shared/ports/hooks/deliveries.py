@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from shared.domain.times import Millis, Seconds
+from shared.ports.common import After, Limit
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
@@ -71,13 +72,8 @@ class HookQueue(Protocol):
             wake: when to look at the endpoint at the latest, Unix milliseconds.
         """
 
-    def pending(self, endpoint: str, *, after: str = "", limit: int) -> tuple[Sequence[HookDelivery], str]:
-        """Return the waiting deliveries, soonest first, and the place to continue from, empty at the end; consistent.
-
-        Args:
-            after: what the page before returned, or empty.
-            limit: at least 1.
-        """
+    def pending(self, endpoint: str, *, after: After = "", limit: Limit) -> tuple[Sequence[HookDelivery], str]:
+        """Return waiting deliveries, soonest first, and the place to continue from, empty at the end; consistent."""
 
     def ended(
         self,
@@ -86,8 +82,8 @@ class HookQueue(Protocol):
         state: DeliveryState | None = None,
         since: Millis = 0,
         until: Millis | None = None,
-        after: str = "",
-        limit: int,
+        after: After = "",
+        limit: Limit,
     ) -> tuple[Sequence[HookDelivery], str]:
         """Return the deliveries that have ended, the newest first, and the place to continue from, empty at the end.
 
@@ -97,8 +93,6 @@ class HookQueue(Protocol):
             state: only those in this state; None for all.
             since: of when the oldest was created, Unix milliseconds.
             until: of when the newest was; None: now.
-            after: what the page before returned, or empty.
-            limit: at least 1.
         """
 
     def get(self, endpoint: str, name: str) -> HookDelivery | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from shared.domain.times import Millis
-from shared.ports.common import Pages
+from shared.ports.common import After, Limit, Pages
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
@@ -124,12 +124,8 @@ class WaitingNotices(Protocol):
     def count(self, notifier: str, most: int) -> int:
         """Return how many notices wait for their next run, at most `most`; a lower bound where very many wait."""
 
-    def page(self, notifier: str, *, after: str, limit: int) -> tuple[list[str], str]:
+    def page(self, notifier: str, *, after: After, limit: Limit) -> tuple[list[str], str]:
         """Return keys of notices that wait, the next due first, and the place to continue from; empty at the end.
 
         A page may be short, or empty, and still have a next one.
-
-        Args:
-            after: what the page before returned, or empty.
-            limit: at least 1.
         """

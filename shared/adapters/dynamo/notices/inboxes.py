@@ -2,11 +2,12 @@
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from shared.adapters.dynamo import keys as every
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import binary, n, number, s, text
+from shared.adapters.dynamo.jobs.contents import Blobs
 from shared.adapters.dynamo.notices import keys
 from shared.adapters.dynamo.notices.notices import notice_puts
 from shared.adapters.dynamo.notices.updates import STAMPS, closed_of, log_actions, overtaken
@@ -26,17 +27,10 @@ RACES: Final = 20
 """Numbers that a payload tries while others of its notifier are uploaded at the same time."""
 
 
-class PayloadFiles(Protocol):
-    """Where large payloads are kept: `shared.adapters.s3.blobs.S3Blobs`."""
-
-    def put(self, name: str, data: bytes) -> None: ...
-    def get(self, name: str) -> bytes | None: ...
-
-
 class DynamoInboxes:
     """`ports.Inboxes` over the table `records` and the bucket."""
 
-    def __init__(self, dynamo: Dynamo, *, records: str, files: PayloadFiles) -> None:
+    def __init__(self, dynamo: Dynamo, *, records: str, files: Blobs) -> None:
         self._db = dynamo
         self._table = records
         self._files = files

@@ -23,7 +23,7 @@ from shared.domain.content.unsubscribe import Unsubscription, undoable
 from shared.domain.recipients.addresses import address_hash
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach, Suppression, left
 from shared.domain.times import Millis
-from shared.ports import Clock, Recent
+from shared.ports import After, Clock, Limit, Recent
 
 _FIELDS: Final = Fields(Suppression, always=("address", "reason", "at"))
 BY_KEY: Final = 300
@@ -268,14 +268,9 @@ class Suppressions:
         return remove(self._db, self._table, left(wanted.policy), wanted.account, address, check, event)
 
     def page(
-        self, namespace: str, *, after: str = "", limit: int, reach: AnyReach = Reach.ALL
+        self, namespace: str, *, after: After = "", limit: Limit, reach: AnyReach = Reach.ALL
     ) -> tuple[list[Suppression], str]:
-        """Return up to `limit` entries, newest first, and the place to continue from, empty at the end.
-
-        Args:
-            after: what the page before returned, or empty.
-            limit: at least 1.
-        """
+        """Return up to `limit` entries, newest first, and the place to continue from, empty at the end."""
         condition, values = "pk = :pk", {":pk": keys.suppression_log(namespace, 0, "", reach)["pk"]}
         if after:
             condition, values = "pk = :pk AND sk < :after", {**values, ":after": s(after)}
