@@ -248,7 +248,7 @@ ACCOUNTS: Final = (
         "a retry is not told",
         9,
         "shared/adapters/dynamo/jobs/records.py",
-        "changed = self._change_with(job, update, audit.puts(self._db, self._records, event))",
+        "changed = self._change_with(job, update, noted) if noted else self._changed(update)",
         "changed = self._changed(update)",
         f"{AUDIT}::test_a_retry_and_its_event_are_stored_together[dynamo-None]",
     ),

@@ -29,8 +29,10 @@ MAX_NOTED: Final = 10_000
 """Most entries (account, act and name) whose noted hour a process remembers."""
 
 
-def puts(db: Dynamo, table: str, event: Event) -> list[Item]:
-    """Return the actions that store an event. Repeating them is safe."""
+def puts(db: Dynamo, table: str, event: Event | None) -> list[Item]:
+    """Return the actions that store an event; none for None. Repeating them is safe."""
+    if event is None:
+        return []
     audits = db.homes.audits(table)
     kept = {Log.AUDIT: (audits, db.audit_days), Log.EVENTS: ((table,), EVENT_DAYS)}
     places = [(log.value, name, kept[log][1]) for log in event.logs for name in kept[log][0]]

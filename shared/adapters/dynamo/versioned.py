@@ -1,7 +1,7 @@
 """Items that are written only if they are as they were read, with further actions of the same transaction."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from shared.adapters.dynamo import audit, idempotent_writes
 from shared.adapters.dynamo.client import FAILED, Cancelled, ConditionFailed, Dynamo, Item
@@ -53,12 +53,15 @@ class Versioned(Generic[V]):
             event: kept in the same transaction.
             more: further actions of that transaction, without conditions.
         """
-        actions = [*more, *self.noted(event)]
+        return self.apply("Put", self.put(old, new), new, [*more, *self.noted(event)])
+
+    def apply(self, kind: Literal["Put", "Update"], write: Item, new: V, beside: Sequence[Item] = ()) -> bool:
+        """Make a conditional write that stores an entity, with further actions of the same transaction."""
         try:
-            if actions:
-                self._db.call("transact_write_items", TransactItems=[{"Put": self.put(old, new)}, *actions])
+            if beside:
+                self._db.call("transact_write_items", TransactItems=[{kind: write}, *beside])
             else:
-                self._db.call("put_item", **self.put(old, new))
+                self._db.call(f"{kind.lower()}_item", **write)
         except ConditionFailed as lost:
             return self._is(lost.item, new)
         except Cancelled as lost:
@@ -105,7 +108,7 @@ class Versioned(Generic[V]):
 
     def noted(self, event: Event | None) -> list[Item]:
         """Return the actions that keep an event."""
-        return audit.puts(self._db, self._table, event) if event is not None else []
+        return audit.puts(self._db, self._table, event)
 
     def _is(self, item: Item | None, new: V) -> bool:
         return item is not None and self._read(item) == new

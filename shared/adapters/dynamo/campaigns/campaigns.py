@@ -12,7 +12,7 @@ from shared.adapters.dynamo.campaigns.campaign_codec import (
     mine_pk,
     upload_update,
 )
-from shared.adapters.dynamo.client import FAILED, Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.jobs import contents, folding
 from shared.adapters.dynamo.listing import entries
 from shared.adapters.dynamo.versioned import Versioned
@@ -57,19 +57,7 @@ class DynamoCampaigns:
         return found.jobs if found is not None else ()
 
     def save(self, old: Campaign, new: Campaign, *, event: Event | None = None) -> bool:
-        update = campaign_update(self._table, old, new)
-        try:
-            if event is None:
-                self._db.call("update_item", **update)
-            else:
-                actions = [{"Update": update}, *self._items.noted(event)]
-                self._db.call("transact_write_items", TransactItems=actions)
-        except (ConditionFailed, Cancelled) as lost:
-            if isinstance(lost, Cancelled) and FAILED not in lost.codes:
-                raise
-            item = lost.items[0] if isinstance(lost, Cancelled) else lost.item
-            return item is not None and campaign_codec.campaign(item) == new
-        return True
+        return self._items.apply("Update", campaign_update(self._table, old, new), new, self._items.noted(event))
 
     def delete(self, campaign: Campaign, *, event: Event | None = None) -> bool:
         """Remove a campaign if it is as read; the items read from its lists expire with their TTL."""

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from shared.adapters.dynamo import audit, indices, keys
+from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.campaigns import campaign_codec
-from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
+from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import ledger_item, n, s
+from shared.adapters.dynamo.versioned import Versioned
 from shared.contracts import INDEX_MINE, INDEX_OPEN
 from shared.domain.audit import Event
 from shared.domain.campaigns.campaign import Campaign, Upload
@@ -27,13 +28,13 @@ class DynamoUploads:
         self._db = dynamo
         self._records = records
         self._ops = ops
+        self._items = Versioned(dynamo, records, campaign_codec.upload_item, campaign_codec.upload)
 
     def add(self, upload: Upload) -> None:
         self._db.call("put_item", TableName=self._records, Item=campaign_codec.upload_item(upload))
 
     def get(self, campaign: str, upload: str) -> Upload | None:
-        item = self._db.get(self._records, keys.upload(campaign, upload))
-        return campaign_codec.upload(item) if item else None
+        return self._items.get(keys.upload(campaign, upload))
 
     def of(self, campaign: str) -> list[Upload]:
         items = self._db.partition(self._records, keys.campaign_pk(campaign), keys.UPLOAD_PREFIX)
@@ -53,11 +54,7 @@ class DynamoUploads:
         return [campaign_codec.upload(x) for x in found if x is not None]
 
     def save(self, old: Upload, new: Upload) -> bool:
-        try:
-            self._db.call("update_item", **campaign_codec.upload_update(self._records, old, new))
-        except ConditionFailed as lost:
-            return lost.item is not None and campaign_codec.upload(lost.item) == new
-        return True
+        return self._items.apply("Update", campaign_codec.upload_update(self._records, old, new), new)
 
     def begin(
         self, old: Campaign, new: Campaign, upload: Upload, queued: Upload, *, event: Event | None = None
@@ -73,7 +70,7 @@ class DynamoUploads:
         actions = [
             {"Update": campaign_codec.upload_update(self._records, upload, new)},
             {"Update": campaign_codec.campaign_update(self._records, campaign, changed)},
-            *(audit.puts(self._db, self._records, event) if event is not None else ()),
+            *self._items.noted(event),
         ]
         if self._db.together(actions):
             return True

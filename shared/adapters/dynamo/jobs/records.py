@@ -55,7 +55,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
             return made
         prepared = PreparedJob(job, chunks, ledgers)
         actions = folding.accept(self._db, self._records, self._ops, prepared, content, self._blobs)
-        actions += audit.puts(self._db, self._records, event) if event is not None else []
+        actions += audit.puts(self._db, self._records, event)
         return idempotent_writes.create(self._db, self._records, actions, key, owner=job.id, now=job.created_at)
 
     # Reading
@@ -207,8 +207,7 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
     ) -> Changed:
         by = event.actor if event is not None else ""
         update = transitions.make(self._records, job, change, now, reason, strict=strict, archive=self._archive, by=by)
-        beside = reservation.actions(self._ops, job, change)
-        beside += audit.puts(self._db, self._records, event) if event is not None else []
+        beside = [*reservation.actions(self._ops, job, change), *audit.puts(self._db, self._records, event)]
         return self._change_with(job, update, beside) if beside else self._changed(update)
 
     def _changed(self, update: Item) -> Changed:
@@ -239,10 +238,8 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         by = event.actor if event is not None else ""
         update = transitions.record_retry(self._records, job, request, archive=self._archive, by=by)
-        if event is not None:
-            changed = self._change_with(job, update, audit.puts(self._db, self._records, event))
-        else:
-            changed = self._changed(update)
+        noted = audit.puts(self._db, self._records, event)
+        changed = self._change_with(job, update, noted) if noted else self._changed(update)
         stored = changed.job
         mine = stored is not None and stored.state is JobState.LOGGED and stored.retry == request
         return Changed(won=changed.won or mine, job=stored)  # ours, if only its answer was lost

@@ -109,7 +109,7 @@ class DynamoUpdates(InRecords):
             "ConditionExpression": "attribute_not_exists(purged) OR purged <= :until",
             "ExpressionAttributeValues": {":until": n(until), **{f":{x}": value for x, value in place.items()}},
         }
-        events = [] if event is None else audit.puts(self._db, self._table, event)
+        events = audit.puts(self._db, self._table, event)
         if events:
             self._db.together([{"Update": update}, *events])  # unless another walk is further
         else:

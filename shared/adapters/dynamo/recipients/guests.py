@@ -3,7 +3,7 @@
 `records` has it, because the API writes it. Each change is a compare-and-swap with its entry in the audit log.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.client import Dynamo, Item
@@ -40,7 +40,7 @@ def erase(db: Dynamo, table: str, accounts: Iterable[str], address_key: str, *, 
     """
     for account in accounts:
         while address_key in _guests(item := db.get(table, _place(account)) or {}):
-            if dry or _saved(db, _put(table, account, item, _guests(item, {address_key})), []):
+            if dry or db.together([_put(table, account, item, _guests(item, {address_key}))]):
                 yield account
                 break
 
@@ -99,7 +99,7 @@ class Guests:
         address_key, by, now = about
         entry = audited(owner(account), now, person(address_key), act, by)
         put = _put(self._table, account, item, left)
-        return _saved(self._db, put, audit.puts(self._db, self._table, entry))
+        return self._db.together([put, *audit.puts(self._db, self._table, entry)])
 
 
 def _place(account: str) -> keys.Key:
@@ -121,7 +121,3 @@ def _put(table: str, account: str, item: Item, guests: Item) -> Item:
         return {"Put": {**put, "ConditionExpression": "attribute_not_exists(pk)"}}
     put |= {"ConditionExpression": "version = :version", "ExpressionAttributeValues": {":version": n(version)}}
     return {"Put": put}
-
-
-def _saved(db: Dynamo, put: Item, entries: Sequence[Item]) -> bool:
-    return db.together([put, *entries])

@@ -45,8 +45,7 @@ def add(db: Dynamo, table: str, reach: AnyReach, namespace: str, new: Suppressio
     first: Item = {"TableName": table, "Item": {**keys.suppression(namespace, digest, reach), **fields}}
     first["ConditionExpression"] = "attribute_not_exists(pk)"
     second: Item = {"TableName": table, "Item": {**keys.suppression_log(namespace, new.at, digest, reach), **fields}}
-    noted = audit.puts(db, table, event) if event is not None else []
-    return db.together([{"Put": first}, {"Put": second}, *noted])
+    return db.together([{"Put": first}, {"Put": second}, *audit.puts(db, table, event)])
 
 
 def remove(
@@ -80,8 +79,7 @@ def remove(
         by_hash["ExpressionAttributeValues"] = {":at": item["at"], ":reason": item["reason"]}
         by_time = {"TableName": table, "Key": keys.suppression_log(namespace, number(item, "at"), digest, reach)}
         tried = True
-        noted = audit.puts(db, table, event) if event is not None else []
-        if db.together([{"Delete": by_hash}, {"Delete": by_time}, *noted]):
+        if db.together([{"Delete": by_hash}, {"Delete": by_time}, *audit.puts(db, table, event)]):
             return True
 
 
