@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Final
 
 from tests.model.notices.inbox import Inbox
+from tests.model.notices.log import Log
 from tests.model.notices.purge import Purge
 from tests.model.notices.states import Harm, Notices
-from tests.model.notices.updates import Log
 
 NoticeWorld = Notices | Log | Inbox | Purge
 
