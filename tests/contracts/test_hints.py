@@ -7,6 +7,7 @@ import pytest
 from shared.adapters.dynamo import keys
 from shared.domain.lanes.lease_hints import MOST, LeaseHint, read
 from shared.domain.lanes.pacing import pace
+from shared.domain.lanes.switches import Lowered
 from tests.fakes.clock import FakeClock
 from tests.fakes.stores import Stores
 from tests.fakes.tables import MotoStores
@@ -62,6 +63,30 @@ def test_a_lease_that_waits_for_its_first_slots_is_noted_meanwhile(stores: Store
     stores.hints.forget("one", waiting)
     stores.hints.forget("one", waiting)
     assert stores.hints.read(["one"]) == [("one", hint())]
+
+
+def test_a_lease_that_waits_because_its_provider_asked_to_is_noted_once(stores: Stores, clock: FakeClock) -> None:
+    lowered = Lowered(50, clock.ms + 20_000, limit=100)
+    stores.pacer.lower("one", lowered, PACE.lowered)
+    slower = pace(100, 1, lowered=lowered, now=clock.now())
+    seen: list[bool] = []
+
+    def wait() -> None:
+        stores.pacer.reserve("one", 1, slower, lead=0, hint=hint())
+        seen.append(False)
+
+    def look() -> None:
+        clock.sleep(0.5)
+        seen.append(("one", hint()) in stores.hints.read(["one"]))
+
+    clock.run(wait, look)
+    assert seen == [True, False]
+    again = Lowered(25, clock.ms + 20_000, limit=100)
+    stores.pacer.lower("one", again, lowered)
+    before = len(stores.tap.calls)
+    slowest = pace(100, 1, lowered=again, now=clock.now())
+    assert stores.pacer.reserve("one", 1, slowest, lead=0, hint=hint()).count == 1
+    assert len(stores.tap.calls) == before + 1, "it has its note"
 
 
 def test_a_hint_is_forgotten_unless_its_worker_has_gone_on(stores: Stores) -> None:

@@ -264,7 +264,7 @@ class FakePacer:
             if now > horizon:
                 if now / 1_000_000 > until:
                     return Slots(now / 1_000_000, pace.spacing, 0)
-                self._clock.sleep((now - horizon) / 1_000_000)
+                self._wait((now - horizon) / 1_000_000, begun, credential, hint)
                 continue
             first = self._tap(
                 "pacer.reserve",

@@ -206,6 +206,14 @@ LOSSES: Final = (
         "tests/engine/test_expired.py::test_a_worker_takes_the_lease_of_a_dead_one_over_between_its_windows",
     ),
     Mutant(
+        "a lease that waits because its provider asked to has no note",
+        3,
+        "shared/adapters/dynamo/credentials/pacer.py",
+        "if hint is not None and waited + late >= UNNOTED:",
+        "if hint is not None and waited < 0:",
+        "tests/contracts/test_hints.py::test_a_lease_that_waits_because_its_provider_asked_to_is_noted_once[dynamo]",
+    ),
+    Mutant(
         "a message alone in its lane has used its tries before an outage is known",
         3,
         "shared/domain/lanes/backoff.py",
@@ -225,8 +233,8 @@ LOSSES: Final = (
         "a lease whose note finds no room has none",
         3,
         "shared/adapters/dynamo/credentials/lease_hints.py",
-        'noted = item.get(hint.name, {}).get("S") == str(hint)',
-        "noted = True",
+        'if item.get(hint.name, {}).get("S") == str(hint):',
+        "if True:",
         "tests/contracts/test_hints.py::"
         "test_those_that_do_not_fit_beside_the_slots_are_noted_once_for_each_lease[dynamo]",
     ),

@@ -48,7 +48,11 @@ def redelivery_delay(receives: int) -> float:
 
 
 def round_delay(round_number: int, rng: random.Random, chance: Chance) -> float:
-    """Return the seconds to wait before a round; the first has number 0 and never waits."""
+    """Return the seconds to wait before a round.
+
+    Args:
+        round_number: the first has number 0 and never waits.
+    """
     if round_number <= 0:
         return 0.0
     delays = ROUND_DELAYS[chance]

@@ -56,9 +56,9 @@ class RefusalTally:
 
     @property
     def works(self) -> bool:
-        """Whether the provider takes most of what it gets: many calls are known, and at most a third of them failed."""
+        """Whether the provider takes most of what it gets: at most a third of the calls failed, of one or more."""
         judged = self.calls - self.refused
-        return judged >= FEW and self.failed <= MOST * judged
+        return judged > 0 and self.failed <= MOST * judged
 
     @property
     def share(self) -> float:

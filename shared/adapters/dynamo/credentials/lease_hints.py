@@ -17,7 +17,8 @@ class Notes:
         self._db = dynamo
         self._table = table
         self._there: dict[str, frozenset[str]] = {}
-        self._apart: dict[tuple[str, str], str] = {}
+        self._noted: dict[tuple[str, str], str] = {}
+        """Credential and name → the hint as it was last written, beside the slots or apart."""
 
     def has_room(self, credential: str, hint: LeaseHint) -> bool:
         """Tell whether a hint may be written, by what the item held when it was last seen."""
@@ -34,8 +35,13 @@ class Notes:
         self._there[credential] = frozenset(name for name in item if name.startswith(PREFIX))
         if hint is None:
             return
-        noted = item.get(hint.name, {}).get("S") == str(hint)
-        if noted or self._apart.get((credential, hint.name)) == str(hint):
+        if item.get(hint.name, {}).get("S") == str(hint):
+            self._noted[credential, hint.name] = str(hint)
+        self.note(credential, hint)
+
+    def note(self, credential: str, hint: LeaseHint) -> None:
+        """Write a hint apart, unless it has been written."""
+        if self._noted.get((credential, hint.name)) == str(hint):
             return
         self._db.call(
             "update_item",
@@ -45,7 +51,7 @@ class Notes:
             ExpressionAttributeNames={"#at": hint.name},
             ExpressionAttributeValues={":at": {"S": str(hint)}},
         )
-        self._apart[credential, hint.name] = str(hint)
+        self._noted[credential, hint.name] = str(hint)
 
 
 class DynamoHints:

@@ -117,6 +117,8 @@ class DynamoPacer:
             if late > 0:  # the provider asked to wait for longer
                 if wish.now / _MICRO > until:
                     return Slots(wish.now / _MICRO, pace.spacing, 0)
+                if hint is not None and waited + late >= UNNOTED:
+                    self._notes.note(credential, hint)
                 self._clock.sleep(late)
                 continue
             try:
