@@ -3,11 +3,12 @@
 import secrets
 from typing import Final
 
+from pydantic import Field
+
 from functions.api.call import Call
 from functions.api.declined import accepted
 from functions.api.events.requests import NewEvent, NewEvents
-from functions.api.events.views import AcceptedEvents, AcceptedPiece
-from functions.api.views import moment
+from functions.api.views import Time, View, moment
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act
 from shared.domain.digests.events import MAX_EVENT_BYTES, MAX_KEYS, DigestEvent, event_id, flatten, raw_size
@@ -20,6 +21,21 @@ from shared.web.problems import Problem, invalid
 from shared.web.routing import Nothing, Route, section
 
 _MOST_ERRORS: Final = 20
+
+
+class AcceptedPiece(View):
+    """Events of one batch key that joined one window."""
+
+    batch_key: str
+    window_id: str
+    closes_at: Time = Field(description="The window's end. Events near it move it; a full window closes earlier.")
+    accepted: int = Field(description="Events, repeats included.")
+
+
+class AcceptedEvents(View):
+    """Where the events of a request are."""
+
+    items: list[AcceptedPiece] = Field(description="A key whose events are in several windows has an entry for each.")
 
 
 def post(call: Call[Nothing, NewEvents]) -> Answer:

@@ -129,13 +129,20 @@ def add_counts(table: str, job: Job, delta: Sequence[int], *, finish: int | None
     return {"Update": update}
 
 
-def accept(
-    db: Dynamo, records: str, ops: str, made: PreparedJob, content: Content, blobs: contents.Blobs
-) -> list[Item]:
-    """Store a new job's chunks, ledgers and content; return the actions that accept it, its put first."""
-    parts = [(records, x) for x in contents.items(made.job, made.chunks, content, blobs)]
-    db.batch_put([*parts, *((ops, codec.ledger_item(x)) for x in made.ledgers)])
-    return [put_job(records, made.job), *first_stats(records, made.job)]
+class Accepting:
+    """A store whose transactions accept jobs, over the two tables and the bucket."""
+
+    def __init__(self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs) -> None:
+        self._db = dynamo
+        self._records = records
+        self._ops = ops
+        self._blobs = blobs
+
+    def _accept(self, made: PreparedJob, content: Content) -> list[Item]:
+        """Store a new job's chunks, ledgers and content; return the actions that accept it, its put first."""
+        parts = [(self._records, x) for x in contents.items(made.job, made.chunks, content, self._blobs)]
+        self._db.batch_put([*parts, *((self._ops, codec.ledger_item(x)) for x in made.ledgers)])
+        return [put_job(self._records, made.job), *first_stats(self._records, made.job)]
 
 
 def put_job(table: str, job: Job) -> Item:

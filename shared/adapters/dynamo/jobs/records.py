@@ -28,7 +28,7 @@ from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, Replay
 _NEW: Final = "attribute_not_exists(pk)"
 
 
-class DynamoRecords(OpenIndex, SuppressionWrites):
+class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
     """`ports.Records` over the two tables and the bucket. `archive`: milliseconds as of `transitions.place`."""
 
     def __init__(
@@ -53,9 +53,8 @@ class DynamoRecords(OpenIndex, SuppressionWrites):
         made = idempotent_writes.earlier(self._db, self._records, key, job.created_at)
         if made is not None:
             return made
-        prepared = PreparedJob(job, chunks, ledgers)
-        actions = folding.accept(self._db, self._records, self._ops, prepared, content, self._blobs)
-        actions += audit.puts(self._db, self._records, event)
+        accepted = self._accept(PreparedJob(job, chunks, ledgers), content)
+        actions = [*accepted, *audit.puts(self._db, self._records, event)]
         return idempotent_writes.create(self._db, self._records, actions, key, owner=job.id, now=job.created_at)
 
     # Reading

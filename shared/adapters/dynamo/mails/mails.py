@@ -15,7 +15,8 @@ from shared.adapters.dynamo import codec, idempotent_writes, indices, keys
 from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import s, text
 from shared.adapters.dynamo.fields import Fields
-from shared.adapters.dynamo.jobs import contents, folding
+from shared.adapters.dynamo.jobs import contents
+from shared.adapters.dynamo.jobs.folding import Accepting
 from shared.adapters.dynamo.listing import entries
 from shared.adapters.dynamo.versioned import Versioned
 from shared.domain.content.content import Content
@@ -29,14 +30,11 @@ _FIELDS: Final = Fields(StoredMail, apart=("id", "hosts", "reporting"), always=(
 _LISTED: Final = (*_FIELDS.names, "hosts", "reporting")
 
 
-class DynamoMails:
+class DynamoMails(Accepting):
     """`ports.Mails` over the two tables and the bucket."""
 
     def __init__(self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs) -> None:
-        self._db = dynamo
-        self._records = records
-        self._ops = ops
-        self._blobs = blobs
+        super().__init__(dynamo, records=records, ops=ops, blobs=blobs)
         self._items = Versioned(dynamo, records, _item, _mail)
 
     def open(self, mail: StoredMail, key: Idempotency | None) -> Stored | Replay | Mismatch:
@@ -56,7 +54,7 @@ class DynamoMails:
         earlier = idempotent_writes.earlier(self._db, self._records, key, job.created_at)
         if earlier is not None:
             return earlier
-        put, *stats = folding.accept(self._db, self._records, self._ops, made, content, self._blobs)
+        put, *stats = self._accept(made, content)
         actions = [put, {"Put": self._items.put(old, new)}, *stats]
         try:
             return idempotent_writes.store(self._db, self._records, actions, key, owner=job.id, now=job.created_at)

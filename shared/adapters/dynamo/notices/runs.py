@@ -2,27 +2,21 @@
 
 from collections.abc import Collection, Sequence
 
-from shared.adapters.dynamo.client import Cancelled, Dynamo
-from shared.adapters.dynamo.jobs import contents, folding
+from shared.adapters.dynamo.client import Cancelled
+from shared.adapters.dynamo.jobs.folding import Accepting
 from shared.adapters.dynamo.notices.notices import notice_puts
 from shared.domain.content.content import Content
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.notices.notice import Notice, NoticeChange
 
 
-class DynamoRunStarts:
+class DynamoRunStarts(Accepting):
     """`ports.RunStarts` over the two tables and the bucket."""
-
-    def __init__(self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs) -> None:
-        self._db = dynamo
-        self._records = records
-        self._ops = ops
-        self._blobs = blobs
 
     def begin(
         self, made: PreparedJob, content: Content, moves: Sequence[tuple[Notice, NoticeChange]]
     ) -> Collection[str]:
-        accepted = folding.accept(self._db, self._records, self._ops, made, content, self._blobs)
+        accepted = self._accept(made, content)
         try:
             self._db.call("transact_write_items", TransactItems=[*accepted, *notice_puts(self._records, moves)])
         except Cancelled as lost:

@@ -229,7 +229,7 @@ class DynamoPeople:
                 puts = [self._put({**place, "role": s(role)}) for place in both]
                 self._done([*({"Put": {**x["Put"], **new}} for x in puts), *used], event)
             else:
-                self._db.together(used)  # unless another process has
+                self._db.together(used)  # unless another process has done so
 
     def _person(self, user: str) -> Person | None:
         items = list(self._db.partition(self._table, keys.user_pk(user)))
