@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from shared.ports.common import After, Limit, Pages
+from shared.ports.common import After, Limit, Paged
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Campaigns(Lists, Protocol):
         """
 
 
-class Templates(Pages["StoredTemplate"], Protocol):
+class Templates(Paged["StoredTemplate"], Protocol):
     """Stored templates; every version of one stays until the template is deleted. A page has them without messages."""
 
     def create(

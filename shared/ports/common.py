@@ -21,7 +21,7 @@ Limit: TypeAlias = int
 """The most things of a page, at least 1."""
 
 
-class Pages(Protocol[T]):
+class Paged(Protocol[T]):
     """Things of a namespace, page by page."""
 
     def page(self, namespace: str, *, after: After, limit: Limit) -> tuple[list[T], str]:

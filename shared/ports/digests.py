@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from shared.ports.common import After, Limit, Pages
+from shared.ports.common import After, Limit, Paged
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
@@ -113,14 +113,14 @@ class WindowKeeping(Protocol):
         """Remove a window with its ids if it is as read, else return False. True if it no longer exists."""
 
 
-class WindowPages(Pages["DigestWindow"], Protocol):
+class WindowPages(Paged["DigestWindow"], Protocol):
     """Windows as their owners list them, newest first, without the ids of their parts."""
 
     def of_key(self, namespace: str, key: str, *, after: After, limit: Limit) -> tuple[list[DigestWindow], str]:
         """Return windows of a batch key, and the place to continue from, empty at the end; consistent."""
 
 
-class DigestPolicies(Pages["DigestPolicy"], Protocol):
+class DigestPolicies(Paged["DigestPolicy"], Protocol):
     """Policies by prefix, in namespaces of accounts' live or test keys. Reads are consistent.
 
     A page has them in the order of their prefixes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from shared.ports.campaigns import Files
-from shared.ports.common import Pages
+from shared.ports.common import Paged
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shared.ports.campaigns import FileFacts
 
 
-class Mails(Pages["StoredMail"], Protocol):
+class Mails(Paged["StoredMail"], Protocol):
     """Mails by their ids. Every write is all or nothing."""
 
     def open(self, mail: StoredMail, key: Idempotency | None) -> Stored | Replay | Mismatch:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from shared.domain.times import Millis
-from shared.ports.common import After, Limit, Pages
+from shared.ports.common import After, Limit, Paged
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shared.domain.notices.updates import Marks, Span, UpdateEntry
 
 
-class Notifiers(Pages["Notifier"], Protocol):
+class Notifiers(Paged["Notifier"], Protocol):
     """Notifiers, each found by its name. A name that was used once stays taken."""
 
     def create(self, notifier: Notifier, *, event: Event) -> bool:
