@@ -1,7 +1,5 @@
 """`posthaste suppression …`: addresses that are not sent to, and people who have unsubscribed."""
 
-import json as codec
-import secrets
 from typing import Annotated, Any, Final
 
 import typer
@@ -68,9 +66,7 @@ def add(
     json: Json = False,
 ) -> None:
     """Send nothing more to an address. Messages that still wait are skipped too."""
-    body = codec.dumps({"reason": reason}).encode()
-    path = path_of("suppressions", address)
-    found = connect(ctx).put(path, body, key=secrets.token_urlsafe(24), query=_query(scope, policy))
+    found = connect(ctx).put(path_of("suppressions", address), {"reason": reason}, _query(scope, policy))
     emit_or_say(found, json=json, text=f"{found.get('address')} is suppressed: {_words(scope)}")
 
 

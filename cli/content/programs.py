@@ -2,14 +2,13 @@
 
 import json as codec
 import re
-import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
-from cli.client import ApiClient, connect, path_of
+from cli.client import ApiClient, connect, new_key, path_of
 from cli.errors import Misused, NotFound
 from cli.files import text_of
 from cli.options import pairs
@@ -83,13 +82,12 @@ def delete(ctx: typer.Context, name: Name, json: Json = False) -> None:
 
 def _stored(api: ApiClient, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """Store the next version of a program, or a new one if there is none of this name."""
-    key = secrets.token_urlsafe(24)
     try:
-        return api.put(path_of("programs", name), codec.dumps(body).encode(), key=key)
+        return api.put(path_of("programs", name), body)
     except NotFound as error:
         if error.problem != "not_found":
             raise
-    return api.post("/programs", codec.dumps({**body, "name": name}).encode(), key=secrets.token_urlsafe(24))
+    return api.post("/programs", {**body, "name": name}, key=new_key())
 
 
 def _of_options(steps: Sequence[str], metadata: Sequence[str]) -> dict[str, Any]:

@@ -1,13 +1,12 @@
 """`posthaste event send`: post events, which people get as digests."""
 
 import json as codec
-import secrets
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
-from cli.client import connect
+from cli.client import connect, new_key
 from cli.errors import Misused, Unreachable
 from cli.files import text_of
 from cli.options import pairs
@@ -54,9 +53,9 @@ def send(
     else:
         body = _one(one, data or [], urgent=urgent)
     api = connect(ctx)
-    name = idempotency_key or secrets.token_urlsafe(24)
+    name = idempotency_key or new_key()
     try:
-        found = api.post("/events", codec.dumps(body, separators=(",", ":")).encode(), key=name)
+        found = api.post("/events", body, key=name)
     except Unreachable as error:
         raise Unreachable(f"{error}; with --idempotency-key {name} no event is in two digests") from None
     if json:

@@ -1,7 +1,6 @@
 """`posthaste digest policy …`: how events are collected, and how their digests look."""
 
 import json as codec
-import secrets
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -86,7 +85,7 @@ def set_policy(
     if file is not None and given:
         raise Misused("give --file, or the policy's options, not both")
     body = _of_file(file) if file is not None else _of_options(given, channel)
-    found = connect(ctx).put(_path(prefix), codec.dumps(body).encode(), key=secrets.token_urlsafe(24))
+    found = connect(ctx).put(_path(prefix), body)
     known = f"policy {found.get('prefix')}, version {found.get('version')}"
     emit_or_say(found, json=json, text=f"{known}; look:  posthaste digest policy preview {prefix}")
 

@@ -1,7 +1,5 @@
 """`posthaste mail …`: send finished messages, and see to their destinations."""
 
-import json as codec
-import secrets
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
@@ -11,7 +9,7 @@ from urllib.parse import quote
 import typer
 
 from cli.asking import Yes, check_can_ask, confirm
-from cli.client import connect, path_of
+from cli.client import connect, new_key, path_of
 from cli.errors import Misused, Unreachable
 from cli.mails.handing import MailPlan, handed, readable
 from cli.options import pairs
@@ -59,7 +57,7 @@ def send(
     check_can_ask(around, yes=yes, json=json)
     given = {"schedule_at": at, "metadata": pairs("--metadata", metadata or [])}
     options = {name: value for name, value in given.items() if value}
-    key = idempotency_key or secrets.token_urlsafe(24)
+    key = idempotency_key or new_key()
     with readable(file, normalise=normalise) as message:
         plan = MailPlan(message, sender, tuple(to), options, expires)
         api = connect(ctx)
@@ -121,7 +119,7 @@ def reschedule(
 ) -> None:
     """Send to a destination that waits at another time."""
     when = moment(int(surroundings(ctx).clock.now() * 1000)) if at == NOW else at
-    body = codec.dumps({"at": when}).encode()
+    body = {"at": when}
     _tell(connect(ctx).post(_destination(mail, address, "/reschedule"), body, again=True), json=json)
 
 

@@ -1,7 +1,5 @@
 """`posthaste campaign list | show | stats | send | test | delete`: campaigns that are there already."""
 
-import json as codec
-import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, Final
@@ -9,7 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.asking import Yes, check_can_ask, confirm
-from cli.client import ApiClient, connect, path_of
+from cli.client import ApiClient, connect, new_key, path_of
 from cli.errors import ExitCode, Failed
 from cli.lists.listing import recipients_of
 from cli.options import pairs
@@ -221,7 +219,7 @@ def try_out(
 ) -> None:
     """Send one real message of a campaign to yourself. A placeholder without a --value is empty."""
     body = {"recipient": recipient, "params": pairs("--value", value or [])}
-    found = connect(ctx).post(_path(campaign, "/test"), codec.dumps(body).encode(), key=secrets.token_urlsafe(24))
+    found = connect(ctx).post(_path(campaign, "/test"), body, key=new_key())
     batch = found.get("batch_id")
     if found.get("skipped"):
         text = f"not sent: {recipient} is invalid, suppressed or has unsubscribed; posthaste batch logs {batch}"
