@@ -1,6 +1,5 @@
 """`posthaste program …`: schedules of notices that an account recommends to its notifiers."""
 
-import json as codec
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ import typer
 
 from cli.client import ApiClient, connect, new_key, path_of
 from cli.errors import Misused, NotFound
-from cli.files import text_of
+from cli.files import json_of
 from cli.options import pairs
 from cli.output import Json, counted, emit, emit_or_say, say, tables
 
@@ -104,10 +103,7 @@ def _step(text: str) -> dict[str, Any]:
 
 
 def _of_file(file: Path) -> dict[str, Any]:
-    try:
-        found = codec.loads(text_of(file))
-    except ValueError as error:
-        raise Misused(f"{file} is not JSON: {error}") from None
+    found = json_of(file)
     if not isinstance(found, dict):
         raise Misused(f"{file} is not a JSON object with `steps`")
     found.pop("name", None)  # the command's argument is the name

@@ -1,6 +1,5 @@
 """`posthaste event send`: post events, which people get as digests."""
 
-import json as codec
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -8,7 +7,7 @@ import typer
 
 from cli.client import connect, new_key
 from cli.errors import Misused, Unreachable
-from cli.files import text_of
+from cli.files import json_of
 from cli.options import pairs
 from cli.output import Json, counted, emit, say, tell
 
@@ -49,7 +48,7 @@ def send(
     if file is not None:
         if any((*one.values(), data, urgent)):
             raise Misused("give a FILE, or the options of one event, not both")
-        body = _of_file(file)
+        body = json_of(file)
     else:
         body = _one(one, data or [], urgent=urgent)
     api = connect(ctx)
@@ -74,10 +73,3 @@ def _one(event: dict[str, Any], data: list[str], *, urgent: bool) -> dict[str, A
         raise Misused(f"give a FILE, or an event by {', '.join(missing)}")
     given = {**event, "data": pairs("--data", data), "urgent": urgent}
     return {name: value for name, value in given.items() if value}
-
-
-def _of_file(file: Path) -> Any:
-    try:
-        return codec.loads(text_of(file))
-    except ValueError as error:
-        raise Misused(f"{file} is not JSON: {error}") from None
