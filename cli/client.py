@@ -35,6 +35,8 @@ LONGEST_WAIT: Final = 120.0
 TIMEOUT: Final = Timeout(connect=5.0, read=35.0)
 """The API itself gives up after 30 s."""
 PACKAGES: Final = ("posthaste", "posthaste-cli")
+LARGEST_PAGE: Final = "1000"
+"""Items of the largest page, as a query has them."""
 MAX_SHOWN: Final = 3
 """Faults of a refused request that are shown."""
 Body = Mapping[str, Any] | Sequence[Any] | bytes
@@ -74,15 +76,17 @@ class ApiClient:
         """Return a resource; repeated like every harmless request."""
         return self._call("GET", _asking(path, query), b"", {}, again=True)
 
-    def pages(self, path: str, query: Mapping[str, str], items: str = "items") -> Iterator[list[dict[str, Any]]]:
+    def pages(
+        self, path: str, query: Mapping[str, str] | None = None, items: str = "items"
+    ) -> Iterator[list[dict[str, Any]]]:
         """Yield the items of each page. With a filter, a page may be empty and still have a next one.
 
         Args:
             path: the collection's path, as in `/campaigns`.
-            query: filters, and `limit` (items a page).
+            query: filters, and `limit` (items a page); None for the largest pages.
             items: the answer's field that holds the items.
         """
-        wanted = dict(query)
+        wanted = {"limit": LARGEST_PAGE} if query is None else dict(query)
         while True:
             page = self.get(path, wanted)
             found = page.get(items)

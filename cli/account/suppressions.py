@@ -4,9 +4,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.client import connect, path_of
+from cli.client import LARGEST_PAGE, connect, path_of
 from cli.output import Json, emit, emit_or_say, say, tables
-from cli.sending.jobs import PAGE
 from shared.domain.recipients.suppressions import Reach
 
 app = typer.Typer(help="Addresses that get no messages, and people who have unsubscribed.", no_args_is_help=True)
@@ -39,7 +38,7 @@ def _words(scope: Reach) -> str:
 @app.command("list")
 def list_suppressions(ctx: typer.Context, scope: Scope = Reach.ALL, json: Json = False) -> None:
     """List the addresses of one scope, newest first."""
-    pages = connect(ctx).pages("/suppressions", {"scope": scope.value, "limit": PAGE})
+    pages = connect(ctx).pages("/suppressions", {"scope": scope.value, "limit": LARGEST_PAGE})
     tables(COLUMNS, pages, json=json, empty=f"no suppressed addresses of scope {scope.value}")
 
 

@@ -9,7 +9,6 @@ from cli.client import connect, path_of
 from cli.errors import Misused
 from cli.files import json_of, text_of
 from cli.output import Json, emit, emit_or_say, say, tables
-from cli.sending import jobs
 from cli.sending.messages import channel_option
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of
@@ -25,7 +24,7 @@ _FILE: Final = "A file with it; - for stdin."
 @app.command("list")
 def list_policies(ctx: typer.Context, json: Json = False) -> None:
     """List the policies, sorted by prefix."""
-    tables(COLUMNS, connect(ctx).pages("/digest-policies", {"limit": jobs.PAGE}), json=json, empty="no policies")
+    tables(COLUMNS, connect(ctx).pages("/digest-policies"), json=json, empty="no policies")
 
 
 @app.command()

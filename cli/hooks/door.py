@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol
 
-from cli.client import ApiClient, path_of
-from cli.sending import jobs
+from cli.client import LARGEST_PAGE, ApiClient, path_of
 
 HOOKS: Final = "hooks"
 Document = dict[str, Any]
@@ -94,7 +93,7 @@ class ApiHooks:
 
     def deliveries(self, name: str, state: str) -> Iterator[list[Document]]:
         """Yield pages of deliveries."""
-        query = {"limit": jobs.PAGE, **({"state": state} if state else {})}
+        query = {"limit": LARGEST_PAGE, **({"state": state} if state else {})}
         return self._api.pages(path_of(HOOKS, name, "/deliveries"), query)
 
     def delivery(self, name: str, delivery: str) -> Document:

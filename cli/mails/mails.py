@@ -9,12 +9,11 @@ from urllib.parse import quote
 import typer
 
 from cli.asking import Yes, check_can_ask, confirm
-from cli.client import connect, new_key, path_of
+from cli.client import LARGEST_PAGE, connect, new_key, path_of
 from cli.errors import Misused, Unreachable
 from cli.mails.handing import MailPlan, handed, readable
 from cli.options import pairs
 from cli.output import Json, counted, emit, moment, say, surroundings, tables
-from cli.sending import jobs
 from shared.domain.mails.mail import MAX_DESTINATIONS
 
 app = typer.Typer(help="Mails: finished messages (RFC 5322), sent as they are.", no_args_is_help=True)
@@ -78,14 +77,14 @@ def send(
 @app.command("list")
 def list_mails(ctx: typer.Context, json: Json = False) -> None:
     """List mails, newest first."""
-    tables(COLUMNS, connect(ctx).pages("/mails", {"limit": jobs.PAGE}), json=json, empty="no mails")
+    tables(COLUMNS, connect(ctx).pages("/mails"), json=json, empty="no mails")
 
 
 @app.command()
 def show(ctx: typer.Context, mail: MailId, json: Json = False) -> None:
     """Show a mail and its destinations. --json: one line per page of destinations."""
     api, path = connect(ctx), path_of("mails", mail)
-    query = {"limit": jobs.PAGE}
+    query = {"limit": LARGEST_PAGE}
     found = api.get(path, query)
     if json:
         emit(found)

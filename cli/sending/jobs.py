@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.asking import NOTHING, Yes, check_can_ask, confirm
-from cli.client import Body, connect, path_of
+from cli.client import LARGEST_PAGE, Body, connect, path_of
 from cli.errors import Failed, Misused
 from cli.output import Json, counted, emit, emit_or_say, say, surroundings, tables, tell
 from cli.progress.polling import asked
@@ -19,7 +19,7 @@ from cli.sending.words import UNSENT, left_of, state_words
 from shared.domain.jobs.states import JobState, MessageState, Status
 from shared.ports import Clock
 
-PAGE: Final = "1000"
+PAGE: Final = LARGEST_PAGE
 PATIENCE: Final = 300.0
 """Seconds that a command waits for a stop: a lease ends within two minutes, and the sweeper looks every minute."""
 STOPPING: Final = "stopping"

@@ -10,7 +10,6 @@ from cli.client import connect, new_key, path_of
 from cli.errors import Misused
 from cli.files import text_of
 from cli.output import Json, emit, emit_or_say, say, tables
-from cli.sending import jobs
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
 from shared.domain.channels.email import EMAIL
 
@@ -23,7 +22,7 @@ TemplateId = Annotated[str, typer.Argument(metavar="ID", help="The template's id
 @app.command("list")
 def list_templates(ctx: typer.Context, json: Json = False) -> None:
     """List the account's templates, newest first."""
-    tables(COLUMNS, connect(ctx).pages("/templates", {"limit": jobs.PAGE}), json=json, empty="no templates")
+    tables(COLUMNS, connect(ctx).pages("/templates"), json=json, empty="no templates")
 
 
 @app.command()
