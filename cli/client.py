@@ -7,8 +7,9 @@ Retry-After says. Redirects are never followed: the API key is for one address.
 
 import json
 import os
+import secrets
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -34,8 +35,12 @@ LONGEST_WAIT: Final = 120.0
 TIMEOUT: Final = Timeout(connect=5.0, read=35.0)
 """The API itself gives up after 30 s."""
 PACKAGES: Final = ("posthaste", "posthaste-cli")
+LARGEST_PAGE: Final = "1000"
+"""Items of the largest page, as a query has them."""
 MAX_SHOWN: Final = 3
 """Faults of a refused request that are shown."""
+Body = Mapping[str, Any] | Sequence[Any] | bytes
+"""The content of a request: JSON, or bytes as they are."""
 
 
 class ApiClient:
@@ -71,15 +76,17 @@ class ApiClient:
         """Return a resource; repeated like every harmless request."""
         return self._call("GET", _asking(path, query), b"", {}, again=True)
 
-    def pages(self, path: str, query: Mapping[str, str], items: str = "items") -> Iterator[list[dict[str, Any]]]:
+    def pages(
+        self, path: str, query: Mapping[str, str] | None = None, items: str = "items"
+    ) -> Iterator[list[dict[str, Any]]]:
         """Yield the items of each page. With a filter, a page may be empty and still have a next one.
 
         Args:
             path: the collection's path, as in `/campaigns`.
-            query: filters, and `limit` (items a page).
+            query: filters, and `limit` (items a page); None for the largest pages.
             items: the answer's field that holds the items.
         """
-        wanted = dict(query)
+        wanted = {"limit": LARGEST_PAGE} if query is None else dict(query)
         while True:
             page = self.get(path, wanted)
             found = page.get(items)
@@ -91,32 +98,23 @@ class ApiClient:
                 return
             wanted["cursor"] = str(cursor)
 
-    def put(self, path: str, body: bytes, *, key: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Put a JSON body.
-
-        Args:
-            body: JSON, as UTF-8.
-            key: the Idempotency-Key; a repeat under the same key is harmless.
-        """
-        path = _asking(path, query)
-        return self._call("PUT", path, body, {"Content-Type": "application/json", "Idempotency-Key": key}, again=True)
+    def put(self, path: str, body: Body, query: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Put a JSON body under a new Idempotency-Key; a repeat after a lost answer is harmless."""
+        headers = {"Content-Type": "application/json", "Idempotency-Key": new_key()}
+        return self._call("PUT", _asking(path, query), _encoded(body), headers, again=True)
 
     def delete(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Delete a resource; a repeat after a lost answer is harmless."""
         return self._call("DELETE", _asking(path, query), b"", {}, again=True)
 
-    def patch(self, path: str, body: bytes) -> dict[str, Any]:
-        """Change a resource; a repeat after a lost answer is harmless.
-
-        Args:
-            body: JSON, as UTF-8.
-        """
-        return self._call("PATCH", path, body, {"Content-Type": "application/json"}, again=True)
+    def patch(self, path: str, body: Body) -> dict[str, Any]:
+        """Change a resource; a repeat after a lost answer is harmless."""
+        return self._call("PATCH", path, _encoded(body), {"Content-Type": "application/json"}, again=True)
 
     def post(
         self,
         path: str,
-        body: bytes = b"{}",
+        body: Body = b"{}",
         *,
         key: str | None = None,
         again: bool | None = None,
@@ -125,11 +123,10 @@ class ApiClient:
         """Post a body.
 
         Args:
-            body: the JSON text, or the bytes of another type.
             again: whether a repeat is harmless when the fate of the request is not known; None: if it has a key.
         """
         headers = {"Content-Type": media, **({"Idempotency-Key": key} if key else {})}
-        return self._call("POST", path, body, headers, again=bool(key) if again is None else again)
+        return self._call("POST", path, _encoded(body), headers, again=bool(key) if again is None else again)
 
     def _call(self, method: str, path: str, body: bytes, headers: Mapping[str, str], *, again: bool) -> dict[str, Any]:
         answer: urllib3.BaseHTTPResponse | None = None
@@ -250,6 +247,15 @@ class ApiClient:
     def _lost(self, method: str) -> Unreachable:
         done = "" if method == "GET" else "; the call may or may not have taken effect"
         return Unreachable(f"the connection to {self._target.url} was lost{done}: try again later")
+
+
+def new_key() -> str:
+    """Return an Idempotency-Key: a request that is repeated under it is done once."""
+    return secrets.token_urlsafe(24)
+
+
+def _encoded(body: Body) -> bytes:
+    return body if isinstance(body, bytes) else json.dumps(body, separators=(",", ":")).encode()
 
 
 def _asking(path: str, query: Mapping[str, str] | None) -> str:

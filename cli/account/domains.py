@@ -1,12 +1,10 @@
 """`posthaste domain …`: domains that the account proves to be its own, and what their DNS says of mail."""
 
-import json as codec
-import secrets
 from typing import Annotated, Any, Final
 
 import typer
 
-from cli.client import connect, path_of
+from cli.client import connect, new_key, path_of
 from cli.output import Json, emit, emit_or_say, say, tables
 
 app = typer.Typer(help="Domains that the account sends from, proven by DNS.", no_args_is_help=True)
@@ -25,8 +23,7 @@ def list_domains(ctx: typer.Context, json: Json = False) -> None:
 @app.command()
 def add(ctx: typer.Context, domain: Domain, json: Json = False) -> None:
     """Claim a domain. Shows the DNS record to publish."""
-    body = codec.dumps({"domain": domain}).encode()
-    found = connect(ctx).post("/senders", body, key=secrets.token_urlsafe(24))
+    found = connect(ctx).post("/senders", {"domain": domain}, key=new_key())
     if json:
         emit(found)
         return
@@ -44,7 +41,7 @@ def show(ctx: typer.Context, domain: Domain, json: Json = False) -> None:
 def verify(ctx: typer.Context, domain: Domain, json: Json = False) -> None:
     """Look for the record that proves a domain."""
     path = path_of("senders", domain, "/verify")
-    _shown(connect(ctx).post(path, b"", key=secrets.token_urlsafe(24)), json=json)
+    _shown(connect(ctx).post(path, b"", key=new_key()), json=json)
 
 
 @app.command()

@@ -7,7 +7,6 @@ import typer
 
 from cli.client import connect, path_of
 from cli.output import Json, counted, emit_or_say, tables
-from cli.sending.jobs import PAGE
 
 app = typer.Typer(help="Campaigns and batches that wait for their time.", no_args_is_help=True)
 
@@ -17,8 +16,7 @@ COLUMNS: Final = ("job_id", "kind", "scheduled_at", "messages", "name")
 @app.command("list")
 def list_schedules(ctx: typer.Context, json: Json = False) -> None:
     """List what waits for its time, soonest first."""
-    pages = connect(ctx).pages("/schedules", {"limit": PAGE})
-    tables(COLUMNS, pages, json=json, empty="nothing is scheduled", row=_row)
+    tables(COLUMNS, connect(ctx).pages("/schedules"), json=json, empty="nothing is scheduled", row=_row)
 
 
 def _row(job: Mapping[str, Any]) -> dict[str, Any]:

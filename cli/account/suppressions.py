@@ -1,14 +1,11 @@
 """`posthaste suppression …`: addresses that are not sent to, and people who have unsubscribed."""
 
-import json as codec
-import secrets
 from typing import Annotated, Any, Final
 
 import typer
 
-from cli.client import connect, path_of
+from cli.client import LARGEST_PAGE, connect, path_of
 from cli.output import Json, emit, emit_or_say, say, tables
-from cli.sending.jobs import PAGE
 from shared.domain.recipients.suppressions import Reach
 
 app = typer.Typer(help="Addresses that get no messages, and people who have unsubscribed.", no_args_is_help=True)
@@ -41,7 +38,7 @@ def _words(scope: Reach) -> str:
 @app.command("list")
 def list_suppressions(ctx: typer.Context, scope: Scope = Reach.ALL, json: Json = False) -> None:
     """List the addresses of one scope, newest first."""
-    pages = connect(ctx).pages("/suppressions", {"scope": scope.value, "limit": PAGE})
+    pages = connect(ctx).pages("/suppressions", {"scope": scope.value, "limit": LARGEST_PAGE})
     tables(COLUMNS, pages, json=json, empty=f"no suppressed addresses of scope {scope.value}")
 
 
@@ -68,9 +65,7 @@ def add(
     json: Json = False,
 ) -> None:
     """Send nothing more to an address. Messages that still wait are skipped too."""
-    body = codec.dumps({"reason": reason}).encode()
-    path = path_of("suppressions", address)
-    found = connect(ctx).put(path, body, key=secrets.token_urlsafe(24), query=_query(scope, policy))
+    found = connect(ctx).put(path_of("suppressions", address), {"reason": reason}, _query(scope, policy))
     emit_or_say(found, json=json, text=f"{found.get('address')} is suppressed: {_words(scope)}")
 
 

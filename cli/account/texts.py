@@ -6,9 +6,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.client import connect
+from cli.client import LARGEST_PAGE, connect
 from cli.output import Json, table, tables, tell
-from cli.sending.jobs import PAGE
 
 app = typer.Typer(help="Texts that recipients wrote.", no_args_is_help=True)
 
@@ -34,9 +33,9 @@ def list_texts(
     """
     api = connect(ctx)
     if json:
-        tables((), api.pages("/texts", {"limit": PAGE}), json=True, empty="no texts")
+        tables((), api.pages("/texts"), json=True, empty="no texts")
         return
-    pages = api.pages("/texts", {"limit": str(min(limit + 1, int(PAGE)))})
+    pages = api.pages("/texts", {"limit": str(min(limit + 1, int(LARGEST_PAGE)))})
     found = list(islice((item for page in pages for item in page), limit + 1))
     table(COLUMNS, [_row(x) for x in found[:limit]], empty="no texts")
     if len(found) > limit:

@@ -1,13 +1,11 @@
 """`posthaste campaign preview` and `template preview | test`: a message before it is sent."""
 
-import json as codec
-import secrets
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 import typer
 
-from cli.client import connect, path_of
+from cli.client import connect, new_key, path_of
 from cli.content.page import PreviewedMessage, open_page
 from cli.errors import Failed, Misused
 from cli.options import pairs
@@ -82,10 +80,10 @@ def try_template(
         "template_id": template,
         "template_version": stored.get("version"),
     }
-    made = str(api.post("/campaigns", codec.dumps(body).encode(), key=secrets.token_urlsafe(24)).get("campaign_id"))
+    made = str(api.post("/campaigns", body, key=new_key()).get("campaign_id"))
     try:
-        asked = codec.dumps({"recipient": recipient, "params": given}).encode()
-        found = api.post(path_of("campaigns", made, "/test"), asked, key=secrets.token_urlsafe(24))
+        asked = {"recipient": recipient, "params": given}
+        found = api.post(path_of("campaigns", made, "/test"), asked, key=new_key())
     finally:
         api.delete(path_of("campaigns", made))
     if json:

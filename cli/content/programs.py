@@ -1,17 +1,15 @@
 """`posthaste program …`: schedules of notices that an account recommends to its notifiers."""
 
-import json as codec
 import re
-import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
-from cli.client import ApiClient, connect, path_of
+from cli.client import ApiClient, connect, new_key, path_of
 from cli.errors import Misused, NotFound
-from cli.files import text_of
+from cli.files import json_of
 from cli.options import pairs
 from cli.output import Json, counted, emit, emit_or_say, say, tables
 
@@ -83,13 +81,12 @@ def delete(ctx: typer.Context, name: Name, json: Json = False) -> None:
 
 def _stored(api: ApiClient, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """Store the next version of a program, or a new one if there is none of this name."""
-    key = secrets.token_urlsafe(24)
     try:
-        return api.put(path_of("programs", name), codec.dumps(body).encode(), key=key)
+        return api.put(path_of("programs", name), body)
     except NotFound as error:
         if error.problem != "not_found":
             raise
-    return api.post("/programs", codec.dumps({**body, "name": name}).encode(), key=secrets.token_urlsafe(24))
+    return api.post("/programs", {**body, "name": name}, key=new_key())
 
 
 def _of_options(steps: Sequence[str], metadata: Sequence[str]) -> dict[str, Any]:
@@ -106,10 +103,7 @@ def _step(text: str) -> dict[str, Any]:
 
 
 def _of_file(file: Path) -> dict[str, Any]:
-    try:
-        found = codec.loads(text_of(file))
-    except ValueError as error:
-        raise Misused(f"{file} is not JSON: {error}") from None
+    found = json_of(file)
     if not isinstance(found, dict):
         raise Misused(f"{file} is not a JSON object with `steps`")
     found.pop("name", None)  # the command's argument is the name

@@ -1,7 +1,5 @@
 """`posthaste campaign update`: the settings and the content of a campaign that is there already."""
 
-import json as codec
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,10 +98,10 @@ def _changed(api: ApiClient, campaign: str, settings: Said, said: Said) -> Said:
     """
     found: Said = {}
     if settings:
-        found = api.patch(path_of("campaigns", campaign), codec.dumps(settings).encode())
+        found = api.patch(path_of("campaigns", campaign), settings)
     if said:
         place = path_of("campaigns", campaign, "/template")
-        found = api.put(place, codec.dumps(said).encode(), key=secrets.token_urlsafe(24))
+        found = api.put(place, said)
     return found
 
 

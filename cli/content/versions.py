@@ -9,7 +9,6 @@ import typer
 from cli.client import connect, path_of
 from cli.errors import Misused
 from cli.output import Json, emit, emit_or_say, say, tables, tell
-from cli.sending.jobs import PAGE
 from cli.sending.templates import TemplateId
 
 COLUMNS: Final = ("version", "saved_at", "name")
@@ -21,7 +20,7 @@ VARIANT: Final = ("text", "say")
 
 def versions(ctx: typer.Context, template: TemplateId, json: Json = False) -> None:
     """List the versions of a template, newest first. `template show --version N` shows one."""
-    pages = connect(ctx).pages(path_of("templates", template, "/versions"), {"limit": PAGE})
+    pages = connect(ctx).pages(path_of("templates", template, "/versions"))
     tables(COLUMNS, pages, json=json, empty="no versions")
 
 

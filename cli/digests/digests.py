@@ -5,10 +5,9 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.asking import NOTHING, Yes, check_can_ask, confirm
-from cli.client import connect, path_of
+from cli.client import LARGEST_PAGE, connect, path_of
 from cli.digests import policies
 from cli.output import Json, counted, emit, say, surroundings, tables
-from cli.sending import jobs
 from shared.domain.digests.window import WindowState
 
 app = typer.Typer(help="Digests: windows of events, and their policies.", no_args_is_help=True)
@@ -26,7 +25,7 @@ def list_windows(
     json: Json = False,
 ) -> None:
     """List windows, newest first."""
-    query = {"limit": jobs.PAGE, "state": state.value if state else "", "batch_key": key}
+    query = {"limit": LARGEST_PAGE, "state": state.value if state else "", "batch_key": key}
     found = connect(ctx).pages("/digests", {name: value for name, value in query.items() if value})
     tables(COLUMNS, found, json=json, empty="no windows")
 

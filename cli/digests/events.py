@@ -1,15 +1,13 @@
 """`posthaste event send`: post events, which people get as digests."""
 
-import json as codec
-import secrets
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
-from cli.client import connect
+from cli.client import connect, new_key
 from cli.errors import Misused, Unreachable
-from cli.files import text_of
+from cli.files import json_of
 from cli.options import pairs
 from cli.output import Json, counted, emit, say, tell
 
@@ -50,13 +48,13 @@ def send(
     if file is not None:
         if any((*one.values(), data, urgent)):
             raise Misused("give a FILE, or the options of one event, not both")
-        body = _of_file(file)
+        body = json_of(file)
     else:
         body = _one(one, data or [], urgent=urgent)
     api = connect(ctx)
-    name = idempotency_key or secrets.token_urlsafe(24)
+    name = idempotency_key or new_key()
     try:
-        found = api.post("/events", codec.dumps(body, separators=(",", ":")).encode(), key=name)
+        found = api.post("/events", body, key=name)
     except Unreachable as error:
         raise Unreachable(f"{error}; with --idempotency-key {name} no event is in two digests") from None
     if json:
@@ -75,10 +73,3 @@ def _one(event: dict[str, Any], data: list[str], *, urgent: bool) -> dict[str, A
         raise Misused(f"give a FILE, or an event by {', '.join(missing)}")
     given = {**event, "data": pairs("--data", data), "urgent": urgent}
     return {name: value for name, value in given.items() if value}
-
-
-def _of_file(file: Path) -> Any:
-    try:
-        return codec.loads(text_of(file))
-    except ValueError as error:
-        raise Misused(f"{file} is not JSON: {error}") from None

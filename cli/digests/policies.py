@@ -1,7 +1,5 @@
 """`posthaste digest policy …`: how events are collected, and how their digests look."""
 
-import json as codec
-import secrets
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -9,9 +7,8 @@ import typer
 
 from cli.client import connect, path_of
 from cli.errors import Misused
-from cli.files import text_of
+from cli.files import json_of, text_of
 from cli.output import Json, emit, emit_or_say, say, tables
-from cli.sending import jobs
 from cli.sending.messages import channel_option
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of
@@ -27,7 +24,7 @@ _FILE: Final = "A file with it; - for stdin."
 @app.command("list")
 def list_policies(ctx: typer.Context, json: Json = False) -> None:
     """List the policies, sorted by prefix."""
-    tables(COLUMNS, connect(ctx).pages("/digest-policies", {"limit": jobs.PAGE}), json=json, empty="no policies")
+    tables(COLUMNS, connect(ctx).pages("/digest-policies"), json=json, empty="no policies")
 
 
 @app.command()
@@ -85,8 +82,8 @@ def set_policy(
     given = {name: value for name, value in options.items() if value}
     if file is not None and given:
         raise Misused("give --file, or the policy's options, not both")
-    body = _of_file(file) if file is not None else _of_options(given, channel)
-    found = connect(ctx).put(_path(prefix), codec.dumps(body).encode(), key=secrets.token_urlsafe(24))
+    body = json_of(file) if file is not None else _of_options(given, channel)
+    found = connect(ctx).put(_path(prefix), body)
     known = f"policy {found.get('prefix')}, version {found.get('version')}"
     emit_or_say(found, json=json, text=f"{known}; look:  posthaste digest policy preview {prefix}")
 
@@ -130,10 +127,3 @@ def _of_options(given: dict[str, Any], channel: str) -> dict[str, Any]:
 
 def _text(file: Path | None) -> str:
     return text_of(file) if file is not None else ""
-
-
-def _of_file(file: Path) -> Any:
-    try:
-        return codec.loads(text_of(file))
-    except ValueError as error:
-        raise Misused(f"{file} is not JSON: {error}") from None

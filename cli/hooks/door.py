@@ -1,11 +1,9 @@
 """Where endpoints are seen to: by the API, or by an operator straight in the deployment's table."""
 
-import json as codec
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol
 
-from cli.client import ApiClient, path_of
-from cli.sending import jobs
+from cli.client import LARGEST_PAGE, ApiClient, path_of
 
 HOOKS: Final = "hooks"
 Document = dict[str, Any]
@@ -67,7 +65,7 @@ class ApiHooks:
 
     def create(self, body: Mapping[str, Any]) -> Document:
         """Create an endpoint. A lost answer is not asked for again: its secret would be lost with it."""
-        return self._api.post(f"/{HOOKS}", _json(body))
+        return self._api.post(f"/{HOOKS}", body)
 
     def every(self) -> list[Document]:
         """Return the endpoints, oldest first."""
@@ -79,7 +77,7 @@ class ApiHooks:
 
     def change(self, name: str, body: Mapping[str, Any]) -> Document:
         """Change an endpoint."""
-        return self._api.patch(path_of(HOOKS, name), _json(body))
+        return self._api.patch(path_of(HOOKS, name), body)
 
     def rotate(self, name: str) -> Document:
         """Give an endpoint a second secret. It is not repeated: a second one would end the present secret."""
@@ -95,7 +93,7 @@ class ApiHooks:
 
     def deliveries(self, name: str, state: str) -> Iterator[list[Document]]:
         """Yield pages of deliveries."""
-        query = {"limit": jobs.PAGE, **({"state": state} if state else {})}
+        query = {"limit": LARGEST_PAGE, **({"state": state} if state else {})}
         return self._api.pages(path_of(HOOKS, name, "/deliveries"), query)
 
     def delivery(self, name: str, delivery: str) -> Document:
@@ -109,8 +107,4 @@ class ApiHooks:
 
     def replay(self, name: str, body: Mapping[str, Any]) -> Document:
         """Have deliveries of a time made again."""
-        return self._api.post(path_of(HOOKS, name, "/replay"), _json(body))
-
-
-def _json(body: Mapping[str, Any]) -> bytes:
-    return codec.dumps(body).encode()
+        return self._api.post(path_of(HOOKS, name, "/replay"), body)

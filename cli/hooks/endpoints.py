@@ -4,38 +4,30 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.deployment import Aws, Stage
 from cli.errors import Misused
 from cli.hooks.door import Document
-from cli.hooks.opening import opened_door
+from cli.hooks.opening import HookOwner, of_owner
 from cli.output import Json, emit, emit_all, emit_or_say, say, table, tell
 
 app = typer.Typer(help="Hooks: endpoints that events are posted to.", no_args_is_help=True)
 
 COLUMNS: Final = ("id", "state", "batch", "format", "created_at", "url")
 HookId = Annotated[str, typer.Argument(metavar="ID", help="The endpoint's id, hook_….")]
-Deployment = Annotated[
-    bool,
-    typer.Option("--deployment", help="The deployment's own endpoints, for its operators; needs AWS, not an API key."),
-]
 Events = Annotated[
     list[str] | None, typer.Option("--event", metavar="KIND", help="Such as message.failed. Repeatable.")
 ]
 Form = Annotated[str, typer.Option("--format", metavar="FORMAT", help="standard, slack, teams or discord.")]
 
 
-@app.command()
+@of_owner(app)
 def create(
-    ctx: typer.Context,
+    owner: HookOwner,
     url: Annotated[str, typer.Argument(metavar="URL", help="Where events are posted, https.")],
     *,
     events: Events = None,
     description: Annotated[str, typer.Option(help="For people.")] = "",
     batch: Annotated[bool, typer.Option("--batch", help="Up to 100 events of one kind in a request.")] = False,
     form: Form = "",
-    deployment: Deployment = False,
-    stage: Stage = "",
-    aws: Aws = False,
     json: Json = False,
 ) -> None:
     """Create an endpoint. Its secret is shown once, here. Default: all events.
@@ -44,7 +36,7 @@ def create(
     """
     given = {"description": description, "batch": batch, "format": form}
     body = {"url": url, "events": events or ["*"], **{name: value for name, value in given.items() if value}}
-    with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
+    with owner.door() as door:
         made = door.create(body)
     if json:
         emit(made)
@@ -56,12 +48,10 @@ def create(
     )
 
 
-@app.command("list")
-def list_hooks(
-    ctx: typer.Context, *, deployment: Deployment = False, stage: Stage = "", aws: Aws = False, json: Json = False
-) -> None:
+@of_owner(app, "list")
+def list_hooks(owner: HookOwner, *, json: Json = False) -> None:
     """List endpoints, oldest first."""
-    with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
+    with owner.door() as door:
         found = door.every()
     if json:
         emit_all(found)
@@ -70,18 +60,10 @@ def list_hooks(
     table(COLUMNS, rows, empty="no endpoints: make one with `posthaste hook create URL`")
 
 
-@app.command()
-def show(
-    ctx: typer.Context,
-    hook: HookId,
-    *,
-    deployment: Deployment = False,
-    stage: Stage = "",
-    aws: Aws = False,
-    json: Json = False,
-) -> None:
+@of_owner(app)
+def show(owner: HookOwner, hook: HookId, *, json: Json = False) -> None:
     """Show an endpoint, and how it does."""
-    with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
+    with owner.door() as door:
         found = door.read(hook)
     if json:
         emit(found)
@@ -106,9 +88,9 @@ def _state(found: Document) -> str:
     return f"disabled since {found['disabled_at']}: {found.get('reason') or 'unknown'}"
 
 
-@app.command()
+@of_owner(app)
 def update(
-    ctx: typer.Context,
+    owner: HookOwner,
     hook: HookId,
     *,
     url: Annotated[str, typer.Option(metavar="URL", help="It has to answer a test event first.")] = "",
@@ -118,9 +100,6 @@ def update(
     form: Form = "",
     disable: Annotated[bool, typer.Option("--disable", help="Post nothing to it.")] = False,
     enable: Annotated[bool, typer.Option("--enable", help="Post a test event, then others, once it answers.")] = False,
-    deployment: Deployment = False,
-    stage: Stage = "",
-    aws: Aws = False,
     json: Json = False,
 ) -> None:
     """Change an endpoint. Settings that no option names stay as they are. --event replaces all events."""
@@ -135,7 +114,7 @@ def update(
     body = {name: value for name, value in options.items() if value is not None}
     if not body:
         raise Misused("say what to change; see `posthaste hook update --help`")
-    with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
+    with owner.door() as door:
         changed = door.change(hook, body)
     emit_or_say(changed, json=json, text=f"{hook} is {_state(changed)}")
 
@@ -147,34 +126,18 @@ def _is_disabled(*, disable: bool, enable: bool) -> bool | None:
     return disable if disable or enable else None
 
 
-@app.command()
-def delete(
-    ctx: typer.Context,
-    hook: HookId,
-    *,
-    deployment: Deployment = False,
-    stage: Stage = "",
-    aws: Aws = False,
-    json: Json = False,
-) -> None:
+@of_owner(app)
+def delete(owner: HookOwner, hook: HookId, *, json: Json = False) -> None:
     """Delete an endpoint with what waits for it."""
-    with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
+    with owner.door() as door:
         done = door.delete(hook)
     emit_or_say(done, json=json, text=f"{hook} is deleted")
 
 
-@app.command()
-def rotate(
-    ctx: typer.Context,
-    hook: HookId,
-    *,
-    deployment: Deployment = False,
-    stage: Stage = "",
-    aws: Aws = False,
-    json: Json = False,
-) -> None:
+@of_owner(app)
+def rotate(owner: HookOwner, hook: HookId, *, json: Json = False) -> None:
     """Give an endpoint a second secret. For 24 hours deliveries are signed with both."""
-    with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
+    with owner.door() as door:
         made = door.rotate(hook)
     if json:
         emit(made)
@@ -183,18 +146,10 @@ def rotate(
     tell(f"new secret of {hook}: shown once, keep it now; the old one signs until {made.get('previous_secret_until')}")
 
 
-@app.command("test")
-def post_test(
-    ctx: typer.Context,
-    hook: HookId,
-    *,
-    deployment: Deployment = False,
-    stage: Stage = "",
-    aws: Aws = False,
-    json: Json = False,
-) -> None:
+@of_owner(app, "test")
+def post_test(owner: HookOwner, hook: HookId, *, json: Json = False) -> None:
     """Post a test event."""
-    with opened_door(ctx, deployment=deployment, stage=stage, aws=aws) as door:
+    with owner.door() as door:
         made = door.test(hook)
     if json:
         emit(made)

@@ -103,7 +103,7 @@ def listen(
     api, clock = connect(ctx), surroundings(ctx).clock
     forwarder = Forwarder(_address(forward_to), clock)
     ctx.call_on_close(forwarder.close)
-    made = api.post(f"/{HOOKS}/listen", codec.dumps({"events": events or ["*"]}).encode())
+    made = api.post(f"/{HOOKS}/listen", {"events": events or ["*"]})
     name = str(made.get("id"))
     tell(f"listening as {name}; Ctrl-C ends it")
     tell(f"secret: {made.get('secret')}")
@@ -143,7 +143,7 @@ def _round(api: ApiClient, name: str, forwarder: Forwarder, *, json: bool) -> bo
     items = api.get(path_of(HOOKS, name, "/pending")).get("items") or []
     for item in items:
         done = forwarder.post(item)
-        body = codec.dumps({"status": done.status, "ms": done.ms, "answer": done.answer}).encode()
+        body = {"status": done.status, "ms": done.ms, "answer": done.answer}
         api.post(path_of(HOOKS, name, path_of("pending", str(item["id"]), "/done")), body, again=True)
         _show(item, done, json=json)
         if forwarder.forwards:

@@ -1,8 +1,6 @@
 """A campaign's list on its way: uploaded, read, and what is wrong with its rows."""
 
 import hashlib
-import json as codec
-import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from enum import StrEnum
@@ -11,7 +9,7 @@ from typing import Any, Final
 
 import typer
 
-from cli.client import ApiClient, path_of
+from cli.client import ApiClient, new_key, path_of
 from cli.errors import Failed, Misused
 from cli.output import Surroundings, counted, emit, say, table, tell
 from cli.progress.meters import Meter, meter, size_of
@@ -63,13 +61,13 @@ class Lister:
             Failed: the list cannot be used, or lacks a column.
         """
         known = {"sha256": _hash_of(file), "size": measured(file)}
-        body = codec.dumps({**options, **known}, separators=(",", ":")).encode()
-        place = self._api.post(path_of("campaigns", campaign, "/uploads"), body, key=secrets.token_urlsafe(24))
+        body = {**options, **known}
+        place = self._api.post(path_of("campaigns", campaign, "/uploads"), body, key=new_key())
         self._check_again(place.get("sent_before"))
         with self._meter(f"uploading {file.name}") as shown:
             etag = upload(file, place, self._around.clock, lambda done, size: shown(done / size, f"of {size_of(size)}"))
         path = path_of("campaigns", campaign, f"/uploads/{place.get('upload_id')}")
-        done = codec.dumps({"etag": etag} if etag else {}).encode()
+        done = {"etag": etag} if etag else {}
         self.kept.append(str(place.get("upload_id")))
         self._api.post(f"{path}/complete", done, again=True)
         with self._meter("reading the list") as shown:

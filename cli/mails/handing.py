@@ -108,8 +108,4 @@ def handed(api: ApiClient, around: Surroundings, plan: MailPlan, *, key: str, js
         etag = upload(
             plan.file, place, around.clock, lambda done, size: shown(done / size, f"of {size_of(size)}"), again=True
         )
-    return api.post(path_of("mails", mail, "/commit"), _commit(etag), again=True)
-
-
-def _commit(etag: str) -> bytes:
-    return codec.dumps({"etag": etag} if etag else {}).encode()
+    return api.post(path_of("mails", mail, "/commit"), {"etag": etag} if etag else {}, again=True)

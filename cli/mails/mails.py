@@ -1,7 +1,5 @@
 """`posthaste mail …`: send finished messages, and see to their destinations."""
 
-import json as codec
-import secrets
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
@@ -11,12 +9,11 @@ from urllib.parse import quote
 import typer
 
 from cli.asking import Yes, check_can_ask, confirm
-from cli.client import connect, path_of
+from cli.client import LARGEST_PAGE, connect, new_key, path_of
 from cli.errors import Misused, Unreachable
 from cli.mails.handing import MailPlan, handed, readable
 from cli.options import pairs
 from cli.output import Json, counted, emit, moment, say, surroundings, tables
-from cli.sending import jobs
 from shared.domain.mails.mail import MAX_DESTINATIONS
 
 app = typer.Typer(help="Mails: finished messages (RFC 5322), sent as they are.", no_args_is_help=True)
@@ -59,7 +56,7 @@ def send(
     check_can_ask(around, yes=yes, json=json)
     given = {"schedule_at": at, "metadata": pairs("--metadata", metadata or [])}
     options = {name: value for name, value in given.items() if value}
-    key = idempotency_key or secrets.token_urlsafe(24)
+    key = idempotency_key or new_key()
     with readable(file, normalise=normalise) as message:
         plan = MailPlan(message, sender, tuple(to), options, expires)
         api = connect(ctx)
@@ -80,14 +77,14 @@ def send(
 @app.command("list")
 def list_mails(ctx: typer.Context, json: Json = False) -> None:
     """List mails, newest first."""
-    tables(COLUMNS, connect(ctx).pages("/mails", {"limit": jobs.PAGE}), json=json, empty="no mails")
+    tables(COLUMNS, connect(ctx).pages("/mails"), json=json, empty="no mails")
 
 
 @app.command()
 def show(ctx: typer.Context, mail: MailId, json: Json = False) -> None:
     """Show a mail and its destinations. --json: one line per page of destinations."""
     api, path = connect(ctx), path_of("mails", mail)
-    query = {"limit": jobs.PAGE}
+    query = {"limit": LARGEST_PAGE}
     found = api.get(path, query)
     if json:
         emit(found)
@@ -121,7 +118,7 @@ def reschedule(
 ) -> None:
     """Send to a destination that waits at another time."""
     when = moment(int(surroundings(ctx).clock.now() * 1000)) if at == NOW else at
-    body = codec.dumps({"at": when}).encode()
+    body = {"at": when}
     _tell(connect(ctx).post(_destination(mail, address, "/reschedule"), body, again=True), json=json)
 
 

@@ -1,7 +1,6 @@
 """`posthaste batch …`: send one message to many recipients over the HTTP API, and follow its progress."""
 
 import json as codec
-import secrets
 from collections.abc import Mapping
 from email.utils import getaddresses
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.asking import Yes, check_can_ask, confirm
-from cli.client import ApiClient, connect, path_of
+from cli.client import ApiClient, connect, new_key, path_of
 from cli.errors import Misused, Unreachable
 from cli.files import text_of
 from cli.output import Json, counted, emit_or_say, say, surroundings, tell
@@ -84,7 +83,7 @@ def send(
     if verbose:
         tell(f"Idempotency-Key: {key}")
     try:
-        answer = api.post("/batches", codec.dumps(body, separators=(",", ":")).encode(), key=key)
+        answer = api.post("/batches", body, key=key)
     except Unreachable as error:
         raise Unreachable(f"{error}; with --idempotency-key {key} nothing is sent twice") from None
     batch_id = str(answer.get("batch_id", ""))
@@ -146,7 +145,7 @@ def _body_of_file(name: str) -> dict[str, Any]:
 
 def _key(given: str) -> str:
     """Return the idempotency key to use: the one given, or a new one."""
-    key = given or secrets.token_urlsafe(24)
+    key = given or new_key()
     if len(key) > MAX_KEY or not key.isascii() or not key.isprintable():
         raise Misused(f"an idempotency key has 1 to {MAX_KEY} printable ASCII characters")
     return key

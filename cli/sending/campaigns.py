@@ -163,7 +163,7 @@ def problems(
 
     A row has the number that a spreadsheet shows.
     """
-    found = connect(ctx).pages(_path(campaign, path_of("uploads", upload)), {"limit": jobs.PAGE}, items="errors")
+    found = connect(ctx).pages(_path(campaign, path_of("uploads", upload)), items="errors")
     if out is None:
         tables(listing.COLUMNS, found, json=json, empty="no problems", row=listing.as_shown)
         return

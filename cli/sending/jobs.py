@@ -1,6 +1,5 @@
 """Commands that batches and campaigns share: a job's log, its export, stop, resume and retry."""
 
-import json as codec
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.asking import NOTHING, Yes, check_can_ask, confirm
-from cli.client import connect, path_of
+from cli.client import LARGEST_PAGE, Body, connect, path_of
 from cli.errors import Failed, Misused
 from cli.output import Json, counted, emit, emit_or_say, say, surroundings, tables, tell
 from cli.progress.polling import asked
@@ -20,7 +19,7 @@ from cli.sending.words import UNSENT, left_of, state_words
 from shared.domain.jobs.states import JobState, MessageState, Status
 from shared.ports import Clock
 
-PAGE: Final = "1000"
+PAGE: Final = LARGEST_PAGE
 PATIENCE: Final = 300.0
 """Seconds that a command waits for a stop: a lease ends within two minutes, and the sweeper looks every minute."""
 STOPPING: Final = "stopping"
@@ -88,14 +87,13 @@ class _Jobs:
         rest = f"{NOTHING}; {what} is {state_words(found.get('state'), left_of(counts))}"
         confirm(around, asked, yes=yes, json=json, otherwise=(rest,))
 
-    def again(self, ctx: typer.Context, name: str, rest: str, body: bytes = b"{}", *, json: bool) -> None:
+    def again(self, ctx: typer.Context, name: str, rest: str, body: Body = b"{}", *, json: bool) -> None:
         """Resume or retry, once what is being stopped has stopped.
 
         Not repeated when the answer is lost: the first request may have been heard, and the second would be refused.
 
         Args:
             rest: `/resume` or `/retry`.
-            body: of the request.
         """
         api, path = connect(ctx), path_of(self.root, name, rest)
         answer = _once_stopped(lambda: api.post(path, body, again=False), surroundings(ctx).clock)
@@ -251,9 +249,9 @@ def _fault(line: Mapping[str, Any]) -> str:
     return "; ".join(x for x in (line.get("error") or "", twice) if x)
 
 
-def _to_include(include: list[str] | None) -> bytes:
+def _to_include(include: list[str] | None) -> dict[str, list[str]]:
     """Return the body of a retry; Misused if a word is unknown."""
     wanted = include or []
     if set(wanted) - set(INCLUDED):
         raise Misused("--include takes unsent, failed or unknown")
-    return codec.dumps({"include": wanted} if wanted else {}).encode()
+    return {"include": wanted} if wanted else {}

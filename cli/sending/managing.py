@@ -1,7 +1,5 @@
 """`posthaste campaign list | show | stats | send | test | delete`: campaigns that are there already."""
 
-import json as codec
-import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, Final
@@ -9,12 +7,11 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.asking import Yes, check_can_ask, confirm
-from cli.client import ApiClient, connect, path_of
+from cli.client import ApiClient, connect, new_key, path_of
 from cli.errors import ExitCode, Failed
 from cli.lists.listing import recipients_of
 from cli.options import pairs
 from cli.output import Json, counted, emit, emit_or_say, say, surroundings, table, tables, tell
-from cli.sending import jobs
 from cli.sending.moments import check_time
 from cli.sending.running import Runner, how_to_send, question
 from cli.sending.words import (
@@ -50,7 +47,7 @@ def list_campaigns(
     """List the account's campaigns with their figures, newest first."""
     api = connect(ctx)
     if json:
-        tables((), api.pages("/campaigns", {"limit": jobs.PAGE}), json=True, empty="no campaigns")
+        tables((), api.pages("/campaigns"), json=True, empty="no campaigns")
         return
     pages = api.pages("/campaigns", {"limit": str(min(limit + 1, 1000))})
     found = list(islice((item for page in pages for item in page), limit + 1))
@@ -65,7 +62,7 @@ def _jobs_of(api: ApiClient, campaigns: Iterable[Mapping[str, Any]]) -> dict[str
     wanted = [str(name) for x in campaigns for name in x.get("jobs") or ()]
     if not wanted:
         return {}
-    newest = next(iter(api.pages("/jobs", {"limit": jobs.PAGE})), [])
+    newest = next(iter(api.pages("/jobs")), [])
     known = {str(x.get("job_id")): x for x in newest}
     return known | {name: api.get(path_of("jobs", name)) for name in wanted if name not in known}
 
@@ -221,7 +218,7 @@ def try_out(
 ) -> None:
     """Send one real message of a campaign to yourself. A placeholder without a --value is empty."""
     body = {"recipient": recipient, "params": pairs("--value", value or [])}
-    found = connect(ctx).post(_path(campaign, "/test"), codec.dumps(body).encode(), key=secrets.token_urlsafe(24))
+    found = connect(ctx).post(_path(campaign, "/test"), body, key=new_key())
     batch = found.get("batch_id")
     if found.get("skipped"):
         text = f"not sent: {recipient} is invalid, suppressed or has unsubscribed; posthaste batch logs {batch}"

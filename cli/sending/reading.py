@@ -7,7 +7,6 @@ import typer
 
 from cli.client import connect, path_of
 from cli.output import Json, counted, emit, say, table, tables
-from cli.sending.jobs import PAGE
 from cli.sending.words import (
     ends_words,
     figures,
@@ -25,7 +24,7 @@ ROUTE: Final = ("credential_id", "provider", "tried", "accepted", "delivered", "
 
 def list_batches(ctx: typer.Context, json: Json = False) -> None:
     """List the account's batches with their figures, newest first."""
-    tables(LISTED, connect(ctx).pages("/batches", {"limit": PAGE}), json=json, empty="no batches", row=_row)
+    tables(LISTED, connect(ctx).pages("/batches"), json=json, empty="no batches", row=_row)
 
 
 def _row(batch: Mapping[str, Any]) -> dict[str, Any]:

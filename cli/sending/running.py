@@ -4,8 +4,6 @@ Nothing is sent before the question is answered. Until then Ctrl-C leaves a camp
 Ctrl-C on a terminal asks what to do; elsewhere it ends only the watching.
 """
 
-import json as codec
-import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any, Final
 import typer
 
 from cli.asking import agreed
-from cli.client import ApiClient, path_of
+from cli.client import ApiClient, new_key, path_of
 from cli.errors import CommandError, ExitCode, Failed
 from cli.lists.listing import Duplicates, Lister, recipients_of, wants_all
 from cli.output import Surroundings, counted, emit, say, tell
@@ -121,7 +119,7 @@ class Runner:
                     raise
 
     def _created(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        answer = self._api.post("/campaigns", _json(body), key=_key())
+        answer = self._api.post("/campaigns", body, key=new_key())
         campaign = answer.get("campaign_id")
         if not isinstance(campaign, str):
             raise Failed(f"{NO_CAMPAIGN}: does POSTHASTE_URL name a Posthaste API?")
@@ -165,7 +163,7 @@ class Runner:
         body |= {"scheduled_at": at} if at else {}
         path = path_of("campaigns", campaign, "/send")
         try:
-            answer = self._api.post(path, _json(body), key=_key())
+            answer = self._api.post(path, body, key=new_key())
         except (KeyboardInterrupt, CommandError) as error:
             if not getattr(error, "problem", ""):  # no refusal with a code: what became of it is not known
                 tell(f"it may be sending already. Before another run, check: posthaste campaign show {campaign}")
@@ -276,15 +274,6 @@ def _tell_kept(campaign: str, *, listed: bool = True) -> None:
     if listed:
         tell(how_to_send(campaign))
     tell(f"to delete it:  posthaste campaign delete {campaign}")
-
-
-def _key() -> str:
-    """Return an Idempotency-Key: a request that is repeated under it is done once."""
-    return secrets.token_urlsafe(24)
-
-
-def _json(body: Mapping[str, Any]) -> bytes:
-    return codec.dumps(body, separators=(",", ":")).encode()
 
 
 def _advise(campaign: str, left: int, bad: Iterable[str], *, guarded: bool) -> None:

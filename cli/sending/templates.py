@@ -1,18 +1,15 @@
 """`posthaste template …`: messages with placeholders that are kept for many campaigns, version by version."""
 
-import json as codec
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
-from cli.client import connect, path_of
+from cli.client import connect, new_key, path_of
 from cli.errors import Misused
 from cli.files import text_of
 from cli.output import Json, emit, emit_or_say, say, tables
-from cli.sending import jobs
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
 from shared.domain.channels.email import EMAIL
 
@@ -25,7 +22,7 @@ TemplateId = Annotated[str, typer.Argument(metavar="ID", help="The template's id
 @app.command("list")
 def list_templates(ctx: typer.Context, json: Json = False) -> None:
     """List the account's templates, newest first."""
-    tables(COLUMNS, connect(ctx).pages("/templates", {"limit": jobs.PAGE}), json=json, empty="no templates")
+    tables(COLUMNS, connect(ctx).pages("/templates"), json=json, empty="no templates")
 
 
 @app.command()
@@ -78,13 +75,12 @@ def put(
     api = connect(ctx)
     if template:
         body |= {"name": name} if name else {}
-        # With a key: a repeat after a lost answer makes no second version.
-        found = api.put(path_of("templates", template), codec.dumps(body).encode(), key=secrets.token_urlsafe(24))
+        found = api.put(path_of("templates", template), body)
     else:
         if str(file) == "-" and not name:
             raise Misused("add --name")
         body |= {"name": name or file.stem, "channel": channel}
-        found = api.post("/templates", codec.dumps(body).encode(), key=secrets.token_urlsafe(24))
+        found = api.post("/templates", body, key=new_key())
     known = f"template {found.get('template_id')}, version {found.get('version')}"
     variables = ", ".join(map(str, found.get("variables") or ())) or "none"
     emit_or_say(found, json=json, text=f"{known}; variables: {variables}")

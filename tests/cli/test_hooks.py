@@ -10,6 +10,7 @@ import pytest
 from tests.cli import honest
 from tests.cli.fakes import Answer, FakeApi, FakeClock, Run
 from tests.cli.scripts import AT, problem
+from tests.cli.tree import commands, params
 
 HOOK: Final = "hook_01m3250v00n197k5j0fjpyam13"
 SECRET: Final = "whsec_" + "A" * 43 + "="
@@ -175,6 +176,13 @@ def test_retry_and_replay(run: Run, api: FakeApi) -> None:
     ]
     api.answers(problem(409, "replay_running", "Wait."))
     assert "replay_running" in run("hook", "replay", HOOK, "--since", "2h").err
+
+
+@pytest.mark.parametrize(
+    "command", [x for x in sorted(commands()) if x[0] == "hook" and x[1] != "listen"], ids=" ".join
+)
+def test_each_command_but_listen_may_mean_the_deployments_own(command: tuple[str, ...]) -> None:
+    assert [x.name for x in params(command)][-4:] == ["deployment", "stage", "aws", "json"]
 
 
 # Listening

@@ -145,8 +145,8 @@ _BYTES: Final = (
         "the command commits whatever is uploaded",
         1,
         "cli/mails/handing.py",
-        "_commit(etag), again=True",
-        '_commit(""), again=True',
+        '{"etag": etag} if etag else {}, again=True',
+        "{}, again=True",
         f"{_COMMAND}::test_a_large_mail_is_uploaded_and_committed",
     ),
 )
