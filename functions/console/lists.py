@@ -1,7 +1,7 @@
 """The parts that the console's lists share: kinds of jobs and keys, filters, and places, sealed for an account."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Final, TypeVar
@@ -45,7 +45,7 @@ def cursor(look: Look, after: str) -> str:
     return look.services.links.seal(_use(look), after) if after else ""
 
 
-def chosen(look: Look, name: str, among: tuple[str, ...]) -> str:
+def chosen(look: Look, name: str, among: Sequence[str]) -> str:
     """Return what a filter is set to; empty: everything.
 
     Args:
@@ -89,10 +89,10 @@ def space(look: Look) -> str:
     return _space(look.account, kind_of_keys(look))
 
 
-def spaces(look: Look) -> tuple[str, Sequence[str]]:
-    """Return the kind of keys that a list is narrowed to, and its namespaces; an empty kind: those of every kind."""
+def spaces(look: Look) -> Sequence[str]:
+    """Return the namespaces of the kind of keys that a list is narrowed to, else of every kind."""
     keys = chosen(look, "keys", KEYS)
-    return keys, (_space(look.account, keys),) if keys else namespaces_of(look.account)
+    return (_space(look.account, keys),) if keys else namespaces_of(look.account)
 
 
 def _space(account: str, keys: str) -> str:
@@ -113,7 +113,7 @@ class ListPages:
     next: str
 
 
-def paging(look: Look, after: str, **filters: str) -> ListPages:
+def paging(look: Look, after: str, filters: Mapping[str, str]) -> ListPages:
     """Return the pages around the one that is shown.
 
     Args:

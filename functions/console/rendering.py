@@ -87,7 +87,7 @@ class Pages:
 
 @cache
 def _templates() -> Environment:
-    """Return the templates; each is compiled once in a process."""
+    """Return the templates; each is compiled once in a process. All of them have the macros of `parts.html`."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -97,6 +97,7 @@ def _templates() -> Environment:
         auto_reload=False,
     )
     made.filters |= {"time": shown_time, "number": shown_number, "parted": parted, "readable": shown_address}
+    made.globals["parts"] = made.get_template("parts.html").module
     return made
 
 

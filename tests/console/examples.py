@@ -1,6 +1,7 @@
 """A deployment in which something happened, and addresses of every page: what browser tests and pictures show.
 
-A new page needs a line in `EXAMPLES`; a test fails without. Ids, names and times are the same in each run.
+A new page whose path names more than the account needs a line in `EXAMPLES`; a test fails without. Ids, names and times
+are the same in each run.
 """
 
 import secrets
@@ -15,6 +16,7 @@ from unittest.mock import patch
 from urllib.parse import quote
 
 from functions.console.pages.campaigns import samples
+from functions.console.screen import PageRoute
 from functions.console.screens import ROUTES
 from shared.contracts import Word
 from shared.domain.hooks.delivery import DeliveryState
@@ -254,11 +256,24 @@ def _lines(console: Console, job: str) -> list[LogLine]:
 
 
 Addresses = Callable[[Example], tuple[str, ...]]
+
+
+def pages() -> list[str]:
+    """Return the names of all pages."""
+    return [route.name for route in _routes()]
+
+
+def _routes() -> list[PageRoute]:
+    return [route for route in ROUTES if route.method == "GET" and route.name not in NO_PAGES]
+
+
+def _plain(path: str) -> Addresses:
+    """Return the address of a page whose path names the account at most."""
+    return lambda x: (path.removeprefix("/console").removeprefix("/").replace("{account}", x.account),)
+
+
 EXAMPLES: Final[Mapping[str, Addresses]] = {
-    "style": lambda _: ("style",),
-    "sign in": lambda _: ("sign-in",),
-    "accounts": lambda _: ("",),
-    "overview": lambda x: (x.account,),
+    **{x.name: _plain(x.path) for x in _routes() if "{" not in x.path.replace("{account}", "")},
     "jobs": lambda x: (f"{x.account}/jobs", f"{x.account}/jobs?kind=digest", f"{x.account}/jobs?keys=team"),
     "job": lambda x: tuple(f"{x.account}/jobs/{job}" for job in (x.sent, x.waiting, x.stopped, x.team.job)),
     "ask to stop": lambda x: (f"{x.account}/jobs/{x.waiting}/stop",),
@@ -308,14 +323,9 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "keys": lambda x: (f"{x.account}/keys", f"{x.account}/keys?keys=test"),
     "credentials": lambda _: ("credentials", "credentials?state=avoided"),
     "ask to pause a credential": lambda _: ("credentials/one/pause",),
-    "ask to pause all": lambda _: ("credentials/all/pause",),
     "ask to resume a credential": lambda _: ("credentials/one/resume",),
-    "ask to resume all": lambda _: ("credentials/all/resume",),
     "ask to close a breaker": lambda _: ("credentials/one/close",),
-    "ask to resume an account": lambda x: (f"{x.account}/resume",),
     "ask for a rate": lambda _: ("credentials/one/rate",),
-    "ask to pause an account": lambda x: (f"{x.account}/pause",),
-    "dead letters": lambda _: ("dead-letters",),
     "webhooks": lambda x: tuple(f"{x.account}/hooks{q}" for q in ("", "?keys=test", "?keys=team")),
     "webhook": lambda x: (f"{x.account}/hooks/{x.hook}",),
     "delivery": lambda x: (
@@ -332,8 +342,3 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "audit log": lambda x: (f"{x.account}/audit", f"{x.account}/audit?keys=team"),
 }
 """Of each page (the name of its route) addresses below the console; the first is the page's picture."""
-
-
-def pages() -> list[str]:
-    """Return the names of all pages."""
-    return [route.name for route in ROUTES if route.method == "GET" and route.name not in NO_PAGES]

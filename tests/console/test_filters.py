@@ -2,6 +2,7 @@
 
 import html
 import re
+from urllib.parse import urlencode
 
 import pytest
 
@@ -10,6 +11,7 @@ from shared.domain.hooks.endpoint import MAX_ENDPOINTS
 from shared.domain.people import Role
 from tests.console.campaigns import made, saved, sent, stored, with_list
 from tests.console.console import Console
+from tests.console.examples import EXAMPLES, Example, pages
 from tests.console.test_hooks import made as hooked
 
 
@@ -142,3 +144,23 @@ def test_a_person_of_many_accounts_finds_one_by_its_name(console: Console) -> No
     found = console.get("?name=nor").text
     assert re.findall(r'<th scope="row"><a [^>]+>(\w+)<', found) == ["North"]
     assert "No such accounts" in console.get("?name=west").text
+
+
+def selects(page: str) -> dict[str, str]:
+    """Return the options of each filter of a page, as HTML."""
+    form = re.search(r'<form class="filters" method="get"( role="search")?[ >].*?</form>', page, re.DOTALL)
+    return dict(re.findall(r'<select id="[^"]+" name="([^"]+)">(.*?)</select>', form[0], re.DOTALL)) if form else {}
+
+
+@pytest.mark.slow
+def test_a_form_shows_what_its_filters_are_set_to(example: Example) -> None:
+    asked = 0
+    for page in pages():
+        where = f"/{EXAMPLES[page](example)[0]}".rstrip("/").partition("?")[0]
+        for name, options in selects(example.console.get(where).text).items():
+            for option in re.findall(r"<option(?: selected)?>([^<]+)<", options):
+                more = {"provider": "sendgrid"} if name == "did" else {}
+                shown = example.console.get(f"{where}?{urlencode({**more, name: option})}").text
+                assert re.findall(r"<option selected>([^<]+)<", selects(shown)[name]) == [option], (page, name)
+                asked += 1
+    assert asked > 100

@@ -1,6 +1,6 @@
 """Every page of the console: accessible in light and dark, within 320 px, small, and quick.
 
-A new page is in here by itself: `EXAMPLES` needs a line of it, with an address to look at.
+A new page is in here by itself; `EXAMPLES` has addresses to look at.
 """
 
 import re

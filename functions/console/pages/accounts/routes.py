@@ -8,6 +8,7 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
+from functions.console.listing import Asked, Filters, ListFilter, ListRows, answer
 from functions.console.pages.asking import Question, ask, turned
 from functions.console.pages.waiting import waiting
 from functions.console.screen import Denial, PageRoute, absent, redirect
@@ -25,21 +26,22 @@ USE: Final = "posthaste first key 1"
 STALE: Final = Denial(409, "This page is too old", "Nothing was changed. Open the console's first page again.")
 
 
+FILTERS: Final[Filters[tuple[Account, Role]]] = (ListFilter("name", "Name or id", most=MAX_NAME),)
+
+
 def accounts(look: Look) -> Answer:
     """Show the accounts, or the only one."""
-    known, typed = _known(look), lists.typed(look, "name", MAX_NAME)
-    if len(known) == 1 and not look.who.person.user.operator:
+    known, operator = _known(look), look.who.person.user.operator
+    if len(known) == 1 and not operator:
         return redirect(look.home + known[0][0].id)
-    shown, after = lists.cut(look, [x for x in known if typed.lower() in f"{x[0].name} {x[0].id}".lower()])
-    context = {
-        "accounts": shown,
-        "name": typed,
-        "filters": look.who.person.user.operator,
-        "long": len(known) > lists.PAGE,
-        "paging": lists.paging(look, after, name=typed),
-        "offer": _offer(look),
-    }
-    return look.services.pages.page(look, "accounts/accounts.html", context)
+    filterable = operator or len(known) > lists.PAGE
+
+    def read(at: Asked) -> ListRows[tuple[Account, Role]]:
+        rows = [x for x in known if at["name"].lower() in f"{x[0].name} {x[0].id}".lower()]
+        more = {"operator": operator, "filterable": filterable, "offer": _offer(look)}
+        return ListRows(rows, whole=True, bare=not filterable, more=more)
+
+    return answer(look, "accounts/accounts.html", FILTERS, read)
 
 
 def ask_to_pause(look: Look) -> Answer:

@@ -2,19 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Final
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.listing import KEYS, Asked, Filters, ListFilter, ListRows, listed
 from functions.console.pages.audit.words import said
-from functions.console.screen import PageRoute
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act, Event
 from shared.domain.ids import is_id
-from shared.web.http import Answer
-
-ACTIONS: Final = tuple(act.value for act in Act)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +31,24 @@ class AuditRow:
         return self.event.data
 
 
-def audit(look: Look) -> Answer:
-    """Show a page of the log."""
-    action, actor = lists.chosen(look, "action", ACTIONS), lists.typed(look, "actor", 200)
-    since, until = lists.day(look, "since"), lists.day(look, "until")
-    keys = lists.kind_of_keys(look)
-    begin = lists.place(look) or (f"{lists.midnight(until + timedelta(days=1)):015d}" if until else "")
-    journal = look.services.desks.journal
-    found, after = journal.page(lists.space(look), kind=action, actor=actor, after=begin, limit=lists.PAGE)
+FILTERS: Final[Filters[AuditRow]] = (
+    ListFilter("actor", "Who", most=200, hint="user:octocat"),
+    ListFilter("action", "What", tuple(Act), "everything"),
+    ListFilter("since", "From (UTC)", kind="date"),
+    ListFilter("until", "To (UTC)", kind="date"),
+    KEYS,
+)
+
+
+def _audit(at: Asked) -> ListRows[AuditRow]:
+    """Return a page of the log."""
+    since, until = lists.day(at.look, "since"), lists.day(at.look, "until")
+    begin = at.place or (f"{lists.midnight(until + timedelta(days=1)):015d}" if until else "")
+    journal = at.look.services.desks.journal
+    found, after = journal.page(at.space, kind=at["action"], actor=at["actor"], after=begin, limit=lists.PAGE)
     if since is not None and found and found[-1].at < lists.midnight(since):
         found, after = [x for x in found if x.at >= lists.midnight(since)], ""
-    filters = {"action": action, "actor": actor, "since": _text(since), "until": _text(until)}
-    context = {
-        "rows": [AuditRow(x, _link(x, look.account)) for x in found],
-        "actions": ACTIONS,
-        "filters": filters,
-        "narrowed": any(filters.values()),
-        "keys": keys,
-        "kinds": lists.KEYS,
-        "paging": lists.paging(look, after, **filters, keys=keys),
-    }
-    return look.services.pages.page(look, "audit/audit.html", context)
+    return ListRows([AuditRow(x, _link(x, at.look.account)) for x in found], after)
 
 
 def _link(event: Event, account: str) -> str:
@@ -65,8 +58,4 @@ def _link(event: Event, account: str) -> str:
     return f"{thing}s/{event.id}" if shown and is_id(event.id) else ""
 
 
-def _text(day: date | None) -> str:
-    return day.isoformat() if day is not None else ""
-
-
-ROUTES: Final = (PageRoute("GET", "/console/{account}/audit", "audit log", audit, Scope.ADMIN),)
+ROUTES: Final = (listed("/console/{account}/audit", "audit log", "audit/audit.html", FILTERS, _audit, Scope.ADMIN),)

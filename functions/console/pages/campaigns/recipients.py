@@ -4,12 +4,13 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
+from functions.console.listing import Asked, Filters, ListFilter, ListRows, answer
 from functions.console.pages.campaigns.view import conflict, current, owned, without_credential
 from functions.console.screen import PageRoute
 from shared.domain.ids import parse_message_id
 from shared.domain.jobs.states import MessageState
 from shared.engine.lists.list_jobs import Order, job_of
-from shared.engine.reports.message_log import Filter
+from shared.engine.reports.message_log import Filter, LogLine
 from shared.web.http import Answer
 
 SENT_TO: Final = "will be sent"
@@ -22,24 +23,22 @@ def recipients(look: Look) -> Answer:
     view = current(look, campaign)
     if view is None or not view.ready:
         raise conflict("no_list")
-    shown = lists.chosen(look, "shown", (SENT_TO, *view.skipped))
-    wanted = Filter(states=frozenset({MessageState.QUEUED})) if shown == SENT_TO else Filter(skip=shown)
     try:
         job = job_of(campaign, view.upload, look.services.settings, look.services.now, Order())
     except KeyError:
         raise conflict("", without_credential(campaign)) from None
-    start = parse_message_id(lists.place(look) or "0.0")
-    if start is None:
-        raise lists.BAD_PLACE
-    found, after = look.services.logs.lines(job, wanted, start=start, limit=lists.PAGE)
-    context = {
-        "campaign": campaign,
-        "lines": found,
-        "shown": shown,
-        "choices": (SENT_TO, *view.skipped),
-        "paging": lists.paging(look, f"{after[0]}.{after[1]}" if after else "", shown=shown),
-    }
-    return look.services.pages.page(look, "campaigns/recipients.html", context)
+    filters: Filters[LogLine] = (ListFilter("shown", "Recipients", (SENT_TO, *view.skipped), "all of them"),)
+
+    def read(at: Asked) -> ListRows[LogLine]:
+        sent_to = Filter(states=frozenset({MessageState.QUEUED}))
+        wanted = sent_to if at["shown"] == SENT_TO else Filter(skip=at["shown"])
+        start = parse_message_id(at.place or "0.0")
+        if start is None:
+            raise lists.BAD_PLACE
+        found, after = look.services.logs.lines(job, wanted, start=start, limit=lists.PAGE)
+        return ListRows(found, f"{after[0]}.{after[1]}" if after else "", more={"campaign": campaign})
+
+    return answer(look, "campaigns/recipients.html", filters, read)
 
 
 ROUTES: Final = (PageRoute("GET", "/console/{account}/campaigns/{campaign}/recipients", "recipients", recipients),)

@@ -5,6 +5,7 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
+from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed, states
 from functions.console.pages.campaigns import recipients, samples, sending, uploads
 from functions.console.pages.campaigns.drafting import (
     CHANNEL_NAMES,
@@ -24,6 +25,7 @@ from functions.console.pages.campaigns.drafting import (
 from functions.console.pages.campaigns.previewing import ShownMessage, form_page, frame, shown
 from functions.console.pages.campaigns.view import (
     WORDS,
+    CampaignRow,
     conflict,
     current,
     in_the_way,
@@ -44,24 +46,17 @@ from shared.engine.intake.declined import Declined
 from shared.ports import Mismatch, Replay
 from shared.web.http import Answer
 
-STATES: Final = tuple(dict.fromkeys(WORDS.values()))
+FILTERS: Final[Filters[CampaignRow]] = (
+    states(tuple(dict.fromkeys(WORDS.values())), lambda x: x.state),
+    ListFilter("channel", "Channel", CHANNEL_NAMES, "every channel", lambda x: x.campaign.channel),
+)
 SHOWN_DIGITS: Final = 5
 """Of the number of a recipient whose message is shown."""
 
 
-def campaigns(look: Look) -> Answer:
-    """Show a page of the account's campaigns, newest first."""
-    state, channel = lists.chosen(look, "state", STATES), lists.chosen(look, "channel", CHANNEL_NAMES)
-    found, after = rows(look, lists.place(look), lists.PAGE)
-    context = {
-        "rows": [x for x in found if state in ("", x.state) and channel in ("", x.campaign.channel)],
-        "state": state,
-        "states": STATES,
-        "channel": channel,
-        "channels": CHANNEL_NAMES,
-        "paging": lists.paging(look, after, state=state, channel=channel),
-    }
-    return look.services.pages.page(look, "campaigns/campaigns.html", context)
+def _campaigns(at: Asked) -> ListRows[CampaignRow]:
+    """Return a page of the account's campaigns, newest first."""
+    return ListRows(*rows(at.look, at.place, lists.PAGE))
 
 
 def campaign(look: Look) -> Answer:
@@ -245,7 +240,7 @@ def delete(look: Look) -> Answer:
 _PATH: Final = "/console/{account}/campaigns"
 _ONE: Final = f"{_PATH}/{{campaign}}"
 ROUTES: Final = (
-    PageRoute("GET", _PATH, "campaigns", campaigns),
+    listed(_PATH, "campaigns", "campaigns/campaigns.html", FILTERS, _campaigns),
     PageRoute("GET", f"{_PATH}/new", "write a campaign", write, Scope.SEND),
     PageRoute("POST", f"{_PATH}/new", "make a campaign", create, Scope.SEND),
     PageRoute("POST", f"{_PATH}/preview", "preview of a form", preview_form, Scope.READ, ends=True),

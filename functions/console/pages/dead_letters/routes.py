@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-from functions.console import lists
-from functions.console.call import Look
-from functions.console.screen import PageRoute
+from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed
 from shared.contracts import QUEUES, TEST_CREDENTIAL
-from shared.web.http import Answer
 
-ONLY: Final = ("with dead letters",)
+ONLY: Final = "with dead letters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,24 +17,28 @@ class QueueRow:
     dead: int
 
 
-def dead_letters(look: Look) -> Answer:
-    """Show a page of the queues, those with the most dead letters first."""
-    only, services = lists.chosen(look, "only", ONLY), look.services
+FILTERS: Final[Filters[QueueRow]] = (
+    ListFilter("only", "Queues", (ONLY,), "every queue", lambda x: ONLY if x.dead else ""),
+)
+
+
+def _dead_letters(at: Asked) -> ListRows[QueueRow]:
+    """Return the queues, those with the most dead letters first."""
+    services = at.look.services
     lanes = dict.fromkeys(f"lane-{c}" for c in (*(x.id for x in services.settings.credentials), TEST_CREDENTIAL))
     names = (*QUEUES, *lanes)
     counts = services.reads.map(services.desks.dead_letters, names)
-    every = [QueueRow(name, dead) for name, dead in zip(names, counts, strict=True)]
-    fitting = [x for x in every if x.dead or not only]
-    rows, after = lists.cut(look, sorted(fitting, key=lambda x: -x.dead))
-    context = {
-        "rows": rows,
-        "total": sum(x.dead for x in every),
-        "queues": len(every),
-        "only": only,
-        "choices": ONLY,
-        "paging": lists.paging(look, after, only=only),
-    }
-    return services.pages.page(look, "dead_letters/dead_letters.html", context)
+    rows = sorted(map(QueueRow, names, counts), key=lambda x: -x.dead)
+    return ListRows(rows, whole=True, more={"total": sum(x.dead for x in rows), "queues": len(rows)})
 
 
-ROUTES: Final = (PageRoute("GET", "/console/dead-letters", "dead letters", dead_letters, operators=True),)
+ROUTES: Final = (
+    listed(
+        "/console/dead-letters",
+        "dead letters",
+        "dead_letters/dead_letters.html",
+        FILTERS,
+        _dead_letters,
+        operators=True,
+    ),
+)

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from functions.console import lists
 from functions.console.call import Look
+from functions.console.listing import KEYS, Asked, Filters, ListFilter, ListRows, listed, states
 from functions.console.pages.asking import Question, ask, done
 from functions.console.screen import PageRoute, absent, redirect
 from shared.domain.accounts import Scope
@@ -12,10 +13,12 @@ from shared.domain.digests.window import DigestWindow, WindowState
 from shared.engine.intake.declined import Declined
 from shared.web.http import Answer
 
-STATES: Final = tuple(state.value for state in WindowState)
+FILTERS: Final[Filters[DigestWindow]] = (
+    ListFilter("key", "Batch key"),
+    states(tuple(WindowState), lambda x: x.state),
+    KEYS,
+)
 SECTION: Final = "Digests"
-MAX_KEY: Final = 400
-"""Characters of a typed batch key that are read."""
 
 
 class WindowChange(Protocol):
@@ -25,24 +28,12 @@ class WindowChange(Protocol):
         """Do it."""
 
 
-def digests(look: Look) -> Answer:
-    """Show a page of windows, newest first."""
-    state, key, keys = lists.chosen(look, "state", STATES), lists.typed(look, "key", MAX_KEY), lists.kind_of_keys(look)
-    pages, space, place = look.services.desks.digests().pages, lists.space(look), lists.place(look)
+def _digests(at: Asked) -> ListRows[DigestWindow]:
+    """Return a page of windows, newest first."""
+    pages, key = at.look.services.desks.digests().pages, at["key"]
     if key:
-        found, after = pages.of_key(space, key, after=place, limit=lists.PAGE)
-    else:
-        found, after = pages.page(space, after=place, limit=lists.PAGE)
-    context = {
-        "rows": [x for x in found if state in ("", x.state)],
-        "state": state,
-        "states": STATES,
-        "key": key,
-        "keys": keys,
-        "kinds": lists.KEYS,
-        "paging": lists.paging(look, after, state=state, key=key, keys=keys),
-    }
-    return look.services.pages.page(look, "digests/digests.html", context)
+        return ListRows(*pages.of_key(at.space, key, after=at.place, limit=lists.PAGE))
+    return ListRows(*pages.page(at.space, after=at.place, limit=lists.PAGE))
 
 
 def ask_to_close(look: Look) -> Answer:
@@ -94,7 +85,7 @@ def _list_of(look: Look, keys: str) -> str:
 
 _PATH: Final = "/console/{account}/digests"
 ROUTES: Final = (
-    PageRoute("GET", _PATH, "digests", digests),
+    listed(_PATH, "digests", "digests/digests.html", FILTERS, _digests),
     PageRoute("GET", f"{_PATH}/{{window}}/close", "ask to close a window", ask_to_close, Scope.SEND),
     PageRoute("POST", f"{_PATH}/{{window}}/close", "close a window", close, Scope.SEND),
     PageRoute("GET", f"{_PATH}/{{window}}/cancel", "ask to cancel a window", ask_to_cancel, Scope.SEND),

@@ -4,47 +4,41 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
-from functions.console.pages.hooks.view import CONDITIONS, every_hook, named_delivery, named_hook
+from functions.console.listing import KEYS, Asked, Filters, ListRows, listed, shown, states
+from functions.console.pages.hooks.view import CONDITIONS, HookRow, every_hook, named_delivery, named_hook
 from functions.console.screen import PageRoute
-from shared.domain.hooks.delivery import DeliveryState
+from shared.domain.hooks.delivery import DeliveryState, HookDelivery
 from shared.domain.hooks.endpoint import MAX_ENDPOINTS, HookFormat
 from shared.domain.hooks.kinds import ACCOUNT_KINDS
 from shared.web.http import Answer
 
-STATES: Final = tuple(state.value for state in DeliveryState)
-KINDS: Final = tuple(sorted(ACCOUNT_KINDS))
+HOOKS: Final[Filters[HookRow]] = (states(CONDITIONS, lambda x: x.condition), KEYS)
+DELIVERIES: Final[Filters[HookDelivery]] = (states(tuple(DeliveryState)),)
 
 
-def hooks(look: Look) -> Answer:
-    """Show the endpoints of a kind of keys: there are few of them, so on one page."""
-    every, state = every_hook(look, lists.space(look)), lists.chosen(look, "state", CONDITIONS)
-    context = {
-        "rows": [x for x in every if state in ("", x.condition)],
+def _hooks(at: Asked) -> ListRows[HookRow]:
+    """Return the endpoints of a kind of keys: there are few of them, so on one page."""
+    every = every_hook(at.look, at.space)
+    more = {
         "room": len(every) < MAX_ENDPOINTS,
-        "state": state,
-        "states": CONDITIONS,
-        "keys": lists.kind_of_keys(look),
-        "kinds": lists.KEYS,
-        "events": KINDS,
-        "formats": [x.value for x in HookFormat],
+        "events": sorted(ACCOUNT_KINDS),
+        "formats": tuple(HookFormat),
         "most": MAX_ENDPOINTS,
+        "kinds": lists.KEYS,
     }
-    return look.services.pages.page(look, "hooks/hooks.html", context)
+    return ListRows(every, whole=True, more=more)
 
 
 def hook(look: Look) -> Answer:
     """Show an endpoint with a page of its deliveries."""
-    row, state = named_hook(look), lists.chosen(look, "state", STATES)
-    desk, wanted = look.services.desks.hooks(), DeliveryState(state) if state else None
-    found, after = desk.deliveries(row.endpoint, wanted, after=lists.place(look), limit=lists.PAGE)
-    context = {
-        "row": row,
-        "deliveries": found,
-        "state": state,
-        "states": STATES,
-        "paging": lists.paging(look, after, state=state),
-    }
-    return look.services.pages.page(look, "hooks/hook.html", context)
+    row = named_hook(look)
+    context = shown(look, DELIVERIES, lambda at: _deliveries(at, row))
+    return look.services.pages.page(look, "hooks/hook.html", {"row": row, **context})
+
+
+def _deliveries(at: Asked, row: HookRow) -> ListRows[HookDelivery]:
+    desk, wanted = at.look.services.desks.hooks(), DeliveryState(at["state"]) if at["state"] else None
+    return ListRows(*desk.deliveries(row.endpoint, wanted, after=at.place, limit=lists.PAGE))
 
 
 def delivery(look: Look) -> Answer:
@@ -55,7 +49,7 @@ def delivery(look: Look) -> Answer:
 
 _PATH: Final = "/console/{account}/hooks"
 ROUTES: Final = (
-    PageRoute("GET", _PATH, "webhooks", hooks),
+    listed(_PATH, "webhooks", "hooks/hooks.html", HOOKS, _hooks),
     PageRoute("GET", f"{_PATH}/{{hook}}", "webhook", hook),
     PageRoute("GET", f"{_PATH}/{{hook}}/deliveries/{{delivery}}", "delivery", delivery),
 )

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
+from functions.console.listing import Asked, Filters, ListFilter, ListRows, answer
 from functions.console.pages.jobs.rows import pause_of, rows
 from functions.console.pages.jobs.spans import FATES, SPANS, since
 from functions.console.pages.jobs.view import JobRow, row
@@ -37,30 +38,23 @@ class JobFilter:
     """The filters of a list of jobs; an empty one is not applied.
 
     Attributes:
-        state: a name in STATES.
-        fate: a name in FATES.
-        since: when it was taken at the earliest, Unix milliseconds; 0: at any time.
+        since: when a job was taken at the earliest, Unix milliseconds; 0: at any time.
         until: when it was taken before, the same.
-        provider: one that did something with its messages.
-        did: a name in BY_KEYS, which is also what is counted; without a provider it narrows nothing.
     """
 
-    state: str
-    fate: str
-    since: Millis = 0
-    until: Millis = 0
-    provider: str = ""
-    did: str = ""
+    at: Asked
+    since: Millis
+    until: Millis
 
     @property
     def narrow(self) -> bool:
         """Tell whether some jobs may not be in the list."""
-        return bool(self.state or self.fate or self.since or self.provider)
+        return bool(self.at["state"] or self.since or self.counts)
 
     @property
     def counts(self) -> bool:
         """Tell whether messages are counted that others than the failed ones are."""
-        return bool(self.fate or self.provider)
+        return bool(self.at["with"] or self.at["provider"])
 
     def passes(self, job: Job) -> bool:
         """Tell whether a job is in the list."""
@@ -68,16 +62,18 @@ class JobFilter:
         return taken and self._is_in_state(job) and (not self.counts or self.count(job) > 0)
 
     def _is_in_state(self, job: Job) -> bool:
-        if self.state and (job.state not in STATES[self.state] or (self.state == "stopped" and not job.stopped)):
+        state = self.at["state"]
+        if state and (job.state not in STATES[state] or (state == "stopped" and not job.stopped)):
             return False
-        return not (self.state == WAITING and job.state is JobState.LOGGED and job.retry is None)
+        return not (state == WAITING and job.state is JobState.LOGGED and job.retry is None)
 
     def count(self, job: Job) -> int:
         """Return how many messages of a job have the fate, or had that from the provider, as the stats count them."""
-        if not self.provider:
-            return sum(job.counts.get(name, 0) for name in FATES[self.fate])
-        theirs = [c for c, provider in zip(job.route, job.providers, strict=True) if provider == self.provider]
-        return sum(job.by[c][BY_KEYS.index(self.did)] for c in theirs)
+        wanted = self.at["provider"]
+        if not wanted:
+            return sum(job.counts.get(name, 0) for name in FATES[self.at["with"]])
+        theirs = [c for c, provider in zip(job.route, job.providers, strict=True) if provider == wanted]
+        return sum(job.by[c][BY_KEYS.index(self.at["did"])] for c in theirs)
 
     @property
     def begin(self) -> str:
@@ -90,78 +86,54 @@ class JobFilter:
 
     def keeps(self, row: JobRow) -> bool:
         """Tell whether a job that passes is in the list, now that it is known what it waits for."""
-        return self.state != WAITING or row.how_far.waiting_for not in {None, "rate"}
+        return self.at["state"] != WAITING or row.how_far.waiting_for not in {None, "rate"}
 
 
 def jobs(look: Look) -> Answer:
     """Show a page of the account's jobs, newest first."""
-    kind = lists.chosen(look, "kind", lists.KINDS)
-    keys, spaces = lists.spaces(look)
-    span, day = lists.chosen(look, "span", tuple(SPANS)), lists.day(look, "day")
-    wanted = _wanted(look, span, day)
-    found, after = _some(look, spaces, (kind,) if kind else lists.KINDS, wanted)
-    filters = {
-        "kind": kind,
-        "state": wanted.state,
-        "with": wanted.fate,
-        "keys": keys,
-        "span": span,
-        "day": day.isoformat() if day else "",
-        "provider": wanted.provider,
-        "did": wanted.did,
-    }
-    known = {c.provider for c in look.services.settings.credentials if c.open_to(look.account)}
-    context = {
-        "filters": filters,
-        "counts": {row.job.id: wanted.count(row.job) for row in found} if wanted.counts else {},
-        "filtered": bool(kind or keys) or wanted.narrow,
-        "spans": tuple(SPANS),
-        "rows": found,
-        "kinds": lists.KINDS,
-        "states": tuple(STATES),
-        "fates": tuple(FATES),
-        "providers": sorted(known | {wanted.provider} - {""}),
-        "deeds": BY_KEYS,
-        "kinds_of_keys": lists.KEYS,
-        "paging": lists.paging(look, after, **filters),
-    }
-    return look.services.pages.page(look, "jobs/jobs.html", context)
+    return answer(look, "jobs/jobs.html", _filters(look), _jobs)
 
 
-def _wanted(look: Look, span: str, day: date | None) -> JobFilter:
-    """Return what the list is narrowed to; a provider goes before a fate.
+def _filters(look: Look) -> Filters[JobRow]:
+    """Return the filters; a provider goes before a fate."""
+    provider = lists.typed(look, "provider")
+    known = {c.provider for c in look.services.settings.credentials if c.open_to(look.account)} | {provider}
+    return (
+        ListFilter("kind", "Kind", lists.KINDS, "every kind"),
+        ListFilter("state", "State", tuple(STATES), "every state"),
+        ListFilter("with", "Messages", tuple(FATES), "of any fate", value="" if provider else None),
+        ListFilter("span", "Taken", tuple(SPANS), "at any time"),
+        ListFilter("keys", "Keys", lists.KEYS, "every kind"),
+        ListFilter("day", "Taken on (UTC)", kind="date", folded=True),
+        ListFilter("provider", "Provider", sorted(known - {""}), "every provider", value=provider, folded=True),
+        ListFilter("did", "Result", BY_KEYS, default=BY_KEYS[0], value=None if provider else "", folded=True),
+    )
 
-    Args:
-        span: a name in SPANS, or empty.
-        day: of UTC.
-    """
-    state, provider = lists.chosen(look, "state", tuple(STATES)), lists.typed(look, "provider")
-    fate = "" if provider else lists.chosen(look, "with", tuple(FATES))
-    did = (lists.chosen(look, "did", BY_KEYS) or BY_KEYS[0]) if provider else ""
-    return JobFilter(state, fate, *_times(look, span, day), provider, did)
+
+def _jobs(at: Asked) -> ListRows[JobRow]:
+    wanted = JobFilter(at, *_times(at))
+    found, after = _some(at, (at["kind"],) if at["kind"] else lists.KINDS, wanted)
+    return ListRows(
+        found, after, more={"counts": {x.job.id: wanted.count(x.job) for x in found} if wanted.counts else {}}
+    )
 
 
-def _times(look: Look, span: str, day: date | None) -> tuple[Millis, Millis]:
+def _times(at: Asked) -> tuple[Millis, Millis]:
     """Return from when on and before when a job was taken, Unix milliseconds; 0: not narrowed by it.
 
-    Args:
-        span: a name in SPANS, or empty.
-        day: of UTC, which goes before a span.
+    A day goes before a span.
     """
+    day = lists.day(at.look, "day")
     if day is not None:
         return lists.midnight(day), lists.midnight(day + timedelta(days=1))
-    return since(span, look.services.now) if span else 0, 0
+    return since(at["span"], at.look.services.now) if at["span"] else 0, 0
 
 
-def _some(look: Look, spaces: Sequence[str], kinds: Sequence[str], wanted: JobFilter) -> tuple[list[JobRow], str]:
-    """Return jobs that a filter lets pass, and the place to continue from.
-
-    Args:
-        look: the visit, of a place in the list.
-        spaces: namespaces whose jobs are listed.
-    """
+def _some(at: Asked, kinds: Sequence[str], wanted: JobFilter) -> tuple[list[JobRow], str]:
+    """Return jobs that a filter lets pass, and the place to continue from."""
+    look, spaces = at.look, lists.spaces(at.look)
     pause = pause_of(look)
-    found, after = list[JobRow](), lists.place(look) or wanted.begin
+    found, after = list[JobRow](), at.place or wanted.begin
     for _ in range(TURNS if wanted.narrow else 1):
         page, after = look.services.listing.among(spaces, kinds, after=after, limit=lists.PAGE)
         shown = rows(look, [*filter(wanted.passes, page)], paused=pause.result().paused)

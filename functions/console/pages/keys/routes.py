@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from functions.console import lists
-from functions.console.call import Look
-from functions.console.screen import PageRoute
+from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed, states
 from shared.domain.accounts import ApiKey, Scope
 from shared.domain.times import Millis
-from shared.web.http import Answer
 
 STATES: Final = ("in use", "never used", "expired")
 
@@ -21,22 +19,16 @@ class KeyRow:
     condition: str
 
 
-def keys(look: Look) -> Answer:
-    """Show a page of the account's keys, oldest first."""
-    kind, state = lists.chosen(look, "keys", lists.KEYS), lists.chosen(look, "state", STATES)
-    every = [_row(x, look.services.now) for x in look.services.accounts.list_keys(look.account)]
-    fitting = [x for x in every if kind in ("", x.key.kind) and state in ("", x.condition)]
-    rows, after = lists.cut(look, fitting)
-    context = {
-        "rows": rows,
-        "count": len(fitting),
-        "keys": kind,
-        "kinds": lists.KEYS,
-        "state": state,
-        "states": STATES,
-        "paging": lists.paging(look, after, keys=kind, state=state),
-    }
-    return look.services.pages.page(look, "keys/keys.html", context)
+FILTERS: Final[Filters[KeyRow]] = (
+    ListFilter("keys", "Kind", lists.KEYS, "every kind", lambda x: x.key.kind),
+    states(STATES, lambda x: x.condition),
+)
+
+
+def _keys(at: Asked) -> ListRows[KeyRow]:
+    """Return the account's keys, oldest first."""
+    services = at.look.services
+    return ListRows([_row(x, services.now) for x in services.accounts.list_keys(at.look.account)], whole=True)
 
 
 def _row(key: ApiKey, now: Millis) -> KeyRow:
@@ -45,4 +37,4 @@ def _row(key: ApiKey, now: Millis) -> KeyRow:
     return KeyRow(key, "in use" if key.used else "never used")
 
 
-ROUTES: Final = (PageRoute("GET", "/console/{account}/keys", "keys", keys, Scope.ADMIN),)
+ROUTES: Final = (listed("/console/{account}/keys", "keys", "keys/keys.html", FILTERS, _keys, Scope.ADMIN),)

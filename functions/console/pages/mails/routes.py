@@ -4,6 +4,7 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
+from functions.console.listing import KEYS, Asked, Filters, ListRows, listed, shown, states
 from functions.console.pages.asking import Question, ask
 from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
@@ -15,44 +16,31 @@ from shared.domain.recipients.addresses import Address, parse
 from shared.engine.mails.moves import InFlight
 from shared.web.http import Answer
 
-STATES: Final = tuple(state.value for state in MailState)
-OF_DESTINATIONS: Final = tuple(state.value for state in DestinationState)
+MAILS: Final[Filters[StoredMail]] = (states(tuple(MailState), lambda x: x.state), KEYS)
+DESTINATIONS: Final[Filters[MailDestination]] = (states(tuple(DestinationState), lambda x: x.state),)
 SECTION: Final = "Mails"
 IN_FLIGHT: Final = Denial(
     409, "This is no longer possible", "The destination is being sent, or has ended. Look at the mail again."
 )
 
 
-def mails(look: Look) -> Answer:
-    """Show a page of mails, newest first."""
-    state, keys = lists.chosen(look, "state", STATES), lists.kind_of_keys(look)
-    store = look.services.desks.mails().mails
-    found, after = store.page(lists.space(look), after=lists.place(look), limit=lists.PAGE)
-    context = {
-        "rows": [x for x in found if state in ("", x.state)],
-        "state": state,
-        "states": STATES,
-        "keys": keys,
-        "kinds": lists.KEYS,
-        "paging": lists.paging(look, after, state=state, keys=keys),
-    }
-    return look.services.pages.page(look, "mails/mails.html", context)
+def _mails(at: Asked) -> ListRows[StoredMail]:
+    """Return a page of mails, newest first."""
+    return ListRows(*at.look.services.desks.mails().mails.page(at.space, after=at.place, limit=lists.PAGE))
 
 
 def mail(look: Look) -> Answer:
     """Show a mail with a page of its destinations."""
-    found, first = _named(look), lists.numbered(look)
-    state = lists.chosen(look, "state", OF_DESTINATIONS)
-    shown = look.services.desks.mails().moves.show(found, first, lists.PAGE, each=look.services.reads.map)
-    after = str(first + lists.PAGE) if first + lists.PAGE < len(found.hosts) and found.job else ""
-    context = {
-        "mail": found,
-        "rows": [(x, x.state is DestinationState.QUEUED) for x in shown if state in ("", x.state)],
-        "state": state,
-        "states": OF_DESTINATIONS,
-        "paging": lists.paging(look, after, state=state),
-    }
-    return look.services.pages.page(look, "mails/mail.html", context)
+    found = _named(look)
+    context = shown(look, DESTINATIONS, lambda at: _destinations(at, found))
+    return look.services.pages.page(look, "mails/mail.html", {"mail": found, **context})
+
+
+def _destinations(at: Asked, mail: StoredMail) -> ListRows[MailDestination]:
+    first, services = lists.numbered(at.look), at.look.services
+    rows = services.desks.mails().moves.show(mail, first, lists.PAGE, each=services.reads.map)
+    after = str(first + lists.PAGE) if first + lists.PAGE < len(mail.hosts) and mail.job else ""
+    return ListRows(rows, after, bare=not at["state"])
 
 
 def ask_to_drop(look: Look) -> Answer:
@@ -118,7 +106,7 @@ def _key(typed: str) -> str:
 
 _MAIL: Final = "/console/{account}/mails/{mail}"
 ROUTES: Final = (
-    PageRoute("GET", "/console/{account}/mails", "mails", mails),
+    listed("/console/{account}/mails", "mails", "mails/mails.html", MAILS, _mails),
     PageRoute("GET", _MAIL, "mail", mail),
     PageRoute("GET", f"{_MAIL}/drop", "ask to drop a destination", ask_to_drop, Scope.SEND),
     PageRoute("POST", f"{_MAIL}/drop", "drop a destination", drop, Scope.SEND, ends=True),

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from functions.console import lists
 from functions.console.call import Look
+from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed
 from functions.console.pages.asking import Question, ask
 from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
@@ -42,19 +42,13 @@ class MemberRow:
     seen_at: int = 0
 
 
-def members(look: Look) -> Answer:
-    """Show a page of the account's members, and of those who are invited."""
-    role, rows = lists.chosen(look, "role", ROLES), _rows(look)
-    shown, after = lists.cut(look, [x for x in rows if role in ("", x.role)])
-    context = {
-        "rows": shown,
-        "any": bool(rows),
-        "role": role,
-        "roles": ROLES,
-        "provider": look.services.provider,
-        "paging": lists.paging(look, after, role=role),
-    }
-    return look.services.pages.page(look, "members/members.html", context)
+FILTERS: Final[Filters[MemberRow]] = (ListFilter("role", "Role", ROLES, "every role", lambda x: x.role),)
+
+
+def _members(at: Asked) -> ListRows[MemberRow]:
+    """Return the account's members, and those who are invited."""
+    rows = _rows(at.look)
+    return ListRows(rows, whole=True, bare=not rows, more={"roles": ROLES, "provider": at.look.services.provider})
 
 
 def _rows(look: Look) -> list[MemberRow]:
@@ -168,7 +162,7 @@ def _back_to(look: Look) -> str:
 
 _PATH: Final = "/console/{account}/members"
 ROUTES: Final = (
-    PageRoute("GET", _PATH, "members", members),
+    listed(_PATH, "members", "members/members.html", FILTERS, _members),
     PageRoute("POST", f"{_PATH}/invite", "invite a member", invite, Scope.ADMIN),
     PageRoute("GET", f"{_PATH}/role", "ask to change a member's role", ask_to_change, Scope.ADMIN),
     PageRoute("POST", f"{_PATH}/role", "change a member's role", change, Scope.ADMIN),

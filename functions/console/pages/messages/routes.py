@@ -5,6 +5,7 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
+from functions.console.listing import Asked, Filters, ListFilter, ListRows, answer, listed, states
 from functions.console.lists import BAD_PLACE
 from functions.console.pages.jobs.routes import owned
 from functions.console.pages.jobs.view import title_of
@@ -14,7 +15,7 @@ from shared.domain.ids import parse_message_id
 from shared.domain.jobs.states import MessageState, Status
 from shared.domain.recipients import addresses
 from shared.engine.reports.attempts import AttemptFate
-from shared.engine.reports.message_log import Filter, Position
+from shared.engine.reports.message_log import Filter, LogLine, Position
 from shared.engine.reports.search import Hit, MessageSearch, SearchPlace
 from shared.web.http import Answer
 
@@ -27,61 +28,40 @@ FATES: Final = {
 }
 """Filters that stand for several states, as the daily figures sum them up."""
 STATES: Final = {**{state.value: Filter(states=frozenset({state})) for state in MessageState}, **FATES}
-ATTEMPTS: Final = tuple(fate.value for fate in AttemptFate)
-MAX_RECIPIENT: Final = 400
-"""Characters."""
+SEARCH: Final[Filters[Hit]] = (
+    ListFilter("recipient", "E-mail address or telephone number", kind="search"),
+    ListFilter("keys", "Keys", lists.KEYS, "every kind"),
+)
 
 
 def of_job(look: Look) -> Answer:
     """Show a page of a job's messages, in the order of its list."""
     row = owned(look)
-    state = lists.chosen(look, "state", tuple(STATES))
-    credential = lists.chosen(look, "credential", row.job.route)
-    attempt = lists.chosen(look, "attempt", ATTEMPTS)
-    typed, key = _recipient(look)
-    fate = AttemptFate(attempt) if attempt else None
-    wanted = replace(STATES.get(state, Filter()), recipient=key, credential=credential, fate=fate)
-    found, after = look.services.logs.lines(row.job, wanted, start=_start(look), limit=lists.PAGE)
-    context = {
-        "row": row,
-        "lines": found,
-        "states": tuple(STATES),
-        "state": state,
-        "credential": credential,
-        "attempts": ATTEMPTS,
-        "attempt": attempt,
-        "recipient": typed,
-        "paging": lists.paging(
-            look,
-            f"{after[0]}.{after[1]}" if after else "",
-            state=state,
-            credential=credential,
-            attempt=attempt,
-            recipient=typed,
-        ),
-    }
-    return look.services.pages.page(look, "messages/of_job.html", context)
+    filters: Filters[LogLine] = (
+        states(tuple(STATES)),
+        ListFilter("credential", "Tried by", row.job.route, "any credential"),
+        ListFilter("attempt", "Result", tuple(AttemptFate), "any result"),
+        ListFilter("recipient", "Recipient", kind="search"),
+    )
+
+    def read(at: Asked) -> ListRows[LogLine]:
+        fate = AttemptFate(at["attempt"]) if at["attempt"] else None
+        wanted = STATES.get(at["state"], Filter())
+        wanted = replace(wanted, recipient=_key(at["recipient"]), credential=at["credential"], fate=fate)
+        found, after = look.services.logs.lines(row.job, wanted, start=_start(look), limit=lists.PAGE)
+        return ListRows(found, f"{after[0]}.{after[1]}" if after else "", more={"of": row})
+
+    return answer(look, "messages/of_job.html", filters, read)
 
 
-def search(look: Look) -> Answer:
-    """Show messages to one recipient over all jobs of the account, newest first."""
-    typed, key = _recipient(look)
-    keys, spaces = lists.spaces(look)
-    hits: list[Hit] = []
-    after = ""
-    if key:
-        finder = MessageSearch(look.services.listing, look.services.logs, look.services.reads.map)
-        hits, more = finder.find(spaces, lists.KINDS, key, _search_place(look))
-        after = f"{more.after} {more.skip} {more.chunk} {more.index}" if more else ""
-    context = {
-        "recipient": typed,
-        "hits": hits,
-        "title_of": title_of,
-        "keys": keys,
-        "kinds": lists.KEYS,
-        "paging": lists.paging(look, after, recipient=typed, keys=keys),
-    }
-    return look.services.pages.page(look, "messages/messages.html", context)
+def _search(at: Asked) -> ListRows[Hit]:
+    """Return messages to one recipient over all jobs of the account, newest first."""
+    key, services, more = _key(at["recipient"]), at.look.services, {"title_of": title_of}
+    if not key:
+        return ListRows([], more=more)
+    finder = MessageSearch(services.listing, services.logs, services.reads.map)
+    hits, place = finder.find(lists.spaces(at.look), lists.KINDS, key, _search_place(at.look))
+    return ListRows(hits, f"{place.after} {place.skip} {place.chunk} {place.index}" if place else "", more=more)
 
 
 def message(look: Look) -> Answer:
@@ -95,13 +75,12 @@ def message(look: Look) -> Answer:
     return look.services.pages.page(look, "messages/message.html", context)
 
 
-def _recipient(look: Look) -> tuple[str, str]:
-    """Return the recipient to search for, as typed and as compared; empty: all recipients."""
-    typed = look.request.query.get("recipient", "").strip()[:MAX_RECIPIENT]
+def _key(typed: str) -> str:
+    """Return a recipient as it is compared; empty: all recipients."""
     if not typed:
-        return "", ""
+        return ""
     parsed = addresses.parse(typed)
-    return typed, parsed.key if isinstance(parsed, addresses.Address) else parsed.text
+    return parsed.key if isinstance(parsed, addresses.Address) else parsed.text
 
 
 def _start(look: Look) -> Position:
@@ -127,7 +106,7 @@ def _search_place(look: Look) -> SearchPlace:
 
 
 ROUTES: Final = (
-    PageRoute("GET", "/console/{account}/messages", "messages", search),
+    listed("/console/{account}/messages", "messages", "messages/messages.html", SEARCH, _search),
     PageRoute("GET", "/console/{account}/jobs/{job}/messages", "messages of a job", of_job),
     PageRoute("GET", "/console/{account}/jobs/{job}/messages/{message}", "message", message),
 )

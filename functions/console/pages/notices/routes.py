@@ -1,13 +1,14 @@
 """Notices: searched by their id or number, and the notifiers that upload them, with when each was last seen."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 from uuid import UUID
 
 from functions.console import lists
 from functions.console.call import Look
+from functions.console.listing import KEYS, Asked, Filters, ListFilter, ListRows, answer
 from functions.console.screen import PageRoute, absent
 from shared.domain.namespaces import kind_of, namespaces_of, owner
 from shared.domain.notices.notice import Notice, Phase
@@ -48,28 +49,19 @@ class NotifierRow:
         return CONDITIONS[1] if self.contact.seen_at else CONDITIONS[2]
 
 
+FILTERS: Final[Filters[NotifierRow]] = (
+    ListFilter("search", "Id, or number with its country code"),
+    ListFilter("state", "Notifiers", CONDITIONS, "in every state", lambda x: x.condition),
+    replace(KEYS, label="Notifiers of keys"),
+)
+
+
 def notices(look: Look) -> Answer:
     """Show the notices that are searched for, and a page of notifiers; or a page of what waits of one notifier."""
     named = lists.typed(look, "waiting")
     if named:
         return _waiting(look, named)
-    typed, keys = lists.typed(look, "search"), lists.kind_of_keys(look)
-    found = _found(look, typed) if typed else []
-    rows, after = _notifiers(look)
-    state = lists.chosen(look, "state", CONDITIONS)
-    context = {
-        "typed": typed,
-        "found": found,
-        "newest": NEWEST,
-        "rows": [row for row in rows if state in ("", row.condition)],
-        "state": state,
-        "states": CONDITIONS,
-        "most": MOST,
-        "keys": keys,
-        "kinds": lists.KEYS,
-        "paging": lists.paging(look, after, search=typed, state=state, keys=keys),
-    }
-    return look.services.pages.page(look, "notices/notices.html", context)
+    return answer(look, "notices/notices.html", FILTERS, _notifiers)
 
 
 def _waiting(look: Look, name: str) -> Answer:
@@ -83,7 +75,7 @@ def _waiting(look: Look, name: str) -> Answer:
         "notifier": found,
         "keys": kind_of(found.account, test=found.test).value,
         "rows": _read(look, names),
-        "paging": lists.paging(look, after, waiting=name),
+        "paging": lists.paging(look, after, {"waiting": name}),
     }
     return look.services.pages.page(look, "notices/waiting.html", context)
 
@@ -125,14 +117,16 @@ def _read(look: Look, names: Sequence[str]) -> list[Notice]:
     return [x for x in there if owner(x.account) == look.account and not x.gone(look.services.now)]
 
 
-def _notifiers(look: Look) -> tuple[Sequence[NotifierRow], str]:
-    """Return a page of notifiers, newest first, and the place to continue from."""
-    room = look.services.desks.notices()
-    found, after = room.notifiers.page(lists.space(look), after=lists.place(look), limit=NOTIFIERS)
+def _notifiers(at: Asked) -> ListRows[NotifierRow]:
+    """Return a page of notifiers, newest first, and the notices that are searched for."""
+    services, room = at.look.services, at.look.services.desks.notices()
+    found, after = room.notifiers.page(at.space, after=at.place, limit=NOTIFIERS)
     contacts = room.notifiers.contacts([x.name for x in found])
-    counts = look.services.reads.map(lambda x: room.waiting.count(x.name, MOST), found)
+    counts = services.reads.map(lambda x: room.waiting.count(x.name, MOST), found)
     rows = [NotifierRow(x, contacts.get(x.name, Contact()), n) for x, n in zip(found, counts, strict=True)]
-    return rows, after
+    notices = _found(at.look, at["search"]) if at["search"] else []
+    bare = not (at["state"] or at.place or after)
+    return ListRows(rows, after, bare=bare, more={"found": notices, "newest": NEWEST, "most": MOST})
 
 
 def _is_uuid(text: str) -> bool:

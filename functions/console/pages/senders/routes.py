@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from functions.console import lists
 from functions.console.call import Look
+from functions.console.listing import Asked, Filters, ListRows, listed, states
 from functions.console.pages.asking import Question, ask
 from functions.console.screen import Denial, PageRoute, absent, redirect
 from shared.domain import senders as rules
@@ -36,16 +36,16 @@ class SenderRow:
     proven_at: int = 0
 
 
-def senders(look: Look) -> Answer:
-    """Show what the account sends from."""
-    room = look.services.desks.senders()
-    granted = look.services.accounts.list_senders(look.account)
+FILTERS: Final[Filters[SenderRow]] = (states(STATES, lambda x: x.state),)
+
+
+def _senders(at: Asked) -> ListRows[SenderRow]:
+    """Return what the account sends from."""
+    services, account = at.look.services, at.look.account
+    granted = services.accounts.list_senders(account)
     rows = [SenderRow(sender, GRANTED) for sender in granted]
-    rows += [_row(claim) for claim in room.claims.list(look.account) if claim.domain not in granted]
-    state = lists.chosen(look, "state", STATES)
-    shown, after = lists.cut(look, [x for x in rows if state in ("", x.state)])
-    context = {"rows": shown, "state": state, "states": STATES, "paging": lists.paging(look, after, state=state)}
-    return look.services.pages.page(look, "senders/senders.html", {**context, "any": bool(rows)})
+    rows += [_row(claim) for claim in services.desks.senders().claims.list(account) if claim.domain not in granted]
+    return ListRows(rows, whole=True, bare=not rows)
 
 
 def add(look: Look) -> Answer:
@@ -154,7 +154,7 @@ def _missing(checks: list[DnsCheck]) -> int:
 _PATH: Final = "/console/{account}/senders"
 _ONE: Final = f"{_PATH}/{{domain}}"
 ROUTES: Final = (
-    PageRoute("GET", _PATH, "senders", senders),
+    listed(_PATH, "senders", "senders/senders.html", FILTERS, _senders),
     PageRoute("POST", f"{_PATH}/add", "claim a domain", add, Scope.ADMIN),
     PageRoute("GET", _ONE, "sender", sender),
     PageRoute("POST", f"{_ONE}/verify", "look for a domain's record", verify, Scope.ADMIN),

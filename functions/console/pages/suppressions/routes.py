@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from functions.console import lists
 from functions.console.call import Look
+from functions.console.listing import KEYS, Asked, Filters, ListFilter, ListRows, listed
 from functions.console.pages.asking import SURE, Question, ask
 from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
@@ -40,27 +41,21 @@ class ListEntry:
         return urlencode({name: value for name, value in named.items() if value})
 
 
-def suppressions(look: Look) -> Answer:
-    """Show a page of a list, newest first, or the entries of one address."""
-    reach, typed = lists.chosen(look, "list", LISTS) or Reach.ALL.value, lists.typed(look, "address")
-    keys, after = lists.kind_of_keys(look), ""
-    if typed:
-        rows = _of_address(look, typed)
-    else:
-        store = look.services.desks.suppressions
-        found, after = store.page(lists.space(look), after=lists.place(look), limit=lists.PAGE, reach=Reach(reach))
-        rows = [ListEntry(x, reach) for x in found]
-    context = {
-        "rows": rows,
-        "typed": typed,
-        "list": reach,
-        "lists": LISTS,
-        "reaches": [x.value for x in SINGLE],
-        "keys": keys,
-        "kinds": lists.KEYS,
-        "paging": lists.paging(look, after, list=reach, keys=keys),
-    }
-    return look.services.pages.page(look, "suppressions/suppressions.html", context)
+FILTERS: Final[Filters[ListEntry]] = (
+    ListFilter("address", "Address"),
+    ListFilter("list", "List", tuple(Reach), default=Reach.ALL),
+    KEYS,
+)
+
+
+def _suppressions(at: Asked) -> ListRows[ListEntry]:
+    """Return a page of a list, newest first, or the entries of one address."""
+    more = {"reaches": SINGLE, "kinds": lists.KEYS}
+    if at["address"]:
+        return ListRows(_of_address(at.look, at["address"]), more=more)
+    store, reach = at.look.services.desks.suppressions, at["list"]
+    found, after = store.page(at.space, after=at.place, limit=lists.PAGE, reach=Reach(reach))
+    return ListRows([ListEntry(x, reach) for x in found], after, more=more)
 
 
 def _of_address(look: Look, typed: str) -> list[ListEntry]:
@@ -162,7 +157,7 @@ def _back(look: Look, reach: str) -> Answer:
 
 _PATH: Final = "/console/{account}/suppressions"
 ROUTES: Final = (
-    PageRoute("GET", _PATH, "suppressions", suppressions),
+    listed(_PATH, "suppressions", "suppressions/suppressions.html", FILTERS, _suppressions),
     PageRoute("POST", f"{_PATH}/add", "suppress an address", add, Scope.ADMIN, ends=True),
     PageRoute("GET", f"{_PATH}/lift", "ask to lift a suppression", ask_to_lift, Scope.ADMIN),
     PageRoute("POST", f"{_PATH}/lift", "lift a suppression", lift, Scope.ADMIN),

@@ -5,6 +5,7 @@ from typing import Final
 
 from functions.console import lists
 from functions.console.call import Look
+from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed
 from functions.console.pages.campaigns.drafting import (
     CHANNEL_NAMES,
     Written,
@@ -35,17 +36,15 @@ VERSION_DIGITS: Final = len(str(MAX_VERSIONS))
 FULL: Final = Denial(409, "The template has too many versions", f"It has {MAX_VERSIONS:,}. Make a new template.")
 
 
-def templates(look: Look) -> Answer:
-    """Show a page of the account's templates, newest first."""
-    store, channel = look.services.campaigns().campaigns.templates, lists.chosen(look, "channel", CHANNEL_NAMES)
-    found, after = store.page(look.account, after=lists.place(look), limit=lists.PAGE)
-    context = {
-        "templates": [x for x in found if channel in ("", x.channel)],
-        "channel": channel,
-        "channels": CHANNEL_NAMES,
-        "paging": lists.paging(look, after, channel=channel),
-    }
-    return look.services.pages.page(look, "stored/templates.html", context)
+FILTERS: Final[Filters[StoredTemplate]] = (
+    ListFilter("channel", "Channel", CHANNEL_NAMES, "every channel", lambda x: x.channel),
+)
+
+
+def _templates(at: Asked) -> ListRows[StoredTemplate]:
+    """Return a page of the account's templates, newest first."""
+    store = at.look.services.campaigns().campaigns.templates
+    return ListRows(*store.page(at.look.account, after=at.place, limit=lists.PAGE))
 
 
 def template(look: Look) -> Answer:
@@ -189,7 +188,7 @@ def _event(look: Look, x: StoredTemplate, act: Act) -> Event:
 _PATH: Final = "/console/{account}/templates"
 _ONE: Final = f"{_PATH}/{{template}}"
 ROUTES: Final = (
-    PageRoute("GET", _PATH, "templates", templates),
+    listed(_PATH, "templates", "stored/templates.html", FILTERS, _templates),
     PageRoute("GET", f"{_PATH}/new", "write a template", write, Scope.ADMIN),
     PageRoute("POST", f"{_PATH}/new", "store a template", create, Scope.ADMIN),
     PageRoute("GET", _ONE, "template", template),
