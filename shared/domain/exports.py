@@ -17,6 +17,7 @@ USABLE_MS: Final = 6 * DAY_MS
 SETTLED_MS: Final = 120_000
 """Milliseconds for which an export is given out although its jobs have moved on. A running job moves on all the time:
 who asked for its export must get it once it is there."""
+# change: the columns of an export
 COLUMNS: Final = (
     "job",
     "message",

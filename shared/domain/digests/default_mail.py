@@ -6,6 +6,7 @@ style sheets shows plain tables.
 
 from typing import Final
 
+# change: the words and looks of a digest without a template
 SUBJECT: Final = "{{ batch_key }}: {{ counts }}"
 SHORT: Final = "{{ summary }}"
 """The whole text message."""

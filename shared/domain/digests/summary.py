@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+# change: how a digest sums events up
 MOST_TYPES: Final = 3
 """Types that a summary names; the events of the others are counted together."""
 LONGEST_TYPE: Final = 60
