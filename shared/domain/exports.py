@@ -17,7 +17,6 @@ USABLE_MS: Final = 6 * DAY_MS
 SETTLED_MS: Final = 120_000
 """Milliseconds for which an export is given out although its jobs have moved on. A running job moves on all the time:
 who asked for its export must get it once it is there."""
-# change: the columns of an export
 COLUMNS: Final = (
     "job",
     "message",
@@ -30,6 +29,7 @@ COLUMNS: Final = (
     "provider_message_id",
     "updated_at",
 )
+# change: a new column of an export
 LATER: Final = ("sent_at", "delivered_at", "error_detail")
 """Columns behind the list's own, so that the others keep their places."""
 PREFIX: Final = "list."
