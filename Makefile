@@ -27,7 +27,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 	--no-emit-index-url --no-emit-find-links
 
 .PHONY: help setup run demo demo-page up down status test test-changed test-all test-rest test-unit test-slow test-browser test-pages test-stories test-deployed exercised lint lint-infra english \
-	check bench mutants proofs crash chaos kill storm recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hooks-delay hook-rate ingest-proof pace model soak browser screenshots docs openapi release wheel sdks lock clean
+	check bench mutants proofs crash chaos kill storm recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hooks-delay hook-rate ingest-proof pace model soak browser screenshots docs openapi tour release wheel sdks lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -220,6 +220,9 @@ sdks: setup ## make the SDKs for Python and TypeScript from the OpenAPI document
 openapi: setup ## regenerate functions/api/openapi.json and docs/errors.md
 	$(PY) -m functions.api.openapi
 	$(PY) -m functions.api.error_page
+
+tour: setup ## write the table of places in CONTRIBUTING.md anew, from the marks in the code
+	@$(PY) -m tools.tour
 
 release: setup ## make VERSION the version of the package, the API and the changelog; prints how to commit and tag it
 	@$(PY) -m tools.release $(VERSION)

@@ -22,6 +22,7 @@ from shared.domain.channels.lookup import carried
 from shared.providers.needs import Right, needs_of
 
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
+# change: which rights a function has
 CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
 """Each also within transactions. No function scans a table: only operators' tools do."""
 WRITE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem")

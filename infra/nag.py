@@ -9,11 +9,9 @@ from constructs import Construct, IConstruct
 
 from infra.arns import identity_rights
 from infra.building.function import Function
-from infra.functions.console import ConsoleKey
-from infra.functions.hooks import HookKey
 from infra.functions.lane import LaneConstruct
 from infra.monitoring.dashboard import Monitoring
-from infra.resources.links import LinkKeys
+from infra.resources.keys import ConsoleKey, HookKey, LinkKeys
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.resources.storage import ARCHIVE, EXPORTS, UPLOADS
 from infra.settings import DeploymentSettings

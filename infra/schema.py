@@ -67,6 +67,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
+# change: a setting of `cdk.json`
 class CredentialFields(_Model):
     """One of `credentials`, whose secret lives elsewhere."""
 
@@ -146,6 +147,7 @@ class CredentialFields(_Model):
 class Retention(_Model):
     """For how many days things are kept."""
 
+    # change: how long jobs are kept
     jobs_days: Annotated[int, Field(ge=1, le=3650)] = 30
     logs_days: int = 30
     uploads_days: Annotated[int, Field(ge=2, le=365)] = 7

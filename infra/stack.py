@@ -22,14 +22,14 @@ from infra.functions import workers
 from infra.functions.api import Api
 from infra.functions.console import ConsoleConstruct
 from infra.functions.dispatch import Dispatch, Feedback
-from infra.functions.hooks import HookKey, HooksConstruct
+from infra.functions.hooks import HooksConstruct
 from infra.functions.lane import LaneConstruct
 from infra.functions.notices import NoticesConstruct
 from infra.functions.schedules import SchedulesConstruct
 from infra.functions.webhooks import webhooks
 from infra.grants import Grants
 from infra.monitoring.dashboard import Monitoring
-from infra.resources.links import LinkKeys
+from infra.resources.keys import HookKey, LinkKeys
 from infra.resources.queue import ExpressQueue
 from infra.resources.storage import ARCHIVE, Storage
 from infra.settings import DeploymentSettings

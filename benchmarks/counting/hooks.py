@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 from unittest.mock import patch
 
@@ -70,8 +71,9 @@ def measure() -> list[Row]:
     ]
 
 
-def spent(*, hooked: bool) -> tuple[Tally, Receiver]:
-    """Send a batch, hear of its delivery and tell an endpoint; return what all that took.
+@contextmanager
+def telling(*, hooked: bool) -> Iterator[tuple[World, "Hooks"]]:
+    """Make a world that has run before, and its functions of webhooks.
 
     Args:
         hooked: whether the account has an endpoint.
@@ -82,6 +84,12 @@ def spent(*, hooked: bool) -> tuple[Tally, Receiver]:
         if hooked:
             hooks.endpoint()
         w.clock.advance(60)
+        yield w, hooks
+
+
+def spent(*, hooked: bool) -> tuple[Tally, Receiver]:
+    """Send a batch, hear of its delivery and tell an endpoint; return what all that took."""
+    with telling(hooked=hooked) as (w, hooks):
         w.take()
         job = w.accept(recipients(MESSAGES), BODY)
         w.finish(together=MESSAGES // CHUNK)
@@ -95,17 +103,8 @@ def spent(*, hooked: bool) -> tuple[Tally, Receiver]:
 
 
 def scattered(*, hooked: bool) -> tuple[Tally, Receiver]:
-    """Hear of deliveries one by one, and return what all that took, without the batch itself.
-
-    Args:
-        hooked: whether the account has an endpoint.
-    """
-    with world(rate=rate_of(200)) as w, patch("shared.adapters.hooks.LATER_S", 0):  # moto delays by the real clock
-        warm(w)
-        hooks = Hooks(w)
-        if hooked:
-            hooks.endpoint()
-        w.clock.advance(60)
+    """Hear of deliveries one by one, and return what all that took, without the batch itself."""
+    with telling(hooked=hooked) as (w, hooks):
         job = w.accept(recipients(4 * CHUNK), BODY)
         w.finish(together=4)
         hooks.run()

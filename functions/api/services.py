@@ -115,7 +115,6 @@ def build(deployment: Deployment) -> ApiServices:
         client,
         table,
         clock,
-        **_limits(deployment.settings),
         audit_days=deployment.settings.audit_days,
         homes=deployment.homes,
     )
@@ -218,9 +217,3 @@ def _hooks(deployment: Deployment) -> "HookServices":
     from functions.api.hooks.services import build as build_hooks  # noqa: PLC0415
 
     return build_hooks(deployment)
-
-
-def _limits(settings: Settings) -> dict[str, int]:
-    """Return the request buckets' settings, where the deployment has its own."""
-    names = {"requests_per_second": "rate", "request_burst": "burst"}
-    return {to: int(settings.extra[name]) for name, to in names.items() if name in settings.extra}

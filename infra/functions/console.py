@@ -14,7 +14,7 @@ from constructs import Construct
 
 from infra.building.function import Function
 from infra.functions.api import SECONDS, Api
-from infra.resources.keys import KeySecret
+from infra.resources.keys import ConsoleKey
 from infra.settings import DeploymentSettings
 from shared import contracts
 from shared.contracts.console import FILE, ConsoleSettings
@@ -113,17 +113,4 @@ class ConsoleConstruct(Construct):
             seconds=JOIN_SECONDS,
             memory=JOIN_MEMORY_MB,
             environment={name: value for name, value in environment.items() if name in JOIN_KNOWS},
-        )
-
-
-class ConsoleKey(KeySecret):
-    """The secret of the console. A new key would end all sessions, and take away an operator's `client_secret`."""
-
-    def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
-        super().__init__(
-            scope,
-            construct_id,
-            deployment=deployment,
-            name=contracts.console_secret_name(deployment.stage),
-            description="Posthaste: what signs the console's cookies; add `client_secret`, and keep the keys",
         )

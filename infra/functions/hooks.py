@@ -21,7 +21,6 @@ from infra.building.function import Function
 from infra.building.minutely import every_minute
 from infra.building.streams import read_stream
 from infra.limits import RULE_PATTERN
-from infra.resources.keys import KeySecret
 from infra.resources.queue import WorkQueue
 from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts
@@ -50,20 +49,6 @@ SLOW_WORKERS: Final = {DeployTarget.AWS: contracts.SLOW_HOOK_WORKERS, DeployTarg
 """On a laptop each further worker costs a second of a core to start."""
 WALKS: Final = contracts.HOOKS_RESERVED - contracts.HOOK_WORKERS - contracts.SLOW_HOOK_WORKERS
 """Executions that full queues leave to the walk of every minute."""
-
-
-class HookKey(KeySecret):
-    """The secret that all endpoints' secrets are derived from. With a new key every receiver would refuse each post."""
-
-    def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
-        super().__init__(
-            scope,
-            construct_id,
-            deployment=deployment,
-            name=contracts.hooks_secret_name(deployment.stage),
-            description="Posthaste: what the secrets of webhook endpoints are derived from; never change it",
-            kms_key_id=deployment.kms_key_arn or None,
-        )
 
 
 class HooksConstruct(Construct):

@@ -24,6 +24,7 @@ from shared.providers.needs import needs_of
 
 T = TypeVar("T")
 
+# change: when an alarm fires
 LANE_AGE: Final = 1200
 """Seconds that a pointer may wait in a lane where no sender takes any. A delayed one is as old as 900 by design."""
 QUEUE_AGE: Final = 1800

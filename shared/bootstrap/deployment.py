@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 from shared import contracts
 from shared.bootstrap.use_cases import UseCases
+from shared.domain.jobs.job import MAIL
+from shared.domain.jobs.states import JobState
 from shared.lazy import PartOf, lazy
 
 if TYPE_CHECKING:
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from shared.engine import walks as walking
     from shared.engine.lists import uploading
     from shared.engine.notices import take
+    from shared.engine.outcome import fold
     from shared.engine.reports import archive
     from shared.engine.sweeper import dropped
     from shared.engine.walks import doubts, jobs
@@ -19,7 +22,8 @@ else:
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
     digesting, hooking, mailing = lazy("shared.bootstrap", "digesting", "hooking", "mailing")
     noticing, sending = lazy("shared.bootstrap", "noticing", "sending")
-    take, uploading, walking = lazy("shared.engine", "notices.take", "lists.uploading", "walks")
+    fold, take = lazy("shared.engine", "outcome.fold", "notices.take")
+    uploading, walking = lazy("shared.engine", "lists.uploading", "walks")
     archive, dropped = lazy("shared.engine", "reports.archive", "sweeper.dropped")
     doubts, jobs = lazy("shared.engine.walks", "doubts", "jobs")
 
@@ -35,6 +39,26 @@ class Deployment(UseCases):
     noticing = part(lambda d: noticing.Noticing(d))
     lane = part(lambda d: sending.SendingLane(d, d.settings.credential(d.env[contracts.ENV_LANE])))
     """The lane that this function serves."""
+    fold_listeners = part(
+        lambda d: [
+            fold.FoldListener(
+                lambda folded, _: folded.kind == MAIL,
+                lambda folded, some: d.mailing.stream.released(
+                    some[0].job, some, logged=folded.state is JobState.LOGGED
+                ),
+            ),
+            fold.FoldListener(
+                lambda folded, ledger: folded.kind != MAIL and bool(ledger.told),
+                lambda _, some: d.noticing.words.tell(some[0]),
+                apart=True,
+            ),
+            fold.FoldListener(
+                lambda folded, _: folded.job is not None,
+                lambda folded, some: folded.job and d.turns.released(folded.job, some),
+            ),
+        ]
+    )
+    """The reactions of mails, notices and turns to a fold, in this order."""
 
     @property
     def walks(self) -> "list[walking.Walk]":

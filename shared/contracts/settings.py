@@ -119,7 +119,6 @@ class Settings:
     """How a channel's route is used, where that is not SPREAD."""
     notice_clock: tuple[int, int] = (0, 1)
     """Unix seconds from which on the time of notices is faster, and how many times; on AWS it never is."""
-    extra: dict[str, Any] = field(default_factory=dict)
 
     @property
     def kept_days(self) -> int:
@@ -149,7 +148,6 @@ class Settings:
                 **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
                 **({"archive_days": self.archive_days} if self.archive_days else {}),
                 **({"notice_clock": self.notice_clock} if self.notice_clock != (0, 1) else {}),
-                "extra": self.extra,
             },
             separators=(",", ":"),
         )

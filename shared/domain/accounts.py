@@ -22,6 +22,7 @@ _ACCOUNT: Final = re.compile(r"acc_[0-9a-z]{12}")
 _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 MAX_NAME: Final = 100
 """Characters of an account's or key's name."""
+# change: how many requests per second an account may make
 REQUEST_RATE: Final = 100
 """Requests per second and account unless set otherwise: 5,000 recipients each, far above what providers take."""
 REQUEST_BURST: Final = 1000

@@ -29,6 +29,7 @@ COLUMNS: Final = (
     "provider_message_id",
     "updated_at",
 )
+# change: a new column of an export
 LATER: Final = ("sent_at", "delivered_at", "error_detail")
 """Columns behind the list's own, so that the others keep their places."""
 PREFIX: Final = "list."

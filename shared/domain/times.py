@@ -11,6 +11,7 @@ Millis: TypeAlias = int
 
 DAY_MS: Final[Millis] = 86_400_000
 """Milliseconds."""
+# change: how long an idempotency key lives
 KEY_LIFE_MS: Final[Millis] = DAY_MS
 """Milliseconds that an idempotency key is kept: after the request, or after the last scheduled send."""
 

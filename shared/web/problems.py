@@ -16,6 +16,7 @@ from shared.contracts.faults import fault
 from shared.domain.ids import named
 from shared.web.known_fields import did_you_mean
 
+# change: the text of an API error
 CODES: Final[Mapping[str, tuple[int, str]]] = {
     "malformed_json": (400, "The body is not JSON."),
     "invalid_payload": (400, "Send an array: at most 10,000 records."),

@@ -172,7 +172,7 @@ def test_the_guide_leads_from_the_policy_to_the_window(api: Api) -> None:
         got.append(api.call(method, at, given, query=query))
         assert got[-1].status in {200, 202}, got[-1].text
         window = got[-1].json["items"][0]["window_id"] if at == "/digests" else window
-    assert "3 tasks failed" in got[1].json["text"]
+    assert "task.failed x3" in got[1].json["text"]
     assert got[2].json["items"][0]["accepted"] == 3
     assert (got[-1].json["state"], got[-1].json["events"]) == ("closed", 3)
 

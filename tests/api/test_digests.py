@@ -371,13 +371,13 @@ def test_a_fault_of_a_template_has_its_place(api: Api) -> None:
 def test_a_preview_shows_made_up_events(api: Api) -> None:
     put(api, unsubscribe=True)
     got = api.call("GET", "/digest-policies/acme//preview").json
-    assert got["subject"] == "acme/production: 3 tasks failed, 2 succeeded"
+    assert got["subject"] == "acme/production: task.failed x3, task.succeeded x2"
     assert "<!doctype html>" in got["html"]
     assert "Stop these digests: https://example.com/unsubscribe/example" in got["text"]
     assert (got["from"], got["sms"]) == (SENDER, None)
     put(api, "texts", channel="sms", from_=None, route=["texts"])
     sms = api.call("GET", "/digest-policies/texts/preview").json
-    assert (sms["text"], sms["html"], sms["from"]) == ("3 tasks failed in texts, 2 succeeded", "", None)
+    assert (sms["text"], sms["html"], sms["from"]) == ("texts: task.failed x3, task.succeeded x2", "", None)
     assert (sms["sms"]["encoding"], sms["sms"]["segments"]) == ("gsm7", 1)
     assert api.call("GET", "/digest-policies/none/preview").code == "not_found"
 

@@ -110,7 +110,7 @@ def test_three_events_for_three_people_are_two_mails(firm: Firm, api: Api) -> No
     assert len({(row["credential"], row["call"]) for row in rows}) == 2, "the mails are two calls"
     ann, ben, cleo = (firm.mail(row) for row in sorted(rows, key=lambda row: row["recipient"]))
     assert (ann["subject"], ann["html"], ann["text"]) == (ben["subject"], ben["html"], ben["text"])
-    assert (ann["subject"], cleo["subject"]) == (f"{firm.key}: 2 tasks failed", f"{firm.key}: 1 task succeeded")
+    assert (ann["subject"], cleo["subject"]) == (f"{firm.key}: task.failed x2", f"{firm.key}: task.succeeded x1")
     for part in ("html", "text"):
         assert re.findall(r"task: ([a-z-]+)", ann[part]) == ["import", "invoices"]
         assert re.findall(r"task: ([a-z-]+)", cleo[part]) == ["clean-up"]
@@ -167,7 +167,7 @@ def test_a_digest_is_also_a_text_message(firm: Firm) -> None:
     firm.close(piece["window_id"])
     firm.processed(piece["window_id"])
     texts = [row for row in firm.control.log("twilio", "texts") if row["recipient"] == number]
-    assert [firm.mail(row)["text"] for row in texts] == ["2 tasks failed in production"]
+    assert [firm.mail(row)["text"] for row in texts] == ["production: task.failed x2"]
 
 
 @pytest.mark.promise(11)

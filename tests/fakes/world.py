@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from shared.bootstrap import Deployment
 from shared.contracts import Waking, Word
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.ids import Ref
@@ -74,6 +75,9 @@ def recipients(n: int, skip: Iterable[int] = ()) -> tuple[Recipient, ...]:
 
 class World(Parts):
     """A deployment in memory. Everything in it is public: tests look at and touch what they like."""
+
+    fold_listeners = Deployment.fold_listeners
+    ledgers_in = staticmethod(Deployment.ledgers_in)
 
     # Steps
 

@@ -216,6 +216,8 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         lanes={"acme-one": SimpleNamespace(put_off=lambda _handle, seconds, **_: put_off.append(seconds))},
         logger=world.logger,
         retrier=world.retrier,
+        fold_listeners=world.fold_listeners,
+        ledgers_in=world.ledgers_in,
         turns=world.turns,
         planner=world.planner,
         tracker=world.tracker,

@@ -259,6 +259,7 @@ def due(account_id: str, at_ms: int, job_id: str, *, test: bool = False) -> Key:
     return key(f"A#{account_id}#DUE#TEST" if test else f"A#{account_id}#DUE", aged(at_ms, job_id))
 
 
+# change: the key of an item in DynamoDB
 def idempotency(account_id: str, digest: str) -> Key:
     """A client's idempotency key by its sha256, hex."""
     return key(f"I#{account_id}", digest)

@@ -10,6 +10,7 @@ from shared.domain.jobs.states import COUNT_KEYS
 
 ALLOWED: Final = 10
 """Hard bounces of a campaign that stop nothing, however few its messages are."""
+# change: when the bounce guard stops a campaign
 ONE_IN: Final = 10
 """More than one in so many of the messages with a final result must have bounced."""
 

@@ -28,6 +28,7 @@ MAX_BYTES: Final = 1024 * 1024
 """Of a template in UTF-8; mailbox providers cut HTML at about 100 KB already."""
 MAX_VARIABLES: Final = 200
 """Different names."""
+# change: which placeholders a template may have
 MAX_PLACEHOLDERS: Final = 1000
 """Placeholders in one template, of any names: with cells of 8 KB a rendered message stays well within memory."""
 MAX_NAME: Final = 64

@@ -1,11 +1,13 @@
 """The digest of a policy that has no template: what happened on top, how often, then a table of events.
 
+All words that digests add to those of policies and events are in this module.
 Colours and layout are in classes, so that a line costs few bytes: Gmail cuts a mail at 102 KB. A client that ignores
 style sheets shows plain tables.
 """
 
 from typing import Final
 
+# change: the words and looks of a digest without a template
 SUBJECT: Final = "{{ batch_key }}: {{ counts }}"
 SHORT: Final = "{{ summary }}"
 """The whole text message."""
@@ -83,4 +85,9 @@ a { color: #8ab4ff; }
 </html>
 """
 EVENTS_TABLE: Final = ('<table class="events" cellspacing="0" cellpadding="6" width="100%">', "</table>")
+MORE: Final = "and {:,} more"
+"""Counts events that a message does not list."""
+OTHER_TYPES: Final = "of other types"
+PERIOD: Final = "{} to {}"
+"""Of the first and the last event."""
 TYPES_TABLE: Final = ('<table class="types" cellspacing="0" cellpadding="2">', "</table>")

@@ -17,6 +17,7 @@ from shared.domain.times import Millis, Seconds
 DAY_S: Final = 86_400
 MAX_EVENTS: Final = 1_000
 """Events of a window."""
+# change: how long a window of events may be open
 MAX_WINDOW: Final = DAY_S
 """Seconds that a window may be open."""
 MAX_LINES: Final = 1_000

@@ -252,7 +252,7 @@ def _filled(template: Template, values: Mapping[str, str], lines: str, types: st
 def _html_lines(lines: Sequence[str], more: int) -> str:
     out = list(lines)
     if more:
-        said = f"… and {more:,} more"
+        said = f"… {default_mail.MORE.format(more)}"
         item = _ITEM.match(lines[0]) if lines else None
         kind = item[1].lower() if item else ""
         forms = {"tr": f'<tr><td colspan="20" class="more">{said}</td></tr>', "li": f'<li class="more">{said}</li>'}
@@ -261,7 +261,7 @@ def _html_lines(lines: Sequence[str], more: int) -> str:
 
 
 def _text_lines(lines: Sequence[str], more: int, *, rich: bool) -> str:
-    said = f"{'… ' if rich else ''}and {more:,} more"  # an ellipsis would make an SMS longer
+    said = f"{'… ' if rich else ''}{default_mail.MORE.format(more)}"  # an ellipsis would make an SMS longer
     return "\n".join([*lines, *([said] if more else [])])
 
 
@@ -269,13 +269,13 @@ def _html_types(types: Sequence[str]) -> str:
     found = counted(types)
     rows = [f'<tr><td class="n">{n:,}</td><td>{escape(name)}</td></tr>' for name, n in found[:MAX_TYPES]]
     if len(found) > MAX_TYPES:
-        rows.append(f'<tr><td class="n">{_other(found):,}</td><td class="more">of other types</td></tr>')
+        rows.append(f'<tr><td class="n">{_other(found):,}</td><td class="more">{default_mail.OTHER_TYPES}</td></tr>')
     return "\n".join(rows)
 
 
 def _text_types(types: Sequence[str]) -> str:
     found = counted(types)
-    rows = [*found[:MAX_TYPES], *([("of other types", _other(found))] if len(found) > MAX_TYPES else [])]
+    rows = [*found[:MAX_TYPES], *([(default_mail.OTHER_TYPES, _other(found))] if len(found) > MAX_TYPES else [])]
     width = max(len(f"{n:,}") for _, n in rows)
     return "\n".join(f"{n:>{width},}  {name}" for name, n in rows)
 
@@ -288,8 +288,8 @@ def _period(first: str, last: str) -> str:
     if first == last:
         return first
     if day != last_day or zone != last_time.partition(" ")[2]:
-        return f"{first} to {last}"
-    return f"{first.removesuffix(f' {zone}')} to {last_time}"
+        return default_mail.PERIOD.format(first, last)
+    return default_mail.PERIOD.format(first.removesuffix(f" {zone}"), last_time)
 
 
 def _other(found: Sequence[tuple[str, int]]) -> int:

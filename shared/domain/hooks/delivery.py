@@ -17,6 +17,7 @@ MAX_ANSWER: Final = 1_024
 """Characters of an answer that are kept."""
 MAX_KEPT_ATTEMPTS: Final = 12
 """The latest attempts are kept with a delivery."""
+# change: when a webhook is posted again
 DELAYS_MS: Final[Sequence[Millis]] = (
     5_000,
     300_000,

@@ -130,6 +130,7 @@ _AT: Final = EXAMPLE_TIME
 _EARLIER: Final = "2026-11-23T15:00:00.000Z"
 _ADDRESS: Final = "ada@example.com"
 
+# change: a field of a body that is posted to an endpoint
 MESSAGE: Final[HookBody[MessageSource]] = HookBody(
     "MessageChange",
     "A message's new state.",

@@ -161,6 +161,7 @@ class Change(StrEnum):
     GIVE_WAY = "give_way"
 
 
+# change: which states a job can change between
 TRANSITIONS: Final[dict[Change, tuple[frozenset[JobState], JobState]]] = {
     Change.PLAN: (frozenset({JobState.READY}), JobState.ENQUEUED),
     Change.START: (frozenset({JobState.ENQUEUED}), JobState.SENDING),

@@ -17,6 +17,7 @@ class Chance(Enum):
     """It fails much of what it gets, or it refused this message for the moment."""
 
 
+# change: how long a failed message waits for its next attempt
 ROUND_DELAYS: Final[Mapping[Chance, tuple[float, ...]]] = {
     Chance.GOOD: (2.0, 5.0, 10.0, 20.0, 30.0, 900.0),
     Chance.UNKNOWN: (2.0, 5.0, 20.0, 120.0, 900.0),

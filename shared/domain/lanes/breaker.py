@@ -21,6 +21,7 @@ from typing import Final
 from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Unknown
 from shared.domain.times import Millis
 
+# change: when a provider that failed gets its first test messages
 FIRST_DELAY: Final = 10_000
 """Milliseconds before the first probes; a blip is over by then."""
 MAX_DELAY: Final = 300_000

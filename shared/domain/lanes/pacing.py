@@ -9,6 +9,7 @@ from shared.domain.lanes.refusals import EFFECT, NO_CALLS, RefusalTally, left
 from shared.domain.lanes.switches import NOT_LOWERED, Lowered, Switches
 from shared.domain.times import Seconds
 
+# change: how many messages a sender claims at once
 WINDOW: Final = 200
 """The most recipients claimed together: bounds what a crash leaves unknown."""
 FEW: Final = 10

@@ -28,6 +28,7 @@ from shared.domain.lists.header import (
 from shared.domain.lists.rows import Position, Row, RowCode, is_blank, largest
 from shared.domain.workbooks.broken import ERRORS, why_broken
 
+# change: the longest cell of an uploaded list
 MAX_CELL: Final = 8 * 1024
 """Bytes of one cell."""
 MAX_ROW: Final = 32 * 1024

@@ -10,6 +10,7 @@ from shared.domain.jobs.states import MAX_ATTEMPTS
 from shared.domain.mails.destination import waits
 from shared.domain.times import Millis
 
+# change: when a relayed mail is tried again
 DELAYS_MS: Final[Sequence[Millis]] = (300_000, 900_000, 3_600_000, 14_400_000)
 """Before the second, third, fourth and every later attempt: fifteen attempts last for two days."""
 MAIL_POLICY: Final = Policy(max_attempts=MAX_ATTEMPTS, retry_on=(), on_ambiguous=OnAmbiguous.HOLD)

@@ -20,6 +20,7 @@ HOUR_MINUTES: Final = 60
 ROUND_MS: Final = 5 * MINUTE_MS
 """Attempts after a failure begin at multiples of this, so that they gather in few jobs."""
 LEAST_WAIT_MS: Final = 10 * MINUTE_MS
+# change: the longest wait of a notice after a failure
 LONGEST_WAIT_MS: Final = 24 * HOUR_MS
 WIDEST_MS: Final = 24 * HOUR_MS
 """With so much time left, or less, all reasonable hours are permitted."""

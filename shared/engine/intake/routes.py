@@ -148,6 +148,7 @@ def _first_of(channel: str, usable: Mapping[str, Credential], settings: Settings
     return next((c for c in (*settings.routes.get(channel, ()), *mine) if c in mine), None)
 
 
+# change: which credential a campaign gets
 def credential_of(account: str, channel: str, wanted: str | None, settings: Settings, *, test: bool) -> str:
     """Return the one credential of a campaign, by default the channel's first that is open to the account.
 

@@ -51,6 +51,27 @@ class Folded:
         return self.job is not None and self.job.retry is not None
 
 
+@dataclass(frozen=True, slots=True)
+class FoldListener:
+    """The reaction of one product to folds.
+
+    Attributes:
+        hears: tells whether it has to do with a ledger; it is asked of each, so it loads nothing.
+        tell: does it, for those ledgers of one job of which it hears.
+        apart: `tell` gets one ledger at a time, so that the fault of one does not keep the others waiting.
+    """
+
+    hears: Callable[[Folded, Ledger], bool]
+    tell: Callable[[Folded, Sequence[Ledger]], object]
+    apart: bool = False
+
+    def steps(self, folded: Folded, ledgers: Sequence[Ledger]) -> Iterator[Callable[[], object]]:
+        """Yield what to call after a fold of these ledgers of one job."""
+        heard = [x for x in ledgers if self.hears(folded, x)]
+        for some in [[x] for x in heard] if self.apart else filter(None, [heard]):
+            yield partial(self.tell, folded, some)
+
+
 class Logger:
     """Folds ledgers and finalises jobs."""
 

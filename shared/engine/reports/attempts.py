@@ -138,6 +138,7 @@ def doubtful(attempt: Attempt) -> bool:
     return attempt.outcome in ("unknown", "accepted") and not any(WordKind(w.word) in SOFT for w in attempt.words)
 
 
+# change: the reason that is shown why a message failed or is unknown
 def error_of(job: Job, ledger: Ledger, index: int, attempts: Sequence[Attempt], skip: str) -> str | None:
     """Return the code that explains the state: of the skip, the feedback, the last attempt, or why there is no more.
 

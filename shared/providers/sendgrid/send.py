@@ -42,6 +42,7 @@ PER_CALL: Final = 1000
 # What an answer means
 
 
+# change: the meaning of a status of SendGrid, such as 413
 REFUSALS: Final[Mapping[int, ErrorRule]] = {
     400: ErrorRule("bad_request", permanent=True, scoped=True),
     401: ErrorRule("unauthorized", provider_down=True),

@@ -49,6 +49,7 @@ EMPTY: Final = ErrorRule("invalid_content", permanent=True)
 UNAUTHORIZED: Final = ErrorRule("unauthorized", provider_down=True)
 SENDER: Final = ErrorRule("invalid_from", provider_down=True)
 QUEUE_FULL: Final = ErrorRule("queue_full", provider_down=True)
+# change: the meaning of an error code of Twilio
 REFUSALS: Final[Mapping[int, ErrorRule]] = {
     20003: UNAUTHORIZED,  # authentication error
     20005: ErrorRule("account_not_active", provider_down=True),  # the account is not active

@@ -16,21 +16,18 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
 from simulator.formats import finished
-from simulator.formats.keys import self_signed
 from simulator.formats.mail import valid
 from simulator.model import Answer, Content, Context, Message, Mode, Reply, Request
-from simulator.vendors._vendor import Refused, Vendor, reply
+from simulator.vendors._vendor import Refused, reply
 from simulator.vendors.aws.ses_events import WORDS, event
-from simulator.vendors.aws.signing import SECRET_KEY, refused
-from simulator.vendors.aws.sns import REGION, TOPIC, notification, publish
+from simulator.vendors.aws.signing import refused
+from simulator.vendors.aws.sns import REGION, AwsVendor
 
 MAX_BODY: Final = 53 * 2**20
 """40 MB of message in base64."""
@@ -65,18 +62,14 @@ def _error(status: int, name: str, text: str) -> Reply:
     return Reply(status, headers, json.dumps({"message": text}).encode())
 
 
-class Ses(Vendor):
+class Ses(AwsVendor):
     """The provider `ses`: one AWS account, one topic."""
 
     name = "ses"
     roots = frozenset({"v2"})
-    default_key = "AKIASIMULATOR0000000"
     max_body = MAX_BODY
     outcomes = WORDS
-    wants = (b"user-agent",)  # botocore sends no Accept
-
-    def __init__(self, key_file: Path | None = None) -> None:
-        self._key, self._certificate = self_signed(key_file, f"sns.{REGION}.amazonaws.com")
+    subject = "Amazon SES Email Event Notification"
 
     # The API
 
@@ -104,23 +97,6 @@ class Ses(Vendor):
     def event(self, message: Message, word: str, at: float, event_id: str) -> dict[str, Any]:
         """Return one event, and the id of its notification."""
         return {"id": event_id, "event": event(message, word, at)}
-
-    def post(self, events: list[dict[str, Any]], url: str, at: float) -> tuple[dict[str, str], bytes]:
-        """Return headers and body of a signed post, or of a Publish if the target has a topic."""
-        (event,) = events
-        text = json.dumps(event["event"], separators=(",", ":"))
-        topic = urlsplit(url).fragment
-        return publish(url, topic, text) if topic else notification(self._key, event["id"], text, at)
-
-    def describe(self) -> dict[str, str]:
-        """Return what a credential's secret has."""
-        return {
-            "access_key_id": self.default_key,
-            "secret_access_key": SECRET_KEY,
-            "region": REGION,
-            "topic_arn": TOPIC,
-            "signing_certificate": self._certificate,
-        }
 
 
 # Checks, in the order in which a request is read

@@ -10,19 +10,16 @@ number, by the credential's `behaviours`, or of its `mix`. A phone of behaviour 
 import json
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
-from simulator.formats.keys import self_signed
 from simulator.model import RECEIVED, Answer, Content, Context, Message, Mode, Reply, Request
-from simulator.vendors._vendor import Refused, Vendor, hexadecimal, reply
-from simulator.vendors.aws.signing import SECRET_KEY, refused
-from simulator.vendors.aws.sns import REGION, TOPIC, notification, publish
+from simulator.vendors._vendor import Refused, hexadecimal, reply
+from simulator.vendors.aws.signing import refused
+from simulator.vendors.aws.sns import AwsVendor
 
 SERVICE: Final = "sms-voice"
 TARGET: Final = "PinpointSMSVoiceV2."
@@ -86,18 +83,14 @@ def _reply(status: int, body: Mapping[str, Any]) -> Reply:
     return reply(status, body, "application/x-amz-json-1.0", spaced=True)
 
 
-class AwsSms(Vendor):
+class AwsSms(AwsVendor):
     """The provider `aws-sms`: one AWS account, one topic."""
 
     name = "aws-sms"
     roots: frozenset[str] = frozenset()
-    default_key = "AKIASIMULATOR0000000"
     max_body = 2**16
     outcomes = WORDS
-    wants = (b"user-agent",)  # botocore sends no Accept
-
-    def __init__(self, key_file: Path | None = None) -> None:
-        self._key, self._certificate = self_signed(key_file, f"sns.{REGION}.amazonaws.com")
+    subject = "Event"
 
     # The API
 
@@ -137,23 +130,9 @@ class AwsSms(Vendor):
         message_id = str(UUID(hexadecimal(fresh)))
         return Message(to or NUMBER, "to", "", "SMS", message_id, 0, content, {}, {})
 
-    def post(self, events: list[dict[str, Any]], url: str, at: float) -> tuple[dict[str, str], bytes]:
-        """Return headers and body of a signed post, or of a Publish if the target has a topic."""
-        (event,) = events
-        text = json.dumps(event["event"], separators=(",", ":"))
-        topic = urlsplit(url).fragment
-        return publish(url, topic, text) if topic else notification(self._key, event["id"], text, at, "Event")
-
     def describe(self) -> dict[str, str]:
         """Return what a credential's secret has."""
-        return {
-            "access_key_id": self.default_key,
-            "secret_access_key": SECRET_KEY,
-            "region": REGION,
-            "origination_identity": NUMBER,
-            "topic_arn": TOPIC,
-            "signing_certificate": self._certificate,
-        }
+        return {**super().describe(), "origination_identity": NUMBER}
 
 
 # Checks, in the order in which a request is read

@@ -6,7 +6,8 @@ api/API_Publish.
 
 import base64
 import json
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 from botocore.auth import SigV4Auth
@@ -14,8 +15,9 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
-from simulator.formats.keys import sign_rsa
-from simulator.vendors._vendor import iso
+from simulator.formats.keys import self_signed, sign_rsa
+from simulator.vendors._vendor import Vendor, iso
+from simulator.vendors.aws.signing import SECRET_KEY
 
 REGION: Final = "us-east-1"
 ACCOUNT: Final = "000000000000"
@@ -23,8 +25,37 @@ TOPIC: Final = f"arn:aws:sns:{REGION}:{ACCOUNT}:posthaste-simulated-ses"
 CERTIFICATE_URL: Final = f"https://sns.{REGION}.amazonaws.com/SimpleNotificationService-{'0' * 32}.pem"
 
 
+class AwsVendor(Vendor):
+    """A provider within AWS, whose events come by SNS: one account, one topic."""
+
+    default_key = "AKIASIMULATOR0000000"
+    wants = (b"user-agent",)  # botocore sends no Accept
+    subject: str
+    """Of its notifications."""
+
+    def __init__(self, key_file: Path | None = None) -> None:
+        self._key, self._certificate = self_signed(key_file, f"sns.{REGION}.amazonaws.com")
+
+    def post(self, events: list[dict[str, Any]], url: str, at: float) -> tuple[dict[str, str], bytes]:
+        """Return headers and body of a signed post, or of a Publish if the target has a topic."""
+        (event,) = events
+        text = json.dumps(event["event"], separators=(",", ":"))
+        topic = urlsplit(url).fragment
+        return publish(url, topic, text) if topic else notification(self._key, event["id"], text, at, self.subject)
+
+    def describe(self) -> dict[str, str]:
+        """Return what a credential's secret has."""
+        return {
+            "access_key_id": self.default_key,
+            "secret_access_key": SECRET_KEY,
+            "region": REGION,
+            "topic_arn": TOPIC,
+            "signing_certificate": self._certificate,
+        }
+
+
 def notification(
-    key: RSAPrivateKey, message_id: str, text: str, at: float, subject: str = "Amazon SES Email Event Notification"
+    key: RSAPrivateKey, message_id: str, text: str, at: float, subject: str
 ) -> tuple[dict[str, str], bytes]:
     """Return headers and body of a post as a topic signs it: by version 1 or 2, as the message's id has it."""
     version = "12"[message_id.encode()[0] & 1]

@@ -80,12 +80,12 @@ def test_a_value_is_never_markup_and_never_read_again(name: str, value: str, key
 def test_the_default_mail_counts_types_and_lists_events() -> None:
     happened = [*events(3, task="import"), replace(events(4)[3], type="task.succeeded")]
     got = message(replace(PLAIN, timezone="Europe/Berlin", sender=Mailbox("a@example.com")), happened)
-    assert got.subject == "acme/production: 3 tasks failed, 1 succeeded"
+    assert got.subject == "acme/production: task.failed x3, task.succeeded x1"
     assert '<tr><td class="n">3</td><td>task.failed</td></tr>' in got.html
     assert (
         '<td class="t">2026-09-21 16:13:20</td><td class="e">task.failed</td><td>n: e0 · task: import</td>' in got.html
     )
-    assert "<h1>3 tasks failed in production, 1 succeeded</h1>" in got.html
+    assert "<h1>production: task.failed x3, task.succeeded x1</h1>" in got.html
     assert "prefers-color-scheme: dark" in got.html
     assert "2026-09-21 16:13:20 to 16:13:23 CEST" in got.text
     assert "3  task.failed\n1  task.succeeded\n" in got.text
@@ -165,7 +165,7 @@ def test_a_long_value_is_cut_and_a_long_message_counts_the_rest() -> None:
 def test_a_text_message_is_one_line_in_the_cheap_alphabet() -> None:
     of = replace(PLAIN, channel="sms")
     got = message(of, events(12))
-    assert (got.text, got.html, got.subject) == ("12 tasks failed in production", "", "")
+    assert (got.text, got.html, got.subject) == ("production: task.failed x12", "", "")
     listed = message(replace(of, text="{{ events }}", line_text="{{ n }} {{ text }}"), events(200, text="x" * 100))
     assert len(listed.text) < MAX_TEXT
     assert re.search(r"\nand 19\d more$", listed.text)
@@ -192,7 +192,7 @@ def test_a_preview_has_a_value_for_every_placeholder() -> None:
     assert sample_key(of) == "acme/production"
     assert sample_key(replace(of, prefix="acme/test")) == "acme/test"
     assert [x.at for x in sample_events(of, NOW)][-1] == NOW
-    assert preview(replace(PLAIN, channel="sms"), NOW).text == "3 tasks failed in production, 2 succeeded"
+    assert preview(replace(PLAIN, channel="sms"), NOW).text == "production: task.failed x3, task.succeeded x2"
 
 
 def test_a_long_subject_is_cut() -> None:

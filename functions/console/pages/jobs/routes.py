@@ -33,6 +33,7 @@ TURNS: Final = 5
 """Pages of the index that one page with a filter may take; it may be short and still have a next one."""
 
 
+# change: a filter of the console's list of jobs
 @dataclass(frozen=True, slots=True)
 class JobFilter:
     """The filters of a list of jobs; an empty one is not applied.

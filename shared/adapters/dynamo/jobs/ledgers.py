@@ -1,11 +1,23 @@
 """The ledger store on DynamoDB: each primitive is one conditional write that returns the winner's item."""
 
-from collections.abc import Collection, Sequence
+import base64
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.queue import LedgerQueue
+
+
+def in_stream(records: Iterable[Mapping[str, Any]]) -> list[Ledger]:
+    """Return the ledgers in records of the stream of `ops`, each as it is in its newest record."""
+    newest: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for record in records:
+        image = record["dynamodb"].get("NewImage")
+        if image is not None and "cells" in image:
+            newest[image["pk"]["S"], image["sk"]["S"]] = image
+    return [codec.ledger(codec.from_stream(image, base64.b64decode)) for image in newest.values()]
 
 
 class DynamoLedgers(LedgerQueue):
