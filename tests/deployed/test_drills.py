@@ -21,6 +21,7 @@ from shared.domain.jobs.job import EXPRESS
 from simulator.client import ControlClient
 from tests.deployed import kills, rates
 from tests.deployed.api import Api
+from tests.deployed.drill import Running
 from tests.deployed.inside import Inside
 from tests.deployed.oracle import Oracle, ref_of
 
@@ -37,18 +38,16 @@ SECONDS: Final = 120
 
 
 @pytest.fixture(scope="module", autouse=True)
-def drills(
-    request: pytest.FixtureRequest, inside: Inside, api: Api, control: ControlClient
-) -> Iterator[dict[str, Future[Any]]]:
+def drills(request: pytest.FixtureRequest, running: Running) -> Iterator[dict[str, Future[Any]]]:
     """Begin what takes long, if a test of this run asks for it."""
     names = {item.name for item in request.session.items}
     with ThreadPoolExecutor(3) as pool:
         begun: dict[str, Future[Any]] = {}
         if "test_no_rate_is_exceeded" in names:
             for lane in RATE_LANES:
-                begun[lane] = pool.submit(rates.judged, inside, api, control, lane, seconds=RATE_SECONDS)
+                begun[lane] = pool.submit(rates.judged, running, lane, seconds=RATE_SECONDS)
         if "test_a_killed_sender_neither_repeats_nor_loses_a_message" in names:
-            begun["kills"] = pool.submit(kills.drill, inside, api, control, {KILL_LANE: kills.SIZES}, KILLS, seed=1)
+            begun["kills"] = pool.submit(kills.drill, running, {KILL_LANE: kills.SIZES}, KILLS, seed=1)
         yield begun
 
 
@@ -195,11 +194,11 @@ def test_stop_holds_back_all_but_the_windows_in_flight_and_resume_sends_the_rest
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
 def test_a_killed_sender_neither_repeats_nor_loses_a_message(drills: dict[str, Future[Any]]) -> None:
-    report: kills.Report = drills["kills"].result()
-    assert report.faults() == [], report.table()
-    assert all(shot.killed for shot in report.shots), report.table()
-    assert any(shot.inside and shot.unknown for shot in report.shots), report.table()
-    assert report.samples > 50
+    shots, report = drills["kills"].result()
+    assert report.wrong == [], kills.table(shots)
+    assert all(shot.killed for shot in shots), kills.table(shots)
+    assert any(map(kills.hit, shots)), kills.table(shots)
+    assert report.figures["reads of counts meanwhile"] > 50
 
 
 def _set_state(inside: Inside, job: str, state: str) -> None:
