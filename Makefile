@@ -147,8 +147,7 @@ proofs: setup ## the long form of every proof, or of those in ONLY, and a table 
 crash: setup ## kill a process at every AWS and provider call it makes, in every scenario; prints points by outcomes
 	$(PY) -m tests.crash
 
-chaos: setup ## storms in memory, then one of MESSAGES (default 20000) on a local cloud; SEED=N replays its weather
-	$(PY) -m tests.chaos
+chaos: setup ## a storm of MESSAGES (default 20000) on a local cloud; SEED=N replays its weather
 	POSTHASTE_LOCAL=.local/chaos $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.drills chaos \
 		--messages $(or $(MESSAGES),20000) $(if $(SEED),--seed $(SEED))
 
