@@ -5,8 +5,6 @@ the other tests run; the last tests wait for them. The long forms: `make kill`.
 """
 
 import json
-import time
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final
@@ -23,7 +21,7 @@ from tests.deployed import kills, rates
 from tests.deployed.api import Api
 from tests.deployed.drill import Running
 from tests.deployed.inside import Inside
-from tests.deployed.oracle import Oracle, ref_of
+from tests.deployed.oracle import Oracle
 
 pytestmark = pytest.mark.deployed
 
@@ -31,7 +29,6 @@ KILLS: Final = 2
 KILL_LANE: Final = "sendgrid-main"
 RATE_LANES: Final = ("rate-10", "rate-150")
 RATE_SECONDS: Final = 20
-FAST: Final = "rate-150"
 SLOW: Final = "rate-1"
 SECONDS: Final = 120
 """What must happen soon has happened by then, also on a busy machine."""
@@ -166,29 +163,6 @@ def test_no_rate_is_exceeded(drills: dict[str, Future[Any]]) -> None:
         assert run.accepted == run.messages, run.row()
         assert run.workers > 1, run.row()
         assert run.certain <= run.rate + 1, run.row()
-
-
-@pytest.mark.promise(4)
-def test_stop_holds_back_all_but_the_windows_in_flight_and_resume_sends_the_rest(
-    inside: Inside, api: Api, control: ControlClient, tag: str
-) -> None:
-    window = inside.window(FAST)
-    oracle, to = Oracle(control, FAST), silent(tag, 1000)
-    job = api.post(to, FAST)
-    assert wait_for(lambda: len(oracle.of(job)) > window, SECONDS, pause=0.01)
-    assert api.call("POST", f"/jobs/{job}/stop").status == 200
-    answered = time.time()
-    found = api.finished(job, leaves=("queued", "sent"))
-    accepted = len(oracle.of(job))
-    late = Counter(ref_of(row).chunk for row in oracle.of(job) if row["at"] > answered)
-    assert all(n <= window for n in late.values()), late
-    assert (found["stop_reason"], found["counts"]["sent"]) == ("user", accepted)
-    assert 0 < found["counts"]["queued"] == len(to) - accepted
-
-    assert api.call("POST", f"/jobs/{job}/resume").status == 200
-    found = api.finished(job, leaves=("sent",))
-    assert found["counts"]["sent"] == len(to)
-    assert oracle.times(job) == dict.fromkeys(to, 1)
 
 
 @pytest.mark.promise(1)
