@@ -8,22 +8,20 @@ of its own has the event. The first ones are not timed: they start the functions
 
 import http.client
 import json
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
-from infra.local.processes import LOOPBACK, wait_for
+from infra.local.processes import wait_for
 from simulator.client import ControlClient
 from tests.deployed.drill import Drill, Report, Running, percentile
 from tests.deployed.receiver import Mode, Received, ReceiverProcess
+from tests.simulator.conftest import Post, listening
 
 PROVIDER, LANE = "sendgrid", "sendgrid-main"
 KIND: Final = "message.delivered"
@@ -44,26 +42,8 @@ PAUSE: Final = 0.5
 TICK: Final = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class Post:
-    """A provider's post with one word, as it is to be posted on."""
-
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def recipient(self) -> str:
-        """Whose message the word is about."""
-        return str(json.loads(self.body)[0]["email"])
-
-    @property
-    def word(self) -> str:
-        """What became of it."""
-        return str(json.loads(self.body)[0]["event"])
-
-
 @contextmanager
-def held(control: ControlClient, tag: str) -> Iterator[tuple[list[Post], str]]:
+def held(control: ControlClient, tag: str) -> Iterator[tuple[Callable[[], list[Post]], str]]:
     """Have the provider post its words here, one a post.
 
     Args:
@@ -71,35 +51,26 @@ def held(control: ControlClient, tag: str) -> Iterator[tuple[list[Post], str]]:
         tag: is in the addresses of the messages that count.
 
     Yields:
-        The posts that say that such a message was delivered, as they come, and where the provider posts otherwise.
+        What returns the posts so far that say that such a message was delivered, and where the provider posts
+        otherwise.
     """
-    posts: list[Post] = []
-
-    class Office(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            post = Post(dict(self.headers.items()), body)
-            if tag in post.recipient and post.word == "delivered":
-                posts.append(post)
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
     before = control.webhooks(PROVIDER, LANE)
-    with ThreadingHTTPServer((LOOPBACK, 0), Office) as office:
-        thread = threading.Thread(target=office.serve_forever, kwargs={"poll_interval": PAUSE})
-        thread.start()
+    with listening() as office:
+        control.webhooks(PROVIDER, LANE, url=office.url, batch_events=1)
         try:
-            here = f"http://{LOOPBACK}:{office.server_port}/"
-            control.webhooks(PROVIDER, LANE, url=here, batch_events=1)
-            yield posts, before["url"]
+            yield lambda: [x for x in office.posts if tag in _to(x) and _says(x) == "delivered"], before["url"]
         finally:
-            office.shutdown()
-            thread.join()
             control.webhooks(PROVIDER, LANE, **{name: before[name] for name in ("url", "batch_events")})
+
+
+def _to(post: Post) -> str:
+    """Return whose message a word is about."""
+    return str(post.events()[0]["email"])
+
+
+def _says(post: Post) -> str:
+    """Return what became of it."""
+    return str(post.events()[0]["event"])
 
 
 class ArrivalDrill(Drill):
@@ -144,11 +115,11 @@ class ArrivalDrill(Drill):
             self.until(self._arrived, PATIENCE, "not everything arrived in time", pause=PAUSE)
             self._judge(within)
 
-    def _send(self, posts: Sequence[Post], target: str, rate: float) -> None:
+    def _send(self, posts: Callable[[], Sequence[Post]], target: str, rate: float) -> None:
         """Send messages, and post the words about them on.
 
         Args:
-            posts: those that are held.
+            posts: returns those that are held.
             target: where they go.
             rate: words a second.
         """
@@ -160,12 +131,12 @@ class ArrivalDrill(Drill):
                 self._jobs.add(self.api.post([f"p{n}.{self.tag}@example.com"], LANE))
             word = n - HELD
             if word >= 0 and self._heard(posts, word):
-                self._post(posts[word], target, timed=word >= STARTING)
+                self._post(posts()[word], target, timed=word >= STARTING)
 
-    def _heard(self, posts: Sequence[Post], word: int) -> bool:
+    def _heard(self, posts: Callable[[], Sequence[Post]], word: int) -> bool:
         """Wait for a word of the provider's; return whether it came."""
         what = f"the provider has not said {word + 1} words"
-        return self.until(lambda: len(posts) > word, PATIENCE, what, pause=TICK)
+        return self.until(lambda: len(posts()) > word, PATIENCE, what, pause=TICK)
 
     def _create(self, url: str, made: ExitStack) -> str:
         answer = self.api.call("POST", "/hooks", {"url": url, "events": ["*"]})
@@ -185,7 +156,7 @@ class ArrivalDrill(Drill):
             target: where to.
             timed: whether its time counts.
         """
-        began = self._posted[post.recipient] = time.time()
+        began = self._posted[_to(post)] = time.time()
         parts = urlsplit(target)
         connection = http.client.HTTPConnection(parts.netloc, timeout=PATIENCE)
         try:
@@ -196,7 +167,7 @@ class ArrivalDrill(Drill):
         if status != http.HTTPStatus.OK:
             self.report.wrong.append(f"a word was answered by {status}")
         if timed:
-            self._timed.add(post.recipient)
+            self._timed.add(_to(post))
             self._answered.append(time.time() - began)
 
     def _arrived(self) -> bool:
