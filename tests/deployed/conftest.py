@@ -50,7 +50,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
-    """Let clouds share the tests file by file, and the drills one by one."""
+    """Let clouds that share the tests file by file share the drills one by one."""
+    if config.getoption("dist") != "loadfile":
+        return None  # what else runs files of this folder says how to share them
     from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415 - a plugin that only `make` loads
 
     class Scheduling(LoadFileScheduling):  # type: ignore[misc] # it has no types
