@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from infra.local import processes
 from shared.contracts import ENV_FEEDBACK_QUEUE_URL
+from simulator.registry import providers
 from tests.deployed import vendors
 from tests.deployed.api import STATES
 from tests.deployed.drill import Drill, Report, Running, answered, beside
@@ -82,7 +83,7 @@ class Chaos(Drill):
             watch.report(self.report)
         self.report.figures |= {"messages": total, "s in all": self.passed()}
         broken = vendors.answered(self.control, self.began - 1)
-        for vendor in vendors.LANES:
+        for vendor in providers():
             missing = [status for status in vendors.STATUSES if not broken[vendor, status]]
             self.report.wrong += [f"{vendor} took nothing that it answered with {status}" for status in missing]
         self.report.figures["calls taken, and answered with 500 or 504 in the vendor's own words"] = {

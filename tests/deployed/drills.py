@@ -93,7 +93,6 @@ SCENARIOS: Final = {
         hook_kills.run,
         {"messages": 400, "kills": 10, "within": 2.0},
         {"messages": 40, "kills": 2, "seed": 17},
-        happens=("workers",),
         seconds=900,
     ),
     "kills": Scenario(senders.run, {"kills": 20}),

@@ -131,6 +131,8 @@ class HookDrill(Drill):
             until = time.monotonic() + PATIENCE
             while not done.wait(1.0) and time.monotonic() < until:
                 self._send_more()
+        killed = self.report.kills["workers"]
+        self.report.check(f"{killed} workers killed, not {self._kills}", holds=killed == self._kills)
 
     def _send(self, people: Sequence[int]) -> None:
         self._jobs.append(self.api.post([f"p{n}.{self.tag}@example.com" for n in people], LANE))
