@@ -54,6 +54,7 @@ def recovery(running: Running, seed: int, *, kills: int) -> Report:
     running[0].sweep()  # which comes for the first time a minute after a deploy
     shots, report = kills_.drill(running, PATIENT_LANES, kills, seed, patient=True)
     say(kills_.table(shots))
+    report.figures = {"kills": len(shots), **report.figures}
     for lane in PATIENT_LANES:
         some = [s for s in shots if s.lane == lane]
         say(kills_.summary(some, lane))
