@@ -147,42 +147,41 @@ proofs: setup ## the long form of every proof, or of those in ONLY, and a table 
 crash: setup ## kill a process at every AWS and provider call it makes, in every scenario; prints points by outcomes
 	$(PY) -m tests.crash
 
-chaos: setup ## storms in memory, then one of MESSAGES (default 20000) on a local cloud; SEED=N replays its weather
-	$(PY) -m tests.chaos
-	POSTHASTE_LOCAL=.local/chaos $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.storm \
+chaos: setup ## a storm of MESSAGES (default 20000) on a local cloud; SEED=N replays its weather
+	POSTHASTE_LOCAL=.local/chaos $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.drills chaos \
 		--messages $(or $(MESSAGES),20000) $(if $(SEED),--seed $(SEED))
 
 kill: setup ## kill senders in the middle of their windows on a local cloud, KILLS times (default 20); prints a table
-	POSTHASTE_LOCAL=.local/kill $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed --kills $(or $(KILLS),20)
+	POSTHASTE_LOCAL=.local/kill $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.drills kills --kills $(or $(KILLS),20)
 
 storm: setup ## two campaigns of SIZE (default 8000) through a provider of its own that fails one call in five, a sender killed every four seconds; both must be LOGGED within WITHIN (default 240) s; SEED=N replays its weather; prints figures
-	POSTHASTE_LOCAL=.local/storm $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.storm_proof \
+	POSTHASTE_LOCAL=.local/storm $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.drills storm \
 		--size $(or $(SIZE),8000) --within $(or $(WITHIN),240) $(if $(SEED),--seed $(SEED))
 
 recovery: setup ## kill senders at 20, 200 and 2,000/s, KILLS times each (default 20), in fake time and on a local cloud; prints what they leave
 	$(PY) -m tests.engine.kills --kills $(or $(KILLS),20)
 	POSTHASTE_LOCAL=.local/recovery $(PY) -m infra.local with --lanes tests/deployed/recovery.json -- \
-		$(PY) -m tests.deployed --patient --kills $(or $(KILLS),20)
+		$(PY) -m tests.deployed.drills recovery --kills $(or $(KILLS),20)
 
 campaign-proof: setup ## a campaign of ROWS (default 100000) on a local cloud: ingest and senders killed, stopped and resumed; prints figures
-	POSTHASTE_LOCAL=.local/campaign $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.proof --rows $(or $(ROWS),100000)
+	POSTHASTE_LOCAL=.local/campaign $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.drills campaign --rows $(or $(ROWS),100000)
 
 link-proof: setup ## a notifier's spool of NOTICES (default 2000) over a bad link, sync and the hub's functions killed; prints figures
-	POSTHASTE_LOCAL=.local/link $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.clinic --notices $(or $(NOTICES),2000)
+	POSTHASTE_LOCAL=.local/link $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.drills clinic --notices $(or $(NOTICES),2000)
 
 digest-proof: setup ## a flood of EVENTS (default 5000) on a local cloud with failing providers, its API, digest function and senders killed; prints figures
-	POSTHASTE_LOCAL=.local/digest $(PY) -m infra.local with -- $(PY) -m tests.deployed.digest_flood --events $(or $(EVENTS),5000)
+	POSTHASTE_LOCAL=.local/digest $(PY) -m infra.local with -- $(PY) -m tests.deployed.drills digests --events $(or $(EVENTS),5000)
 
 mail-proof: setup ## MAILS (default 300) by SMTP through the relay to a local cloud; relay, API and sender killed KILLS times each (default 6); prints figures
-	POSTHASTE_LOCAL=.local/mail $(PY) -m infra.local with -- $(PY) -m tests.deployed.mail_kills \
+	POSTHASTE_LOCAL=.local/mail $(PY) -m infra.local with -- $(PY) -m tests.deployed.drills mails \
 		--mails $(or $(MAILS),300) --kills $(or $(KILLS),6)
 
 hooks-proof: setup ## MESSAGES (default 400) whose changes are posted to a receiver on this machine; functions of webhooks killed KILLS times (default 10; with 0 each acceptance is timed, and the p95 must be within 2 s); prints figures
-	POSTHASTE_LOCAL=.local/hooks $(PY) -m infra.local with -- $(PY) -m tests.deployed.hook_kills \
+	POSTHASTE_LOCAL=.local/hooks $(PY) -m infra.local with -- $(PY) -m tests.deployed.drills hooks \
 		--messages $(or $(MESSAGES),400) --kills $(or $(KILLS),10)
 
 hooks-delay: setup ## WORDS (default 120) of a provider, on a quiet local cloud, each timed until it arrives at two endpoints while five others are bad; the p95 must be within 2 s
-	POSTHASTE_LOCAL=.local/hooks $(PY) -m infra.local with -- $(PY) -m tests.deployed.hook_arrival --words $(or $(WORDS),120)
+	POSTHASTE_LOCAL=.local/hooks $(PY) -m infra.local with -- $(PY) -m tests.deployed.drills arrival --words $(or $(WORDS),120)
 
 hook-rate: setup ## post 10,000 deliveries to 100 endpoints of a receiver on this machine, by plain HTTP and by TLS, without a cloud; prints how many a second
 	$(PY) -m tests.deployed.hook_rate

@@ -19,7 +19,7 @@ PROOFS: Final = {
     "model": "every state of small worlds, then each rule left out",
     "pace": "every rate, while workers stall and die",
     "crash": "a process killed at each of its calls",
-    "chaos": "storms in memory and on a local cloud",
+    "chaos": "a storm on a local cloud",
     "kill": "senders killed on a local cloud",
     "storm": "two campaigns through a failing provider and kills, in time",
     "recovery": "how soon jobs of killed senders go on",

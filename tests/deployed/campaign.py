@@ -16,15 +16,14 @@ the simulator's own log:
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from infra.local import processes
 from shared.domain.lists.uploads import DUPLICATE
-from simulator.client import ControlClient
-from tests.deployed.api import STATES, Api
-from tests.deployed.inside import Inside
+from tests.deployed.api import STATES
+from tests.deployed.drill import Drill, Report, Running
 from tests.deployed.kills import LOST, REDELIVER_SECONDS, SILENT, lost
 from tests.deployed.lists import Made, make
 from tests.deployed.oracle import Oracle
@@ -33,6 +32,8 @@ from tests.deployed.rates import SHIFT_SECONDS, certainly_within
 from tests.deployed.watch import Watch
 
 LANE: Final = "campaign-mail"
+KILLS: Final = (0.1, 0.75)
+"""Shares of the messages at which all senders are killed: in the first list, and after stop and resume."""
 FIRST: Final = 0.2
 """The first list's share of the rows."""
 STOP: Final = 0.5
@@ -46,83 +47,56 @@ SWEEP_SECONDS: Final = 1.0
 TRIES: Final = 5
 
 
-@dataclass(slots=True)
-class Report:
-    """What came of it: figures by name, in order, and what breaks a promise."""
+class Proof(Drill):
+    """One run. `folder`: for lists."""
 
-    figures: dict[str, object] = field(default_factory=dict)
-    wrong: list[str] = field(default_factory=list)
-
-    def check(self, what: str, *, holds: bool) -> None:
-        """Note something that does not hold."""
-        if not holds:
-            self.wrong.append(what)
-
-    def table(self) -> str:
-        """Return the figures, a row each."""
-        shown = {k: f"{v:,}" if isinstance(v, int | float) else str(v) for k, v in self.figures.items()}
-        return "\n".join(f"{name:<48} {value:>20}" for name, value in shown.items())
-
-
-class Proof:
-    """One run."""
-
-    def __init__(self, inside: Inside, api: Api, control: ControlClient, folder: Path, tag: str) -> None:
-        self._inside = inside
-        self._api = api
-        self._control = control
+    def __init__(self, running: Running, seed: int, folder: Path) -> None:
+        super().__init__(running, seed)
         self._folder = folder
-        self._tag = tag
-        self._oracle = Oracle(control, LANE)
-        self._window = inside.window(LANE)
-        self._owner = Owner(api, LANE, TEMPLATE)
+        self._oracle = Oracle(self.control, LANE)
+        self._window = self.inside.window(LANE)
+        self._owner = Owner(self.api, LANE, TEMPLATE)
         self._jobs: dict[str, Made] = {}
         self._end = 0.0
-        self.report = Report()
 
-    def run(self, rows: int, kills: Sequence[float]) -> Report:
+    def run(self, rows: int, kills: Sequence[float]) -> None:
         """Do all of it.
 
         Args:
             rows: recipients of both lists.
             kills: at which shares of the messages the senders are killed; the first is within the first list.
         """
-        begun, since = time.monotonic(), time.time()
+        self.report.figures["rows"] = rows
         links = self._known()
         (early, one), (late, other) = links.items()
-        first = make(self._folder / "first.csv", f"{self._tag}a", round(rows * FIRST), known=tuple(links))
-        second = make(self._folder / "second.csv", f"{self._tag}b", rows - round(rows * FIRST))
+        first = make(self._folder / "first.csv", f"{self.tag}a", round(rows * FIRST), known=tuple(links))
+        second = make(self._folder / "second.csv", f"{self.tag}b", rows - round(rows * FIRST))
         self._unsubscribe(early, one)
         found = self._owner.read(self._owner.upload(first.file, duplicates="drop", encoding="utf-8"))
         self._listed(first, found)
         self.report.check(f"left out {found['skipped']}", holds=found["skipped"] == {"unsubscribed": 1})
         self._unsubscribe(late, other)
-        before = self._inside.redeliver_after(LANE, REDELIVER_SECONDS)
-        try:
-            with Watch(self._inside, self._api) as watch:
-                killed = self._sent(watch, first, second, kills)
-                for job in self._jobs:
-                    watch.drop(job)
-        finally:
-            self._inside.redeliver_after(LANE, before)
-        self.report.wrong += watch.wrong
-        self.report.figures |= {"reads of the counts meanwhile": watch.samples, "sender processes killed": killed}
+        soon = self.inside.redelivering(LANE, REDELIVER_SECONDS)
+        with soon, Watch(self.inside, self.api) as watch:
+            self._sent(watch, first, second, kills)
+            for job in self._jobs:
+                watch.drop(job)
+        watch.report(self.report)
         self._judge(set(links))
-        self._rated(since)
-        self.report.figures["seconds in all"] = round(time.monotonic() - begun, 1)
-        return self.report
+        self._rated(self.began)
+        self.report.figures["seconds in all"] = round(self.passed(), 1)
 
     # Who does not want it
 
     def _known(self) -> dict[str, Link]:
         """Have two people get a mail of an earlier campaign; return their links by address."""
-        people = [f"{name}+{self._tag}@example.com" for name in ("early", "late")]
+        people = [f"{name}+{self.tag}@example.com" for name in ("early", "late")]
         file = self._folder / "known.csv"
         file.write_text("\n".join(("recipient,name", *(f"{p},Known" for p in people))), encoding="utf-8")
-        owner = Owner(self._api, LANE, TEMPLATE)
+        owner = Owner(self.api, LANE, TEMPLATE)
         owner.read(owner.upload(file))
-        self._api.finished(owner.send())
-        return {to: Link(mail_to(self._control, to)) for to in people}
+        self.api.finished(owner.send())
+        return {to: Link(mail_to(self.control, to)) for to in people}
 
     def _unsubscribe(self, address: str, link: Link) -> None:
         """Look at a link's page, which changes nothing, and unsubscribe by one click, twice."""
@@ -130,10 +104,10 @@ class Proof:
         page = link.look()
         shown = page.status == 200 and page.headers["content-type"].startswith("text/html") and "<form" in page.body
         self.report.check(f"the link shows {page}", holds=shown)
-        self.report.check("a look at the link unsubscribes", holds=self._api.call("GET", where).status == 404)
+        self.report.check("a look at the link unsubscribes", holds=self.api.call("GET", where).status == 404)
         clicks = [link.click().status for _ in range(2)]
         self.report.check(f"one click answers {clicks}", holds=clicks == [200, 200])
-        self.report.check("one click does not unsubscribe", holds=self._api.call("GET", where).status == 200)
+        self.report.check("one click does not unsubscribe", holds=self.api.call("GET", where).status == 200)
 
     # The lists
 
@@ -156,9 +130,9 @@ class Proof:
             def kill(found: dict[str, Any]) -> None:
                 nonlocal killed, at, swept
                 if not killed and 0 < found["rows"] < made.rows:
-                    killed, at = self._inside.kill_function("ingest"), found["rows"]
+                    killed, at = self.inside.kill_function("ingest"), found["rows"]
                 elif killed and time.monotonic() > swept + SWEEP_SECONDS:
-                    self._inside.sweep()
+                    self.inside.sweep()
                     swept = time.monotonic()
 
             found = self._owner.read(self._owner.upload(made.file, duplicates="drop", encoding="utf-8"), kill)
@@ -175,20 +149,20 @@ class Proof:
 
     # Sending
 
-    def _sent(self, watch: Watch, first: Made, second: Made, kills: Sequence[float]) -> int:
-        """Send both lists, killing, stopping and resuming on the way; return how many processes were killed."""
+    def _sent(self, watch: Watch, first: Made, second: Made, kills: Sequence[float]) -> None:
+        """Send both lists, killing, stopping and resuming on the way."""
         rows = len(first.names) + len(second.names)
         begun = time.monotonic()
-        self._end = begun + PATIENCE * rows / self._inside.lane(LANE).rate + SPARE_SECONDS
+        self._end = begun + PATIENCE * rows / self.inside.lane(LANE).rate + SPARE_SECONDS
         self._send(watch, first)
         self._reach(kills[0] * rows)
-        killed = self._inside.kill(LANE)
+        self.kill("senders", self.inside.kill(LANE))
         self._listed(second, self._ingest_killed(second))
         self._send(watch, second)
         for share, what in sorted([(STOP, "stop"), *((share, "kill") for share in kills[1:])]):
             self._reach(share * rows)
             if what == "kill":
-                killed += self._inside.kill(LANE)
+                self.kill("senders", self.inside.kill(LANE))
             else:
                 self._stopped(rows)
         open_ = list(self._jobs)
@@ -198,10 +172,9 @@ class Proof:
             return not open_
 
         processes.wait_for(ended, max(1.0, self._end - time.monotonic()), pause=0.2)
-        left = [self._api.get(f"/jobs/{job}") for job in open_]
+        left = [self.api.get(f"/jobs/{job}") for job in open_]
         self.report.check(f"not finished: {[(x['state'], x['counts']) for x in left]}", holds=not left)
         self.report.figures["seconds from the first send to LOGGED"] = round(time.monotonic() - begun, 1)
-        return killed
 
     def _send(self, watch: Watch, made: Made) -> None:
         job = self._owner.send()
@@ -218,7 +191,7 @@ class Proof:
 
     def _logged(self, job: str) -> bool:
         """Tell whether a job is LOGGED and every delivery has been heard of."""
-        found = self._api.get(f"/jobs/{job}")
+        found = self.api.get(f"/jobs/{job}")
         loud = sum(not row["recipient"].startswith(SILENT) for row in self._oracle.of(job))
         return bool(found["state"] == "LOGGED" and found["counts"]["delivered"] >= loud)
 
@@ -229,7 +202,7 @@ class Proof:
         answered = time.time()
         second = [x["state"] for x in self._owner.post("stop")["jobs"]]
         tell(f"a second stop answers {second}", holds=set(second) <= {"STOPPED", "LOGGED"})
-        queued = sum(self._api.finished(job, leaves=("queued", "sent"))["counts"]["queued"] for job in jobs)
+        queued = sum(self.api.finished(job, leaves=("queued", "sent"))["counts"]["queued"] for job in jobs)
         ended = time.time()
         arrived = [row for job in jobs for row in self._oracle.of(job)]
         late = [row for row in arrived if row["at"] > answered]
@@ -247,7 +220,7 @@ class Proof:
         tell(f"{queued} were left to resume", holds=0 < queued < rows)
         resumed = self._owner.post("resume")["messages"]
         tell(f"resumed {resumed}, not {queued}", holds=resumed == queued)
-        again = self._api.call("POST", f"/campaigns/{self._owner.id}/resume")
+        again = self.api.call("POST", f"/campaigns/{self._owner.id}/resume")
         tell(f"a second resume answers {again}", holds=again.status == 409 or again.body["messages"] == 0)
 
     # What came of it
@@ -279,7 +252,7 @@ class Proof:
         others = Counter(line["state"] for n, line in lines.items() if n in times and n not in unknown)
         tell(f"accepted, but {others}", holds=set(others) <= {"sent", "delivered"})
         states = Counter(line["state"] for line in lines.values())
-        stats = self._api.get(f"/campaigns/{self._owner.id}/stats")
+        stats = self.api.get(f"/campaigns/{self._owner.id}/stats")
         counts = {state: stats["counts"][state] for state in STATES}
         tell(f"the counts are {counts}, the log's {states}", holds=counts == dict.fromkeys(STATES, 0) | states)
         self.report.figures |= {
@@ -294,13 +267,13 @@ class Proof:
         }
 
     def _lost(self, job: str) -> Sequence[tuple[int, Sequence[int]]]:
-        return lost(self._inside, job, range(len(self._inside.ledgers.read_all(job))))
+        return lost(self.inside, job, range(len(self.inside.ledgers.read_all(job))))
 
     def _rated(self, since: float) -> None:
         """Look at every second of the lane."""
-        rate = self._inside.lane(LANE).rate
-        calls = self._control.calls(credential=LANE, since=since)
-        stats = self._control.stats(credential=LANE, since=since)
+        rate = self.inside.lane(LANE).rate
+        calls = self.control.calls(credential=LANE, since=since)
+        stats = self.control.stats(credential=LANE, since=since)
         certain, gross = (certainly_within(calls, seconds) for seconds in (1.0, 1.0 - SHIFT_SECONDS))
         self.report.figures |= {
             "rate per second": rate,
@@ -309,3 +282,11 @@ class Proof:
             "worst second but for what the machine delays": gross,
         }
         self.report.check(f"{certain} in a second", holds=certain <= rate + 1 or gross <= rate)
+
+
+def run(running: Running, seed: int, *, rows: int, kills: int) -> Report:
+    """Send a campaign of so many rows, kill its senders so often meanwhile, and account for each row."""
+    with TemporaryDirectory() as folder:
+        proof = Proof(running, seed, Path(folder))
+        proof.run(rows, KILLS[:kills])
+    return proof.report

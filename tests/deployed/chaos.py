@@ -6,25 +6,21 @@ and not every call. In the end each message is accounted for, and the simulator'
 Meanwhile every vendor takes some messages and answers 500 or 504 in its own words, whatever the weather (`vendors.py`).
 """
 
-import random
-import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from typing import Any, Final, Self
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, Final
 
 from infra.local import processes
 from shared.contracts import ENV_FEEDBACK_QUEUE_URL
-from simulator.client import ControlClient
+from simulator.registry import providers
 from tests.deployed import vendors
-from tests.deployed.api import STATES, Api
-from tests.deployed.drill import amounts
-from tests.deployed.inside import Inside
+from tests.deployed.api import STATES
+from tests.deployed.drill import Drill, Report, Running, answered, beside
 from tests.deployed.oracle import ref_of
-from tests.deployed.watch import Watch, answered
+from tests.deployed.watch import Watch
 
 BATCH: Final = 500
 CREDENTIALS: Final = (("sendgrid", "sendgrid-main"), ("sendgrid", "rate-150"))
@@ -54,176 +50,128 @@ SETTLE_SECONDS: Final = 420
 SETTLE_EACH: Final = 0.1
 """Seconds more for each message: a laptop carries some fifty a second under chaos, and a round may wait 15 minutes."""
 SOFT: Final = frozenset({"dropped", "blocked", "failed_temporarily"})
+REDELIVER_SECONDS: Final = 30
 
 
-@dataclass(slots=True)
-class Report:
-    """What came of it; `wrong` is empty if every promise was kept."""
+class Chaos(Drill):
+    """One storm over so many messages."""
 
-    seed: int
-    messages: int
-    kills: int = 0
-    spells: int = 0
-    samples: int = 0
-    calls: int = 0
-    accepted: int = 0
-    broken: Counter[tuple[str, int]] = field(default_factory=Counter)
-    """(vendor, status) → calls that were taken and answered so in the vendor's own words."""
-    states: Counter[str] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
-    wrong: list[str] = field(default_factory=list)
-
-    def text(self) -> str:
-        """Return the report as lines."""
-        reasons = ", ".join(f"{n} {reason}" for reason, n in self.reasons.most_common())
-        vendors = ", ".join(f"{name} {status}: {n}" for (name, status), n in sorted(self.broken.items()))
-        return (
-            f"seed {self.seed}: {self.messages} messages in {self.seconds:.0f} s, {self.spells} changes of weather, "
-            f"{self.kills} processes killed; {self.accepted} accepted; {amounts(self.states)}; "
-            f"{self.samples} reads of counts; unknown: {reasons or 'none'}; {self.broken.total()} calls taken and "
-            f"answered with 500 or 504 in the vendor's own words ({vendors or 'none'}); {len(self.wrong)} faults"
-        )
-
-
-class Chaos(threading.Thread):
-    """The weather, until it is left."""
-
-    def __init__(self, inside: Inside, control: ControlClient, report: Report) -> None:
-        super().__init__(daemon=True)
-        self._inside = inside
-        self._control = control
-        self._report = report
-        self._rng = random.Random(report.seed)  # noqa: S311 - weather
-        self._ended = threading.Event()
-
-    def __enter__(self) -> Self:
-        for place in CREDENTIALS:
-            self._control.webhooks(*place, mix=MIX, **POSTS)
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self.join()
-        for place in CREDENTIALS:
-            self._control.faults(*place)
-            self._control.webhooks(*place, mix={}, loss=0, duplicate=0, reorder=0)
+    def __init__(self, running: Running, seed: int, messages: int) -> None:
+        super().__init__(running, seed)
+        self.report.figures["messages"] = 0
+        self._messages = messages
+        self._patience = SETTLE_SECONDS + SETTLE_EACH * messages
+        self._wanted: dict[str, Sequence[str]] = {}
+        """Job → its recipients."""
+        self._logs: dict[str, str] = {}
+        """Job → the path of its log."""
+        self._next_kill = time.monotonic() + self.rng.uniform(*KILL_SECONDS) / 2
 
     def run(self) -> None:
-        """Change the weather, and kill."""
+        """Send all messages through the storm, wait until all is still, and account for each."""
+        with Watch(self.inside, self.api) as watch, ExitStack() as stack:
+            for _, name in CREDENTIALS:
+                stack.enter_context(self.inside.redelivering(name, REDELIVER_SECONDS))
+            with self._storm(), vendors.breaking(self.control, self.tag):
+                for sent in vendors.post(self.api, self.tag):
+                    self._add(watch, sent)
+                for start in range(0, self._messages, BATCH):
+                    self._add(watch, self._post(min(BATCH, self._messages - start)))
+                total = sum(map(len, self._wanted.values()))
+                processes.wait_for(answered(lambda: self._sent() >= 0.9 * total), self._patience, pause=1)
+            self.until(self._still, self._patience, "not all jobs came to rest")
+            watch.report(self.report)
+        self.report.figures |= {"messages": total, "s in all": self.passed()}
+        broken = vendors.answered(self.control, self.began - 1)
+        for vendor in providers():
+            missing = [status for status in vendors.STATUSES if not broken[vendor, status]]
+            self.report.wrong += [f"{vendor} took nothing that it answered with {status}" for status in missing]
+        self.report.figures["calls taken, and answered with 500 or 504 in the vendor's own words"] = {
+            f"{name} {status}": n for (name, status), n in broken.items()
+        }
+        self._account()
+
+    @contextmanager
+    def _storm(self) -> Iterator[None]:
+        """Let the weather change, and kill, until the block is left."""
+        for place in CREDENTIALS:
+            self.control.webhooks(*place, mix=MIX, **POSTS)
+        try:
+            with beside(self._change, lambda: self.rng.uniform(*SPELL_SECONDS)):
+                yield
+        finally:
+            for place in CREDENTIALS:
+                self.control.faults(*place)
+                self.control.webhooks(*place, mix={}, loss=0, duplicate=0, reorder=0)
+
+    def _change(self) -> None:
+        """Change the weather, and now and then kill."""
         weights, kinds = zip(*WEATHER, strict=True)
-        next_kill = time.monotonic() + self._rng.uniform(*KILL_SECONDS) / 2
-        while not self._ended.wait(self._rng.uniform(*SPELL_SECONDS)):
-            struck = self._rng.choice(CREDENTIALS)
-            weather = self._rng.choices(kinds, weights)[0]
-            for place in CREDENTIALS:  # one at a time: with both struck, rounds wait up to a quarter of an hour
-                self._control.faults(*place, **(weather if place == struck else {}))
-            self._report.spells += 1
-            if time.monotonic() >= next_kill:
-                self._report.kills += self._inside.kill(self._rng.choice(CREDENTIALS)[1])
-                next_kill = time.monotonic() + self._rng.uniform(*KILL_SECONDS)
+        struck = self.rng.choice(CREDENTIALS)
+        weather = self.rng.choices(kinds, weights)[0]
+        for place in CREDENTIALS:  # one at a time: with both struck, rounds wait up to a quarter of an hour
+            self.control.faults(*place, **(weather if place == struck else {}))
+        self.report.add("changes of weather")
+        if time.monotonic() >= self._next_kill:
+            self.kill("senders", self.inside.kill(self.rng.choice(CREDENTIALS)[1]))
+            self._next_kill = time.monotonic() + self.rng.uniform(*KILL_SECONDS)
 
+    def _add(self, watch: Watch, sent: vendors.Sent) -> None:
+        self._wanted[sent.job], self._logs[sent.job] = sent.recipients, sent.log
+        watch.add(sent.job, len(sent.recipients))
 
-def run(inside: Inside, api: Api, control: ControlClient, *, messages: int, seed: int) -> Report:
-    """Send so many messages through the storm and account for each."""
-    report = Report(seed, messages)
-    began = time.time()
-    patience = SETTLE_SECONDS + SETTLE_EACH * messages
-    wanted: dict[str, Sequence[str]] = {}
-    logs: dict[str, str] = {}
-    with Watch(inside, api) as watch, ExitStack() as stack:
-        for _, name in CREDENTIALS:
-            stack.callback(inside.redeliver_after, name, inside.redeliver_after(name, 30))
+    def _post(self, count: int) -> vendors.Sent:
         tag = uuid.uuid4().hex[:8]
-        with Chaos(inside, control, report), vendors.breaking(control, tag):
-            for sent in vendors.post(api, tag):
-                wanted[sent.job], logs[sent.job] = sent.recipients, sent.log
-                watch.add(sent.job, len(sent.recipients))
-                report.messages += len(sent.recipients)
-            for start in range(0, messages, BATCH):
-                tag = uuid.uuid4().hex[:8]
-                recipients = [f"p{i}+{tag}@example.com" for i in range(min(BATCH, messages - start))]
-                job = _post(api, recipients)
-                wanted[job], logs[job] = recipients, f"/batches/{job}/logs"
-                watch.add(job, len(recipients))
-            processes.wait_for(answered(lambda: _sent(api, wanted) >= 0.9 * report.messages), patience, pause=1)
-        if not processes.wait_for(answered(lambda: _still(inside, api, control, wanted)), patience, pause=1):
-            report.wrong.append("not all jobs came to rest")
-        report.samples, report.wrong[:0] = watch.samples, watch.wrong
-    report.seconds = time.time() - began
-    report.broken = vendors.answered(control, began - 1)
-    for vendor in vendors.LANES:
-        missing = [status for status in vendors.STATUSES if not report.broken[vendor, status]]
-        report.wrong += [f"{vendor} took nothing that it answered with {status}" for status in missing]
-    lines = {job: api.items(path) for job, path in logs.items()}
-    _account(report, control, wanted, lines, began)
-    return report
+        recipients = [f"p{i}+{tag}@example.com" for i in range(count)]
+        body = {
+            "from": "news@example.com",
+            "to": recipients,
+            "subject": "Hello",
+            "text": "Hello",
+            "route": [name for _, name in CREDENTIALS],
+            "max_attempts": 12,
+        }
+        answer = self.api.call("POST", "/batches", body)
+        assert answer.status == 202, answer
+        job: str = answer.body["job_id"]
+        return vendors.Sent(job, recipients, f"/batches/{job}/logs")
 
+    def _sent(self) -> int:
+        counts: Counter[str] = Counter()
+        for job in self._wanted:
+            counts.update(self.api.get(f"/jobs/{job}")["counts"])
+        return sum(counts[state] for state in STATES if state not in ("queued", "sending"))
 
-def _post(api: Api, recipients: Sequence[str]) -> str:
-    body = {
-        "from": "news@example.com",
-        "to": list(recipients),
-        "subject": "Hello",
-        "text": "Hello",
-        "route": [name for _, name in CREDENTIALS],
-        "max_attempts": 12,
-    }
-    answer = api.call("POST", "/batches", body)
-    assert answer.status == 202, answer
-    job: str = answer.body["job_id"]
-    return job
-
-
-def _counts(api: Api, wanted: Mapping[str, Sequence[str]]) -> Counter[str]:
-    total: Counter[str] = Counter()
-    for job in wanted:
-        total.update(api.get(f"/jobs/{job}")["counts"])
-    return total
-
-
-def _sent(api: Api, wanted: Mapping[str, Sequence[str]]) -> int:
-    counts = _counts(api, wanted)
-    return sum(counts[state] for state in STATES if state not in ("queued", "sending"))
-
-
-def _still(inside: Inside, api: Api, control: ControlClient, wanted: Mapping[str, Sequence[str]]) -> bool:
-    """Tell whether every job has ended, and no webhook is on its way."""
-    for place in (*CREDENTIALS, *vendors.LANES.items()):
-        counters = control.webhooks(*place)["counters"]
-        if counters["planned"] > counters["delivered"] + counters["failed"]:
+    def _still(self) -> bool:
+        """Tell whether every job has ended, and no webhook is on its way."""
+        for place in (*CREDENTIALS, *vendors.LANES.items()):
+            counters = self.control.webhooks(*place)["counters"]
+            if counters["planned"] > counters["delivered"] + counters["failed"]:
+                return False
+        if self.inside.waiting(self.inside.deployment.environment[ENV_FEEDBACK_QUEUE_URL]):
             return False
-    if inside.waiting(inside.deployment.environment[ENV_FEEDBACK_QUEUE_URL]):
-        return False
-    found = [api.get(f"/jobs/{job}") for job in wanted]
-    return all(job["state"] == "LOGGED" and not job["counts"]["queued"] + job["counts"]["sending"] for job in found)
+        found = [self.api.get(f"/jobs/{job}") for job in self._wanted]
+        return all(job["state"] == "LOGGED" and not job["counts"]["queued"] + job["counts"]["sending"] for job in found)
 
-
-def _account(
-    report: Report,
-    control: ControlClient,
-    wanted: Mapping[str, Sequence[str]],
-    logs: Mapping[str, Sequence[Mapping[str, Any]]],
-    since: float,
-) -> None:
-    """Compare every log line with what the simulator accepted."""
-    rows = [row for row in control.log(since=since - 1) if row["ref"] and ref_of(row).job in wanted]
-    report.accepted = len(rows)
-    times: Counter[tuple[str, str]] = Counter((ref_of(row).job, row["recipient"]) for row in rows)
-    bad: Counter[str] = Counter()
-    for job, recipients in wanted.items():
-        lines = logs[job]
-        if {line["recipient"] for line in lines} != set(recipients) or len(lines) != len(recipients):
-            bad["a job's log is not its list"] += 1
-        for line in lines:
-            report.states[line["state"]] += 1
-            if line["state"] == "unknown":
-                report.reasons[line["error"] or "no reason"] += 1
-            bad.update(_faults(line, times[job, line["recipient"]]))
-    report.wrong += [f"{n}: {what}" for what, n in bad.items()]
-    if sum(report.states.values()) != report.messages:
-        report.wrong.append(f"{sum(report.states.values())} log lines for {report.messages} messages")
+    def _account(self) -> None:
+        """Compare every log line with what the simulator accepted."""
+        states, reasons, bad = Counter[str](), Counter[str](), Counter[str]()
+        rows = [row for row in self.control.log(since=self.began - 1) if row["ref"] and ref_of(row).job in self._wanted]
+        times: Counter[tuple[str, str]] = Counter((ref_of(row).job, row["recipient"]) for row in rows)
+        for job, recipients in self._wanted.items():
+            lines = self.api.items(self._logs[job])
+            if {line["recipient"] for line in lines} != set(recipients) or len(lines) != len(recipients):
+                bad["a job's log is not its list"] += 1
+            for line in lines:
+                states[line["state"]] += 1
+                if line["state"] == "unknown":
+                    reasons[line["error"] or "no reason"] += 1
+                bad.update(_faults(line, times[job, line["recipient"]]))
+        self.report.wrong += [f"{n}: {what}" for what, n in bad.items()]
+        total = self.report.figures["messages"]
+        self.report.check(f"{states.total()} log lines for {total} messages", holds=states.total() == total)
+        self.report.check(f"only {len(rows)} accepted", holds=len(rows) > self._messages / 2)
+        self.report.figures |= {"accepted": len(rows), "states in the end": states, "unknown, why": reasons}
 
 
 def _faults(line: Mapping[str, Any], accepted: int) -> list[str]:
@@ -245,3 +193,12 @@ def _faults(line: Mapping[str, Any], accepted: int) -> list[str]:
 def _bounced(line: Mapping[str, Any]) -> bool:
     words = {word["word"] for attempt in line["attempts"] for word in attempt["feedback"]}
     return bool(words & {"bounced", "complained"})
+
+
+def run(running: Running, seed: int, *, messages: int) -> Report:
+    """Send so many messages through the storm, and account for each."""
+    for _, name in CREDENTIALS:
+        running[0].lane(name)
+    chaos = Chaos(running, seed, messages)
+    chaos.run()
+    return chaos.report

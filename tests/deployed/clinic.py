@@ -1,24 +1,18 @@
 """A clinic's spool against the deployed hub, over a bad link, with `kill -9` of the sync and of the hub's functions.
 
-`python -m tests.deployed.clinic` is the long form, on a running local cloud. Some notices wait until tomorrow; when all
-have been uploaded, the clinic moves half of these to today and cancels the others. The oracle is the providers' log:
-each number is reached once, or never if its notice was cancelled. The spool's updates are compared with the hub's.
+Some notices wait until tomorrow; when all have been uploaded, the clinic moves half of these to today and cancels the
+others. The oracle is the providers' log: each number is reached once, or never if its notice was cancelled. The spool's
+updates are compared with the hub's.
 """
 
-import argparse
 import os
-import random
-import secrets
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,7 +26,7 @@ from cli.notifier.store import SpoolFile
 from examples.demo import notices
 from infra.local import deploy, processes
 from infra.local.accounts import ZONE
-from infra.local.console import LocalCloudError, say
+from infra.local.console import LocalCloudError
 from infra.local.paths import ROOT
 from shared import contracts
 from shared.adapters.dynamo.notices.inboxes import DynamoInboxes
@@ -40,15 +34,11 @@ from shared.adapters.dynamo.notices.notices import DynamoNotices
 from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
 from shared.adapters.s3.blobs import S3Blobs
 from shared.domain.notices.notice import Verb
-from simulator.client import ControlClient
-from tests.deployed.drill import amounts, judged
-from tests.deployed.inside import Inside, running
+from tests.deployed.drill import Drill, Report, Running, beside
 from tests.deployed.link import LossyLink
 
 PAYLOAD_BYTES: Final = 1_024
 """Of the first payloads: small, so that many have to pass the link."""
-KILLS: Final = 2
-"""Of each function, in the long form."""
 REDELIVER_SECONDS: Final = 5
 """A hint whose worker was killed comes back so soon, instead of after some minutes."""
 PATIENCE: Final = 240.0
@@ -67,55 +57,30 @@ main()
 """
 
 
-@dataclass(slots=True)
-class ClinicReport:
-    """What came of it; `wrong` is empty if every promise was kept."""
-
-    seed: int
-    notices: int
-    syncs: int = 0
-    kills: Counter[str] = field(default_factory=Counter)
-    fates: Counter[str] = field(default_factory=Counter)
-    updates: int = 0
-    uploaded: float = 0.0
-    """Seconds until all records were uploaded, the changes apart."""
-    seconds: float = 0.0
-    wrong: list[str] = field(default_factory=list)
-
-    def text(self) -> str:
-        """Return the report as a line."""
-        return (
-            f"seed {self.seed}: {self.notices} notices uploaded in {self.uploaded:.0f} s and ended in "
-            f"{self.seconds:.0f} s, {self.syncs} syncs; killed: {amounts(self.kills) or 'nothing'}; "
-            f"calls: {amounts(self.fates)}; {self.updates} updates; {len(self.wrong)} faults"
-        )
-
-
-class Drill:
+class ClinicDrill(Drill):
     """One clinic, its spool and its link.
 
     Args:
-        inside: the running cloud.
-        report: is filled in.
-        folder: for the spool's file.
+        running: the cloud.
+        seed: of what goes wrong.
+        count: of notices.
         kills: of each function, in the middle of its work. A new worker takes the local cloud seconds.
+        folder: for the spool's file.
     """
 
-    def __init__(self, inside: Inside, report: ClinicReport, folder: Path, kills: int) -> None:
-        self._inside = inside
-        self._report = report
-        self._rng = random.Random(report.seed)  # noqa: S311 - of a drill
-        self._clinic = notices.clinic(inside.cloud)
+    def __init__(self, running: Running, seed: int, *, count: int, kills: int, folder: Path) -> None:
+        super().__init__(running, seed)
+        self.report.figures["notices"] = count
+        self._clinic = notices.clinic(self.inside.cloud)
         self._file = folder / "spool.db"
         self._spool = SpoolFile(self._file)
-        self._link = LossyLink(inside.cloud.api, self._rng, self._during)
+        self._link = LossyLink(self.api.url, self.rng, self._during)
         self._child: subprocess.Popen[bytes] | None = None
         self._left = {"take": kills, "notices": kills}
         self._aimed = {"take": threading.Event(), "notices": threading.Event()}
         self._ended = threading.Event()
-        self._started = time.time()
-        base = 412_000_000 + self._rng.randrange(900_000)
-        made = [notices.record(self._clinic, n, base + n) for n in range(report.notices)]
+        base = 412_000_000 + self.rng.randrange(900_000)
+        made = [notices.record(self._clinic, n, base + n) for n in range(count)]
         self._records = {x.pop("id"): {k: str(v) for k, v in x.items() if k != "action"} for x in made}
         names = list(self._records)
         fifth = max(1, len(names) // 5)
@@ -124,24 +89,25 @@ class Drill:
 
     def run(self) -> None:
         """Upload, change, deliver and collect; fill the report."""
-        with self._soon(), self._link, ThreadPoolExecutor(1) as pool:
+        stage = self.inside.deployment.settings.stage
+        hints = self.inside.sqs.get_queue_url(QueueName=contracts.inbox_queue_name(stage))["QueueUrl"]
+        with self.inside.invisible(hints, REDELIVER_SECONDS), self._link:
             try:
                 self._ask(Verb.NEW, self._wanted, tomorrow=(*self._moved, *self._canceled))
                 self._sync_until(lambda: not Outbox(self._spool).waiting)
-                self._report.uploaded = time.time() - self._started
-                delivered = pool.submit(self._deliver)
-                self._ask(Verb.UPDATE, self._moved)
-                Messages(self._spool).cancel(self._canceled, self._now())
-                self._sync_until(self._all_ended)
-                self._link.calm = True
-                self._sync_until(lambda: True)
+                uploaded = self.passed()
+                with beside(self._deliver, lambda: PAUSE):
+                    self._ask(Verb.UPDATE, self._moved)
+                    Messages(self._spool).cancel(self._canceled, self._now())
+                    self._sync_until(self._all_ended)
+                    self._link.calm = True
+                    self._sync_until(lambda: True)
             finally:
                 self._ended.set()
-            delivered.result()
-        self._report.fates = self._link.fates
         self._judge()
         self._spool.close()
-        self._report.seconds = time.time() - self._started
+        fates = {f"calls {name}": n for name, n in self._link.fates.items()}
+        self.report.figures |= {"s until the upload": uploaded, "s until the end": self.passed(), **fates}
 
     # What the clinic does
 
@@ -169,7 +135,7 @@ class Drill:
             "POSTHASTE_NOTIFIER": self._clinic.name,
             "POSTHASTE_NOTIFIER_PASSWORD": self._clinic.password,
         }
-        self._report.syncs += 1
+        self.report.add("syncs")
         command = [sys.executable, "-c", SYNC, str(self._file), str(QUIET_MS)]
         self._child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         out, _ = self._child.communicate(timeout=PATIENCE)
@@ -187,11 +153,15 @@ class Drill:
         if self._link.calm:
             return
         child = self._child
-        if child is not None and child.poll() is None and self._rng.random() < 0.2:
-            threading.Timer(self._rng.random() * 0.05, child.send_signal, (signal.SIGKILL,)).start()
-            self._report.kills["sync"] += 1
+        if child is not None and child.poll() is None and self._is_due():
+            threading.Timer(self.rng.random() * 0.05, child.send_signal, (signal.SIGKILL,)).start()
+            self.report.kills["sync"] += 1
         if method == "PUT":
-            self._strike("take", self._rng.uniform(0.05, 0.3))
+            self._strike("take", self.rng.uniform(0.05, 0.3))
+
+    def _is_due(self) -> bool:
+        """Tell whether to kill the sync: the first one for certain."""
+        return not self.report.kills["sync"] or self.rng.random() < 0.2
 
     def _strike(self, function: str, seconds: float) -> None:
         """Kill the workers of a function after some seconds, or as soon as there are some; at most so often."""
@@ -204,41 +174,28 @@ class Drill:
             self._aimed[function].clear()
 
     def _killed(self, function: str) -> bool:
-        if not self._inside.kill_function(function):
+        if not self.inside.kill_function(function):
             return False
         self._left[function] -= 1
-        self._report.kills[function] += 1
+        self.report.kills[function] += 1
         return True
 
     def _deliver(self) -> None:
         """Have the function of every minute run all the time, and be killed in its midst."""
-        name = self._inside.names[contracts.HANDLERS["notices"]]
-        while not self._ended.wait(PAUSE):
-            self._strike("notices", self._rng.uniform(0.05, 0.5))
-            self._inside.functions.invoke(FunctionName=name, Payload=b"{}")
-
-    @contextmanager
-    def _soon(self) -> Iterator[None]:
-        """Have hints delivered again soon."""
-        stage, sqs = self._inside.deployment.settings.stage, self._inside.sqs
-        url, attribute = sqs.get_queue_url(QueueName=contracts.inbox_queue_name(stage))["QueueUrl"], "VisibilityTimeout"
-        before = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[attribute])["Attributes"][attribute]
-        sqs.set_queue_attributes(QueueUrl=url, Attributes={attribute: str(REDELIVER_SECONDS)})
-        try:
-            yield
-        finally:
-            sqs.set_queue_attributes(QueueUrl=url, Attributes={attribute: before})
+        self._strike("notices", self.rng.uniform(0.05, 0.5))
+        name = self.inside.names[contracts.HANDLERS["notices"]]
+        self.inside.functions.invoke(FunctionName=name, Payload=b"{}")
 
     # What came of it
 
     def _judge(self) -> None:
         """Compare the spool, the hub's updates, its notices, and the providers' log."""
         found = list(UpdateBox(self._spool).entries())
-        self._report.updates = len(found)
+        self.report.figures["updates"] = len(found)
         fields = ("id", "status", "error", "updated_at")
         mine = [tuple(x[name] for name in fields) for x in found]
         hub = [tuple(x[name] for name in fields) for x in self._clinic.updates()]
-        wrong = self._report.wrong
+        wrong = self.report.wrong
         if mine != hub:
             wrong.append(f"the spool has {len(mine)} updates, the hub {len(hub)}, and they differ")
         rejected = Counter(x["error"] for x in found if "action" in x)
@@ -253,19 +210,19 @@ class Drill:
 
     def _handed_over(self) -> list[str]:
         numbers = {"+61" + x["phone_number"][1:]: name for name, x in self._records.items()}
-        log = ControlClient(self._inside.cloud.env["SIMULATOR_URL"]).log(since=self._started - 1)
+        log = self.control.log(since=self.began - 1)
         times = Counter(numbers[row["recipient"]] for row in log if row["recipient"] in numbers)
         wanted = Counter(name for name, status in self._wanted.items() if status == "SUCCESS")
         return [f"{name}: handed over {times[name]} times" for name in self._wanted if times[name] != wanted[name]]
 
     def _stored(self) -> list[str]:
         """Return what is wrong with the hub's notices: each record was taken once, so each change is one."""
-        table = self._inside.deployment.environment[contracts.ENV_RECORDS_TABLE]
-        dynamo = self._inside.dynamo
+        table = self.inside.deployment.environment[contracts.ENV_RECORDS_TABLE]
+        dynamo = self.inside.dynamo
         notifier = DynamoNotifiers(dynamo, records=table).get(self._clinic.name)
         if notifier is None:
             return ["the notifier has gone"]
-        files = S3Blobs(lambda: deploy.client("s3", self._inside.port), "")  # no file is read
+        files = S3Blobs(lambda: deploy.client("s3", self.inside.port), "")  # no file is read
         inbox = DynamoInboxes(dynamo, records=table, files=files).state(notifier.name)
         keys = {notifier.notice_id(name): name for name in self._wanted}
         stored = DynamoNotices(dynamo, records=table).read(tuple(keys))
@@ -281,23 +238,9 @@ class Drill:
         return int(time.time() * 1000)
 
 
-def run(inside: Inside, *, count: int, seed: int, kills: int = KILLS) -> ClinicReport:
-    """Let a clinic sync so many notices, and account for each."""
-    report = ClinicReport(seed, count)
+def run(running: Running, seed: int, *, notices: int, kills: int) -> Report:
+    """Let a clinic sync so many notices, kill each function so often meanwhile, and account for each notice."""
     with TemporaryDirectory() as folder:
-        Drill(inside, report, Path(folder), kills).run()
-    return report
-
-
-def main() -> int:
-    """Run and report; 1 if a promise was broken."""
-    parser = argparse.ArgumentParser(prog="python -m tests.deployed.clinic", description=__doc__)
-    parser.add_argument("--notices", type=int, default=2_000)
-    parser.add_argument("--seed", type=int, default=secrets.randbits(32))
-    options = parser.parse_args()
-    say(f"seed {options.seed}")
-    return judged(lambda: run(running()[0], count=options.notices, seed=options.seed))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        drill = ClinicDrill(running, seed, count=notices, kills=kills, folder=Path(folder))
+        drill.run()
+    return drill.report

@@ -18,6 +18,7 @@ from infra.local.console import LocalCloudError
 from infra.local.paths import ENV_CLOUDS, ENV_LOCAL, ROOT, Paths, paths, read_env
 from simulator.client import ControlClient
 from tests.deployed.api import Api
+from tests.deployed.drill import Running
 from tests.deployed.following import Reader, reader
 from tests.deployed.forked import Program, forking
 from tests.deployed.inside import Inside, clients, port_of
@@ -31,14 +32,34 @@ WORKER: Final = "PYTEST_XDIST_WORKER"
 
 LATER: Final = ("pydantic.type_adapter", "rich.markdown", "typer.rich_utils")
 """Large modules that `posthaste` imports once it needs them."""
-SLOW: Final = ("guides", "runbooks", "clinic", "hook_kills", "hooks", "storm_proof", "chaos", "campaigns", "notices")
-"""Files that take long, longest first: they begin first, so that all clouds are done at about the same time."""
+SLOW: Final = ("guides", "runbooks", "clinic", "hooks", "storm", "chaos", "campaign", "notices", "short_drills")
+"""Files, and drills, that take long, longest first: they begin first, so that all clouds are done at about the same
+time."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the slow files before the others."""
-    places = {f"test_{name}": n for n, name in enumerate(SLOW)}
-    items.sort(key=lambda item: places.get(item.path.stem, len(places)) if item.path.parent == HERE else len(places))
+    """Put what is slow before the rest."""
+    places = {f"test_{name}": n for n, name in enumerate(SLOW)} | {f"[{name}]": n for n, name in enumerate(SLOW)}
+
+    def place(item: pytest.Item) -> int:
+        drill = item.name.removeprefix("test_a_drill_breaks_no_promise")
+        return places.get(drill, places.get(item.path.stem, len(places))) if item.path.parent == HERE else len(places)
+
+    items.sort(key=place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Let clouds that share the tests file by file share the drills one by one."""
+    if config.getoption("dist") != "loadfile":
+        return None  # what else runs files of this folder says how to share them
+    from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415 - a plugin that only `make` loads
+
+    class Scheduling(LoadFileScheduling):  # type: ignore[misc] # it has no types
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid if "test_short_drills" in nodeid else str(super()._split_scope(nodeid))
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -93,6 +114,12 @@ def control(cloud: local_cloud.Cloud) -> ControlClient:
 @pytest.fixture(scope="session")
 def inside(cloud: local_cloud.Cloud, stacks: list[deploy.Stack], cloud_port: int) -> Inside:
     return Inside.of(cloud, stacks, cloud_port)
+
+
+@pytest.fixture(scope="session")
+def running(inside: Inside, api: Api, control: ControlClient) -> Running:
+    """What drills need of the cloud."""
+    return inside, api, control
 
 
 @pytest.fixture

@@ -4,34 +4,24 @@ An account has seven endpoints. Two answer. The others refuse connections, answe
 and close connections. Messages are sent, a few a second, each by a job of its own. The provider's words about them are
 held for some seconds, and then posted. The time of a word begins before its post, and ends when a receiver in a process
 of its own has the event. The first ones are not timed: they start the functions.
-
-`python -m tests.deployed.hook_arrival` is the long form.
 """
 
-import argparse
 import http.client
 import json
-import statistics
-import sys
-import threading
 import time
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
-from infra.local.processes import LOOPBACK, wait_for
+from infra.local.processes import wait_for
 from simulator.client import ControlClient
-from tests.deployed.api import Api
-from tests.deployed.drill import judged
-from tests.deployed.inside import running
+from tests.deployed.drill import Drill, Report, Running, percentile
 from tests.deployed.receiver import Mode, Received, ReceiverProcess
+from tests.simulator.conftest import Post, listening
 
 PROVIDER, LANE = "sendgrid", "sendgrid-main"
 KIND: Final = "message.delivered"
@@ -52,73 +42,8 @@ PAUSE: Final = 0.5
 TICK: Final = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class Post:
-    """A provider's post with one word, as it is to be posted on."""
-
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def recipient(self) -> str:
-        """Whose message the word is about."""
-        return str(json.loads(self.body)[0]["email"])
-
-    @property
-    def word(self) -> str:
-        """What became of it."""
-        return str(json.loads(self.body)[0]["event"])
-
-
-@dataclass(slots=True)
-class HookArrivals:
-    """What was measured; `wrong` is empty if everything arrived.
-
-    Attributes:
-        words: that were posted and timed.
-        waits: seconds from a word's post to the event at an endpoint that answers.
-        heard: seconds of these until the change was noticed: the event's own time.
-        answered: seconds of a post itself.
-        repeats: events that arrived at such an endpoint more than once.
-    """
-
-    words: int
-    waits: list[float] = field(default_factory=list)
-    heard: list[float] = field(default_factory=list)
-    answered: list[float] = field(default_factory=list)
-    repeats: int = 0
-    wrong: list[str] = field(default_factory=list)
-
-    @property
-    def p95(self) -> float:
-        """The 95th percentile of the waits, in seconds."""
-        return _parts(self.waits)[1]
-
-    def text(self) -> str:
-        """Return the figures."""
-        rest = [whole - part for whole, part in zip(self.waits, self.heard, strict=True)]
-        load = Path("/proc/loadavg").read_text("ascii").split()[0]
-        return (
-            f"{self.words} words, {len(self.waits)} arrivals at {len(GOOD)} of {len(GOOD) + len(BAD) + 1} endpoints, "
-            f"{self.repeats} repeated, load {load}; seconds as p50, p95, most: from the word's post to the arrival "
-            f"{_figures(self.waits)}; to its answer {_figures(self.answered)}; to the delivery {_figures(self.heard)}; "
-            f"from there {_figures(rest)}; {len(self.wrong)} faults"
-        )
-
-
-def _parts(some: Sequence[float]) -> tuple[float, float, float]:
-    """Return median, 95th percentile and the most."""
-    if len(some) < 2:
-        return 0.0, 0.0, 0.0
-    return statistics.median(some), statistics.quantiles(some, n=20)[-1], max(some)
-
-
-def _figures(some: Sequence[float]) -> str:
-    return ", ".join(f"{x:.2f}" for x in _parts(some))
-
-
 @contextmanager
-def held(control: ControlClient, tag: str) -> Iterator[tuple[list[Post], str]]:
+def held(control: ControlClient, tag: str) -> Iterator[tuple[Callable[[], list[Post]], str]]:
     """Have the provider post its words here, one a post.
 
     Args:
@@ -126,112 +51,102 @@ def held(control: ControlClient, tag: str) -> Iterator[tuple[list[Post], str]]:
         tag: is in the addresses of the messages that count.
 
     Yields:
-        The posts that say that such a message was delivered, as they come, and where the provider posts otherwise.
+        What returns the posts so far that say that such a message was delivered, and where the provider posts
+        otherwise.
     """
-    posts: list[Post] = []
-
-    class Office(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            post = Post(dict(self.headers.items()), body)
-            if tag in post.recipient and post.word == "delivered":
-                posts.append(post)
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
     before = control.webhooks(PROVIDER, LANE)
-    with ThreadingHTTPServer((LOOPBACK, 0), Office) as office:
-        thread = threading.Thread(target=office.serve_forever, kwargs={"poll_interval": PAUSE})
-        thread.start()
+    with listening() as office:
+        control.webhooks(PROVIDER, LANE, url=office.url, batch_events=1)
         try:
-            here = f"http://{LOOPBACK}:{office.server_port}/"
-            control.webhooks(PROVIDER, LANE, url=here, batch_events=1)
-            yield posts, before["url"]
+            yield lambda: [x for x in office.posts if tag in _to(x) and _says(x) == "delivered"], before["url"]
         finally:
-            office.shutdown()
-            thread.join()
             control.webhooks(PROVIDER, LANE, **{name: before[name] for name in ("url", "batch_events")})
 
 
-class ArrivalDrill:
+def _to(post: Post) -> str:
+    """Return whose message a word is about."""
+    return str(post.events()[0]["email"])
+
+
+def _says(post: Post) -> str:
+    """Return what became of it."""
+    return str(post.events()[0]["event"])
+
+
+class ArrivalDrill(Drill):
     """Endpoints, a job, and the words about it.
 
     Args:
-        api: the cloud's API.
-        control: the simulator.
-        report: is filled in.
+        running: the cloud.
+        seed: of nothing: all is timed alike.
+        words: how many are posted and timed.
         receiver: answers.
-        rate: words a second.
     """
 
-    def __init__(
-        self, api: Api, control: ControlClient, report: HookArrivals, receiver: ReceiverProcess, rate: float
-    ) -> None:
-        self._api = api
-        self._control = control
-        self._report = report
+    def __init__(self, running: Running, seed: int, *, words: int, receiver: ReceiverProcess) -> None:
+        super().__init__(running, seed)
+        self._words = words
         self._receiver = receiver
-        self._rate = rate
-        self._tag = uuid.uuid4().hex[:10]
         self._jobs: set[str] = set()
-        self._began: dict[str, float] = {}
+        self._posted: dict[str, float] = {}
+        """Recipient → when the word was posted."""
         self._timed: set[str] = set()
+        self._answered: list[float] = []
+        """Seconds of a post itself."""
 
-    def run(self) -> None:
-        """Prove endpoints, break them, send, post the words, and wait for their arrival."""
+    def run(self, *, rate: float, within: float) -> None:
+        """Prove endpoints, break them, send, post the words, wait for their arrival, and judge the times.
+
+        Args:
+            rate: words a second.
+            within: the most seconds of the 95th percentile.
+        """
         with ExitStack() as made:
             with ReceiverProcess() as refuses:
                 hooks = [self._create(self._receiver.url(path), made) for path in (*GOOD, *BAD)]
                 hooks.append(self._create(refuses.url(REFUSES), made))
-                if not wait_for(lambda: all(map(self._proven, hooks)), PATIENCE, pause=PAUSE):
-                    self._report.wrong.append("an endpoint was not enabled by its answer to `test`")
+                what = "an endpoint was not enabled by its answer to `test`"
+                if not self.until(lambda: all(map(self._proven, hooks)), PATIENCE, what, pause=PAUSE):
                     return
             for path, (mode, seconds) in BAD.items():
                 self._receiver.switch(path, mode, seconds)
-            posts, target = made.enter_context(held(self._control, self._tag))
-            self._send(posts, target)
-            if not wait_for(self._arrived, PATIENCE, pause=PAUSE):
-                self._report.wrong.append("not everything arrived in time")
-            for path in GOOD:
-                self._judge(path)
+            posts, target = made.enter_context(held(self.control, self.tag))
+            self._send(posts, target, rate)
+            self.until(self._arrived, PATIENCE, "not everything arrived in time", pause=PAUSE)
+            self._judge(within)
 
-    def _send(self, posts: Sequence[Post], target: str) -> None:
-        """Send messages, and post the words about them on, at the rate.
+    def _send(self, posts: Callable[[], Sequence[Post]], target: str, rate: float) -> None:
+        """Send messages, and post the words about them on.
 
         Args:
-            posts: those that are held.
+            posts: returns those that are held.
             target: where they go.
+            rate: words a second.
         """
-        total = STARTING + self._report.words
+        total = STARTING + self._words
         began = time.monotonic()
         for n in range(total + HELD):
-            wait_for(partial(_is_past, began + n / self._rate), PATIENCE, pause=TICK)
+            wait_for(partial(_is_past, began + n / rate), PATIENCE, pause=TICK)
             if n < total:
-                self._jobs.add(self._api.post([f"p{n}.{self._tag}@example.com"], LANE))
+                self._jobs.add(self.api.post([f"p{n}.{self.tag}@example.com"], LANE))
             word = n - HELD
             if word >= 0 and self._heard(posts, word):
-                self._post(posts[word], target, timed=word >= STARTING)
+                self._post(posts()[word], target, timed=word >= STARTING)
 
-    def _heard(self, posts: Sequence[Post], word: int) -> bool:
+    def _heard(self, posts: Callable[[], Sequence[Post]], word: int) -> bool:
         """Wait for a word of the provider's; return whether it came."""
-        came = wait_for(lambda: len(posts) > word, PATIENCE, pause=TICK)
-        if not came:
-            self._report.wrong.append(f"the provider has said only {len(posts)} words")
-        return came
+        what = f"the provider has not said {word + 1} words"
+        return self.until(lambda: len(posts()) > word, PATIENCE, what, pause=TICK)
 
     def _create(self, url: str, made: ExitStack) -> str:
-        answer = self._api.call("POST", "/hooks", {"url": url, "events": ["*"]})
+        answer = self.api.call("POST", "/hooks", {"url": url, "events": ["*"]})
         assert answer.status == 201, answer
         hook: str = answer.body["id"]
-        made.callback(self._api.call, "DELETE", f"/hooks/{hook}")
+        made.callback(self.api.call, "DELETE", f"/hooks/{hook}")
         return hook
 
     def _proven(self, hook: str) -> bool:
-        return bool(self._api.get(f"/hooks/{hook}")["state"] == "enabled")
+        return bool(self.api.get(f"/hooks/{hook}")["state"] == "enabled")
 
     def _post(self, post: Post, target: str, *, timed: bool) -> None:
         """Post a word on.
@@ -241,7 +156,7 @@ class ArrivalDrill:
             target: where to.
             timed: whether its time counts.
         """
-        began = self._began[post.recipient] = time.time()
+        began = self._posted[_to(post)] = time.time()
         parts = urlsplit(target)
         connection = http.client.HTTPConnection(parts.netloc, timeout=PATIENCE)
         try:
@@ -250,13 +165,13 @@ class ArrivalDrill:
         finally:
             connection.close()
         if status != http.HTTPStatus.OK:
-            self._report.wrong.append(f"a word was answered by {status}")
+            self.report.wrong.append(f"a word was answered by {status}")
         if timed:
-            self._timed.add(post.recipient)
-            self._report.answered.append(time.time() - began)
+            self._timed.add(_to(post))
+            self._answered.append(time.time() - began)
 
     def _arrived(self) -> bool:
-        return all(self._first(path).keys() >= self._began.keys() for path in GOOD)
+        return all(self._first(path).keys() >= self._posted.keys() for path in GOOD)
 
     def _first(self, path: str) -> dict[str, Received]:
         """Return recipient → the first request about the delivery of their message at an endpoint."""
@@ -267,52 +182,44 @@ class ArrivalDrill:
                 found.setdefault(event["data"]["recipient"], x)
         return found
 
-    def _judge(self, path: str) -> None:
-        first = self._first(path)
-        for recipient in self._timed & first.keys():
-            noticed = datetime.fromisoformat(json.loads(first[recipient].body)["timestamp"]).timestamp()
-            self._report.waits.append(first[recipient].at - self._began[recipient])
-            self._report.heard.append(noticed - self._began[recipient])
-        ids = [x.delivery for x in self._receiver.received(path)]
-        self._report.repeats += len(ids) - len(set(ids))
+    def _judge(self, within: float) -> None:
+        """Note from post to arrival, and judge, the times of all words at the endpoints that answer."""
+        waits: list[float] = []
+        heard: list[float] = []
+        for path in GOOD:
+            first = self._first(path)
+            for recipient in self._timed & first.keys():
+                noticed = datetime.fromisoformat(json.loads(first[recipient].body)["timestamp"]).timestamp()
+                waits.append(first[recipient].at - self._posted[recipient])
+                heard.append(noticed - self._posted[recipient])
+            ids = [x.delivery for x in self._receiver.received(path)]
+            self.report.add("events that came again", len(ids) - len(set(ids)))
+        self.report.check(f"only {len(waits)} arrivals", holds=len(waits) == len(GOOD) * self._words)
+        p95 = percentile(waits, 95)
+        self.report.check(f"the p95 is {p95:.2f} s: over {within:g} s", holds=p95 <= within)
+        rest = [whole - part for whole, part in zip(waits, heard, strict=True)]
+        self.report.figures = {
+            "s from the word's post to the arrival, as p50, p95, most": _parts(waits),
+            "s to the answer of the post": _parts(self._answered),
+            "s to the delivery": _parts(heard),
+            "s from there": _parts(rest),
+            "load": Path("/proc/loadavg").read_text("ascii").split()[0],
+            **self.report.figures,
+        }
+
+
+def _parts(some: Sequence[float]) -> str:
+    """Return median, 95th percentile and the most."""
+    return ", ".join(f"{percentile(some, share):.2f}" for share in (50, 95, 100))
 
 
 def _is_past(due: float) -> bool:
     return time.monotonic() >= due
 
 
-def run(api: Api, control: ControlClient, *, words: int, rate: float) -> HookArrivals:
-    """Measure on a cloud that is up.
-
-    Args:
-        api: its API.
-        control: its simulator.
-        words: how many are timed.
-        rate: words a second.
-    """
-    report = HookArrivals(words)
+def run(running: Running, seed: int, *, words: int, rate: float, within: float) -> Report:
+    """Time so many words, so many a second, until they arrive at the endpoints that answer."""
     with ReceiverProcess() as receiver:
-        ArrivalDrill(api, control, report, receiver, rate).run()
-    return report
-
-
-def main() -> int:
-    """Measure on the local cloud that is up; return the exit code."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--words", type=int, default=120)
-    parser.add_argument("--rate", type=float, default=4.0, help="words a second")
-    parser.add_argument("--within", type=float, default=2.0, help="the most seconds of the p95")
-    options = parser.parse_args()
-
-    def drill() -> HookArrivals:
-        _, api, control = running()
-        report = run(api, control, words=options.words, rate=options.rate)
-        if report.p95 > options.within:
-            report.wrong.append(f"the p95 is {report.p95:.2f} s: over {options.within:g} s")
-        return report
-
-    return judged(drill)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        drill = ArrivalDrill(running, seed, words=words, receiver=receiver)
+        drill.run(rate=rate, within=within)
+    return drill.report

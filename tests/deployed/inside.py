@@ -91,18 +91,22 @@ class Inside:
         found = self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=wanted)["Attributes"]
         return sum(int(found[name]) for name in wanted)
 
-    def redeliver_after(self, credential: str, seconds: int, *, express: bool = False) -> int:
-        """Change how long a lane's pointers stay invisible after a delivery; return what it was.
+    @contextmanager
+    def redelivering(self, credential: str, seconds: int, *, express: bool = False) -> Iterator[None]:
+        """Have the pointers of a killed worker delivered again so soon meanwhile. `express`: of small jobs."""
+        with self.invisible(self.queue(credential) + (contracts.EXPRESS_SUFFIX if express else ""), seconds):
+            yield
 
-        Args:
-            credential: the lane's.
-            seconds: from now on.
-            express: the pointers of jobs of a few messages.
-        """
-        url, name = self.queue(credential) + (contracts.EXPRESS_SUFFIX if express else ""), "VisibilityTimeout"
-        before = int(self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name])
+    @contextmanager
+    def invisible(self, url: str, seconds: int) -> Iterator[None]:
+        """Have a queue's messages stay invisible for so long after a delivery meanwhile."""
+        name = "VisibilityTimeout"
+        before = self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name]
         self.sqs.set_queue_attributes(QueueUrl=url, Attributes={name: str(seconds)})
-        return before
+        try:
+            yield
+        finally:
+            self.sqs.set_queue_attributes(QueueUrl=url, Attributes={name: before})
 
     def sweep(self) -> None:
         """Run the sweeper once, as its schedule does every minute."""

@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
+KINDS: Final = {"refused": 0.1, "upload cut": 0.25, "answer lost": 0.45, "answer cut": 0.55}
+"""What becomes of a call → below which number of the dice. The first calls suffer each of them once."""
 TIMEOUT: Final = 60.0
 """Seconds of a call behind the link: more than the API takes for one."""
 _RESET: Final = struct.pack("ii", 1, 0)
@@ -58,8 +60,9 @@ class LossyLink:
         """Return what becomes of a call, and how many bytes of it arrive if it is cut. `upload`: bytes of its body."""
         with self._lock:
             dice = 1.0 if self.calm else self._rng.random()
-            kinds = ((0.1, "refused"), (0.25, "upload cut"), (0.45, "answer lost"), (0.55, "answer cut"))
-            kind = next((name for limit, name in kinds if dice < limit), "carried")
+            kind = next((name for name, limit in KINDS.items() if dice < limit), "carried")
+            due = [name for name in KINDS if not self.fates[name] and (upload or name != "upload cut")]
+            kind = due[0] if due and not self.calm else kind
             kind = "refused" if kind == "upload cut" and not upload else kind
             self.fates[kind] += 1
             return kind, self._rng.randrange(upload) if upload else self._rng.randrange(80)

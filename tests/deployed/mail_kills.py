@@ -1,24 +1,17 @@
-"""Mails through a relay to a running local cloud, while the relay, the API and the sender are killed with `kill -9`.
+"""Mails of programs through a relay to a running local cloud, while `kill -9` ends the relay, the API and the sender.
 
-Programs send by SMTP, the same bytes again until the answer is 250. In the end each of these mails was queued once, and
-a provider has it exactly once by the simulator's own log, or the log of its job says `unknown`. `python -m
-tests.deployed.mail_kills` is the long form.
+Programs send by SMTP, and repeat what is not answered with 250. Each mail that was answered so is queued once, and
+a provider has it exactly once by the simulator's own log, or the log of its job says `unknown`.
 """
 
-import argparse
 import os
-import random
 import smtplib
 import subprocess
 import sys
 import threading
 import time
-import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -28,11 +21,8 @@ from typing import Any, Final, Self
 from infra.local.console import LocalCloudError
 from infra.local.paths import ROOT
 from infra.local.processes import wait_for
-from simulator.client import ControlClient
 from tests.deployed.api import Api
-from tests.deployed.drill import KillsAtAnswers, amounts, judged
-from tests.deployed.inside import Inside, running
-from tests.deployed.watch import answered
+from tests.deployed.drill import Drill, KillsAtAnswers, Report, Running, troubled
 
 LANE: Final = "mailgun-main"
 """Carries the demo account's mails."""
@@ -65,44 +55,6 @@ VICTIMS: Final = ("relay", "API", "sender")
 FOLDERS: Final = ("data", "queue", "inflight", "cleanup")
 ACCEPTED: Final = 250
 REFUSED: Final = 500
-
-
-@dataclass(slots=True)
-class MailKills:
-    """What came of mails; `wrong` is empty if every promise was kept.
-
-    Attributes:
-        taken: answered with 250.
-        kept: of these, by the relay's spool.
-        repeats: transactions that ended otherwise.
-        kills: how often each was killed.
-        once: mails that a provider has exactly once.
-        unknown: mails of unknown fate, of which a provider has never had `uncalled`.
-        answer_seconds: until the last answer.
-        seconds: until no mail waited or was being sent.
-    """
-
-    seed: int
-    mails: int
-    taken: int = 0
-    kept: int = 0
-    repeats: int = 0
-    kills: Counter[str] = field(default_factory=Counter)
-    once: int = 0
-    unknown: int = 0
-    uncalled: int = 0
-    answer_seconds: float = 0.0
-    seconds: float = 0.0
-    wrong: list[str] = field(default_factory=list)
-
-    def text(self) -> str:
-        """Return the figures."""
-        return (
-            f"seed {self.seed}: {self.taken} of {self.mails} mails answered with 250 in {self.answer_seconds:.0f} s, "
-            f"{self.kept} of them from the spool, {self.repeats} transactions repeated; "
-            f"killed: {amounts(self.kills) or 'nothing'}; {self.once} at a provider once, {self.unknown} unknown, "
-            f"{self.uncalled} of these never called; sent after {self.seconds:.0f} s; {len(self.wrong)} faults"
-        )
 
 
 class RelayProcess:
@@ -159,83 +111,79 @@ class RelayProcess:
             self._process.communicate()
 
 
-class MailDrill:
+class MailDrill(Drill):
     """Programs, a relay, and what goes wrong.
 
     Args:
-        inside: the running cloud.
-        api: its API.
-        control: its simulator's.
-        report: is filled in.
+        running: the cloud.
+        seed: of when to kill.
+        mails: how many.
         kills: of the relay, of the API and of the sender each.
         folder: for the relay.
     """
 
-    def __init__(
-        self, inside: Inside, api: Api, control: ControlClient, report: MailKills, kills: int, folder: Path
-    ) -> None:
-        self._inside = inside
-        self._api = api
-        self._control = control
-        self._report = report
-        self._relay = RelayProcess(api, folder)
-        self._rng = random.Random(report.seed)  # noqa: S311 - of a drill
-        self._tag = uuid.uuid4().hex[:10]
-        self._sender = f"bounces+{self._tag}@example.com"
+    def __init__(self, running: Running, seed: int, *, mails: int, kills: int, folder: Path) -> None:
+        super().__init__(running, seed)
+        self._mails = mails
+        self._relay = RelayProcess(self.api, folder)
+        self._sender = f"bounces+{self.tag}@example.com"
         self._kills = kills
-        self._struck = KillsAtAnswers(report.mails, ["relay", "API"] * kills, self._rng, LATER, self._strike)
-        self._patience = PATIENCE + EACH * report.mails
+        self._struck = KillsAtAnswers(mails, ["relay", "API"] * kills, self.rng, LATER, self._strike)
+        self._patience = PATIENCE + EACH * mails
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._started = time.time()
         self._swept = 0.0
         self._lines: dict[str, dict[str, Any]] = {}
 
     def run(self) -> None:
         """Send, kill, wait until all is sent, and judge."""
-        report = self._report
-        with self._soon(), self._relay, ThreadPoolExecutor(PROGRAMS + 1) as pool:
+        soon = self.inside.redelivering(LANE, REDELIVER_SECONDS, express=True)
+        with soon, self._relay, ThreadPoolExecutor(PROGRAMS + 1) as pool:
             try:
                 hunt = pool.submit(self._hunt)
-                for sent in [pool.submit(self._send, n) for n in range(report.mails)]:
+                for sent in [pool.submit(self._send, n) for n in range(self._mails)]:
                     sent.result()
-                report.answer_seconds = time.time() - self._started
+                answered = self.passed()
                 hunt.result()
             finally:
                 self._ended.set()
-            if not wait_for(answered(self._settled), self._patience, pause=0.5):
-                report.wrong.append("mails still wait, or are being sent")
-        report.seconds = time.time() - self._started
+            self.until(self._settled, self._patience, "mails still wait, or are being sent", pause=0.5)
+        self.report.figures |= {"s until the last answer": answered, "s until all was sent": self.passed()}
         self._judge()
+        self.report.wrong += [
+            f"{x}: killed {self.report.kills[x]} times, not {self._kills}"
+            for x in VICTIMS
+            if self.report.kills[x] != self._kills
+        ]
 
     # The programs
 
     def _to(self, n: int) -> str:
         """Return a recipient of whom no feedback comes: what is said of the mail is the engine's own word."""
-        return f"silent+{n}@{self._tag}.example.org"
+        return f"silent+{n}@{self.tag}.example.org"
 
     def _message(self, n: int) -> bytes:
-        head = f"From: news@example.com\r\nTo: {self._to(n)}\r\nMessage-ID: <{n}.{self._tag}@example.com>\r\n"
+        head = f"From: news@example.com\r\nTo: {self._to(n)}\r\nMessage-ID: <{n}.{self.tag}@example.com>\r\n"
         return f"{head}Subject: Ticket {n}\r\n\r\n.\r\nTicket {n} is done.\r\n".encode()
 
     def _send(self, n: int) -> None:
         """Send a mail, again and again until it is answered with 250."""
         if not wait_for(partial(self._is_answered, n), self._patience, pause=0.2):
-            self._report.wrong.append("a mail was not answered with 250 in time")
+            self.report.wrong.append("a mail was not answered with 250 in time")
 
     def _is_answered(self, n: int) -> bool:
         """Send a mail once; tell whether its program has a final answer."""
         code, text = self._transaction(n)
         if code == ACCEPTED:
             with self._lock:
-                self._report.taken += 1
-                self._report.kept += text.startswith(b"2.0.0 kept")
+                self.report.add("mails answered with 250")
+                self.report.add("of these, by the spool", text.startswith(b"2.0.0 kept"))
             self._struck.answered(self._ended)
         elif code >= REFUSED:
-            self._report.wrong.append(f"a mail was refused: {code} {text!r}")
+            self.report.wrong.append(f"a mail was refused: {code} {text!r}")
         else:
             with self._lock:
-                self._report.repeats += 1
+                self.report.add("transactions repeated")
             return False
         return True
 
@@ -255,82 +203,69 @@ class MailDrill:
     def _strike(self, victim: str) -> None:
         if victim == "relay":
             self._relay.restart()
-        elif not wait_for(lambda: self._inside.kill_function("api") > 0, AIM_SECONDS, pause=0.1):
+        elif not wait_for(lambda: self.inside.kill_function("api") > 0, AIM_SECONDS, pause=0.1):
             return
-        self._report.kills[victim] += 1
+        self.report.kills[victim] += 1
 
     def _hunt(self) -> None:
         """Kill the sender's workers, each time some mails after the last time, in the middle of calls."""
-        provider = self._inside.lane(LANE).provider
-        step = max(3, self._report.mails // (2 * self._kills))
-        self._control.faults(provider, LANE, latency_ms=LATENCY_MS)
-        try:
+        place = self.inside.lane(LANE).provider, LANE
+        step = max(3, self._mails // (2 * self._kills))
+        with troubled(self.control, [place], latency_ms=LATENCY_MS):
             for _ in range(self._kills):
-                aim = len(self._rows()) + self._rng.randrange(2, step)
+                aim = len(self._rows()) + self.rng.randrange(2, step)
                 wait_for(partial(self._has, aim), AIM_SECONDS, pause=0.1)
                 if not wait_for(self._sender_killed, AIM_SECONDS, pause=0.1):
                     return
-        finally:
-            self._control.faults(provider, LANE)
 
     def _has(self, rows: int) -> bool:
         return self._ended.is_set() or len(self._rows()) >= rows
 
     def _sender_killed(self) -> bool:
-        killed = self._inside.kill(LANE) > 0
-        self._report.kills["sender"] += killed
-        return killed or self._ended.is_set()
-
-    @contextmanager
-    def _soon(self) -> Iterator[None]:
-        """Have pointers of killed workers delivered again soon."""
-        before = self._inside.redeliver_after(LANE, REDELIVER_SECONDS, express=True)
-        try:
-            yield
-        finally:
-            self._inside.redeliver_after(LANE, before, express=True)
+        return self.kill("sender", self.inside.kill(LANE) > 0) or self._ended.is_set()
 
     # What came of it
 
     def _rows(self) -> list[dict[str, Any]]:
         """Return what a provider has accepted of these mails."""
-        place = f"@{self._tag}.example.org"
-        return [row for row in self._control.log(since=self._started - 1) if row["recipient"].endswith(place)]
+        place = f"@{self.tag}.example.org"
+        return [row for row in self.control.log(since=self.began - 1) if row["recipient"].endswith(place)]
 
     def _settled(self) -> bool:
         """Tell whether no mail waits or is being sent, and have the sweeper look meanwhile."""
         if time.monotonic() - self._swept >= SWEEP_SECONDS:
-            self._inside.sweep()
+            self.inside.sweep()
             self._swept = time.monotonic()
         if not self._relay.is_empty():
             return False
-        for mail in self._api.items("/mails"):
+        for mail in self.api.items("/mails"):
             job = mail["job_id"]
             if mail["mail_from"] == self._sender and job not in self._lines:
-                (line,) = self._api.items(f"/jobs/{job}/logs")
+                (line,) = self.api.items(f"/jobs/{job}/logs")
                 if line["state"] in ("queued", "sending"):
                     return False
                 self._lines[job] = line
-        return len(self._lines) >= self._report.taken
+        return bool(len(self._lines) >= self.report.figures.get("mails answered with 250", 0))
 
     def _judge(self) -> None:
         """Compare what was answered with 250 with the jobs' logs and the simulator's."""
-        report = self._report
+        report = self.report
         rows = self._rows()
         times = Counter((row["recipient"], row["finished_hash"]) for row in rows)
         lines: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         for line in self._lines.values():
             lines[line["recipient"]].append(line)
-        for n in range(report.mails):
+        for n in range(self._mails):
             to = self._to(n)
             accepted = times.pop((to, sha256(self._message(n)).hexdigest()), 0)
-            report.once += accepted == 1
+            report.add("at a provider once", accepted == 1)
             if len(lines[to]) != 1:
                 report.wrong.append(f"{to}: queued {len(lines[to])} times, accepted {accepted} times")
                 continue
             line = lines[to][0]
-            report.unknown += line["state"] == "unknown"
-            report.uncalled += line["state"] == "unknown" and not accepted
+            unknown = line["state"] == "unknown"
+            report.add("unknown", unknown)
+            report.add("of these, never called", unknown and not accepted)
             if fault := _fault(line, accepted):
                 report.wrong.append(f"{to}: {fault}")
         if times:
@@ -351,33 +286,9 @@ def _fault(line: dict[str, Any], accepted: int) -> str:
     return "" if accepted else f"{state}, and no provider has it"
 
 
-def run(inside: Inside, api: Api, control: ControlClient, *, mails: int, kills: int, seed: int) -> MailKills:
-    """Send so many mails through a relay, kill meanwhile, and account for each.
-
-    Args:
-        inside: the cloud.
-        api: its API.
-        control: its simulator's.
-        mails: how many.
-        kills: of the relay, of the API and of the sender each.
-        seed: of when to kill.
-    """
-    report = MailKills(seed, mails)
+def run(running: Running, seed: int, *, mails: int, kills: int) -> Report:
+    """Send so many mails through a relay, kill meanwhile, and account for each."""
     with TemporaryDirectory() as folder:
-        MailDrill(inside, api, control, report, kills, Path(folder)).run()
-    report.wrong += [f"{x}: killed {report.kills[x]} times, not {kills}" for x in VICTIMS if report.kills[x] != kills]
-    return report
-
-
-def main() -> int:
-    """Run on the local cloud that is up, and report; 1 if a promise was broken."""
-    parser = argparse.ArgumentParser(prog="python -m tests.deployed.mail_kills")
-    parser.add_argument("--mails", type=int, default=300)
-    parser.add_argument("--kills", type=int, default=6, help="of the relay, of the API, and of the sender")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    return judged(lambda: run(*running(), mails=options.mails, kills=options.kills, seed=options.seed))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        drill = MailDrill(running, seed, mails=mails, kills=kills, folder=Path(folder))
+        drill.run()
+    return drill.report

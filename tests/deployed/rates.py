@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from infra.local import processes
-from simulator.client import ControlClient
-from tests.deployed.api import Api
-from tests.deployed.inside import Inside
+from tests.deployed.drill import Running
 
 JOBS: Final = 8
 PATIENCE: Final = 6
@@ -62,14 +60,13 @@ class Run:
         )
 
 
-def run(
-    inside: Inside, api: Api, control: ControlClient, lane: str, *, seconds: float, kills: int = 0, seed: int = 0
-) -> Run:
+def run(running: Running, lane: str, *, seconds: float, kills: int = 0, seed: int = 0) -> Run:
     """Send `seconds` of a lane's rate, as several jobs at once, and kill all its senders `kills` times meanwhile.
 
     With kills the run ends when their leases have run out and everything else is sent; the messages of the windows
     that were lost are then unknown, and a few are missing.
     """
+    inside, api, control = running
     rate = inside.lane(lane).rate
     each = max(1, round(rate * seconds / JOBS))
     total = JOBS * each
@@ -112,12 +109,10 @@ def run(
     )
 
 
-def judged(
-    inside: Inside, api: Api, control: ControlClient, lane: str, *, seconds: float, kills: int = 0, seed: int = 0
-) -> Run:
+def judged(running: Running, lane: str, *, seconds: float, kills: int = 0, seed: int = 0) -> Run:
     """Return a run to judge: one that only a late call may have spoilt is made again, twice at most."""
     for n in range(RUNS):
-        found = run(inside, api, control, lane, seconds=seconds, kills=kills, seed=seed + n)
+        found = run(running, lane, seconds=seconds, kills=kills, seed=seed + n)
         if found.certain <= found.rate + 1 or found.gross > found.rate:
             break
     return found

@@ -1,4 +1,4 @@
-"""Campaigns on the local cloud: the proof in its short form, one by SMS. The long form: `make campaign-proof`."""
+"""A campaign by SMS on the local cloud."""
 
 import time
 from datetime import UTC, datetime
@@ -10,31 +10,15 @@ import pytest
 from simulator.client import ControlClient
 from simulator.vendors.twilio.messages import segments
 from tests.deployed.api import Api
-from tests.deployed.campaign import Proof
-from tests.deployed.inside import Inside
 from tests.deployed.oracle import Oracle
 from tests.deployed.owner import Owner, mail_to
 
 pytestmark = pytest.mark.deployed
 
-ROWS: Final = 5_000
-KILLS: Final = (0.1,)
 SMS_LANE: Final = "campaign-sms"
 SOON_SECONDS: Final = 2
 """Until what is scheduled is due, or four times as long as a request takes here."""
 TEXT: Final = "Hello {{ name }}! {{ words }}"
-
-
-@pytest.mark.promise(1)
-@pytest.mark.promise(2)
-@pytest.mark.promise(3)
-@pytest.mark.promise(4)
-def test_a_campaign_outlives_kills_of_its_ingest_and_its_senders(
-    inside: Inside, api: Api, control: ControlClient, tag: str, tmp_path: Path
-) -> None:
-    report = Proof(inside, api, control, tmp_path, tag).run(ROWS, KILLS)
-    assert report.wrong == [], report.table()
-    assert report.figures["sender processes killed"], report.table()
 
 
 @pytest.mark.promise(3)

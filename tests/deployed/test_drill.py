@@ -2,25 +2,15 @@
 
 import random
 import threading
-from dataclasses import dataclass, field
+from collections import Counter
 
 import pytest
 
 from infra.local.console import LocalCloudError
-from tests.deployed.drill import KillsAtAnswers, amounts, judged, killing
+from tests.deployed.drill import KillsAtAnswers, Report, amounts, beside, judged, killing, percentile
 
 PATIENCE = 30.0
 RNG = random.Random(1)  # noqa: S311 - of a drill
-
-
-@dataclass(slots=True)
-class Kept:
-    """The report of a drill that has ended."""
-
-    wrong: list[str] = field(default_factory=list)
-
-    def text(self) -> str:
-        return "7 mails"
 
 
 def test_kills_are_spread_over_the_answers_and_none_follows_the_end() -> None:
@@ -48,16 +38,41 @@ def test_kills_end_with_the_block() -> None:
     assert not done.is_set()
 
 
+def test_what_a_step_beside_the_work_raises_ends_the_drill() -> None:
+    taken = threading.Event()
+
+    def step() -> None:
+        taken.set()
+        raise LocalCloudError("the cloud has gone")
+
+    with pytest.raises(LocalCloudError, match="has gone"), beside(step, lambda: 0.0):
+        taken.wait(PATIENCE)
+
+
 @pytest.mark.parametrize(("wrong", "code"), [([], 0), (["a mail arrived twice"], 1)])
 def test_a_broken_promise_is_printed_and_is_the_exit_code(
     wrong: list[str], code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert judged(lambda: Kept(wrong)) == code
-    assert capsys.readouterr().out.splitlines() == ["7 mails", *(f"WRONG: {x}" for x in wrong)]
+    report = Report(3, {"mails": 7, "s in all": 1.25, "why": {"late": 2}}, Counter(relay=1), wrong)
+    assert judged(lambda: report) == code
+    rows = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    last = f"seed 3: 7 mails; killed: 1 relay; {len(wrong)} faults"
+    assert rows == ["mails 7", "s in all 1.2", "why 2 late", last, *(f"WRONG: {x}" for x in wrong)]
+
+
+def test_a_figure_or_a_kill_that_is_nothing_has_not_happened() -> None:
+    report = Report(0, {"mails": 7, "unknown": 0}, Counter(relay=1, API=0))
+    names = ("mails", "relay", "unknown", "API", "never named")
+    assert [report.happened(name) for name in names] == [True, True, False, False, False]
+
+
+def test_a_percentile_is_the_least_figure_that_so_many_do_not_exceed() -> None:
+    assert [percentile([4, 1, 3, 2], share) for share in (50, 95, 100)] == [2, 4, 4]
+    assert percentile([], 95) == 0.0
 
 
 def test_a_drill_without_a_cloud_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    def drill() -> Kept:
+    def drill() -> Report:
         raise LocalCloudError("none is up")
 
     assert judged(drill) == 1

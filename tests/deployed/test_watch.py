@@ -5,9 +5,9 @@ from typing import Any, cast
 import pytest
 
 from tests.deployed.api import STATES, Api
+from tests.deployed.drill import Report, answered
 from tests.deployed.inside import Inside
-from tests.deployed.kills import Report
-from tests.deployed.watch import Watch, answered
+from tests.deployed.watch import Watch
 
 
 class Answers:
@@ -62,9 +62,12 @@ def test_any_other_fault_of_a_read_ends_the_drill() -> None:
         watched(answers, answers.first)
 
 
-def test_a_drill_fails_if_none_of_its_reads_was_answered() -> None:
-    assert Report([], missed=2).faults() == ["none of 2 reads of counts was answered"]
-    assert Report([], samples=1, missed=2).faults() == []
+@pytest.mark.parametrize(("samples", "wrong"), [(0, ["none of 2 reads of counts was answered"]), (1, [])])
+def test_a_drill_fails_if_none_of_its_reads_was_answered(samples: int, wrong: list[str]) -> None:
+    watch, report = Watch(cast("Inside", None), cast("Api", None)), Report()
+    watch.samples, watch.missed = samples, 2
+    watch.report(report)
+    assert report.wrong == wrong
 
 
 def test_a_condition_whose_read_times_out_does_not_hold_yet() -> None:

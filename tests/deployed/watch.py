@@ -1,31 +1,17 @@
 """Reads the counts of jobs all the time while a drill goes on, and has the sweeper run as soon as a lease ran out."""
 
-import threading
 import time
-from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Self
-
-from botocore.exceptions import ReadTimeoutError
 
 from shared.domain.jobs.ledger import LedgerStatus
 from tests.deployed.api import STATES, Api
+from tests.deployed.drill import Report, beside
 from tests.deployed.inside import Inside
 
 POLL_SECONDS = 0.05
 PATIENT_POLL_SECONDS = 0.5
 RECOVER_SECONDS = 1.0
-
-
-def answered(condition: Callable[[], bool]) -> Callable[[], bool]:
-    """Return a condition that is false, to be asked again, when a read times out, as on a busy machine."""
-
-    def holds() -> bool:
-        try:
-            return condition()
-        except (TimeoutError, ReadTimeoutError):
-            return False
-
-    return holds
 
 
 class Watch:
@@ -40,14 +26,9 @@ class Watch:
     def __init__(self, inside: Inside, api: Api, *, patient: bool = False) -> None:
         self._inside = inside
         self._api = api
+        self._patient = patient
         self._open: dict[str, int] = {}
-        self._ended = threading.Event()
-        self._failed: list[BaseException] = []
-        self._threads = [
-            threading.Thread(target=self._guard, args=(self._poll, PATIENT_POLL_SECONDS if patient else POLL_SECONDS)),
-        ]
-        if not patient:
-            self._threads.append(threading.Thread(target=self._guard, args=(self._recover, RECOVER_SECONDS)))
+        self._threads = ExitStack()
         self.samples = 0
         self.missed = 0
         self.wrong: list[str] = []
@@ -61,23 +42,19 @@ class Watch:
         del self._open[job]
 
     def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
+        self._threads.enter_context(beside(self._poll, lambda: PATIENT_POLL_SECONDS if self._patient else POLL_SECONDS))
+        if not self._patient:
+            self._threads.enter_context(beside(self._recover, lambda: RECOVER_SECONDS))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        for thread in self._threads:
-            thread.join()
-        if self._failed:
-            raise self._failed[0]
+        self._threads.close()
 
-    def _guard(self, step: Callable[[], None], pause: float) -> None:
-        try:
-            while not self._ended.wait(pause):
-                step()
-        except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
-            self._failed.append(error)
+    def report(self, report: Report) -> None:
+        """Put what came of it so far into a drill's report: no count may be wrong, and some must have been read."""
+        report.figures["reads of counts meanwhile"] = self.samples
+        report.wrong += self.wrong
+        report.check(f"none of {self.missed} reads of counts was answered", holds=self.samples)
 
     def _poll(self) -> None:
         jobs = list(self._open.items())

@@ -1,9 +1,7 @@
 """A process dies at any call, before it has an effect or after; what it leaves is finished by others, nothing twice."""
 
 import json
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import pytest
 
@@ -13,10 +11,8 @@ from shared.domain.jobs.outcomes import Rejected, Throttled
 from shared.domain.jobs.states import OPEN, Cell, JobState
 from shared.engine.lane.start import PointerResult
 from shared.ports import Mismatch, Replay
-from tests.fakes.clock import FakeClock
+from tests.fakes.crashes import dying
 from tests.fakes.faults import Crash, When
-from tests.fakes.stores import FakeStores
-from tests.fakes.tables import MotoStores
 from tests.fakes.world import INVOCATION, LEASE_MARGIN, World, credential
 
 RATE = 10
@@ -25,20 +21,20 @@ MESSAGES = 12
 SIDES = [When.BEFORE, When.AFTER]
 
 
-def make(stores: Callable[[FakeClock], Any] = FakeStores, messages: int = MESSAGES) -> tuple[World, str]:
+def make() -> tuple[World, str]:
     """Return a world with a batch that meets a refusal, a throttle and a failover on its way."""
-    world = World(credential("one", RATE), credential("two", RATE), stores=stores)
+    world = World(credential("one", RATE), credential("two", RATE))
     for p in world.providers.values():
         p.script("r1@example.com", [Rejected("bad", permanent=True)])
         p.script("r2@example.com", [Throttled(2)])
         p.script("r3@example.com", [Rejected("down", permanent=False)])
-    return world, world.accept(messages).id
+    return world, world.accept(MESSAGES).id
 
 
-def finish(world: World, job: str, *, leases: int = 1, seconds: float = 60) -> None:
+def finish(world: World, job: str, *, leases: int = 1) -> None:
     """Let the others finish what a crash left, and check what the product promises."""
     world.reboot()
-    world.settle(seconds=seconds)
+    world.settle()
     world.check()
     states = world.states(job)
     taken = world.oracle.times(job)
@@ -54,34 +50,14 @@ def finish(world: World, job: str, *, leases: int = 1, seconds: float = 60) -> N
             assert place not in taken
 
 
-def calls_of_a_whole_run() -> int:
-    world, _ = make()
-    before = len(world.tap.calls)
-    world.run()
-    return len(world.tap.calls) - before
-
-
-POINTS = calls_of_a_whole_run()
-
-
 @pytest.mark.slow
 @pytest.mark.promise(1)
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("when", SIDES)
 def test_a_crash_at_any_call_loses_nothing_and_sends_nothing_twice(when: When) -> None:
-    assert POINTS > 50
-    fired = 0
-    for nth in range(POINTS):
-        world, job = make()
-        world.tap.arm(nth, when)
-        try:
-            world.run()
-        except Crash:
-            fired += 1
-        world.tap.disarm()
+    for world in dying(lambda: make()[0], World.run, when, least=51):
         world.check()
-        finish(world, job)
-    assert fired >= POINTS - 1, "which chunk goes first is drawn, and one order takes a call less"
+        finish(world, *world.jobs)
 
 
 @pytest.mark.slow
@@ -105,18 +81,6 @@ def test_two_crashes_in_a_row_are_no_worse(when: When) -> None:
             world.check()
             finish(world, job, leases=2)
     assert fired > 50
-
-
-@pytest.mark.slow
-@pytest.mark.promise(1)
-@pytest.mark.parametrize("when", SIDES)
-@pytest.mark.parametrize("nth", [5, 8, 10])
-def test_a_crash_on_dynamodb(moto_dynamo: Any, nth: int, when: When) -> None:
-    world, job = make(lambda clock: MotoStores(moto_dynamo, clock), messages=4)
-    world.tap.arm(nth, when)
-    with pytest.raises(Crash):
-        world.run()
-    finish(world, job, seconds=200)
 
 
 @pytest.mark.promise(3)

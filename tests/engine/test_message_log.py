@@ -7,7 +7,6 @@ from shared.domain.jobs.states import MessageState, Status
 from shared.engine.reports import message_log
 from shared.engine.reports.attempts import Attempt, AttemptFate, detail_of, last_refusal
 from shared.engine.reports.message_log import Filter, LogLine
-from tests.fakes.faults import Crash
 from tests.fakes.world import World, credential, recipients
 
 DOWN = Rejected("down", permanent=False)
@@ -256,21 +255,6 @@ def test_counts_add_up_at_every_step(world: World) -> None:
     world.run()
     assert len(seen) > 8
     assert {k for counts in seen for k, _ in counts} >= {"queued", "sending", "sent", "skipped", "delivered"}
-
-
-@pytest.mark.promise(3)
-def test_counts_add_up_through_crashes(world: World) -> None:
-    job = world.accept(12)
-    for nth in (9, 14, 21):
-        world.tap.arm(nth)
-        try:
-            world.settle()
-        except Crash:
-            world.reboot()
-        world.tap.disarm()
-        world.check()
-    world.settle()
-    assert sum(world.counts(job.id).values()) == 12
 
 
 def test_counts_of_a_large_job_are_those_folded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

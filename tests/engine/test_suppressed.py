@@ -16,7 +16,8 @@ from shared.engine.reports.message_log import Filter, LogLine
 from shared.engine.suppression import suppressed
 from shared.engine.suppression.suppressed import SLACK_MS, Suppressed
 from shared.ports import Recent, Retriable
-from tests.fakes.faults import Crash, When
+from tests.fakes.crashes import dying
+from tests.fakes.faults import When
 from tests.fakes.world import ACCOUNT, CONTENT, World, credential
 
 DOWN = Rejected("down", permanent=False)
@@ -240,24 +241,22 @@ def test_half_a_hash_suppresses_no_recipient(world: World, monkeypatch: pytest.M
 
 @pytest.mark.promise(1)
 @pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
-def test_a_crash_loses_not_even_the_reason(world: World, when: When) -> None:
+def test_a_crash_loses_not_even_the_reason(when: When) -> None:
+    def make() -> World:
+        world = World(credential("one", 10))
+        world.accept(3)
+        suppress(world, 1)
+        return world
+
     seen = set()
-    for nth in range(40):
-        fresh = World(credential("one", 10))
-        job = fresh.accept(3)
-        suppress(fresh, 1)
-        fresh.tap.arm(nth, when)
-        try:
-            fresh.settle()
-        except Crash:
-            fresh.reboot()
-        fresh.tap.disarm()
+    for fresh in dying(make, World.settle, when, least=17):
+        (job,) = fresh.jobs
         fresh.clock.advance(300)
         fresh.settle()
         fresh.check()
         assert "r1@example.com" not in sent_to(fresh)
-        assert fresh.states(job.id)[1] is Cell.SKIPPED
-        seen.add((lines(fresh, job.id)[1].error, lines(fresh, job.id)[1].attempts))
+        assert fresh.states(job)[1] is Cell.SKIPPED
+        seen.add((lines(fresh, job)[1].error, lines(fresh, job)[1].attempts))
     assert seen == {("suppressed", ())}
 
 

@@ -45,7 +45,7 @@ _ADDED: Final = (
         "shared/engine/digests/add.py",
         "(last.state is WindowState.OPEN or part.id in last.parts)",
         "part.id in last.parts",
-        "tests/engine/digests/test_storm.py::test_a_storm_of_adders[0]",
+        "tests/engine/digests/test_makers_storm.py::test_a_storm_of_makers[0]",
     ),
     Mutant(
         "a repeated urgent event is sent again",

@@ -35,6 +35,8 @@ WAIT: Final = (
 sent again, the last round begins, its breaker is probed, a word is joined. Each of them once: no new harm is done."""
 BUSY: Final = 600
 """Seconds for the work itself, and for sweeps that find one thing after another."""
+REASONED: Final = frozenset({Cell.UNKNOWN, Cell.FAILED, Cell.DROPPED, Cell.SKIPPED})
+"""What a message ends as only for a reason that its log names."""
 ASKED: Final = 3
 """How often an owner asks for what was stopped."""
 
@@ -163,9 +165,10 @@ def _final(world: StagedWorld, watch: Watch, job_id: str) -> None:
                 watch.fail(f"message {x.chunk}.{i} ends as {state.name} after the words {sorted(said)}")
             taken = sorted(watch.taken.get(place, []))
             twice = any(a not in watch.given_up(place) for a in taken[:-1])
-            if twice or state is Cell.UNKNOWN:
-                line = world.logs.line(job, x.chunk, i)
-                if line is None or (twice and not line.may_duplicate):
-                    watch.fail(f"message {x.chunk}.{i} was accepted twice, and its log does not say that it may be")
-                elif not twice and not line.error:
-                    watch.fail(f"message {x.chunk}.{i} is unknown, and its log has no reason")
+            line = world.logs.line(job, x.chunk, i)
+            if line is None:
+                watch.fail(f"message {x.chunk}.{i} has no line in the log")
+            elif twice and not line.may_duplicate:
+                watch.fail(f"message {x.chunk}.{i} was accepted twice, and its log does not say that it may be")
+            elif state in REASONED and not twice and not line.error:
+                watch.fail(f"message {x.chunk}.{i} is {state.name}, and its log has no reason")

@@ -6,22 +6,31 @@ is in the message of exactly one digest, as its job is stored. Either a provider
 clients read says why not.
 """
 
+import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 import pytest
 
+from shared.domain.digests.events import event_id
 from shared.domain.digests.window import WindowState
 from shared.domain.jobs.outcomes import Outcome, Rejected, Throttled, Unknown
 from shared.domain.jobs.states import MessageState
+from shared.engine.digests.add import DigestAdder, NoPolicy, PostedEvent
 from shared.engine.reports.message_log import Filter
 from shared.ports import Retriable, Target
-from tests.engine.digests.hub import DigestHub
-from tests.engine.digests.test_flow import PEOPLE, Flow
-from tests.fakes.faults import Crash, When
+from tests.engine.digests.hub import ACCOUNT, DigestHub, event
+from tests.fakes.faults import Crash, When, is_store
 from tests.fakes.provider import FakeProvider, Swallowed
 from tests.fakes.world import credential
 
+PEOPLE = ("ann", "bob", "cyd", "dan")
+KEYS = ("acme/one", "acme/two")
+STEPS = 60
+TRIES = 4
+"""How often a client posts what is not answered."""
+FAULTS = 0.35
+"""Share of the steps in which a call goes wrong."""
 ANSWERS: tuple[Outcome | Swallowed, ...] = (
     Unknown("bad_gateway"),
     Swallowed(Unknown("bad_gateway")),
@@ -35,25 +44,24 @@ UNSENT = frozenset({MessageState.UNKNOWN, MessageState.FAILED, MessageState.SKIP
 """States in which the log says that a recipient may not have the message."""
 
 
-class Trouble(Flow):
-    """A storm in which providers fail, too.
+class Trouble:
+    """One storm.
 
     Attributes:
+        sent_to: event → its recipients.
+        answered: events that their clients know to be accepted.
+        waiting: requests that are not answered, with how often they were posted.
         seen: how many pairs had which end.
     """
 
     def __init__(self, seed: int) -> None:
-        super().__init__(seed)
+        self.rng = random.Random(seed)  # noqa: S311
+        lanes = credential("one", 2_500), credential("two", 2_500)
         limit = self.rng.choice((2, 5, 1000))
-        self.hub = DigestHub(
-            credential("one", 2_500),
-            credential("two", 2_500),
-            window=60,
-            near=10,
-            extend=15,
-            max_age=120,
-            max_events=limit,
-        )
+        self.hub = DigestHub(*lanes, window=60, near=10, extend=15, max_age=120, max_events=limit)
+        self.sent_to: dict[str, tuple[str, ...]] = {}
+        self.answered: set[str] = set()
+        self.waiting: list[tuple[list[PostedEvent], int]] = []
         self.adders = [self.process(), self.process()]
         self.seen: Counter[str] = Counter()
         for provider in self.hub.world.providers.values():
@@ -67,10 +75,31 @@ class Trouble(Flow):
 
         return draw
 
+    def process(self) -> DigestAdder:
+        return self.hub.process(self.hub.clock).adder
+
+    def run(self) -> None:
+        for _ in range(STEPS):
+            self.guarded(self.rng.choice((self.post, self.post, self.repeat, self.later, self.work, self.work)))
+        while self.waiting:
+            self.repeat()
+        for _ in range(12):
+            self.hub.clock.advance(120)
+            self.work()
+        for provider in self.hub.world.providers.values():
+            provider.before = lambda _targets: None
+            provider.answer = None
+        self.hub.world.jobs[:] = [x.job for x in self.hub.windows.items.values() if x.job]
+        self.hub.world.settle()
+
     def guarded(self, act: Callable[[], None]) -> None:
         """Do something, and let one of its calls go wrong now and then: of a store, a queue or a provider."""
-        if self.rng.random() < self.faults:
-            self.hub.tap.arm(self.rng.randrange(40), self.rng.choice(list(When)[:2]), self.fault())
+        if self.rng.random() < FAULTS:
+            fault: Callable[[], BaseException] = self.rng.choice((Crash, lambda: Retriable("lost")))
+            if self.rng.random() < 0.5:
+                self.hub.tap.arm(self.rng.randrange(8), self.rng.choice(list(When)), fault, where=is_store)
+            else:
+                self.hub.tap.arm(self.rng.randrange(40), self.rng.choice(list(When)[:2]), fault)
         try:
             act()
         except (Crash, Retriable):
@@ -78,19 +107,46 @@ class Trouble(Flow):
             self.adders[self.rng.randrange(2)] = self.process()
         self.hub.tap.disarm()
 
+    def post(self) -> None:
+        """Post a request of a few events, some of them urgent."""
+        posted = []
+        for _ in range(self.rng.randrange(1, 5)):
+            name = f"e{len(self.sent_to)}"
+            people = tuple(self.rng.sample(PEOPLE, self.rng.randrange(1, 4)))
+            self.sent_to[name] = people
+            one = event(name, *people, at=self.hub.clock.ms, id=event_id(name, "", 0))
+            posted.append(PostedEvent(self.rng.choice(KEYS), one, urgent=self.rng.random() < 0.1))
+        self.waiting.append((posted, 0))
+        self.try_(len(self.waiting) - 1)
+
+    def repeat(self) -> None:
+        if self.waiting:
+            self.try_(self.rng.randrange(len(self.waiting)))
+
+    def try_(self, n: int) -> None:
+        """Post a waiting request once more; the client gives up after some times."""
+        posted, times = self.waiting.pop(n)
+        if times < TRIES:
+            self.waiting.append((posted, times + 1))
+            found = self.rng.choice(self.adders).add(ACCOUNT, posted, test=False)
+            assert not isinstance(found, NoPolicy)
+            self.waiting.pop()
+            self.answered |= {x.event.data["name"] for x in posted}
+
+    def later(self) -> None:
+        self.hub.clock.advance(self.rng.choice((1, 5, 20, 70)))
+
     def work(self) -> None:
-        super().work()
+        """Let hints, the function of every minute and the senders do what there is to do."""
+        self.hub.serve()
+        if self.rng.random() < 0.5:
+            self.hub.minute()
+        self.hub.send()
+        if self.rng.random() < 0.3:
+            self.hub.world.sweep()
         if self.rng.random() < 0.05:
             who = self.rng.choice(PEOPLE)
             self.hub.records.suppress(self.hub.account, f"{who}@example.com", "bounced", self.hub.clock.ms)
-
-    def run(self) -> None:
-        super().run()
-        for provider in self.hub.world.providers.values():
-            provider.before = lambda _targets: None
-            provider.answer = None
-        self.hub.world.jobs[:] = [x.job for x in self.hub.windows.items.values() if x.job]
-        self.hub.world.settle()
 
     def check(self) -> None:
         states = Counter(x.state for x in self.hub.windows.items.values())

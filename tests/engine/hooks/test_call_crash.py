@@ -11,6 +11,7 @@ from tests.contracts.hook_stores import HookStores
 from tests.domain.hooks.examples import HOOK
 from tests.engine.hooks.calling import Caller
 from tests.fakes.clock import FakeClock
+from tests.fakes.crashes import dying
 from tests.fakes.faults import Crash, Tap, When
 from tests.fakes.hooks.outside import HookPost
 from tests.fakes.stores import FakeStores
@@ -34,9 +35,9 @@ class Mortal(Caller):
         self.taken: Counter[str] = Counter()
         self.refused: set[str] = set()
         self.client.answer = self._answer
-        self.mend()
+        self.reboot()
 
-    def mend(self) -> None:
+    def reboot(self) -> None:
         """Start the worker anew."""
         self.call = self.worker(self.stores)
 
@@ -54,7 +55,7 @@ class Mortal(Caller):
             try:
                 step()
             except Crash:
-                self.mend()
+                self.reboot()
                 self.clock.advance(1)
             else:
                 return
@@ -98,37 +99,23 @@ def proven(world: Mortal) -> None:
     assert max(world.taken.values()) <= 2, "one crash repeats what was posted, once"
 
 
-def calls(make: Callable[[], Mortal]) -> int:
-    """Return how many calls a run without a crash makes."""
-    world = make()
-    world.tap.calls.clear()
+def test_without_a_crash_each_is_posted_once() -> None:
+    world = Mortal()
     world.steps()
-    count = len(world.tap.calls)
     proven(world)
     assert max(world.taken.values()) == 1
-    return count
-
-
-def crashed(make: Callable[[], Mortal], when: When, some: slice = slice(None)) -> int:
-    """Crash at calls of a run, once each; return how many crashes there were. `some`: of the calls, by default all."""
-    fired = 0
-    for nth in range(calls(make))[some]:
-        world = make()
-        world.tap.arm(nth, when)
-        world.steps()
-        fired += world.tap.fired
-        proven(world)
-    return fired
 
 
 @pytest.mark.slow
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("when", list(When))
 def test_a_crash_at_any_call_loses_no_delivery(when: When) -> None:
-    assert crashed(Mortal, when) > 40
+    for world in dying(Mortal, Mortal.steps, when, least=41):
+        proven(world)
 
 
 @pytest.mark.slow
 @pytest.mark.promise(3)
 def test_a_crash_at_a_call_of_the_database_loses_no_delivery(moto_dynamo: object) -> None:
-    assert crashed(lambda: Mortal(moto_dynamo), When.AFTER, slice(0, None, 3)) > 10
+    for world in dying(lambda: Mortal(moto_dynamo), Mortal.steps, When.AFTER, least=31, every=3):
+        proven(world)

@@ -1,6 +1,5 @@
 """Changes of messages become deliveries, each once, whatever fails."""
 
-from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -13,7 +12,8 @@ from shared.domain.jobs.states import Cell
 from shared.engine.hooks.gather import Gathered
 from shared.ports import Retriable
 from tests.engine.hooks.hook_world import PACES, HookWorld
-from tests.fakes.faults import Crash, When
+from tests.fakes.crashes import dying
+from tests.fakes.faults import When
 from tests.fakes.hooks.outside import GatherHint
 from tests.fakes.world import ACCOUNT, credential
 
@@ -254,34 +254,24 @@ def steps(world: HookWorld) -> str:
     return job
 
 
-def calls_of_steps() -> int:
+def hooked() -> HookWorld:
+    """Return a world with two endpoints."""
     world = HookWorld(credential("one", 10))
     world.endpoint()
     world.endpoint(batch=True)
-    steps(world)
-    return len(world.tap.calls)
+    return world
 
 
 @pytest.mark.slow
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
 def test_a_crash_at_any_call_loses_no_change(when: When) -> None:
-    fired = 0
-    for nth in range(calls_of_steps()):
-        world = HookWorld(credential("one", 10))
-        endpoints = [world.endpoint(), world.endpoint(batch=True)]
-        world.tap.arm(nth, when)
-        with suppress(Crash):
-            steps(world)
-        fired += world.tap.fired
-        world.tap.disarm()
-        world.reboot()
+    for world in dying(hooked, steps, when, least=61):
         world.everything()
-        for endpoint in endpoints:
+        for endpoint in world.endpoints.items.values():
             heard = world.ids(endpoint)
             for job in world.jobs:
-                assert world.due(job) <= set(heard), (nth, when)
-    assert fired > 60
+                assert world.due(job) <= set(heard), when
 
 
 def test_a_repeated_run_says_the_same_and_a_batch_of_it_is_another_batch(world: HookWorld) -> None:

@@ -1,8 +1,5 @@
 """A process dies at any call of a mail's way, before the call has an effect or after: the others finish it."""
 
-from collections.abc import Callable
-from contextlib import suppress
-
 import pytest
 
 from shared.contracts import MAIL_CONTENTS
@@ -11,7 +8,8 @@ from shared.domain.jobs.states import OPEN, Cell
 from shared.domain.mails.destination import DestinationState, state_of
 from shared.domain.mails.mail import MailState, StoredMail
 from tests.engine.mails.mail_world import SENDER, MailWorld
-from tests.fakes.faults import Crash, When
+from tests.fakes.crashes import dying
+from tests.fakes.faults import When
 
 SIDES = [When.BEFORE, When.AFTER]
 PEOPLE = ("ann@example.org", "bob@example.org", "cem@example.net")
@@ -48,29 +46,24 @@ def make() -> CarefulWorld:
     return world
 
 
-def whole(act: Callable[[MailWorld], object]) -> int:
-    """Return how many calls an act makes."""
+def posted() -> CarefulWorld:
+    """Return a world with a mail that is queued."""
     world = make()
-    act(world)
-    return len(world.tap.calls)
-
-
-def queue(world: MailWorld) -> None:
     world.mail(*PEOPLE)
+    return world
 
 
-def deliver(world: MailWorld) -> None:
-    world.mail(*PEOPLE)
-    world.run(seconds=600)
-
-
-QUEUEING, DELIVERING = whole(queue), whole(deliver)
+def looked() -> CarefulWorld:
+    """Return a world with a finished mail that only the walk sees."""
+    world = posted()
+    world.deaf = True
+    world.settle()
+    world.clock.sleep(120)
+    return world
 
 
 def finish(world: MailWorld) -> None:
     """Let the others finish: leases run out, pointers come again, the walks look."""
-    world.tap.disarm()
-    world.reboot()
     for _ in range(40):
         world.run(seconds=120)
         world.clock.sleep(120)
@@ -109,13 +102,7 @@ def check(world: CarefulWorld) -> None:
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("when", SIDES)
 def test_a_crash_anywhere_on_a_mails_way_loses_nothing_and_sends_nothing_twice(when: When) -> None:
-    assert DELIVERING > 60
-    for nth in range(QUEUEING, DELIVERING):
-        world = make()
-        world.mail(*PEOPLE)
-        world.tap.arm(nth - QUEUEING, when)
-        with suppress(Crash):
-            world.run(seconds=600)
+    for world in dying(posted, lambda x: x.run(seconds=600), when, least=50):
         finish(world)
         check(world)
         (mail,) = [x for x in mails(world) if x.mail_from]
@@ -125,11 +112,7 @@ def test_a_crash_anywhere_on_a_mails_way_loses_nothing_and_sends_nothing_twice(w
 
 @pytest.mark.parametrize("when", SIDES)
 def test_a_crash_while_a_mail_is_queued_queues_all_of_it_or_nothing(when: When) -> None:
-    for nth in range(QUEUEING):
-        world = make()
-        world.tap.arm(nth, when)
-        with pytest.raises(Crash):
-            world.mail(*PEOPLE)
+    for world in dying(make, lambda x: x.mail(*PEOPLE), when, least=4):
         stored = mails(world)
         world.jobs = [x.job for x in stored]
         finish(world)
@@ -140,24 +123,7 @@ def test_a_crash_while_a_mail_is_queued_queues_all_of_it_or_nothing(when: When) 
 @pytest.mark.slow
 @pytest.mark.parametrize("when", SIDES)
 def test_a_crash_in_the_walk_of_finished_mails_is_made_good(when: When) -> None:
-    def looked() -> CarefulWorld:
-        world = make()
-        world.deaf = True
-        world.mail(*PEOPLE)
-        world.settle()
-        world.clock.sleep(120)
-        return world
-
-    world = looked()
-    before = len(world.tap.calls)
-    world.look()
-    points = len(world.tap.calls) - before
-    assert points > 15
-    for nth in range(points):
-        world = looked()
-        world.tap.arm(nth, when)
-        with pytest.raises(Crash):
-            world.look()
+    for world in dying(looked, CarefulWorld.look, when, least=16):
         world.deaf = False
         finish(world)
         check(world)
