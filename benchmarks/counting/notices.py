@@ -56,7 +56,7 @@ def _units(records: int) -> float:
         notifier = _prepared(w)
         d = w.deployment
         w.take()
-        d.notice_desk.receive(notifier, [_record(i) for i in range(records)])
+        d.notice_service.receive(notifier, [_record(i) for i in range(records)])
         if d.noticing.taker.take(notifier, d.clock.now() + 60) != records:
             raise RuntimeError("not every record was taken")
         return w.take().wru / records

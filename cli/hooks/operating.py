@@ -24,8 +24,8 @@ from shared.contracts import calls_queue_name
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery
 from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import DEPLOYMENT, Endpoint
-from shared.engine.hooks.desk import HookDesk
 from shared.engine.hooks.made import MadeHook
+from shared.engine.hooks.service import HookService
 from shared.engine.intake.declined import Declined
 from shared.ports import Clock
 from shared.web.problems import CODES, of_validation
@@ -48,7 +48,7 @@ class OperatedHooks:
         by: the operator, as the audit log names them.
     """
 
-    def __init__(self, desk: HookDesk, clock: Clock, by: str) -> None:
+    def __init__(self, desk: HookService, clock: Clock, by: str) -> None:
         self._desk = desk
         self._clock = clock
         self._by = by
@@ -154,12 +154,12 @@ def operated(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[HookDoor]
         yield OperatedHooks(hook_desk(desk.found, clock), clock, desk.by)
 
 
-def hook_desk(found: OperatedDeployment, clock: Clock) -> HookDesk:
+def hook_desk(found: OperatedDeployment, clock: Clock) -> HookService:
     """Return the endpoints of a deployment."""
     dynamo, records = found.dynamo(clock), found.table()
     sqs = found.client("sqs")
     url = str(sqs.get_queue_url(QueueName=calls_queue_name(found.stage))["QueueUrl"])
-    return HookDesk(
+    return HookService(
         endpoints=DynamoEndpoints(dynamo, records=records),
         queue=DynamoHookQueue(dynamo, records=records),
         works=DynamoWorks(dynamo, records=records),

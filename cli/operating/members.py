@@ -34,7 +34,7 @@ PROVIDER_OUTPUT: Final = "ConsoleProvider"
 
 
 @dataclass(frozen=True, slots=True)
-class MemberDesk:
+class MemberService:
     """The people of a deployment. `provider`: by which they sign in, as in the settings."""
 
     people: "DynamoPeople"
@@ -64,11 +64,11 @@ class MemberDesk:
 
 
 @contextmanager
-def _people(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[MemberDesk]:
+def _people(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[MemberService]:
     """Yield the deployment's people. NotFound if it has no console."""
     with opened(ctx, stage, aws=aws) as desk:
         table_name, provider = _console(desk.found)
-        yield MemberDesk(_table(desk.found, table_name, surroundings(ctx).clock), provider, desk)
+        yield MemberService(_table(desk.found, table_name, surroundings(ctx).clock), provider, desk)
 
 
 def _table(found: OperatedDeployment, name: str, clock: Clock) -> "DynamoPeople":

@@ -15,7 +15,7 @@ from cli.output import Json, emit, emit_all, moment, say, surroundings, table, t
 from shared.domain.namespaces import namespaces_of
 from shared.domain.notices.notifier import Contact, Notifier, is_name
 from shared.engine.intake.declined import Declined
-from shared.engine.notices.notifiers import NotifierDesk, NotifierDraft
+from shared.engine.notices.notifiers import NotifierDraft, NotifierService
 from shared.ports import Clock
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Office:
     """Notifiers of a deployment. `desk`: its accounts."""
 
     store: "DynamoNotifiers"
-    notifiers: NotifierDesk
+    notifiers: NotifierService
     desk: Desk
 
     def found(self, name: str) -> Notifier:
@@ -67,7 +67,7 @@ def office_of(desk: Desk, clock: Clock) -> Office:
 
     store = DynamoNotifiers(desk.found.dynamo(clock), records=desk.found.table())
     settings = desk.found.settings()
-    return Office(store, NotifierDesk(store=store, senders=desk.accounts, settings=settings, clock=clock), desk)
+    return Office(store, NotifierService(store=store, senders=desk.accounts, settings=settings, clock=clock), desk)
 
 
 @app.command("create")

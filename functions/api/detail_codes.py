@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from shared.domain.notices.codes import SAYS as NOTICES
-from shared.engine.mails.desk import SAYS as REFUSED_MAILS
+from shared.engine.mails.service import SAYS as REFUSED_MAILS
 
 LISTS: Final[Mapping[str, str]] = {
     "no_header": "The file is empty. Upload one with a header row.",

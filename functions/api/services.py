@@ -27,7 +27,7 @@ from shared.engine.intake.proven import ProvenSenders
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
-from shared.engine.reports.export import ExportDesk
+from shared.engine.reports.export import ExportService
 from shared.engine.reports.message_log import MessageLog
 from shared.ports import Acceptances, Clock, Dns, Files, Journal, Links, Records, Senders, Texts
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from functions.api.mails.services import MailServices
     from functions.api.notices.services import NoticeServices
     from shared.bootstrap.campaigning import CampaignServices
-    from shared.engine.intake.identities import IdentityDesk
+    from shared.engine.intake.identities import IdentityService
 
 
 VISIT_RATE: Final = 1
@@ -61,7 +61,7 @@ class ApiServices:
     claims: DynamoClaims
     dns: Callable[[], Dns]
     """Look-ups in DNS; made by the first that asks."""
-    identities: Callable[[], "IdentityDesk"]
+    identities: Callable[[], "IdentityService"]
     """Domains at the providers that sign for them."""
     texts: Texts
     links: Links
@@ -81,7 +81,7 @@ class ApiServices:
     acceptances: Acceptances
     control: JobControl
     schedules: Schedules
-    exports: ExportDesk
+    exports: ExportService
     files: Files
     logs: MessageLog
     progress: ProgressReader
@@ -129,7 +129,7 @@ def build(deployment: Deployment) -> ApiServices:
         guests=Guests(deployment.dynamo, table, clock),
         claims=DynamoClaims(deployment.dynamo, table, clock),
         dns=lambda: deployment.dns,
-        identities=lambda: deployment.identity_desk,
+        identities=lambda: deployment.identity_service,
         texts=deployment.texts,
         links=deployment.links,
         visits=visits(deployment.dynamo, table, clock),
@@ -160,7 +160,7 @@ def build(deployment: Deployment) -> ApiServices:
         acceptances=deployment.acceptances,
         control=control,
         schedules=deployment.schedules,
-        exports=deployment.export_desk,
+        exports=deployment.export_service,
         files=deployment.files,
         logs=deployment.logs,
         progress=ProgressReader(

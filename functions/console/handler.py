@@ -168,7 +168,7 @@ def _pause(look: Look, account: Account) -> Pause | None:
     if not account.paused:
         return None
     switch = Switch(account=account.id)
-    setting = look.services.desks.switches.read(switch)[switch]
+    setting = look.services.use_cases.switches.read(switch)[switch]
     return Pause(suspended=False, reason=setting.reason, since=setting.since)
 
 

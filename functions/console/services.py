@@ -7,9 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
 from functions.console.assets import Assets
-from functions.console.desks import Desks, build_desks
 from functions.console.limits import NETWORK_BURST, NETWORK_RATE, STATE_BURST, STATE_RATE, SignInLimits
 from functions.console.rendering import Pages
+from functions.console.use_cases import ConsoleUseCases, build_use_cases
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.accounts.buckets import Buckets
 from shared.adapters.dynamo.accounts.stats import Stats
@@ -70,7 +70,7 @@ class ConsoleServices:
     credentials: CredentialStates
     progress: ProgressReader
     control: JobControl
-    desks: Desks
+    use_cases: ConsoleUseCases
     """The stores and use cases of the other lists."""
     first_accounts: FirstAccounts | None
     """Makes an account for a person; None: they have to be invited."""
@@ -79,7 +79,7 @@ class ConsoleServices:
     limits: SignInLimits
     reads: Executor
     """Makes reads side by side. A read submits nothing to it, or all of its threads could wait for one."""
-    campaigns: Callable[[], "campaigning.CampaignDesk"]
+    campaigns: Callable[[], "campaigning.CampaignService"]
     """Built by the first page of a campaign: others need not wait for it."""
 
     @property
@@ -122,13 +122,13 @@ def build(deployment: Deployment) -> ConsoleServices:
             settings=deployment.settings,
             clock=clock,
         ),
-        desks=build_desks(deployment),
+        use_cases=build_use_cases(deployment),
         first_accounts=own.first_accounts,
         links=own.links,
         limits=sign_in_limits(deployment.dynamo, deployment.env[ENV_PEOPLE_TABLE], clock, own.links.keys),
         reads=ThreadPoolExecutor(READS, "reads"),
         control=deployment.control,
-        campaigns=cache(lambda: campaigning.desk(deployment, accounts)),
+        campaigns=cache(lambda: campaigning.service(deployment, accounts)),
     )
 
 

@@ -88,7 +88,7 @@ def build(deployment: UseCases, control: JobControl, links: Links | None = None)
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignDesk:
+class CampaignService:
     """The services for people who send a campaign through the console.
 
     Attributes:
@@ -132,7 +132,7 @@ class PreviewLinks:
         del use, sealed
 
 
-def desk(deployment: UseCases, accounts: Accounts) -> CampaignDesk:
+def service(deployment: UseCases, accounts: Accounts) -> CampaignService:
     """Build what the console's pages of campaigns work with."""
     clock = deployment.clock
     intake = Intake(
@@ -152,7 +152,7 @@ def desk(deployment: UseCases, accounts: Accounts) -> CampaignDesk:
         clock=clock,
         schedules=deployment.schedules,
     )
-    return CampaignDesk(
+    return CampaignService(
         campaigns=campaigns,
         intake=intake,
         acceptor=acceptor,

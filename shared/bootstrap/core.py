@@ -161,7 +161,7 @@ class Core:
         lambda d: proven.ProvenStandings(granted=standings.DynamoStandings(d.dynamo, d.records_table), proofs=d.proofs)
     )
     """The keys and senders of accounts."""
-    identity_desk = part(lambda d: identifying.desk(d.settings, d.aws, d.dynamo, d.records_table, d.clock))
+    identity_service = part(lambda d: identifying.service(d.settings, d.aws, d.dynamo, d.records_table, d.clock))
     """Domains at the providers that sign for them."""
     breaker_cache = part(
         lambda d: breaker_cache.BreakerCache(

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.digests import jobs
     from shared.adapters.dynamo.digests import pages as listed
     from shared.engine import walks as walking
-    from shared.engine.digests import clean, close, desk, hints, make
+    from shared.engine.digests import clean, close, hints, make, service
 else:
     jobs, listed = lazy("shared.adapters.dynamo.digests", "jobs", "pages")
     (walking,) = lazy("shared.engine", "walks")
-    clean, close, desk, hints, make = lazy("shared.engine.digests", "clean", "close", "desk", "hints", "make")
+    clean, close, service, hints, make = lazy("shared.engine.digests", "clean", "close", "service", "hints", "make")
 
 part = PartOf["Digesting"]()
 
@@ -54,7 +54,7 @@ class Digesting(Room):
     )
     hints = part(lambda r: hints.QueuedHints(r.queue, r.deployment.clock))
     """Messages to the digest function."""
-    desk = part(lambda r: desk.WindowDesk(windows=r.windows, hints=r.hints, clock=r.deployment.clock))
+    service = part(lambda r: service.WindowService(windows=r.windows, hints=r.hints, clock=r.deployment.clock))
     """Closes and discards windows for their owners."""
     maker = part(
         lambda r: make.DigestMaker(

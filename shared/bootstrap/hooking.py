@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.hooks import told
     from shared.adapters.http import guarded
     from shared.domain.hooks.happening import Happening
-    from shared.engine.hooks import adding, call, desk, gather, happenings, listening, outbox, posting, render
+    from shared.engine.hooks import adding, call, gather, happenings, listening, outbox, posting, render, service
 else:
     stored, told, guarded = lazy("shared.adapters", "dynamo.happenings", "dynamo.hooks.told", "http.guarded")
-    adding, call, desk, gather = lazy("shared.engine.hooks", "adding", "call", "desk", "gather")
+    adding, call, service, gather = lazy("shared.engine.hooks", "adding", "call", "service", "gather")
     happenings, listening, outbox = lazy("shared.engine.hooks", "happenings", "listening", "outbox")
     posting, render = lazy("shared.engine.hooks", "posting", "render")
 
@@ -74,7 +74,7 @@ class Hooking(Room):
     bodies = part(lambda r: render.HookBodies(r.deployment.records, r.deployment.clock))
     """Makes the bodies of deliveries."""
     listeners = part(
-        lambda r: listening.ListenerDesk(
+        lambda r: listening.ListenerService(
             endpoints=r.endpoints, queue=r.queue, secrets=r.secrets, body=r.bodies, clock=r.deployment.clock
         )
     )
@@ -99,8 +99,8 @@ class Hooking(Room):
         )
     )
     """Posts what is due to endpoints."""
-    desk = part(
-        lambda r: desk.HookDesk(
+    service = part(
+        lambda r: service.HookService(
             endpoints=r.endpoints,
             queue=r.queue,
             works=r.works,

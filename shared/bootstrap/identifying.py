@@ -8,7 +8,7 @@ from shared.adapters.aws import Aws
 from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities
 from shared.adapters.dynamo.client import Dynamo
 from shared.contracts import Settings
-from shared.engine.intake.identities import IdentityDesk, Signing
+from shared.engine.intake.identities import IdentityService, Signing
 from shared.lazy import lazy
 from shared.ports import Clock
 from shared.providers.needs import needs_of
@@ -23,7 +23,7 @@ CONFIG: Final = Config(connect_timeout=2, read_timeout=3, retries={"mode": "stan
 """A client waits for the answer, and a provider may take one such call a second."""
 
 
-def desk(settings: Settings, aws: Aws, dynamo: Dynamo, table: str, clock: Clock) -> IdentityDesk:
+def service(settings: Settings, aws: Aws, dynamo: Dynamo, table: str, clock: Clock) -> IdentityService:
     """Return what makes domains known to providers; it does nothing where no declared provider signs for domains.
 
     Args:
@@ -37,7 +37,7 @@ def desk(settings: Settings, aws: Aws, dynamo: Dynamo, table: str, clock: Clock)
             place = (credential.provider, region)
             known[place] = known.get(place) or _identities(aws, *place)
             signing.append(Signing(credential, known[place]))
-    return IdentityDesk(signing, lambda: DynamoMadeIdentities(dynamo, table, clock), clock)
+    return IdentityService(signing, lambda: DynamoMadeIdentities(dynamo, table, clock), clock)
 
 
 def _identities(aws: Aws, provider: str, region: str) -> "DomainIdentities":

@@ -218,8 +218,8 @@ class UseCases(Core):
         )
     )
     """Reads uploaded lists."""
-    notice_desk = part(
-        lambda d: take.NoticeDesk(inboxes=d.inboxes, queue=d.inbox_queue, clock=d.clock, acceptances=d.acceptances)
+    notice_service = part(
+        lambda d: take.NoticeService(inboxes=d.inboxes, queue=d.inbox_queue, clock=d.clock, acceptances=d.acceptances)
     )
     """Stores payloads of notifiers."""
     logs = part(
@@ -228,7 +228,7 @@ class UseCases(Core):
         )
     )
     """The log of messages: what happened to each."""
-    export_desk = part(lambda d: export.ExportDesk(exports=d.exports, queue=d.export_queue, clock=d.clock))
+    export_service = part(lambda d: export.ExportService(exports=d.exports, queue=d.export_queue, clock=d.clock))
     """Where exports are asked for."""
     exporter = part(
         lambda d: export.Exporter(

@@ -16,7 +16,7 @@ from tests.fakes.tables import TappedClient, create_tables
 NEVER = 2**50
 
 
-class Desk:
+class Service:
     """An account with a sender, as operators' tools write it and functions read it."""
 
     def __init__(self, client: Any, *, apart: bool) -> None:
@@ -44,64 +44,64 @@ class Desk:
 
 
 @pytest.fixture(params=[False, True], ids=["in records", "apart"])
-def desk(request: pytest.FixtureRequest, moto_dynamo: Any) -> Desk:
-    return Desk(moto_dynamo, apart=request.param)
+def service(request: pytest.FixtureRequest, moto_dynamo: Any) -> Service:
+    return Service(moto_dynamo, apart=request.param)
 
 
 @pytest.fixture
-def standings(desk: Desk, request: pytest.FixtureRequest) -> DynamoStandings:
-    apart = request.node.callspec.params["desk"]
-    return desk.functions(desk.tables.alone if apart else IN_RECORDS)
+def standings(service: Service, request: pytest.FixtureRequest) -> DynamoStandings:
+    apart = request.node.callspec.params["service"]
+    return service.functions(service.tables.alone if apart else IN_RECORDS)
 
 
-def test_an_expired_key_exists_until_it_is_revoked(desk: Desk, standings: DynamoStandings) -> None:
-    key = desk.key()
-    assert standings.read(desk.owner, key, "") == Standing()
-    desk.accounts.expire_key(desk.owner, key, desk.clock.ms)
-    desk.clock.advance(1)
-    assert standings.read(desk.owner, key, "") == Standing()
-    desk.accounts.revoke_key(desk.owner, key)
-    assert standings.read(desk.owner, key, "") == Standing(key=False)
+def test_an_expired_key_exists_until_it_is_revoked(service: Service, standings: DynamoStandings) -> None:
+    key = service.key()
+    assert standings.read(service.owner, key, "") == Standing()
+    service.accounts.expire_key(service.owner, key, service.clock.ms)
+    service.clock.advance(1)
+    assert standings.read(service.owner, key, "") == Standing()
+    service.accounts.revoke_key(service.owner, key)
+    assert standings.read(service.owner, key, "") == Standing(key=False)
 
 
-def test_a_key_of_another_account_is_none(desk: Desk, standings: DynamoStandings) -> None:
-    key = desk.key()
+def test_a_key_of_another_account_is_none(service: Service, standings: DynamoStandings) -> None:
+    key = service.key()
     assert standings.read("acc_000000000009", key, "") == Standing(key=False)
 
 
-def test_a_rotated_key_exists_as_long_as_its_replacement(desk: Desk, standings: DynamoStandings) -> None:
-    first = desk.key()
-    second, twin = desk.rotated(first), desk.rotated(first)
-    third = desk.rotated(second)
+def test_a_rotated_key_exists_as_long_as_its_replacement(service: Service, standings: DynamoStandings) -> None:
+    first = service.key()
+    second, twin = service.rotated(first), service.rotated(first)
+    third = service.rotated(second)
     for revoked, key_stands in ((first, True), (second, True), (third, True), (twin, False)):
-        desk.accounts.revoke_key(desk.owner, revoked)
-        assert standings.read(desk.owner, first, "").key is key_stands, revoked
-    assert not standings.read(desk.owner, second, "").key
+        service.accounts.revoke_key(service.owner, revoked)
+        assert standings.read(service.owner, first, "").key is key_stands, revoked
+    assert not standings.read(service.owner, second, "").key
 
 
 @pytest.mark.parametrize("sender", ["news@example.com", "News@EXAMPLE.com"])
-def test_a_sender_is_allowed_by_address_or_domain(desk: Desk, standings: DynamoStandings, sender: str) -> None:
-    assert standings.read(desk.owner, "", sender) == Standing()
-    desk.accounts.remove_sender(desk.owner, "example.com")
-    assert standings.read(desk.owner, "", sender) == Standing(sender=False)
-    desk.accounts.add_sender(desk.owner, sender)
-    assert standings.read(desk.owner, "", sender) == Standing()
+def test_a_sender_is_allowed_by_address_or_domain(service: Service, standings: DynamoStandings, sender: str) -> None:
+    assert standings.read(service.owner, "", sender) == Standing()
+    service.accounts.remove_sender(service.owner, "example.com")
+    assert standings.read(service.owner, "", sender) == Standing(sender=False)
+    service.accounts.add_sender(service.owner, sender)
+    assert standings.read(service.owner, "", sender) == Standing()
 
 
-def test_a_look_is_one_call(desk: Desk, standings: DynamoStandings) -> None:
-    key = desk.key()
-    standings.read(desk.owner, key, "news@example.com")
-    before = len(desk.tap.calls)
-    assert standings.read(desk.owner, key, "news@example.com") == Standing()
-    assert len(desk.tap.calls) - before == 1
+def test_a_look_is_one_call(service: Service, standings: DynamoStandings) -> None:
+    key = service.key()
+    standings.read(service.owner, key, "news@example.com")
+    before = len(service.tap.calls)
+    assert standings.read(service.owner, key, "news@example.com") == Standing()
+    assert len(service.tap.calls) - before == 1
 
 
 def test_what_replaced_a_key_is_moved_with_the_keys(moto_dynamo: Any) -> None:
-    desk = Desk(moto_dynamo, apart=False)
-    first = desk.key()
-    desk.rotated(first)
-    desk.accounts.revoke_key(desk.owner, first)
-    later = desk.functions(desk.tables.alone)
-    assert later.read(desk.owner, first, "news@example.com") == Standing()
-    desk.tools(desk.tables.homes).move()
-    assert desk.functions(desk.tables.alone).read(desk.owner, first, "news@example.com") == Standing()
+    service = Service(moto_dynamo, apart=False)
+    first = service.key()
+    service.rotated(first)
+    service.accounts.revoke_key(service.owner, first)
+    later = service.functions(service.tables.alone)
+    assert later.read(service.owner, first, "news@example.com") == Standing()
+    service.tools(service.tables.homes).move()
+    assert service.functions(service.tables.alone).read(service.owner, first, "news@example.com") == Standing()

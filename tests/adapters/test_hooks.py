@@ -143,4 +143,4 @@ def test_only_the_local_cloud_posts_to_its_own_machine(
     env = {ENV_SETTINGS: settings.dumps(), ENV_RECORDS_TABLE: "t", ENV_LANE_URL_PREFIX: "https://x/posthaste-dev-lane-"}
     hooking = Hooking(Deployment({**env, **({ENV_LOOPBACK: "1"} if local else {})}, FakeClock()))
     assert hooking.local is local
-    assert hooking.desk is hooking.desk
+    assert hooking.service is hooking.service

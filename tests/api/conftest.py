@@ -37,14 +37,14 @@ from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
 from shared.engine.digests.add import DigestAdder
-from shared.engine.digests.desk import WindowDesk
-from shared.engine.digests.policies import PolicyDesk
-from shared.engine.mails.desk import MailDesk, RawRules
+from shared.engine.digests.policies import PolicyService
+from shared.engine.digests.service import WindowService
 from shared.engine.mails.moves import MailMoves
 from shared.engine.mails.queueing import MailQueuer
+from shared.engine.mails.service import MailService, RawRules
 from shared.engine.notices.days import NotifierDays
-from shared.engine.notices.notifiers import NotifierDesk
-from shared.engine.notices.take import NoticeDesk
+from shared.engine.notices.notifiers import NotifierService
+from shared.engine.notices.take import NoticeService
 from shared.engine.notices.updates import UpdateReader
 from shared.providers.instructing import INSTRUCTING
 from tests.api.hooks import HookRoom, build_hooks
@@ -297,10 +297,10 @@ def build_api(client: Any, clock: FakeClock) -> Api:
     inbox_queue = FakeQueue(clock)
     notices = NoticeServices(
         notifiers=notifiers,
-        desk=NotifierDesk(store=notifiers, senders=senders, settings=world.settings, clock=clock),
+        service=NotifierService(store=notifiers, senders=senders, settings=world.settings, clock=clock),
         updates=UpdateReader(log=DynamoUpdates(functions, records=records), clock=clock),
         programs=DynamoPrograms(functions, records=records),
-        intake=NoticeDesk(
+        intake=NoticeService(
             inboxes=DynamoInboxes(functions, records=records, files=made[0].blobs),
             queue=inbox_queue,
             clock=clock,
@@ -322,14 +322,14 @@ def build_api(client: Any, clock: FakeClock) -> Api:
             clock=clock,
             pool=FakePool,
         ),
-        desk=WindowDesk(windows=windows, hints=hints, clock=clock),
+        service=WindowService(windows=windows, hints=hints, clock=clock),
         pages=DynamoWindowPages(functions, records=records),
         policies=policies,
-        policy_desk=PolicyDesk(policies=policies, senders=senders, settings=world.settings, clock=clock),
+        policy_service=PolicyService(policies=policies, senders=senders, settings=world.settings, clock=clock),
     )
     mail_files = FakeMailFiles()
     mails = DynamoMails(functions, records=records, ops=tables.ops, blobs=made[0].blobs)
-    mail_desk = MailDesk(
+    mail_service = MailService(
         mails=mails,
         files=mail_files,
         places=DynamoOpenPlaces(functions, records=records, clock=clock),
@@ -343,7 +343,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         clock=clock,
     )
     moves = MailMoves(world.records, world.ledgers, world.recovery, world.logs, made[0].journal, clock)
-    mail_services = MailServices(mails, mail_desk, moves)
+    mail_services = MailServices(mails, mail_service, moves)
     hooks = build_hooks(functions, records, world.records, clock)
     credentials = CredentialStates(client, tables.ops, clock)
     services = ApiServices(
@@ -373,7 +373,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         digests=lambda: digests,
         mails=lambda: mail_services,
         hooks=lambda: hooks.services,
-        exports=lists.desk,
+        exports=lists.service,
         files=lists.files,
     )
     account = services.accounts.create_account("Mine", ["example.com"])

@@ -10,9 +10,9 @@ from shared.adapters.dynamo.hooks.queue import DynamoHookQueue
 from shared.adapters.dynamo.hooks.works import DynamoWorks
 from shared.domain.hooks.delivery import DeliveryState, HookAttempt, HookDelivery, attempted, ended
 from shared.domain.hooks.endpoint import Endpoint
-from shared.engine.hooks.desk import HookDesk
-from shared.engine.hooks.listening import ListenerDesk
+from shared.engine.hooks.listening import ListenerService
 from shared.engine.hooks.render import HookBodies
+from shared.engine.hooks.service import HookService
 from shared.ports import Records
 from tests.fakes.clock import FakeClock
 from tests.fakes.hooks.outside import FakeHookHints, FakeHookSecrets
@@ -67,7 +67,7 @@ def build_hooks(dynamo: Dynamo, records_table: str, records: Records, clock: Fak
     hints, secrets = FakeHookHints(), FakeHookSecrets()
     endpoints = DynamoEndpoints(dynamo, records=records_table)
     queue = DynamoHookQueue(dynamo, records=records_table)
-    desk = HookDesk(
+    service = HookService(
         endpoints=endpoints,
         queue=queue,
         works=DynamoWorks(dynamo, records=records_table),
@@ -77,7 +77,7 @@ def build_hooks(dynamo: Dynamo, records_table: str, records: Records, clock: Fak
         clock=clock,
         local=False,
     )
-    listeners = ListenerDesk(
+    listeners = ListenerService(
         endpoints=endpoints, queue=queue, secrets=secrets, body=HookBodies(records, clock), clock=clock
     )
-    return HookRoom(HookServices(desk, listeners), endpoints, queue, hints, clock)
+    return HookRoom(HookServices(service, listeners), endpoints, queue, hints, clock)

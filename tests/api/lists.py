@@ -16,7 +16,7 @@ from shared.engine.campaigns.campaigns import CampaignControl
 from shared.engine.campaigns.preview import Previews
 from shared.engine.lists.ingest import Ingestion
 from shared.engine.lists.uploading import Uploading
-from shared.engine.reports.export import ExportDesk, Exporter
+from shared.engine.reports.export import Exporter, ExportService
 from tests.fakes.exports import FakeMultipart
 from tests.fakes.files import FakeFiles
 from tests.fakes.links import FakeLinks
@@ -35,7 +35,7 @@ class Lists:
     queue: FakeQueue
     ingestion: Ingestion
     services: CampaignServices
-    desk: ExportDesk
+    service: ExportService
     exporter: Exporter
 
     def read(self) -> None:
@@ -108,9 +108,9 @@ def build_lists(world: World, stores: MotoStores) -> Lists:
         queue=wanted,
         clock=world.clock,
     )
-    desk = ExportDesk(exports=exports, queue=wanted, clock=world.clock)
+    service = ExportService(exports=exports, queue=wanted, clock=world.clock)
     ingestion = Ingestion(records=world.records, multipart=FakeMultipart(files), **intake)
-    return Lists(files, queue, ingestion, services, desk, exporter)
+    return Lists(files, queue, ingestion, services, service, exporter)
 
 
 def as_body(rows: list[dict[str, Any]]) -> str:

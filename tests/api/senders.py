@@ -19,7 +19,7 @@ from shared.engine.intake.proven import Proofs, ProvenSenders
 from shared.engine.intake.routes import MessageBounds
 from shared.ports import Clock, Senders, SuppressionList
 from tests.fakes.dns import FakeDns
-from tests.fakes.identities import FakeIdentities, signing_desk
+from tests.fakes.identities import FakeIdentities, signing_service
 from tests.fakes.links import FakeLinks
 
 
@@ -27,12 +27,12 @@ def account_parts(functions: Dynamo, records: str, clock: Clock) -> dict[str, An
     """Return the services of that name."""
     dns = FakeDns()
     made = DynamoMadeIdentities(functions, records, clock)
-    desk = signing_desk([], made, clock)
+    service = signing_service([], made, clock)
     return {
         "guests": Guests(functions, records, clock),
         "claims": DynamoClaims(functions, records, clock),
         "dns": lambda: dns,
-        "identities": lambda: desk,
+        "identities": lambda: service,
         "texts": DynamoTexts(functions, records=records),
         "links": FakeLinks(),
     }
@@ -61,8 +61,8 @@ def signs(api: Any) -> FakeIdentities:
     """Give an API a provider that signs for domains, and return what it knows."""
     provider, clock = FakeIdentities(), api.world.clock
     functions = Dynamo(api.client, sleep=clock.sleep, homes=api.tables.alone)
-    desk = signing_desk([provider], DynamoMadeIdentities(functions, api.tables.records, clock), clock)
-    api.services = replace(api.services, identities=lambda: desk)
+    service = signing_service([provider], DynamoMadeIdentities(functions, api.tables.records, clock), clock)
+    api.services = replace(api.services, identities=lambda: service)
     return provider
 
 

@@ -9,17 +9,17 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from functions.console.assets import Assets
-from functions.console.desks import Desks, DigestRoom, MailRoom, NoticeRoom, SenderRoom
 from functions.console.handler import respond
 from functions.console.rendering import Pages
 from functions.console.services import ConsoleServices, sign_in_limits
+from functions.console.use_cases import ConsoleUseCases, DigestUseCases, MailUseCases, NoticeUseCases, SenderUseCases
 from shared.adapters.alarms import RaisedAlarms
 from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.known import KnownCredentials, OpenSlots
 from shared.adapters.dynamo.credentials.switchboard import Switchboard
 from shared.adapters.dynamo.people.people import DynamoPeople
-from shared.bootstrap.campaigning import CampaignDesk, known_senders
+from shared.bootstrap.campaigning import CampaignService, known_senders
 from shared.contracts.console import ConsoleSettings
 from shared.domain.audit import SYSTEM
 from shared.domain.people import Identity, Role
@@ -126,17 +126,17 @@ class Console:
         return self.sign_in(identity)
 
 
-def build_desks(api: Api) -> Desks:
+def build_use_cases(api: Api) -> ConsoleUseCases:
     """Return the use cases of an API for its console."""
     of = api.services
     digests, mails, notices = of.digests(), of.mails(), of.notices()
-    return Desks(
+    return ConsoleUseCases(
         suppressions=of.suppressions,
         journal=of.journal,
-        hooks=lambda: api.hooks.services.desk,
-        digests=lambda: DigestRoom(digests.desk, digests.pages),
-        mails=lambda: MailRoom(mails.mails, mails.moves),
-        notices=lambda: NoticeRoom(notices.notices, notices.notifiers, notices.waiting),
+        hooks=lambda: api.hooks.services.service,
+        digests=lambda: DigestUseCases(digests.service, digests.pages),
+        mails=lambda: MailUseCases(mails.mails, mails.moves),
+        notices=lambda: NoticeUseCases(notices.notices, notices.notifiers, notices.waiting),
         switches=Switchboard(
             api.client,
             records=api.tables.records,
@@ -150,7 +150,7 @@ def build_desks(api: Api) -> Desks:
             [c.id for c in of.settings.credentials],
         ),
         dead_letters=lambda name: {"feedback": 3, "lane-one": 1}.get(name, 0),
-        senders=lambda: SenderRoom(of.claims, of.dns, api.services.identities),
+        senders=lambda: SenderUseCases(of.claims, of.dns, api.services.identities),
     )
 
 
@@ -181,11 +181,11 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         progress=of.progress,
         control=of.control,
         first_accounts=DynamoFirstAccounts(functions, clock),
-        desks=build_desks(api),
+        use_cases=build_use_cases(api),
         links=of.links,
         limits=sign_in_limits(functions, table, clock, lambda: KEYS),
         reads=ThreadPoolExecutor(4),
-        campaigns=lambda: CampaignDesk(
+        campaigns=lambda: CampaignService(
             campaigns=of.campaigns(),
             intake=of.intake,
             acceptor=of.acceptor,

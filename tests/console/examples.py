@@ -199,7 +199,7 @@ def _handed_over(console: Console) -> str:
 def _noticed(console: Console) -> str:
     """Make a notifier with a notice that waits, and return the notice's key."""
     console.api.notifier()
-    room, clock = console.services.desks.notices(), console.api.world.clock
+    room, clock = console.services.use_cases.notices(), console.api.world.clock
     clinic = room.notifiers.get("clinic")
     assert clinic is not None
     name, now = clinic.notice_id("A/1"), int(clock.now() * 1000)

@@ -80,7 +80,7 @@ def _noticed(console: Console, key: str, job: str) -> str:
     """Return the key of a notice with a run."""
     made = console.api.call("POST", "/notifiers", {"name": "staging", "timezone": "Australia/Sydney"}, key=key)
     assert made.status == 201
-    room, now = console.services.desks.notices(), console.services.now
+    room, now = console.services.use_cases.notices(), console.services.now
     notifier = room.notifiers.get("staging")
     assert notifier is not None
     data = NoticeData("Gus", "+61491570158", "t" * 26, DeliveryMethod.SMS, date(2026, 9, 22), date(2026, 9, 29))

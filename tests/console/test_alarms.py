@@ -83,7 +83,7 @@ def test_a_fault_of_cloudwatch_is_one_of_the_moment(clock: FakeClock, fault: Exc
 def test_operators_see_them_and_members_do_not(console: Console, clock: FakeClock) -> None:
     evil = "<script>alert(1)</script>"
     alarms = RaisedAlarms(FakeCloudWatch([{"MetricAlarms": [raised("late", 1, evil)]}]), PREFIX, clock)
-    console.services = replace(console.services, desks=replace(console.services.desks, alarms=alarms))
+    console.services = replace(console.services, use_cases=replace(console.services.use_cases, alarms=alarms))
     console.member()
     assert "alarm" not in console.shown()
     console.sign_in(OLGA)
@@ -103,7 +103,7 @@ def test_where_there_is_no_cloudwatch_there_are_no_alarms(console: Console) -> N
 def test_a_page_is_shown_without_alarms_that_cannot_be_read(console: Console, clock: FakeClock) -> None:
     client = FakeCloudWatch([], EndpointConnectionError(endpoint_url="x"))
     alarms = RaisedAlarms(client, PREFIX, clock)
-    console.services = replace(console.services, desks=replace(console.services.desks, alarms=alarms))
+    console.services = replace(console.services, use_cases=replace(console.services.use_cases, alarms=alarms))
     console.sign_in(OLGA)
     for page in (console.shown(), console.get("/credentials").text):
         assert "cannot be read just now" in page

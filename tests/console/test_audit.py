@@ -45,7 +45,7 @@ def test_the_log_is_filtered_by_who_what_and_when(console: Console, clock: FakeC
 
 @pytest.mark.slow
 def test_the_log_pages_and_keeps_its_filter(console: Console, clock: FakeClock) -> None:
-    journal = console.services.desks.journal
+    journal = console.services.use_cases.journal
     for i in range(60):
         actor = "user:ben" if i % 10 else "user:eve"
         journal.write(audited(console.account, clock.ms + i, "x", Act.JOB_STOPPED, actor))
@@ -63,7 +63,7 @@ def test_the_log_pages_and_keeps_its_filter(console: Console, clock: FakeClock) 
 def test_what_strangers_write_is_text(console: Console, clock: FakeClock) -> None:
     evil = "<script>alert(1)</script>"
     data: dict[str, str | int] = {"reason": evil}
-    console.services.desks.journal.write(audited(console.account, clock.ms, evil, Act.JOB_STOPPED, evil, data))
+    console.services.use_cases.journal.write(audited(console.account, clock.ms, evil, Act.JOB_STOPPED, evil, data))
     console.member()
     page = console.shown("/audit")
     assert "<script>alert" not in page
@@ -77,7 +77,7 @@ def test_only_an_admin_reads_it(console: Console, role: Role) -> None:
 
 
 def test_what_concerns_everybody_is_not_in_it(console: Console, clock: FakeClock) -> None:
-    console.services.desks.journal.write(audited(EVERYONE, clock.ms, "x", Act.ALL_PAUSED, "operator"))
+    console.services.use_cases.journal.write(audited(EVERYONE, clock.ms, "x", Act.ALL_PAUSED, "operator"))
     console.member()
     assert "deployment.paused" not in kinds(console.shown("/audit"))
 
@@ -86,7 +86,7 @@ def test_what_concerns_everybody_is_not_in_it(console: Console, clock: FakeClock
 def test_each_kind_of_entry_is_said_in_plain_words(console: Console, clock: FakeClock) -> None:
     assert set(SAID) == set(Act)
     assert len(set(SAID.values())) == len(SAID)
-    journal = console.services.desks.journal
+    journal = console.services.use_cases.journal
     for act in Act:
         clock.advance(1)
         journal.write(audited(console.account, clock.ms, "x", act, "user:ben"))

@@ -158,7 +158,7 @@ def _given_up(console: Console) -> Deed:
 
 
 def _lifted(console: Console) -> Deed:
-    console.services.desks.suppressions.put(console.account, "a@example.org", "manual")
+    console.services.use_cases.suppressions.put(console.account, "a@example.org", "manual")
     form = {"address": "a@example.org", "list": "all"}
     return Deed("suppressions/lift", Act.SUPPRESSION_REMOVED, person("a@example.org"), form)
 
@@ -193,8 +193,8 @@ def _hook(act: Act, action: str, form: Mapping[str, str] | None = None) -> Calla
 
 def _enabled(console: Console) -> Deed:
     deed = _hook(Act.HOOK_ENABLED, "enable")(console)
-    desk = console.services.desks.hooks()
-    desk.change(console.api.hooks.endpoint(deed.subject), HookDraft(disabled=True), by="somebody")
+    service = console.services.use_cases.hooks()
+    service.change(console.api.hooks.endpoint(deed.subject), HookDraft(disabled=True), by="somebody")
     return deed
 
 
@@ -209,7 +209,7 @@ def _switch(act: Act, path: str, subject: str, paused: Switch | None = None) -> 
 
     def deed(console: Console) -> Deed:
         if paused is not None:
-            console.services.desks.switches.pause(paused, by="somebody", reason="before")
+            console.services.use_cases.switches.pause(paused, by="somebody", reason="before")
         return Deed(path, act, subject, {"rate": "20"}, EVERYONE)
 
     return deed
@@ -225,7 +225,7 @@ def _breaker(console: Console) -> Deed:
 def _account(act: Act, action: str) -> Callable[[Console], Deed]:
     def deed(console: Console) -> Deed:
         if action == "resume":
-            console.services.desks.switches.pause(Switch(account=console.account), by="somebody", reason="before")
+            console.services.use_cases.switches.pause(Switch(account=console.account), by="somebody", reason="before")
         return Deed(action, act, console.account)
 
     return deed
@@ -291,7 +291,7 @@ DEEDS: Final[Mapping[str, Callable[[Console], Deed]]] = {
 def entries(console: Console) -> list[Event]:
     """Return all entries of the account's logs and of the deployment's."""
     owners = (*namespaces_of(console.account), EVERYONE)
-    return [x for owner in owners for x in console.services.desks.journal.since(owner, Log.AUDIT, 0)]
+    return [x for owner in owners for x in console.services.use_cases.journal.since(owner, Log.AUDIT, 0)]
 
 
 def test_each_route_is_decided_on() -> None:

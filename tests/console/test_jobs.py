@@ -91,7 +91,7 @@ def test_the_list_says_what_jobs_wait_for_and_finds_those_that_do(console: Conso
     assert found("state=open") == {waiting: "its time", sending: "its turn within the rate"}
     assert listed("state=waiting") == [waiting], "what goes on within the rate does not wait"
     switch = Switch(account=console.account)
-    console.services.desks.switches.pause(switch, by="op", reason="slow")
+    console.services.use_cases.switches.pause(switch, by="op", reason="slow")
     assert found("state=waiting") == {waiting: "its time", sending: "the end of a pause"}
     assert "the end of a pause" in console.shown(f"/jobs/{sending}")
     assert ended in listed("")
@@ -328,7 +328,7 @@ def test_the_overview_counts_the_rate_of_a_credential_once(console: Console, mon
     monkeypatch.setattr(view, "LOOKED_AT", 2)
     assert said() == f"{allowed(both)} This is of the newest 2 jobs."
     monkeypatch.undo()
-    switches = console.services.desks.switches
+    switches = console.services.use_cases.switches
     switches.pause(Switch(credential="one"), by="op", reason="slow")
     assert said() == allowed(settings.credential("two").rate)
     switches.pause(Switch(account=console.account), by="op", reason="slow")

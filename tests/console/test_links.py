@@ -103,7 +103,7 @@ def test_senders_filter_by_state(console: Console) -> None:
 def test_a_long_address_breaks_between_its_parts(console: Console) -> None:
     console.member(role=Role.ADMIN)
     address = "someone.with.a.long.name@a-company.example.org"
-    suppressions = console.services.desks.suppressions
+    suppressions = console.services.use_cases.suppressions
     suppressions.put(console.account, address, "manual", reach=Reach.ALL, by="user:Ann")
     page = console.shown(f"/suppressions/lift?address={address.replace('@', '%40')}&list=all")
     heading = "Send to someone.<wbr>with.<wbr>a.<wbr>long.<wbr>name@<wbr>a-company.<wbr>example.<wbr>org again?"

@@ -179,7 +179,7 @@ def test_a_page_of_found_messages_keeps_its_filters(console: Console, monkeypatc
 @pytest.mark.slow
 def test_numbers_of_a_list_lead_to_its_recipients(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     console.member()
-    console.services.desks.suppressions.put(console.account, "p1@example.org", "bounced")
+    console.services.use_cases.suppressions.put(console.account, "p1@example.org", "bounced")
     rows = "recipient,name\r\n" + "".join(f"p{n}@example.org,x\r\n" for n in range(5)) + "nonsense,x\r\n"
     campaign = with_list(console, rows)
     page = console.shown(f"/campaigns/{campaign}")

@@ -34,7 +34,7 @@ def press(console: Console, path: str, **fields: str) -> int:
 
 
 def acts(console: Console) -> list[tuple[str, str]]:
-    return [(e.kind, e.actor) for e in console.services.desks.journal.since(EVERYONE, Log.AUDIT, 0)]
+    return [(e.kind, e.actor) for e in console.services.use_cases.journal.since(EVERYONE, Log.AUDIT, 0)]
 
 
 @pytest.mark.slow
@@ -46,7 +46,7 @@ def test_who_is_no_operator_finds_none_of_their_pages(console: Console) -> None:
         path = route.path.removeprefix("/console").format(credential="one", account=console.account)
         got = console.post(path, rate="1") if route.method == "POST" else console.get(path)
         assert got.status == 404, route.name
-    assert not console.services.desks.switches.read(ONE)[ONE].switches.paused
+    assert not console.services.use_cases.switches.read(ONE)[ONE].switches.paused
     assert ">Credentials</a>" not in console.shown()
 
 
@@ -62,7 +62,7 @@ def test_a_credential_is_paused_after_a_question_and_resumed(console: Console) -
     asked = shown(console, "/credentials/one/pause")
     assert "Pause one?" in asked
     assert "<b>0</b> messages of all open jobs that may be sent through it wait" in asked
-    assert not console.services.desks.switches.read(ONE)[ONE].switches.paused, "a question changes nothing"
+    assert not console.services.use_cases.switches.read(ONE)[ONE].switches.paused, "a question changes nothing"
     assert press(console, "/credentials/one/pause", reason="invoice unpaid") == 303
     page = shown(console, "/credentials?state=paused")
     assert re.findall(r'<th scope="row" class="short">(\w+)<', page) == ["one"]
@@ -82,9 +82,9 @@ def test_a_rate_is_set_up_to_the_declared_one(console: Console) -> None:
     assert "<small>of 100</small>" in page
     for wrong in ("101", "-1", "nan", "inf", "fast", ""):
         assert press(console, "/credentials/one/rate", rate=wrong) == 422, wrong
-    assert console.services.desks.switches.read(ONE)[ONE].switches.rate == 20
+    assert console.services.use_cases.switches.read(ONE)[ONE].switches.rate == 20
     assert press(console, "/credentials/one/rate", rate="0") == 303
-    assert console.services.desks.switches.read(ONE)[ONE].switches.rate == 0
+    assert console.services.use_cases.switches.read(ONE)[ONE].switches.rate == 0
     assert press(console, "/credentials/nosuch/rate", rate="1") == 404
 
 
@@ -97,7 +97,7 @@ def test_the_whole_deployment_is_paused_and_resumed(console: Console) -> None:
     assert "The whole deployment is paused" in page
     assert "a flood" in page
     assert press(console, "/credentials/all/resume") == 303
-    assert not console.services.desks.switches.read(EVERYTHING)[EVERYTHING].switches.paused
+    assert not console.services.use_cases.switches.read(EVERYTHING)[EVERYTHING].switches.paused
     assert {x for x, _ in acts(console)} == {"deployment.paused", "deployment.resumed"}
 
 
@@ -118,7 +118,7 @@ def test_a_breaker_is_closed_by_hand(console: Console, clock: FakeClock) -> None
 def test_a_reason_without_addresses_is_asked_for(console: Console, reason: str) -> None:
     console.sign_in(OLGA)
     assert press(console, "/credentials/one/pause", reason=reason) == 422
-    assert not console.services.desks.switches.read(ONE)[ONE].switches.paused
+    assert not console.services.use_cases.switches.read(ONE)[ONE].switches.paused
     assert press(console, "/credentials/one/pause", reason=EVIL) == 303
     page = shown(console, "/credentials")
     assert "<script>alert" not in page
@@ -185,9 +185,9 @@ def test_operators_find_an_account_and_pause_it_after_a_question(console: Consol
     assert "No such accounts" in shown(console, "?name=zzz")
     assert "<b>3</b> messages of all its open jobs wait" in shown(console, f"/{console.account}/pause")
     switch = Switch(account=console.account)
-    assert not console.services.desks.switches.read(switch)[switch].switches.paused
+    assert not console.services.use_cases.switches.read(switch)[switch].switches.paused
     assert press(console, f"/{console.account}/pause", reason="too fast") == 303
-    assert console.services.desks.switches.read(switch)[switch].reason == "too fast"
+    assert console.services.use_cases.switches.read(switch)[switch].reason == "too fast"
     assert "paused</span>" in shown(console, "")
     assert press(console, f"/{console.account}/resume") == 303
     entries = console.api.call("GET", "/audit").json["items"]
@@ -233,7 +233,7 @@ def test_the_questions_about_a_pause_count_the_messages_that_wait(
 
 @pytest.mark.slow
 def test_each_page_of_a_paused_account_says_so_with_the_reason(console: Console) -> None:
-    switch, switches = Switch(account=console.account), console.services.desks.switches
+    switch, switches = Switch(account=console.account), console.services.use_cases.switches
     console.member()
     for page in ("", "/jobs", "/templates"):
         assert "paused" not in console.shown(page)

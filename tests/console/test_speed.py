@@ -98,7 +98,7 @@ def filled(console: Console, clock: FakeClock) -> dict[str, str]:
     for row in range(ROWS):
         made(console, name=f"Draft {row}")
         stored(console, name=f"Template {row}")
-        console.services.desks.suppressions.put(console.account, f"gone{row}@example.org", "manual")
+        console.services.use_cases.suppressions.put(console.account, f"gone{row}@example.org", "manual")
         hooked(console)
         collected(console, f"acme/{row}")
         handed_over(console)
@@ -133,12 +133,12 @@ def test_a_campaign_of_a_million_costs_no_more_than_one_of_ten(console: Console)
     console.member()
     rows = "recipient,name\r\n" + "".join(f"{person},x\r\n" for person in PEOPLE)
     small, large = with_list(console, rows), with_list(console, rows)
-    desk = console.services.campaigns().campaigns
-    (upload,) = desk.uploads.of(large)
+    service = console.services.campaigns().campaigns
+    (upload,) = service.uploads.of(large)
     assert upload.checkpoint is not None
     counts = replace(upload.checkpoint.counts, rows=1_000_000, accepted=1_000_000)
     million = upload.changed(size=50_000_000, checkpoint=replace(upload.checkpoint, counts=counts, chunk=2_000))
-    assert desk.uploads.save(upload, million)
+    assert service.uploads.save(upload, million)
     cost: dict[str, list[int]] = {}
     for campaign in (small, large):
         for page in ("", "?part=list", "/send"):

@@ -60,7 +60,7 @@ def _alarmed(x: Example) -> str:
     alarms = {"MetricAlarms": [raised("dead-letters", 1), raised("oldest-message-of-lane-one", 5, LONG)]}
     console = x.console
     watch = RaisedAlarms(FakeCloudWatch([alarms]), PREFIX, console.api.world.clock)
-    console.services = replace(console.services, desks=replace(console.services.desks, alarms=watch))
+    console.services = replace(console.services, use_cases=replace(console.services.use_cases, alarms=watch))
     assert console.post("/credentials/all/pause", reason=LONG).status == 303
     return "credentials"
 

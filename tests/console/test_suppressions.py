@@ -37,18 +37,18 @@ def test_an_address_is_suppressed_and_lifted_after_a_question(console: Console, 
     first = console.post(add, address=typed, list="all", reason="asked", keys="live")
     assert first.status == 200
     assert "<b>1</b> address is put on the list “all” of live keys." in first.text
-    assert console.services.desks.suppressions.get(console.account, key) is None, "a question changes nothing"
+    assert console.services.use_cases.suppressions.get(console.account, key) is None, "a question changes nothing"
     answer = dict(re.findall(r'name="(address|list|reason|keys|sure)" value="([^"]*)"', first.text))
     assert console.post(add, **{name: html.unescape(value) for name, value in answer.items()}).status == 303
     page = html.unescape(console.shown("/suppressions"))
     assert f">{key}</a>" in page
-    assert console.services.desks.suppressions.get(console.account, key) is not None
+    assert console.services.use_cases.suppressions.get(console.account, key) is not None
     asked = console.shown(f"/suppressions/lift?{urlencode({'address': key, 'list': 'all', 'keys': 'live'})}")
     assert f"Send to {key} again?" in html.unescape(asked)
     assert "<b>1</b> address leaves" in asked
-    assert console.services.desks.suppressions.get(console.account, key) is not None, "a question changes nothing"
+    assert console.services.use_cases.suppressions.get(console.account, key) is not None, "a question changes nothing"
     assert console.post(f"/{console.account}/suppressions/lift", address=key, list="all").status == 303
-    assert console.services.desks.suppressions.get(console.account, key) is None
+    assert console.services.use_cases.suppressions.get(console.account, key) is None
     done = [(e["action"], e["actor"]) for e in console.api.call("GET", "/audit").json["items"]]
     assert [x for x in done if x[0].startswith("suppression.")] == [
         ("suppression.removed", "user:Ann"),
@@ -59,7 +59,7 @@ def test_an_address_is_suppressed_and_lifted_after_a_question(console: Console, 
 
 
 def test_each_list_and_each_kind_of_keys_is_apart(console: Console) -> None:
-    store = console.services.desks.suppressions
+    store = console.services.use_cases.suppressions
     store.put(console.account, "live@example.org", "manual")
     store.put(console.account, "left@example.org", "page", reach=Reach.CAMPAIGNS)
     store.put(f"{console.account}#TEST", "test@example.org", "manual")
@@ -78,7 +78,7 @@ def test_each_list_and_each_kind_of_keys_is_apart(console: Console) -> None:
 
 @pytest.mark.slow
 def test_somebody_comes_back_to_the_digests_of_one_policy(console: Console) -> None:
-    store = console.services.desks.suppressions
+    store = console.services.use_cases.suppressions
     for policy in ("orders/", "news/"):
         store.put(console.account, "a@example.org", "page", reach=DigestsOf(policy))
     console.member()
@@ -95,7 +95,7 @@ def test_somebody_comes_back_to_the_digests_of_one_policy(console: Console) -> N
 
 
 def test_an_address_is_looked_up_on_all_lists(console: Console) -> None:
-    store = console.services.desks.suppressions
+    store = console.services.use_cases.suppressions
     store.put(console.account, "a@example.org", "manual")
     store.put(console.account, "a@example.org", "page", reach=Reach.CAMPAIGNS)
     store.put(console.account, "b@example.org", "manual")
@@ -109,7 +109,7 @@ def test_an_address_is_looked_up_on_all_lists(console: Console) -> None:
 
 @pytest.mark.slow
 def test_the_list_pages_with_its_filter(console: Console) -> None:
-    store = console.services.desks.suppressions
+    store = console.services.use_cases.suppressions
     for i in range(53):
         store.put(f"{console.account}#TEST", f"p{i}@example.org", "manual", reach=Reach.CAMPAIGNS)
     console.member()
@@ -144,7 +144,7 @@ def test_wrong_forms_change_nothing(console: Console, wrong: dict[str, str]) -> 
 
 @pytest.mark.slow
 def test_only_an_admin_may(console: Console) -> None:
-    console.services.desks.suppressions.put(console.account, "a@example.org", "manual")
+    console.services.use_cases.suppressions.put(console.account, "a@example.org", "manual")
     console.member(role=Role.SENDER)
     page = console.shown("/suppressions")
     assert "Lift …" not in page
@@ -153,11 +153,11 @@ def test_only_an_admin_may(console: Console) -> None:
         assert (
             console.post(f"/{console.account}/suppressions/{action}", address="a@example.org", list="all").status == 403
         )
-    assert console.services.desks.suppressions.get(console.account, "a@example.org") is not None
+    assert console.services.use_cases.suppressions.get(console.account, "a@example.org") is not None
 
 
 def test_what_strangers_write_is_text(console: Console) -> None:
-    store = console.services.desks.suppressions
+    store = console.services.use_cases.suppressions
     address = '"<img src=x>"@example.org'
     store.put(console.account, address, EVIL)
     store.put(console.account, "a@example.org", EVIL, reach=DigestsOf(EVIL))

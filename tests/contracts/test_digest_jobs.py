@@ -25,7 +25,7 @@ LINES = DigestLines(("<p>1</p>",), ("1",), ("failed",), ("10:00",), "acme/produc
 CONTENT = Content(Mailbox("digest@example.com"), "{{ count }}", text="{{ events }}", merge=True, digest=LINES)
 
 
-class Desk:
+class Service:
     """A closed window, a job for it, and the transaction."""
 
     def __init__(self, stores: Stores, clock: FakeClock) -> None:
@@ -63,58 +63,58 @@ class Desk:
 
 
 @pytest.fixture
-def desk(stores: Stores, clock: FakeClock) -> Desk:
-    return Desk(stores, clock)
+def service(stores: Stores, clock: FakeClock) -> Service:
+    return Service(stores, clock)
 
 
-def test_job_and_window_are_written_together(desk: Desk) -> None:
-    assert desk.accept()
-    assert desk.stored() == desk.new
-    job = desk.made.job.id
-    assert desk.stores.records.job(job) is not None
-    assert desk.stores.records.chunk(job, 1) is not None
-    assert desk.stores.records.content(job) == CONTENT
-    assert desk.stores.ledgers.read(job, 1) is not None
+def test_job_and_window_are_written_together(service: Service) -> None:
+    assert service.accept()
+    assert service.stored() == service.new
+    job = service.made.job.id
+    assert service.stores.records.job(job) is not None
+    assert service.stores.records.chunk(job, 1) is not None
+    assert service.stores.records.content(job) == CONTENT
+    assert service.stores.ledgers.read(job, 1) is not None
 
 
-def test_a_window_that_has_moved_on_gets_no_second_job(desk: Desk) -> None:
-    assert desk.jobs.accept(None, None, desk.old, replace(desk.done(""), groups=0))
-    assert not desk.accept()
-    assert desk.stores.records.job(desk.made.job.id) is None
-    assert desk.stored().job == ""
+def test_a_window_that_has_moved_on_gets_no_second_job(service: Service) -> None:
+    assert service.jobs.accept(None, None, service.old, replace(service.done(""), groups=0))
+    assert not service.accept()
+    assert service.stores.records.job(service.made.job.id) is None
+    assert service.stored().job == ""
 
 
-def test_a_window_without_recipients_is_processed_without_a_job(desk: Desk) -> None:
-    done = desk.done("")
-    assert desk.jobs.accept(None, None, desk.old, done)
-    assert desk.stored() == done
-    assert not desk.jobs.accept(None, None, desk.old, done)
+def test_a_window_without_recipients_is_processed_without_a_job(service: Service) -> None:
+    done = service.done("")
+    assert service.jobs.accept(None, None, service.old, done)
+    assert service.stored() == done
+    assert not service.jobs.accept(None, None, service.old, done)
 
 
-def test_a_window_that_was_only_postponed_is_made(desk: Desk) -> None:
-    assert desk.keeping.change(desk.old, postponed(desk.old, NOW + 400_000))
-    assert desk.accept()
-    found = desk.stored()
-    assert (found.state, found.job, found.due_at) == (WindowState.PROCESSED, desk.made.job.id, NOW + 10**9)
+def test_a_window_that_was_only_postponed_is_made(service: Service) -> None:
+    assert service.keeping.change(service.old, postponed(service.old, NOW + 400_000))
+    assert service.accept()
+    found = service.stored()
+    assert (found.state, found.job, found.due_at) == (WindowState.PROCESSED, service.made.job.id, NOW + 10**9)
 
 
 @pytest.mark.parametrize("when", list(When))
-def test_a_lost_answer_is_recognised(desk: Desk, when: When) -> None:
-    fake = isinstance(desk.stores, FakeStores)
+def test_a_lost_answer_is_recognised(service: Service, when: When) -> None:
+    fake = isinstance(service.stores, FakeStores)
     call = "digest_jobs.accept" if fake else "dynamo.transact_write_items"
-    desk.stores.tap.arm_at(call, when, lambda: Retriable("x"))
+    service.stores.tap.arm_at(call, when, lambda: Retriable("x"))
     try:
-        accepted = desk.accept()
+        accepted = service.accept()
     except Retriable:
-        accepted = desk.accept()
+        accepted = service.accept()
     assert accepted
-    assert desk.stored().job == desk.made.job.id
+    assert service.stored().job == service.made.job.id
 
 
-def test_what_dies_before_the_transaction_leaves_the_window_as_it_was(desk: Desk) -> None:
-    fake = isinstance(desk.stores, FakeStores)
-    desk.stores.tap.arm_at("digest_jobs.parts" if fake else "dynamo.batch_write_item", When.AFTER, Crash)
+def test_what_dies_before_the_transaction_leaves_the_window_as_it_was(service: Service) -> None:
+    fake = isinstance(service.stores, FakeStores)
+    service.stores.tap.arm_at("digest_jobs.parts" if fake else "dynamo.batch_write_item", When.AFTER, Crash)
     with pytest.raises(Crash):
-        desk.accept()
-    assert desk.stored() == desk.old
-    assert desk.stores.records.job(desk.made.job.id) is None
+        service.accept()
+    assert service.stored() == service.old
+    assert service.stores.records.job(service.made.job.id) is None

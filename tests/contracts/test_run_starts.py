@@ -26,7 +26,7 @@ from tests.fakes.tables import MotoStores
 CONTENT = Content(Mailbox(""), "", text="{{ text }}", merge=True)
 
 
-class Desk:
+class Service:
     """Notices that wait, a job for them, and the transaction."""
 
     def __init__(self, stores: Stores, clock: FakeClock, count: int = 3) -> None:
@@ -62,55 +62,55 @@ class Desk:
 
 
 @pytest.fixture
-def desk(stores: Stores, clock: FakeClock) -> Desk:
-    return Desk(stores, clock)
+def service(stores: Stores, clock: FakeClock) -> Service:
+    return Service(stores, clock)
 
 
-def test_job_and_notices_are_written_together(desk: Desk) -> None:
-    assert desk.begin() == set()
-    job = desk.made.job.id
-    assert [(x.phase, x.of_run(job, i)) for i, x in enumerate(desk.stored())] == [(Phase.ACTIVE, True)] * 3
-    assert desk.stores.records.job(job) is not None
-    assert desk.stores.records.chunk(job, 0) is not None
-    assert desk.stores.records.content(job) == CONTENT
-    ledger = desk.stores.ledgers.read(job, 0)
+def test_job_and_notices_are_written_together(service: Service) -> None:
+    assert service.begin() == set()
+    job = service.made.job.id
+    assert [(x.phase, x.of_run(job, i)) for i, x in enumerate(service.stored())] == [(Phase.ACTIVE, True)] * 3
+    assert service.stores.records.job(job) is not None
+    assert service.stores.records.chunk(job, 0) is not None
+    assert service.stores.records.content(job) == CONTENT
+    ledger = service.stores.ledgers.read(job, 0)
     assert ledger is not None
     assert ledger.told == bytes(3)
 
 
-def test_one_that_has_changed_is_named_and_nothing_is_accepted(desk: Desk) -> None:
-    late = desk.all[1]
-    assert desk.notices.write(late, NoticeChange(replace(late, next_at=late.next_at + 1, version=2)))
-    assert desk.begin() == {late.uuid}
-    assert [x.phase for x in desk.stored()] == [Phase.WAITING] * 3
-    assert desk.stores.records.job(desk.made.job.id) is None
+def test_one_that_has_changed_is_named_and_nothing_is_accepted(service: Service) -> None:
+    late = service.all[1]
+    assert service.notices.write(late, NoticeChange(replace(late, next_at=late.next_at + 1, version=2)))
+    assert service.begin() == {late.uuid}
+    assert [x.phase for x in service.stored()] == [Phase.WAITING] * 3
+    assert service.stores.records.job(service.made.job.id) is None
 
 
-def test_an_active_notice_is_due_no_more(desk: Desk) -> None:
-    shard = shard_of(desk.all[0].notifier)
-    assert len(list(desk.notices.due(shard, desk.all[0].next_at))) == 3
-    desk.begin()
-    assert list(desk.notices.due(shard, desk.all[0].next_at)) == []
+def test_an_active_notice_is_due_no_more(service: Service) -> None:
+    shard = shard_of(service.all[0].notifier)
+    assert len(list(service.notices.due(shard, service.all[0].next_at))) == 3
+    service.begin()
+    assert list(service.notices.due(shard, service.all[0].next_at)) == []
 
 
 @pytest.mark.parametrize("when", When)
-def test_a_call_whose_answer_is_lost_is_known_again(desk: Desk, when: When) -> None:
-    if isinstance(desk.stores, FakeStores):
-        desk.stores.tap.arm_at("run_starts.begin", when, lambda: Retriable("down"))
+def test_a_call_whose_answer_is_lost_is_known_again(service: Service, when: When) -> None:
+    if isinstance(service.stores, FakeStores):
+        service.stores.tap.arm_at("run_starts.begin", when, lambda: Retriable("down"))
     try:
-        desk.begin()
+        service.begin()
     except (Retriable, Crash):
-        desk.begin()
-    assert [x.phase for x in desk.stored()] == [Phase.ACTIVE] * 3
+        service.begin()
+    assert [x.phase for x in service.stored()] == [Phase.ACTIVE] * 3
 
 
-def test_begun_twice_it_is_begun_once(desk: Desk) -> None:
-    assert desk.begin() == desk.begin() == set()
-    assert [x.version for x in desk.stored()] == [2] * 3
+def test_begun_twice_it_is_begun_once(service: Service) -> None:
+    assert service.begin() == service.begin() == set()
+    assert [x.version for x in service.stored()] == [2] * 3
 
 
 @pytest.mark.slow
 def test_ninety_six_notices_fit_one_transaction(stores: Stores, clock: FakeClock) -> None:
-    desk = Desk(stores, clock, 96)
-    assert desk.begin() == set()
-    assert all(x.phase is Phase.ACTIVE for x in desk.stored())
+    service = Service(stores, clock, 96)
+    assert service.begin() == set()
+    assert all(x.phase is Phase.ACTIVE for x in service.stored())

@@ -19,7 +19,7 @@ from shared.domain.jobs.states import OPEN, Cell, JobState
 from shared.domain.mails.destination import has_end, is_pending
 from shared.domain.mails.mail import MailState, StoredMail
 from shared.domain.times import KEY_LIFE_MS
-from shared.engine.mails.desk import AskedDestination, AskedMail, MailPlace
+from shared.engine.mails.service import AskedDestination, AskedMail, MailPlace
 from shared.ports import Idempotency, Replay
 from tests.crash.script import LATER, SENDER, Later, Place, Process
 from tests.crash.taps import Tap, install
@@ -64,14 +64,14 @@ class MailProcess(Process):
         return self._upload(asked) if self.place.shape.upload else self._post(asked)
 
     def _post(self, asked: AskedMail) -> str:
-        got = self.services.desk.post(asked, [DATA], lambda mail: self._key(mail.id))
+        got = self.services.service.post(asked, [DATA], lambda mail: self._key(mail.id))
         if isinstance(got, Replay):
             return got.answer
         assert isinstance(got, StoredMail), got
         return got.id
 
     def _upload(self, asked: AskedMail) -> str:
-        got = self.services.desk.open(asked, lambda place: self._key(json.dumps([place.mail.id, place.url])))
+        got = self.services.service.open(asked, lambda place: self._key(json.dumps([place.mail.id, place.url])))
         if isinstance(got, Replay):
             name, url = json.loads(got.answer)
         else:
@@ -87,7 +87,7 @@ class MailProcess(Process):
                 raise
         mail = self.services.mails.get(name)
         assert mail is not None
-        done = self.services.desk.commit(mail, "")
+        done = self.services.service.commit(mail, "")
         assert isinstance(done, StoredMail), done
         return done.id
 

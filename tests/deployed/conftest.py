@@ -199,7 +199,7 @@ def opened(cloud: local_cloud.Cloud, forked: dict[str, list[str]], tmp_path: Pat
 
 @pytest.fixture
 def browser() -> Iterator[Browser]:
-    """A browser in a window of a desk."""
+    """A browser in a window of a service."""
     with browsing(scripts=True) as opened:
         size = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         opened.devtools("Emulation.setDeviceMetricsOverride", **size)

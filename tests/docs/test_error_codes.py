@@ -31,7 +31,7 @@ SNAKE: Final = re.compile(r"[a-z][a-z0-9_]+")
 RECIPIENTS: Final = {*InvalidCode, InvalidPhone("").code}
 COMPOSED: Final = "shared/engine/lane/compose.py"
 ENDED: Final = "shared/engine/reports/attempts.py"
-MAIL_DESK: Final = "shared/engine/mails/desk.py"
+MAIL_SERVICE: Final = "shared/engine/mails/service.py"
 
 
 def literals(path: str, *, calls: str = "", returned_by: tuple[str, ...] = ()) -> set[str]:

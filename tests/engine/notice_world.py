@@ -7,7 +7,7 @@ from shared.domain.campaigns.campaign import Message, StoredTemplate
 from shared.domain.campaigns.variants import Variants
 from shared.domain.notices.notice import Notice
 from shared.domain.notices.notifier import Notifier
-from shared.engine.notices.take import NoticeDesk, NoticeTaker
+from shared.engine.notices.take import NoticeService, NoticeTaker
 from tests.domain.notices.examples import NOW, OWNER, record
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
@@ -59,7 +59,7 @@ class NoticeWorld:
         self.begun: list[list[str]] = []
         self.journal = FakeJournal(self.tap)
         acceptances = FakeAcceptances(self.journal, self.clock)
-        self.desk = NoticeDesk(inboxes=self.inboxes, queue=self.queue, clock=self.clock, acceptances=acceptances)
+        self.service = NoticeService(inboxes=self.inboxes, queue=self.queue, clock=self.clock, acceptances=acceptances)
         self.taker = NoticeTaker(
             inboxes=self.inboxes,
             notices=self.notices,
@@ -74,7 +74,7 @@ class NoticeWorld:
 
     def put(self, *records: Mapping[str, Any]) -> None:
         """Upload one payload."""
-        self.desk.receive(NOTIFIER, records)
+        self.service.receive(NOTIFIER, records)
 
     def take(self, seconds: float = 1e6) -> int:
         """Take what there is."""

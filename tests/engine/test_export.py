@@ -16,7 +16,7 @@ from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import Rejected
-from shared.engine.reports.export import LEASE_MS, ExportDesk, Exporter
+from shared.engine.reports.export import LEASE_MS, Exporter, ExportService
 from shared.engine.reports.message_log import Filter
 from shared.engine.work import WorkResult
 from shared.ports import Retriable
@@ -39,7 +39,7 @@ class Bench:
         self.files = FakeFiles(self.tap)
         self.queue = FakeQueue(self.world.clock, self.tap)
         self.multipart = FakeMultipart(self.files, self.tap)
-        self.desk = ExportDesk(exports=self.exports, queue=self.queue, clock=self.world.clock)
+        self.service = ExportService(exports=self.exports, queue=self.queue, clock=self.world.clock)
         self.exporter = self.another()
 
     def another(self, part: int = 1) -> Exporter:
@@ -54,7 +54,7 @@ class Bench:
         )
 
     def ask(self, *jobs: Job) -> Export:
-        return self.desk.ask(NAME, ACCOUNT, [self.world.job(j.id) for j in jobs])
+        return self.service.ask(NAME, ACCOUNT, [self.world.job(j.id) for j in jobs])
 
     def work(self, seconds: float = 900, owner: str = "me") -> WorkResult:
         return self.exporter.work(NAME, owner=owner, deadline=self.world.clock.now() + seconds)

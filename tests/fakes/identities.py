@@ -2,7 +2,7 @@
 
 from shared.contracts import Credential
 from shared.domain.identities import DomainIdentity, IdentityState
-from shared.engine.intake.identities import IdentityDesk, Signing
+from shared.engine.intake.identities import IdentityService, Signing
 from shared.ports import Clock, IdentityRefused, IdentityUnanswered, MadeIdentities
 
 
@@ -49,7 +49,7 @@ class FakeIdentities:
             raise IdentityUnanswered("down")
 
 
-def signing_desk(places: list[FakeIdentities], made: MadeIdentities, clock: Clock) -> IdentityDesk:
-    """Return a desk over some providers, each with a credential that is open to every account."""
+def signing_service(places: list[FakeIdentities], made: MadeIdentities, clock: Clock) -> IdentityService:
+    """Return a service over some providers, each with a credential that is open to every account."""
     signing = [Signing(Credential(f"c{i}", place.provider, "email", 1), place) for i, place in enumerate(places)]
-    return IdentityDesk(signing, lambda: made, clock)
+    return IdentityService(signing, lambda: made, clock)

@@ -167,7 +167,7 @@ ACCOUNTS: Final = (
     Mutant(
         "an account opens uploads of mails without end",
         9,
-        "shared/engine/mails/desk.py",
+        "shared/engine/mails/service.py",
         "if not self._places.take(mail.namespace, PlaceKind.MAILS, mail.id, until, self._committed):",
         "if False:",
         f"{UPLOADS}::test_an_account_has_few_places_for_mails",

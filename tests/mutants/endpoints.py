@@ -4,16 +4,16 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant
 
-_DESK: Final = "shared/engine/hooks/desk.py"
+_SERVICE: Final = "shared/engine/hooks/service.py"
 _ENDPOINT: Final = "shared/domain/hooks/endpoint.py"
 _ENABLED: Final = "tests/engine/hooks/test_enabled.py::test_each_process_hands_events_on_once_an_endpoint_is_enabled"
-_TESTS: Final = "tests/engine/hooks/test_desk.py"
+_TESTS: Final = "tests/engine/hooks/test_service.py"
 
 ENDPOINTS: Final = (
     Mutant(
         "endpoints of other accounts are found",
         9,
-        _DESK,
+        _SERVICE,
         "return found if found is not None and found.namespace == namespace else None",
         "return found",
         f"{_TESTS}::test_an_endpoint_is_found_in_its_own_namespace_only",
@@ -29,7 +29,7 @@ ENDPOINTS: Final = (
     Mutant(
         "a new endpoint gets events before it has answered its test event",
         12,
-        _DESK,
+        _SERVICE,
         "made = replace(self._with(bare, draft), proven=listener)",
         "made = replace(self._with(bare, draft), proven=True)",
         f"{_TESTS}::test_a_new_endpoint_is_asked_first",
@@ -69,7 +69,7 @@ ENDPOINTS: Final = (
     Mutant(
         "a new URL of an endpoint needs no test event",
         12,
-        _DESK,
+        _SERVICE,
         "proven=old.proven and (url == old.url),",
         "proven=old.proven,",
         f"{_TESTS}::test_a_new_url_is_asked_first",
@@ -85,7 +85,7 @@ ENDPOINTS: Final = (
     Mutant(
         "a retried delivery waits for the next minute",
         12,
-        _DESK,
+        _SERVICE,
         "if not endpoint.listening and work.needs_hint(now):",
         "if work.apart:",
         f"{_TESTS}::test_a_retry_tries_from_the_beginning_under_the_same_name",

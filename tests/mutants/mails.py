@@ -9,12 +9,12 @@ _COMMAND: Final = "tests/cli/test_mails.py"
 _NAMES: Final = "tests/attacks/test_a_name_that_is_another_s_address.py"
 _MESSAGE: Final = "tests/domain/mails/test_message.py"
 _STORE: Final = "shared/adapters/dynamo/mails/mails.py"
-_DESK: Final = "shared/engine/mails/desk.py"
+_SERVICE: Final = "shared/engine/mails/service.py"
 _TEST_STANDING: Final = "tests/engine/mails/test_standing.py"
 _REPORTS: Final = "shared/engine/mails/reports.py"
 _RETRY: Final = "shared/domain/mails/retry.py"
 _TEST_STORE: Final = "tests/contracts/test_mails.py"
-_TEST_DESK: Final = "tests/engine/mails/test_desk.py"
+_TEST_SERVICE: Final = "tests/engine/mails/test_mail_service.py"
 _TEST_ENDS: Final = "tests/engine/mails/test_ends.py"
 
 _BYTES: Final = (
@@ -180,18 +180,18 @@ _COMMITTED: Final = (
     Mutant(
         "a second commit sends a mail again",
         7,
-        _DESK,
+        _SERVICE,
         "if mail.state is not MailState.OPEN:",
         "if mail.state is MailState.CLEANED:",
-        f"{_TEST_DESK}::test_a_second_commit_answers_as_the_first",
+        f"{_TEST_SERVICE}::test_a_second_commit_answers_as_the_first",
     ),
     Mutant(
         "a commit takes another content than the client names",
         10,
-        _DESK,
+        _SERVICE,
         "if etag and etag.strip('\"') != facts.etag:",
         "if etag and not facts.etag:",
-        f"{_TEST_DESK}::test_a_commit_needs_the_content_that_was_meant",
+        f"{_TEST_SERVICE}::test_a_commit_needs_the_content_that_was_meant",
     ),
     Mutant(
         "a content that changes after its check is sent",
@@ -204,26 +204,26 @@ _COMMITTED: Final = (
     Mutant(
         "the envelope names any sender",
         10,
-        _DESK,
+        _SERVICE,
         'check_sender(self._senders, namespace(asked.account, test=asked.test), sender, "mail_from")',
         "self._senders.check_sender(asked.account, sender.key)",
-        f"{_TEST_DESK}::test_senders_are_checked_in_envelope_and_header",
+        f"{_TEST_SERVICE}::test_senders_are_checked_in_envelope_and_header",
     ),
     Mutant(
         "only the first address in From is on the account's list",
         10,
-        _DESK,
+        _SERVICE,
         "self._check_claims(mail.namespace, found.claims)",
         "self._check_claims(mail.namespace, found.claims[:1])",
-        f"{_TEST_DESK}::test_senders_are_checked_in_envelope_and_header",
+        f"{_TEST_SERVICE}::test_senders_are_checked_in_envelope_and_header",
     ),
     Mutant(
         "a large mail is routed to a credential for small ones",
         10,
-        _DESK,
+        _SERVICE,
         "if self._rules.takes(c) >= size)",
         "if self._rules.takes(c) >= 0 * size)",
-        f"{_TEST_DESK}::test_a_mail_goes_only_by_credentials_that_take_it",
+        f"{_TEST_SERVICE}::test_a_mail_goes_only_by_credentials_that_take_it",
     ),
 )
 
@@ -309,7 +309,7 @@ _TRIED: Final = (
         "shared/engine/mails/moves.py",
         "if dropped is None or not dropped.having(Cell.WITHDRAWN):",
         "if dropped is None:",
-        f"{_TEST_DESK}::test_destinations_are_shown_dropped_and_moved",
+        f"{_TEST_SERVICE}::test_destinations_are_shown_dropped_and_moved",
     ),
 )
 

@@ -38,8 +38,8 @@ def put(call: Call[Nothing, DigestPolicyBody]) -> Answer:
     def record(made: DigestPolicy) -> Idempotency | None:
         return record_of(call, DigestPolicyView.model_validate(made).model_dump_json())
 
-    desk = call.services.digests().policy_desk
-    saved = desk.save(draft, by=call.key.id, record=record)
+    service = call.services.digests().policy_service
+    saved = service.save(draft, by=call.key.id, record=record)
     if isinstance(saved, Replay | Mismatch):
         return repeated(saved, 200)
     return DigestPolicyView.model_validate(accepted(saved)).answer()
@@ -67,8 +67,8 @@ def preview(call: Call[Nothing, Nothing]) -> Answer:
 def delete(call: Call[Nothing, Nothing]) -> Answer:
     """Delete a policy."""
     prefix = _there(call)
-    desk = call.services.digests().policy_desk
-    accepted(desk.delete(call.key.namespace, prefix, by=call.key.id), absent=missing("digest policy", prefix))
+    service = call.services.digests().policy_service
+    accepted(service.delete(call.key.namespace, prefix, by=call.key.id), absent=missing("digest policy", prefix))
     return Deleted(deleted=True).answer()
 
 

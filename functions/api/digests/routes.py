@@ -30,19 +30,19 @@ def pages(call: Call[DigestQuery, Nothing]) -> Answer:
 def read(call: Call[Nothing, Nothing]) -> Answer:
     """Return a window."""
     return WindowView.model_validate(
-        accepted(call.services.digests().desk.read(*_named(call)), absent=_absent(call))
+        accepted(call.services.digests().service.read(*_named(call)), absent=_absent(call))
     ).answer()
 
 
 def close(call: Call[Nothing, Nothing]) -> Answer:
     """Close a window now."""
-    found = call.services.digests().desk.close(*_named(call), by=call.key.id)
+    found = call.services.digests().service.close(*_named(call), by=call.key.id)
     return WindowView.model_validate(accepted(found, absent=_absent(call))).answer()
 
 
 def cancel(call: Call[Nothing, Nothing]) -> Answer:
     """Cancel an open window."""
-    found = call.services.digests().desk.cancel(*_named(call), by=call.key.id)
+    found = call.services.digests().service.cancel(*_named(call), by=call.key.id)
     return WindowView.model_validate(accepted(found, absent=_absent(call))).answer()
 
 

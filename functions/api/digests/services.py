@@ -10,9 +10,9 @@ from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.adapters.sqs import SqsQueue
 from shared.bootstrap import Deployment
 from shared.engine.digests.add import DigestAdder
-from shared.engine.digests.desk import WindowDesk
 from shared.engine.digests.hints import QueuedHints
-from shared.engine.digests.policies import PolicyDesk
+from shared.engine.digests.policies import PolicyService
+from shared.engine.digests.service import WindowService
 from shared.engine.pool import ThreadPool
 from shared.ports import Senders
 from shared.ports.digests import DigestPolicies, WindowPages
@@ -23,10 +23,10 @@ class DigestServices:
     """Use cases and reads."""
 
     adder: DigestAdder
-    desk: WindowDesk
+    service: WindowService
     pages: WindowPages
     policies: DigestPolicies
-    policy_desk: PolicyDesk
+    policy_service: PolicyService
 
 
 def build(deployment: Deployment, senders: Senders) -> DigestServices:
@@ -45,8 +45,8 @@ def build(deployment: Deployment, senders: Senders) -> DigestServices:
             clock=clock,
             pool=ThreadPool(),
         ),
-        desk=WindowDesk(windows=windows, hints=hints, clock=clock),
+        service=WindowService(windows=windows, hints=hints, clock=clock),
         pages=DynamoWindowPages(deployment.dynamo, records=records),
         policies=policies,
-        policy_desk=PolicyDesk(policies=policies, senders=senders, settings=deployment.settings, clock=clock),
+        policy_service=PolicyService(policies=policies, senders=senders, settings=deployment.settings, clock=clock),
     )

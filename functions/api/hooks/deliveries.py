@@ -18,8 +18,8 @@ from shared.web.routing import Nothing, Route, section
 
 def pages(call: Call[DeliveriesQuery, Nothing]) -> Answer:
     """Return a page of deliveries."""
-    query, desk = call.query, call.services.hooks().desk
-    found, after = desk.deliveries(owned(call), query.state, after=cursors.hooks(call), limit=query.limit)
+    query, service = call.query, call.services.hooks().service
+    found, after = service.deliveries(owned(call), query.state, after=cursors.hooks(call), limit=query.limit)
     return HookDeliveryPage(items=[delivery_view(x) for x in found], next_cursor=cursors.seal(call, after)).answer()
 
 
@@ -32,7 +32,7 @@ def retry(call: Call[Nothing, Nothing]) -> Answer:
     """Have a delivery tried now."""
     endpoint = owned(call)
     delivery = _named(call, endpoint)
-    return delivery_view(accepted(call.services.hooks().desk.retry(endpoint, delivery, by=call.key.id))).answer(202)
+    return delivery_view(accepted(call.services.hooks().service.retry(endpoint, delivery, by=call.key.id))).answer(202)
 
 
 def replay(call: Call[Nothing, NewReplay]) -> Answer:
@@ -41,12 +41,12 @@ def replay(call: Call[Nothing, NewReplay]) -> Answer:
     since = int(body.since.timestamp() * 1000)
     until = int(body.until.timestamp() * 1000) if body.until is not None else now_of(call)
     state = DeliveryState(body.state) if body.state is not None else None
-    order = accepted(call.services.hooks().desk.replay(endpoint, since, until, state, by=call.key.id))
+    order = accepted(call.services.hooks().service.replay(endpoint, since, until, state, by=call.key.id))
     return ReplayView.model_validate(order).answer(202)
 
 
 def _named(call: Call[Any, Any], endpoint: Endpoint) -> HookDelivery:
-    found = call.services.hooks().desk.delivery(endpoint, call.path["delivery_id"])
+    found = call.services.hooks().service.delivery(endpoint, call.path["delivery_id"])
     if found is None:
         raise missing("delivery", call.path["delivery_id"])
     return found

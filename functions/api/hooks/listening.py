@@ -26,7 +26,7 @@ from shared.web.routing import Nothing, Route, section
 def listen(call: Call[Nothing, NewListener]) -> Answer:
     """Create an endpoint whose events are fetched."""
     draft = HookDraft(events=tuple(call.body.events))
-    made = accepted(call.services.hooks().desk.listen(call.key.namespace, draft, by=call.key.id))
+    made = accepted(call.services.hooks().service.listen(call.key.namespace, draft, by=call.key.id))
     where = {"Location": f"/hooks/{made.endpoint.id}"}
     return secret_view(made.endpoint, made.secret, now_of(call)).answer(201, where)
 
@@ -45,7 +45,7 @@ def pending(call: Call[PendingQuery, Nothing]) -> Answer:
 def done(call: Call[Nothing, Received]) -> Answer:
     """Note the outcome of a delivery that was fetched."""
     endpoint, body = _listening(call), call.body
-    delivery = call.services.hooks().desk.delivery(endpoint, call.path["delivery_id"])
+    delivery = call.services.hooks().service.delivery(endpoint, call.path["delivery_id"])
     if delivery is None:
         raise missing("delivery", call.path["delivery_id"])
     attempt = HookAttempt(now_of(call), body.status, body.ms, body.answer, "" if body.status else "not_forwarded")

@@ -39,7 +39,7 @@ def create(call: Call[Nothing, NewHook]) -> Answer:
     def record(made: Endpoint) -> Idempotency | None:
         return record_of(call, hook_view(made, now).model_dump_json())
 
-    found = call.services.hooks().desk.create_once(call.key.namespace, draft, by=call.key.id, record=record)
+    found = call.services.hooks().service.create_once(call.key.namespace, draft, by=call.key.id, record=record)
     if isinstance(found, Replay | Mismatch):
         return _again(call, repeated(found, 201))
     made = accepted(found)
@@ -50,21 +50,21 @@ def create(call: Call[Nothing, NewHook]) -> Answer:
 def _again(call: Call[Any, Any], before: Answer) -> Answer:
     """Return the answer of the request that created an endpoint once more, with its secret."""
     said = json.loads(before.body)
-    secret = call.services.hooks().desk.repeat(said["id"])
+    secret = call.services.hooks().service.repeat(said["id"])
     headers = {**before.headers, "Location": f"/hooks/{said['id']}"}
     return HookSecret(**said, secret=secret).answer(201, headers)
 
 
 def every(call: Call[Nothing, Nothing]) -> Answer:
     """Return the endpoints, oldest first."""
-    found, now = call.services.hooks().desk.every(call.key.namespace), now_of(call)
+    found, now = call.services.hooks().service.every(call.key.namespace), now_of(call)
     return HookList(items=[hook_view(x, now) for x in found], next_cursor=None).answer()
 
 
 def read(call: Call[Nothing, Nothing]) -> Answer:
     """Return an endpoint, and how it does."""
     found = owned(call)
-    return details_view(found, call.services.hooks().desk.work(found), now_of(call)).answer()
+    return details_view(found, call.services.hooks().service.work(found), now_of(call)).answer()
 
 
 def change(call: Call[Nothing, HookChange]) -> Answer:
@@ -78,30 +78,30 @@ def change(call: Call[Nothing, HookChange]) -> Answer:
         format=body.format,
         disabled=body.disabled,
     )
-    changed = accepted(call.services.hooks().desk.change(owned(call), draft, by=call.key.id))
+    changed = accepted(call.services.hooks().service.change(owned(call), draft, by=call.key.id))
     return hook_view(changed, now_of(call)).answer()
 
 
 def rotate(call: Call[Nothing, Nothing]) -> Answer:
     """Give an endpoint a second secret, and the present one an end."""
-    made = accepted(call.services.hooks().desk.rotate(owned(call), by=call.key.id))
+    made = accepted(call.services.hooks().service.rotate(owned(call), by=call.key.id))
     return secret_view(made.endpoint, made.secret, now_of(call)).answer()
 
 
 def test(call: Call[Nothing, Nothing]) -> Answer:
     """Have a `test` event posted."""
-    return delivery_view(accepted(call.services.hooks().desk.test(owned(call), by=call.key.id))).answer(202)
+    return delivery_view(accepted(call.services.hooks().service.test(owned(call), by=call.key.id))).answer(202)
 
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:
     """Delete an endpoint with what waits for it."""
-    call.services.hooks().desk.delete(owned(call), by=call.key.id)
+    call.services.hooks().service.delete(owned(call), by=call.key.id)
     return Deleted(deleted=True).answer()
 
 
 def owned(call: Call[Any, Any]) -> Endpoint:
     """Return the endpoint that the path names; Problem not_found unless it is the caller's, of its kind of key."""
-    found = call.services.hooks().desk.find(call.key.namespace, call.path["hook_id"])
+    found = call.services.hooks().service.find(call.key.namespace, call.path["hook_id"])
     if found is None:
         raise missing("endpoint", call.path["hook_id"])
     return found

@@ -4,19 +4,19 @@ from dataclasses import dataclass
 
 from shared.bootstrap import Deployment
 from shared.bootstrap.hooking import Hooking
-from shared.engine.hooks.desk import HookDesk
-from shared.engine.hooks.listening import ListenerDesk
+from shared.engine.hooks.listening import ListenerService
+from shared.engine.hooks.service import HookService
 
 
 @dataclass(frozen=True, slots=True)
 class HookServices:
     """Use cases."""
 
-    desk: HookDesk
-    listeners: ListenerDesk
+    service: HookService
+    listeners: ListenerService
 
 
 def build(deployment: Deployment) -> HookServices:
     """Build the services of a deployment."""
     hooking = Hooking(deployment)
-    return HookServices(hooking.desk, hooking.listeners)
+    return HookServices(hooking.service, hooking.listeners)

@@ -34,8 +34,8 @@ from shared.domain.mails.destination import MailDestination
 from shared.domain.mails.mail import MailState, StoredMail
 from shared.domain.mails.message import normalised
 from shared.domain.recipients.addresses import Address, parse, split_list
-from shared.engine.mails.desk import MEDIA, AskedDestination, AskedMail, MailPlace
 from shared.engine.mails.moves import InFlight
+from shared.engine.mails.service import MEDIA, AskedDestination, AskedMail, MailPlace
 from shared.ports import Idempotency, Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
@@ -56,7 +56,7 @@ def start(call: Call[Nothing, NewEnvelope]) -> Answer:
     def record(place: MailPlace) -> Idempotency | None:
         return record_of(call, _place(place))
 
-    opened = call.services.mails().desk.open(replace(_asked(call, call.body), size=call.body.size or 0), record)
+    opened = call.services.mails().service.open(replace(_asked(call, call.body), size=call.body.size or 0), record)
     if isinstance(opened, Replay | Mismatch):
         return repeated(opened, 201)
     place = accepted(opened)
@@ -76,7 +76,7 @@ def _place(place: MailPlace) -> str:
 def commit(call: Call[Nothing, CommitMail]) -> Answer:
     """Queue a mail whose content is uploaded."""
     asked = call.body
-    mail = accepted(call.services.mails().desk.commit(_owned(call), asked.etag or "", normalise=asked.normalise))
+    mail = accepted(call.services.mails().service.commit(_owned(call), asked.etag or "", normalise=asked.normalise))
     return Answer(202, _accepted(mail))
 
 
@@ -89,7 +89,7 @@ def post(call: Call[MailQuery, NewMail]) -> Answer:
     asked = _asked(call, _envelope(call) if raw else call.body)
     data = call.request.body if raw else call.body.content.encode()
     blocks = normalised([data]) if call.query.normalise else [data]
-    posted = call.services.mails().desk.post(asked, blocks, lambda mail: record_of(call, _accepted(mail)))
+    posted = call.services.mails().service.post(asked, blocks, lambda mail: record_of(call, _accepted(mail)))
     if isinstance(posted, Replay | Mismatch):
         return repeated(posted, 202)
     found = accepted(posted)

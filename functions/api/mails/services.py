@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from shared.bootstrap import Deployment
 from shared.bootstrap.mailing import Mailing
 from shared.contracts import Settings
-from shared.engine.mails.desk import MailDesk, RawRules
 from shared.engine.mails.moves import MailMoves
+from shared.engine.mails.service import MailService, RawRules
 from shared.ports import Mails, Senders, SuppressionList
 from shared.providers.instructing import INSTRUCTING
 from shared.providers.needs import needs_of
@@ -17,7 +17,7 @@ class MailServices:
     """Use cases and reads."""
 
     mails: Mails
-    desk: MailDesk
+    service: MailService
     moves: MailMoves
 
 
@@ -34,7 +34,7 @@ def build(deployment: Deployment, senders: Senders, unwanted: SuppressionList) -
         unwanted: who is not to be sent to.
     """
     mailing = Mailing(deployment)
-    desk = MailDesk(
+    service = MailService(
         mails=mailing.mails,
         files=mailing.files,
         places=deployment.open_places,
@@ -45,4 +45,4 @@ def build(deployment: Deployment, senders: Senders, unwanted: SuppressionList) -
         rules=raw_rules(deployment.settings),
         clock=deployment.clock,
     )
-    return MailServices(mailing.mails, desk, mailing.moves)
+    return MailServices(mailing.mails, service, mailing.moves)

@@ -9,8 +9,8 @@ from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.adapters.dynamo.notices.waiting import DynamoWaiting
 from shared.bootstrap import Deployment
 from shared.engine.notices.days import NotifierDays
-from shared.engine.notices.notifiers import NotifierDesk
-from shared.engine.notices.take import NoticeDesk
+from shared.engine.notices.notifiers import NotifierService
+from shared.engine.notices.take import NoticeService
 from shared.engine.notices.updates import UpdateReader
 from shared.ports import Notices, Notifiers, Programs, Senders, WaitingNotices
 
@@ -20,11 +20,11 @@ class NoticeServices:
     """Use cases and reads."""
 
     notifiers: Notifiers
-    desk: NotifierDesk
+    service: NotifierService
     updates: UpdateReader
     days: NotifierDays
     programs: Programs
-    intake: NoticeDesk
+    intake: NoticeService
     """Takes payloads."""
 
     notices: Notices
@@ -37,11 +37,11 @@ def build(deployment: Deployment, senders: Senders) -> NoticeServices:
     log = DynamoUpdates(deployment.dynamo, records=deployment.records_table)
     return NoticeServices(
         notifiers=notifiers,
-        desk=NotifierDesk(store=notifiers, senders=senders, settings=deployment.settings, clock=deployment.clock),
+        service=NotifierService(store=notifiers, senders=senders, settings=deployment.settings, clock=deployment.clock),
         notices=DynamoNotices(deployment.dynamo, records=deployment.records_table),
         waiting=DynamoWaiting(deployment.dynamo, records=deployment.records_table),
         updates=UpdateReader(log=log, clock=deployment.calendar),
         days=NotifierDays(log=log, clock=deployment.calendar),
         programs=DynamoPrograms(deployment.dynamo, records=deployment.records_table),
-        intake=deployment.notice_desk,
+        intake=deployment.notice_service,
     )

@@ -33,8 +33,8 @@ MAX_WAITING: Final = 10_000
 def create(call: Call[Nothing, NewNotifier]) -> Answer:
     """Create a notifier; its password is in this answer only, so no Idempotency-Key repeats it."""
     body, key = call.body, call.key
-    desk = call.services.notices().desk
-    made = accepted(desk.create(body.name, key.account, _draft(body, body.timezone), test=key.test, by=key.id))
+    service = call.services.notices().service
+    made = accepted(service.create(body.name, key.account, _draft(body, body.timezone), test=key.test, by=key.id))
     where = {"Location": f"/notifiers/{made.notifier.name}"}
     return login_view(made.notifier, Contact(), made.password).answer(201, where)
 
@@ -57,10 +57,10 @@ def read(call: Call[Nothing, Nothing]) -> Answer:
 def change(call: Call[Nothing, NotifierChange]) -> Answer:
     """Change a notifier's settings, or disable or enable it."""
     found, body = owned(call), call.body
-    desk = call.services.notices().desk
-    changed = accepted(desk.change(found, _draft(body, body.timezone), by=call.key.id))
+    service = call.services.notices().service
+    changed = accepted(service.change(found, _draft(body, body.timezone), by=call.key.id))
     if body.disabled is not None:
-        changed = accepted(desk.switch(changed, disabled=body.disabled, by=call.key.id))
+        changed = accepted(service.switch(changed, disabled=body.disabled, by=call.key.id))
     return notifier_view(changed, _contact(call, changed)).answer()
 
 
@@ -68,7 +68,7 @@ def rotate(call: Call[Nothing, Rotation]) -> Answer:
     """Give a notifier a second password, and the present one an end."""
     found = owned(call)
     until = now_of(call) + call.body.overlap_hours * HOUR_MS
-    made = accepted(call.services.notices().desk.rotate(found, until=until, by=call.key.id))
+    made = accepted(call.services.notices().service.rotate(found, until=until, by=call.key.id))
     return login_view(made.notifier, _contact(call, found), made.password).answer()
 
 
@@ -86,7 +86,7 @@ def stats(call: Call[StatsDays, Nothing]) -> Answer:
 def delete(call: Call[Nothing, Nothing]) -> Answer:
     """Delete a notifier for which nothing waits."""
     services = call.services.notices()
-    accepted(services.desk.delete(owned(call), services.waiting, by=call.key.id))
+    accepted(services.service.delete(owned(call), services.waiting, by=call.key.id))
     return Deleted(deleted=True).answer()
 
 

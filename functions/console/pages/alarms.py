@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from functions.console.call import Look
-from functions.console.desks import RaisedAlarm
+from functions.console.use_cases import RaisedAlarm
 from shared.ports import Retriable
 
 
@@ -12,6 +12,6 @@ def raised(look: Look) -> Sequence[RaisedAlarm] | None:
     if not look.who.person.user.operator:
         return ()
     try:
-        return look.services.desks.alarms.read()
+        return look.services.use_cases.alarms.read()
     except Retriable:
         return None

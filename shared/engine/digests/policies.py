@@ -56,7 +56,7 @@ class PolicyDraft:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-class PolicyDesk:
+class PolicyService:
     """Checks and changes digest policies. Its methods return a `Declined` where they refuse."""
 
     def __init__(self, *, policies: DigestPolicies, senders: Senders, settings: Settings, clock: Clock) -> None:

@@ -24,7 +24,7 @@ class OutgoingHook:
     body: bytes
 
 
-class ListenerDesk:
+class ListenerService:
     """Hands out the deliveries of listeners.
 
     Args:

@@ -38,7 +38,7 @@ class Signing:
         return within and self.credential.open_to(account)
 
 
-class IdentityDesk:
+class IdentityService:
     """Makes domains known to providers, and shows what those say. It removes none. Safe for threads.
 
     The caller has proven that the domain is the account's: nothing here looks into DNS.

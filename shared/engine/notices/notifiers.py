@@ -59,7 +59,7 @@ class NewLogin:
     password: str
 
 
-class NotifierDesk:
+class NotifierService:
     """Changes notifiers. Each method returns a `Declined` where it refuses.
 
     Args:

@@ -34,7 +34,7 @@ _LOG: Final = logging.getLogger(__name__)
 _Change = tuple[Notice | None, NoticeChange]
 
 
-class NoticeDesk:
+class NoticeService:
     """Takes payloads of notifiers.
 
     Args:

@@ -40,7 +40,7 @@ TRIES: Final = 5
 _LOG: Final = logging.getLogger(__name__)
 
 
-class ExportDesk:
+class ExportService:
     """Where exports are asked for."""
 
     def __init__(self, *, exports: Exports, queue: Queue, clock: Clock) -> None:

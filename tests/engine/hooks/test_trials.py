@@ -10,7 +10,7 @@ from shared.domain.hooks.work import FAILING_MS, OPENS_AFTER, HookWork
 from shared.ports import HookAnswer
 from tests.domain.hooks.examples import HOOK
 from tests.engine.hooks.calling import PROOF, Caller
-from tests.engine.hooks.test_desk import Office
+from tests.engine.hooks.test_service import Office
 from tests.fakes.hooks.outside import CallHint, HookPost
 
 
@@ -23,11 +23,11 @@ def test_a_url_that_is_corrected_before_it_has_answered_is_asked_at_once(office:
     made = office.made().endpoint
     office.queue.waiting.clear()
     office.hints.calls.clear()
-    new = office.desk.change(made, HookDraft(url="https://other.example.com/"), by="key")
+    new = office.service.change(made, HookDraft(url="https://other.example.com/"), by="key")
     assert isinstance(new, Endpoint)
     assert [x.kind for x in office.queue.waiting.values()] == ["test"]
     assert office.hints.calls == [CallHint(made.id)]
-    office.desk.change(new, HookDraft(description="Shop"), by="key")
+    office.service.change(new, HookDraft(description="Shop"), by="key")
     assert len(office.queue.waiting) == 1, "a change of anything else asks for nothing"
 
 
@@ -35,13 +35,13 @@ def test_an_endpoint_with_a_new_url_or_enabled_again_is_called_as_a_new_one(offi
     old = office.enabled()
     broken = HookWork(old.id, fails=9, open_until=office.now + 300_000, failing_since=office.now - 1)
     office.queue.works[old.id] = broken
-    off = office.desk.change(old, HookDraft(disabled=True), by="key")
+    off = office.service.change(old, HookDraft(disabled=True), by="key")
     assert isinstance(off, Endpoint)
-    assert office.desk.work(off) == broken
+    assert office.service.work(off) == broken
     for draft in (HookDraft(disabled=False), HookDraft(url="https://other.example.com/")):
-        new = office.desk.change(off, draft, by="key")
+        new = office.service.change(off, draft, by="key")
         assert isinstance(new, Endpoint)
-        assert (office.desk.work(new).fails, office.desk.works([new])[0].open_until) == (0, 0)
+        assert (office.service.work(new).fails, office.service.works([new])[0].open_until) == (0, 0)
     assert office.hints.calls == [CallHint(old.id), CallHint(old.id)]
 
 

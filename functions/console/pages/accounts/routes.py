@@ -46,7 +46,7 @@ def accounts(look: Look) -> Answer:
 
 def ask_to_pause(look: Look) -> Answer:
     """Ask an operator whether an account is to send nothing."""
-    found = waiting(look, look.services.desks.slots, lambda job: owner(job.account) == look.account)
+    found = waiting(look, look.services.use_cases.slots, lambda job: owner(job.account) == look.account)
     jobs = "all its open jobs" if found.all else f"its open jobs, among {found.jobs},"
     what = f"messages of {jobs} wait until you resume the account. So does all that it is given meanwhile."
     question = Question("Overview", "Pause this account?", found.messages, what, "Pause", look.account, reason=True)
@@ -55,7 +55,7 @@ def ask_to_pause(look: Look) -> Answer:
 
 def ask_to_resume(look: Look) -> Answer:
     """Ask an operator whether an account is to send again."""
-    found = waiting(look, look.services.desks.slots, lambda job: owner(job.account) == look.account)
+    found = waiting(look, look.services.use_cases.slots, lambda job: owner(job.account) == look.account)
     jobs = "all its open jobs" if found.all else f"its open jobs, among {found.jobs},"
     what = f"messages of {jobs} go on, within the rates of their credentials, but for what is paused besides."
     return ask(
@@ -66,13 +66,15 @@ def ask_to_resume(look: Look) -> Answer:
 def pause(look: Look) -> Answer:
     """Pause an account."""
     switch = Switch(account=look.account)
-    return turned(look, lambda by, why: look.services.desks.switches.pause(switch, by=by, reason=why), look.account)
+    return turned(look, lambda by, why: look.services.use_cases.switches.pause(switch, by=by, reason=why), look.account)
 
 
 def resume(look: Look) -> Answer:
     """End an account's pause."""
     switch = Switch(account=look.account)
-    return turned(look, lambda by, why: look.services.desks.switches.resume(switch, by=by, reason=why), look.account)
+    return turned(
+        look, lambda by, why: look.services.use_cases.switches.resume(switch, by=by, reason=why), look.account
+    )
 
 
 def join(look: Look) -> Answer:

@@ -44,7 +44,7 @@ def _audit(at: Asked) -> ListRows[AuditRow]:
     """Return a page of the log."""
     since, until = lists.day(at.look, "since"), lists.day(at.look, "until")
     begin = at.place or (f"{lists.midnight(until + timedelta(days=1)):015d}" if until else "")
-    journal = at.look.services.desks.journal
+    journal = at.look.services.use_cases.journal
     found, after = journal.page(at.space, kind=at["action"], actor=at["actor"], after=begin, limit=lists.PAGE)
     if since is not None and found and found[-1].at < lists.midnight(since):
         found, after = [x for x in found if x.at >= lists.midnight(since)], ""

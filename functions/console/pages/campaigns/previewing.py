@@ -100,10 +100,10 @@ def shown(look: Look, campaign: Campaign, row: int | None = None, sender: str = 
         row: of its list, from 1; None: the first, or example values.
         sender: as typed, if it is not the campaign's.
     """
-    desk = look.services.campaigns().campaigns
+    service = look.services.campaigns().campaigns
     by = channel_of(campaign.channel)
     try:
-        found = desk.previews.of(campaign, desk.control.content(campaign), row)
+        found = service.previews.of(campaign, service.control.content(campaign), row)
     except KeyError:
         return ShownMessage(fault=without_credential(campaign))
     if found is None:

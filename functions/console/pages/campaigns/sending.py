@@ -207,14 +207,14 @@ def _to_job(look: Look, job: str) -> Answer:
 def try_out(look: Look) -> Answer:
     """Send one message to try a campaign out, with the values of the form, and show its job."""
     found = owned(look)
-    desk = look.services.campaigns()
-    request = desk.trials.request(found, desk.campaigns.control.content(found), _trial(look, found))
+    service = look.services.campaigns()
+    request = service.trials.request(found, service.campaigns.control.content(found), _trial(look, found))
     if isinstance(request, Declined):
         sentence = " ".join(fault.text for fault in request.faults) or CODES[request.code][1]
         raise Denial(422, "The test was not sent", sentence)
-    if desk.campaigns.trials.take(look.account) is not None:
+    if service.campaigns.trials.take(look.account) is not None:
         raise Denial(429, "The test was not sent", CODES["too_many_tests"][1])
-    stored = desk.acceptor.accept(request)
+    stored = service.acceptor.accept(request)
     if isinstance(stored, Replay | Mismatch):  # the same form again: its message is under way
         return leave_for(look, f"campaigns/{found.id}")
     return _to_job(look, stored.job.id)

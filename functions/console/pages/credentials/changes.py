@@ -25,7 +25,7 @@ def ask_to_pause(look: Look) -> Answer:
 
 def ask_to_pause_all(look: Look) -> Answer:
     """Ask whether the whole deployment is to send nothing."""
-    found = waiting(look, look.services.desks.slots, lambda _: True)
+    found = waiting(look, look.services.use_cases.slots, lambda _: True)
     what = f"messages of {found.jobs} wait until you resume. So does all that any account hands over meanwhile."
     title = "Pause the whole deployment?"
     return ask(look, Question(SECTION, title, found.messages, what, "Pause all", "credentials", reason=True))
@@ -51,7 +51,7 @@ def _ask_about(look: Look, title: str, what: str, label: str, *, danger: bool = 
         danger: it takes something away, so the form also asks why.
     """
     name = named_lane(look).declared.id
-    found = waiting(look, look.services.desks.slots.serving(name), lambda job: name in job.route)
+    found = waiting(look, look.services.use_cases.slots.serving(name), lambda job: name in job.route)
     said = f"messages of {found.jobs} {what}."
     title = title.format(name)
     return ask(look, Question(SECTION, title, found.messages, said, label, "credentials", danger=danger, reason=danger))
@@ -59,7 +59,7 @@ def _ask_about(look: Look, title: str, what: str, label: str, *, danger: bool = 
 
 def ask_to_resume_all(look: Look) -> Answer:
     """Ask whether the deployment is to send again."""
-    found = waiting(look, look.services.desks.slots, lambda _: True)
+    found = waiting(look, look.services.use_cases.slots, lambda _: True)
     what = f"messages of {found.jobs} go on, but for what is paused by itself."
     title = "Resume the whole deployment?"
     return ask(look, Question(SECTION, title, found.messages, what, "Resume all", "credentials", danger=False))
@@ -73,19 +73,19 @@ def ask_for_rate(look: Look) -> Answer:
 def pause(look: Look) -> Answer:
     """Pause a credential."""
     switch = Switch(credential=named_lane(look).declared.id)
-    return _turned(look, lambda by, why: look.services.desks.switches.pause(switch, by=by, reason=why))
+    return _turned(look, lambda by, why: look.services.use_cases.switches.pause(switch, by=by, reason=why))
 
 
 def resume(look: Look) -> Answer:
     """End a credential's pause."""
     switch = Switch(credential=named_lane(look).declared.id)
-    return _turned(look, lambda by, why: look.services.desks.switches.resume(switch, by=by, reason=why))
+    return _turned(look, lambda by, why: look.services.use_cases.switches.resume(switch, by=by, reason=why))
 
 
 def close_breaker(look: Look) -> Answer:
     """Have a credential that is avoided called again."""
     name = named_lane(look).declared.id
-    return _turned(look, lambda by, why: look.services.desks.switches.close_breaker(name, by=by, reason=why))
+    return _turned(look, lambda by, why: look.services.use_cases.switches.close_breaker(name, by=by, reason=why))
 
 
 def set_rate(look: Look) -> Answer:
@@ -95,18 +95,18 @@ def set_rate(look: Look) -> Answer:
         rate = float(look.form.get("rate", ""))
     except ValueError:
         raise NO_RATE from None
-    board = look.services.desks.switches
+    board = look.services.use_cases.switches
     return _turned(look, lambda by, why: board.set_rate(declared.id, rate, ceiling=declared.rate, by=by, reason=why))
 
 
 def pause_all(look: Look) -> Answer:
     """Pause everything."""
-    return _turned(look, lambda by, why: look.services.desks.switches.pause(EVERYTHING, by=by, reason=why))
+    return _turned(look, lambda by, why: look.services.use_cases.switches.pause(EVERYTHING, by=by, reason=why))
 
 
 def resume_all(look: Look) -> Answer:
     """End the pause of everything."""
-    return _turned(look, lambda by, why: look.services.desks.switches.resume(EVERYTHING, by=by, reason=why))
+    return _turned(look, lambda by, why: look.services.use_cases.switches.resume(EVERYTHING, by=by, reason=why))
 
 
 def _turned(look: Look, change: Callable[[str, str], bool]) -> Answer:

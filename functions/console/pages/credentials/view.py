@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from functions.console.call import Look
-from functions.console.desks import Setting
 from functions.console.screen import absent
+from functions.console.use_cases import Setting
 from shared.contracts import Credential
 from shared.domain.lanes.breaker import BreakerState
 from shared.domain.lanes.state import CredentialState
@@ -50,7 +50,7 @@ def lanes(look: Look, credentials: Sequence[Credential]) -> tuple[Sequence[LaneR
     services = look.services
     states = services.reads.submit(services.credentials.read, [c.id for c in credentials])
     asked = {c.id: Switch(credential=c.id) for c in credentials}
-    settings = services.desks.switches.read(EVERYTHING, *asked.values())
+    settings = services.use_cases.switches.read(EVERYTHING, *asked.values())
     found = states.result()
     rows = [LaneRow(c, credential_row(c, found[c.id]), settings[asked[c.id]]) for c in credentials]
     return rows, settings[EVERYTHING]

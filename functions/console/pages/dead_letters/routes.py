@@ -27,7 +27,7 @@ def _dead_letters(at: Asked) -> ListRows[QueueRow]:
     services = at.look.services
     lanes = dict.fromkeys(f"lane-{c}" for c in (*(x.id for x in services.settings.credentials), TEST_CREDENTIAL))
     names = (*QUEUES, *lanes)
-    counts = services.reads.map(services.desks.dead_letters, names)
+    counts = services.reads.map(services.use_cases.dead_letters, names)
     rows = sorted(map(QueueRow, names, counts), key=lambda x: -x.dead)
     return ListRows(rows, whole=True, more={"total": sum(x.dead for x in rows), "queues": len(rows)})
 

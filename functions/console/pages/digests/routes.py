@@ -30,7 +30,7 @@ class WindowChange(Protocol):
 
 def _digests(at: Asked) -> ListRows[DigestWindow]:
     """Return a page of windows, newest first."""
-    pages, key = at.look.services.desks.digests().pages, at["key"]
+    pages, key = at.look.services.use_cases.digests().pages, at["key"]
     if key:
         return ListRows(*pages.of_key(at.space, key, after=at.place, limit=lists.PAGE))
     return ListRows(*pages.page(at.space, after=at.place, limit=lists.PAGE))
@@ -50,12 +50,12 @@ def ask_to_cancel(look: Look) -> Answer:
 
 def close(look: Look) -> Answer:
     """Close a window now."""
-    return _change(look, look.services.desks.digests().desk.close)
+    return _change(look, look.services.use_cases.digests().service.close)
 
 
 def cancel(look: Look) -> Answer:
     """Cancel an open window."""
-    return _change(look, look.services.desks.digests().desk.cancel)
+    return _change(look, look.services.use_cases.digests().service.cancel)
 
 
 def _ask(look: Look, window: DigestWindow, title: str, what: str, *, danger: bool = False) -> Answer:
@@ -73,7 +73,7 @@ def _change(look: Look, change: WindowChange) -> Answer:
 
 def _named(look: Look) -> DigestWindow:
     """Return the window that the path names; Denial if there is none of these keys."""
-    found = look.services.desks.digests().desk.read(lists.space(look), look.path["window"])
+    found = look.services.use_cases.digests().service.read(lists.space(look), look.path["window"])
     if isinstance(found, Declined):
         raise absent("digest")
     return found

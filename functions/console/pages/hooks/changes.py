@@ -38,7 +38,7 @@ def add(look: Look) -> Answer:
         batch=bool(form.get("batch")),
         format=HookFormat(kind) if kind in set(HookFormat) else HookFormat.STANDARD,
     )
-    made = done(look.services.desks.hooks().add(lists.space(look), draft, by=look.actor))
+    made = done(look.services.use_cases.hooks().add(lists.space(look), draft, by=look.actor))
     return leave_for(look, f"hooks/{made.id}")
 
 
@@ -92,21 +92,21 @@ def enable(look: Look) -> Answer:
 
 def _switched(look: Look, *, disabled: bool) -> Answer:
     row = named_hook(look)
-    done(look.services.desks.hooks().change(row.endpoint, HookDraft(disabled=disabled), by=look.actor))
+    done(look.services.use_cases.hooks().change(row.endpoint, HookDraft(disabled=disabled), by=look.actor))
     return _back(look, row)
 
 
 def test(look: Look) -> Answer:
     """Post a test event."""
     row = named_hook(look)
-    done(look.services.desks.hooks().test(row.endpoint, by=look.actor))
+    done(look.services.use_cases.hooks().test(row.endpoint, by=look.actor))
     return _back(look, row)
 
 
 def delete(look: Look) -> Answer:
     """Delete an endpoint with what waits for it."""
     row = named_hook(look)
-    look.services.desks.hooks().delete(row.endpoint, by=look.actor)
+    look.services.use_cases.hooks().delete(row.endpoint, by=look.actor)
     return leave_for(look, f"hooks?keys={row.keys}")
 
 
@@ -116,7 +116,7 @@ def replay(look: Look) -> Answer:
     if since is None:
         raise Denial(422, "This is no time", "Choose from when on deliveries are made again.")
     state = ENDED.get(look.form.get("state", ""))
-    done(look.services.desks.hooks().replay(row.endpoint, since, look.services.now, state, by=look.actor))
+    done(look.services.use_cases.hooks().replay(row.endpoint, since, look.services.now, state, by=look.actor))
     return _back(look, row)
 
 
@@ -124,7 +124,7 @@ def retry(look: Look) -> Answer:
     """Try a delivery now."""
     row = named_hook(look)
     tried = named_delivery(look, row)
-    done(look.services.desks.hooks().retry(row.endpoint, tried, by=look.actor))
+    done(look.services.use_cases.hooks().retry(row.endpoint, tried, by=look.actor))
     return leave_for(look, f"hooks/{row.endpoint.id}/deliveries/{tried.name}")
 
 

@@ -37,8 +37,8 @@ def hook(look: Look) -> Answer:
 
 
 def _deliveries(at: Asked, row: HookRow) -> ListRows[HookDelivery]:
-    desk, wanted = at.look.services.desks.hooks(), DeliveryState(at["state"]) if at["state"] else None
-    return ListRows(*desk.deliveries(row.endpoint, wanted, after=at.place, limit=lists.PAGE))
+    service, wanted = at.look.services.use_cases.hooks(), DeliveryState(at["state"]) if at["state"] else None
+    return ListRows(*service.deliveries(row.endpoint, wanted, after=at.place, limit=lists.PAGE))
 
 
 def delivery(look: Look) -> Answer:

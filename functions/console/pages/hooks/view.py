@@ -62,9 +62,9 @@ def hook_row(endpoint: Endpoint, work: HookWork, now: Millis) -> HookRow:
 
 def every_hook(look: Look, space: str) -> Sequence[HookRow]:
     """Return the endpoints of a namespace, oldest first."""
-    desk = look.services.desks.hooks()
-    found = desk.every(space)
-    return [hook_row(x, work, look.services.now) for x, work in zip(found, desk.works(found), strict=True)]
+    service = look.services.use_cases.hooks()
+    found = service.every(space)
+    return [hook_row(x, work, look.services.now) for x, work in zip(found, service.works(found), strict=True)]
 
 
 def named_hook(look: Look) -> HookRow:
@@ -73,12 +73,12 @@ def named_hook(look: Look) -> HookRow:
     Raises:
         Denial: there is none, or it is another account's.
     """
-    desk, name = look.services.desks.hooks(), look.path["hook"]
-    found = (desk.find(space, name) for space in namespaces_of(look.account))
+    service, name = look.services.use_cases.hooks(), look.path["hook"]
+    found = (service.find(space, name) for space in namespaces_of(look.account))
     endpoint = next((x for x in found if x is not None), None)
     if endpoint is None:
         raise absent("endpoint")
-    return hook_row(endpoint, desk.work(endpoint), look.services.now)
+    return hook_row(endpoint, service.work(endpoint), look.services.now)
 
 
 def named_delivery(look: Look, row: HookRow) -> HookDelivery:
@@ -87,7 +87,7 @@ def named_delivery(look: Look, row: HookRow) -> HookDelivery:
     Raises:
         Denial: the endpoint has none of this name, or no longer.
     """
-    found = look.services.desks.hooks().delivery(row.endpoint, look.path["delivery"])
+    found = look.services.use_cases.hooks().delivery(row.endpoint, look.path["delivery"])
     if found is None:
         raise absent("delivery")
     return found
@@ -100,13 +100,13 @@ def counted(look: Look, row: HookRow, state: DeliveryState | None, since: Millis
         state: only those; None: those that ended.
         since: only those that were created from then on, Unix milliseconds.
     """
-    desk = look.services.desks.hooks()
+    service = look.services.use_cases.hooks()
     states = (state,) if state else (DeliveryState.DELIVERED, DeliveryState.FAILED)
     count = 0
     for wanted in states:
         after, more = "", True
         while more and count < COUNTED:
-            found, after = desk.deliveries(row.endpoint, wanted, after=after, limit=_TURN)
+            found, after = service.deliveries(row.endpoint, wanted, after=after, limit=_TURN)
             count += sum(x.created_at >= since for x in found)
             more = bool(after)
     return count

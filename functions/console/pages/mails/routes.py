@@ -26,7 +26,7 @@ IN_FLIGHT: Final = Denial(
 
 def _mails(at: Asked) -> ListRows[StoredMail]:
     """Return a page of mails, newest first."""
-    return ListRows(*at.look.services.desks.mails().mails.page(at.space, after=at.place, limit=lists.PAGE))
+    return ListRows(*at.look.services.use_cases.mails().mails.page(at.space, after=at.place, limit=lists.PAGE))
 
 
 def mail(look: Look) -> Answer:
@@ -38,7 +38,7 @@ def mail(look: Look) -> Answer:
 
 def _destinations(at: Asked, mail: StoredMail) -> ListRows[MailDestination]:
     first, services = lists.numbered(at.look), at.look.services
-    rows = services.desks.mails().moves.show(mail, first, lists.PAGE, each=services.reads.map)
+    rows = services.use_cases.mails().moves.show(mail, first, lists.PAGE, each=services.reads.map)
     after = str(first + lists.PAGE) if first + lists.PAGE < len(mail.hosts) and mail.job else ""
     return ListRows(rows, after, bare=not at["state"])
 
@@ -65,13 +65,13 @@ def ask_to_hurry(look: Look) -> Answer:
 def drop(look: Look) -> Answer:
     """Take a destination out that waits."""
     found, key = _named(look), _key(look.form.get("address", ""))
-    return _moved(look, found, look.services.desks.mails().moves.drop(found, key, by=look.actor))
+    return _moved(look, found, look.services.use_cases.mails().moves.drop(found, key, by=look.actor))
 
 
 def hurry(look: Look) -> Answer:
     """Have a destination that waits tried now."""
     found, key = _named(look), _key(look.form.get("address", ""))
-    moves, by = look.services.desks.mails().moves, look.actor
+    moves, by = look.services.use_cases.mails().moves, look.actor
     return _moved(look, found, moves.reschedule(found, key, look.services.now, by=by))
 
 
@@ -91,7 +91,7 @@ def _moved(look: Look, found: StoredMail, moved: MailDestination | InFlight | No
 def _named(look: Look) -> StoredMail:
     """Return the mail that the path names; Denial if there is none, or it is another account's."""
     name = look.path["mail"]
-    found = look.services.desks.mails().mails.get(name) if is_id(name) else None
+    found = look.services.use_cases.mails().mails.get(name) if is_id(name) else None
     if found is None or found.namespace not in namespaces_of(look.account) or found.ttl * 1000 <= look.services.now:
         raise absent("mail")
     return found

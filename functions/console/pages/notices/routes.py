@@ -66,7 +66,7 @@ def notices(look: Look) -> Answer:
 
 def _waiting(look: Look, name: str) -> Answer:
     """Show a page of the notices of a notifier that wait, the next due first."""
-    room = look.services.desks.notices()
+    room = look.services.use_cases.notices()
     found = room.notifiers.get(name) if is_name(name) else None
     if found is None or owner(found.account) != look.account:
         raise absent("notifier")
@@ -93,7 +93,7 @@ def _found(look: Look, typed: str) -> Sequence[Notice]:
     """Return the notices of an id, or the newest to a number."""
     number = number_reader()(typed)
     if typed.startswith("+") and not isinstance(number, RecipientFault):
-        room = look.services.desks.notices()
+        room = look.services.use_cases.notices()
         every = (room.notices.of_number(account, number[1]) for account in _owners(look))
         return _read(look, [name for names in every for name in islice(names, NEWEST)])[:NEWEST]
     return _read(look, [x.notice_id(typed) for x in _every_notifier(look)])
@@ -105,21 +105,21 @@ def _owners(look: Look) -> Sequence[str]:
 
 
 def _every_notifier(look: Look) -> Iterable[Notifier]:
-    store = look.services.desks.notices().notifiers
+    store = look.services.use_cases.notices().notifiers
     for space in namespaces_of(look.account):
         yield from store.page(space, after="", limit=SEARCHED)[0]
 
 
 def _read(look: Look, names: Sequence[str]) -> list[Notice]:
     """Return those of some notices that are there and the account's, in their order."""
-    found = look.services.desks.notices().notices.read(names) if names else {}
+    found = look.services.use_cases.notices().notices.read(names) if names else {}
     there = (found[name] for name in names if name in found)
     return [x for x in there if owner(x.account) == look.account and not x.gone(look.services.now)]
 
 
 def _notifiers(at: Asked) -> ListRows[NotifierRow]:
     """Return a page of notifiers, newest first, and the notices that are searched for."""
-    services, room = at.look.services, at.look.services.desks.notices()
+    services, room = at.look.services, at.look.services.use_cases.notices()
     found, after = room.notifiers.page(at.space, after=at.place, limit=NOTIFIERS)
     contacts = room.notifiers.contacts([x.name for x in found])
     counts = services.reads.map(lambda x: room.waiting.count(x.name, MOST), found)

@@ -8,7 +8,6 @@ from typing import Final
 from functions.console import charts
 from functions.console.call import Look
 from functions.console.charts import Flow
-from functions.console.desks import RaisedAlarm
 from functions.console.lists import KINDS
 from functions.console.pages.alarms import raised
 from functions.console.pages.credentials.view import CredentialRow, credential_row
@@ -16,6 +15,7 @@ from functions.console.pages.jobs.rows import pause_of, rows
 from functions.console.pages.jobs.spans import DAYS, DAYS_SPAN, FATES, TODAY, today
 from functions.console.pages.jobs.view import JobRow
 from functions.console.screen import PageRoute
+from functions.console.use_cases import RaisedAlarm
 from shared.contracts import Credential
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import BY_KEYS

@@ -44,21 +44,21 @@ def _senders(at: Asked) -> ListRows[SenderRow]:
     services, account = at.look.services, at.look.account
     granted = services.accounts.list_senders(account)
     rows = [SenderRow(sender, GRANTED) for sender in granted]
-    rows += [_row(claim) for claim in services.desks.senders().claims.list(account) if claim.domain not in granted]
+    rows += [_row(claim) for claim in services.use_cases.senders().claims.list(account) if claim.domain not in granted]
     return ListRows(rows, whole=True, bare=not rows)
 
 
 def add(look: Look) -> Answer:
     """Claim a domain, and show the record to publish."""
     domain = _domain(look.form.get("domain", ""))
-    if look.services.desks.senders().claims.add(look.account, domain, by=look.who.person.user.actor) is None:
+    if look.services.use_cases.senders().claims.add(look.account, domain, by=look.who.person.user.actor) is None:
         raise TOO_MANY
     return redirect(f"{look.home}{look.account}/senders/{domain}")
 
 
 def sender(look: Look) -> Answer:
     """Show a domain that is granted or claimed, a claimed one with its record, and what DNS says now."""
-    room, domain = look.services.desks.senders(), _named(look)
+    room, domain = look.services.use_cases.senders(), _named(look)
     granted = domain in look.services.accounts.list_senders(look.account)
     found = SenderRow(domain, GRANTED) if granted else _row(_claim(look))
     checks = sender_checks(room.dns(), domain, each=look.services.reads.map)
@@ -76,7 +76,7 @@ def sender(look: Look) -> Answer:
 
 def verify(look: Look) -> Answer:
     """Look for the record, note that it was found, and have providers sign for the domain."""
-    room, claim = look.services.desks.senders(), _claim(look)
+    room, claim = look.services.use_cases.senders(), _claim(look)
     try:
         texts = room.dns().texts(rules.record_name(claim.domain))
     except DnsUnanswered:
@@ -111,13 +111,13 @@ def ask_to_give_up(look: Look) -> Answer:
 def give_up(look: Look) -> Answer:
     """Give up a domain; one that was given up is no fault."""
     domain = _domain(look.path["domain"])
-    look.services.desks.senders().claims.remove(look.account, domain, by=look.who.person.user.actor)
+    look.services.use_cases.senders().claims.remove(look.account, domain, by=look.who.person.user.actor)
     return redirect(f"{look.home}{look.account}/senders")
 
 
 def _claim(look: Look) -> SenderClaim:
     """Return the claim that the path names."""
-    claim = look.services.desks.senders().claims.get(look.account, _named(look))
+    claim = look.services.use_cases.senders().claims.get(look.account, _named(look))
     if claim is None:
         raise absent("sender")
     return claim

@@ -53,7 +53,7 @@ def _suppressions(at: Asked) -> ListRows[ListEntry]:
     more = {"reaches": SINGLE, "kinds": lists.KEYS}
     if at["address"]:
         return ListRows(_of_address(at.look, at["address"]), more=more)
-    store, reach = at.look.services.desks.suppressions, at["list"]
+    store, reach = at.look.services.use_cases.suppressions, at["list"]
     found, after = store.page(at.space, after=at.place, limit=lists.PAGE, reach=Reach(reach))
     return ListRows([ListEntry(x, reach) for x in found], after, more=more)
 
@@ -63,7 +63,7 @@ def _of_address(look: Look, typed: str) -> list[ListEntry]:
     key = _key(typed)
     if not key:
         return []
-    store = look.services.desks.suppressions
+    store = look.services.use_cases.suppressions
     found = ((store.get(lists.space(look), key, reach=reach), reach.value) for reach in SINGLE)
     return [ListEntry(entry, reach) for entry, reach in found if entry is not None]
 
@@ -81,7 +81,7 @@ def add(look: Look) -> Answer:
     if not look.form.get(SURE):
         return _ask_to_add(look, key, reach, reason)
     by = look.actor
-    look.services.desks.suppressions.put(lists.space(look), key, reason, reach=Reach(reach), by=by)
+    look.services.use_cases.suppressions.put(lists.space(look), key, reason, reach=Reach(reach), by=by)
     return _back(look, reach)
 
 
@@ -104,7 +104,7 @@ def ask_to_lift(look: Look) -> Answer:
     """Ask whether an address may be sent to again."""
     named = {name: look.request.query.get(name, "") for name in ("address", "list", "policy")}
     key, reach = _named(named["address"], named["list"], named["policy"])
-    found = look.services.desks.suppressions.get(lists.space(look), key, reach=reach)
+    found = look.services.use_cases.suppressions.get(lists.space(look), key, reach=reach)
     if found is None:
         raise absent("suppression")
     keys = lists.kind_of_keys(look)
@@ -124,7 +124,7 @@ def lift(look: Look) -> Answer:
     """Take an address off a list; one that is not on it is no fault."""
     key, reach = _named(*(look.form.get(name, "") for name in ("address", "list", "policy")))
     by = look.actor
-    look.services.desks.suppressions.delete(lists.space(look), key, reach=reach, by=by)
+    look.services.use_cases.suppressions.delete(lists.space(look), key, reach=reach, by=by)
     return _back(look, reach.kind.value)
 
 

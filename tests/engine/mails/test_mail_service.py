@@ -12,8 +12,8 @@ from shared.domain.mails.mail import LIFE_MS, MailState, StoredMail
 from shared.domain.mails.message import MAX_BYTES
 from shared.domain.namespaces import is_team
 from shared.engine.intake.declined import Declined
-from shared.engine.mails.desk import AskedDestination, AskedMail, MailDesk, MailPlace, RawRules
 from shared.engine.mails.moves import InFlight, MailMoves
+from shared.engine.mails.service import AskedDestination, AskedMail, MailPlace, MailService, RawRules
 from shared.ports import FileFacts, Idempotency, Replay
 from tests.engine.mails.mail_world import BYTES, SENDER, MailWorld
 from tests.fakes.faults import When
@@ -55,14 +55,14 @@ class Rules:
 
 
 class Door:
-    """A desk over a world of two credentials, of which the second takes small mails alone."""
+    """A service over a world of two credentials, of which the second takes small mails alone."""
 
     def __init__(self) -> None:
         self.world = MailWorld(credential("one"), credential("two"), credential("none"))
         self.rules = Rules()
         self.limits = {"one": 10_000, "two": 100, "none": 0}
         w = self.world
-        self.desk = MailDesk(
+        self.service = MailService(
             mails=w.mails,
             files=w.files,
             places=FakeOpenPlaces(w.clock),
@@ -80,7 +80,7 @@ class Door:
         return AskedMail(**{"account": ACCOUNT, "test": False, "mail_from": SENDER, "destinations": some, **changes})
 
     def open(self, asked: AskedMail | None = None) -> MailPlace:
-        place = self.desk.open(asked or self.asked(), lambda _place: None)
+        place = self.service.open(asked or self.asked(), lambda _place: None)
         assert isinstance(place, MailPlace), place
         return place
 
@@ -90,17 +90,17 @@ class Door:
     def committed(self, place: MailPlace, etag: str = "") -> StoredMail:
         found = self.world.mails.get(place.mail.id)
         assert found is not None
-        mail = self.desk.commit(found, etag)
+        mail = self.service.commit(found, etag)
         assert isinstance(mail, StoredMail), mail
         return mail
 
     def refused(self, place: MailPlace, etag: str = "") -> Declined:
-        found = self.desk.commit(place.mail, etag)
+        found = self.service.commit(place.mail, etag)
         assert isinstance(found, Declined)
         return found
 
     def post(self, data: bytes = BYTES, key: Idempotency | None = None, **changes: Any) -> Any:
-        return self.desk.post(self.asked(**changes), [data], lambda _mail: key)
+        return self.service.post(self.asked(**changes), [data], lambda _mail: key)
 
     def code(self, found: Any) -> tuple[str, str | None, int | None]:
         assert isinstance(found, Declined), found
@@ -134,7 +134,7 @@ def test_a_second_commit_answers_as_the_first(door: Door) -> None:
     first = door.committed(place)
     door.upload(place, BYTES + b"More\r\n")
     assert door.committed(place) == first
-    assert door.desk.commit(place.mail, "") == first, "a commit that has read the mail before"
+    assert door.service.commit(place.mail, "") == first, "a commit that has read the mail before"
     assert len(door.world.records.jobs) == 1  # type: ignore[attr-defined]
 
 
@@ -199,12 +199,12 @@ def test_a_notification_of_another_server_has_a_null_return_path(door: Door) -> 
 def test_destinations_are_checked(door: Door) -> None:
     now = door.world.clock.ms
     for to in ("nobody", AskedDestination(ANN, now + 3 * DAY), AskedDestination(ANN, metadata={"a": "x" * 5000})):
-        assert door.code(door.desk.open(door.asked(to), lambda _p: None))[0] == "validation_failed"
-    twice = door.desk.open(door.asked(ANN, ANN.upper()), lambda _p: None)
+        assert door.code(door.service.open(door.asked(to), lambda _p: None))[0] == "validation_failed"
+    twice = door.service.open(door.asked(ANN, ANN.upper()), lambda _p: None)
     assert door.code(twice)[0] == "validation_failed"
-    many = door.desk.open(door.asked(*(f"a{i}@example.org" for i in range(1001))), lambda _p: None)
+    many = door.service.open(door.asked(*(f"a{i}@example.org" for i in range(1001))), lambda _p: None)
     assert door.code(many)[0] == "validation_failed"
-    late = door.desk.open(door.asked(until=now + LIFE_MS + 1), lambda _p: None)
+    late = door.service.open(door.asked(until=now + LIFE_MS + 1), lambda _p: None)
     assert door.code(late)[0] == "validation_failed"
 
 
@@ -271,7 +271,7 @@ def test_an_upload_is_normalised_on_demand(door: Door) -> None:
     place = door.open()
     door.upload(place, BYTES.replace(b"\r\n", b"\n"))
     assert door.code(door.refused(place)) == ("invalid_mail", "bare_lf", 1)
-    mail = door.desk.commit(place.mail, "", normalise=True)
+    mail = door.service.commit(place.mail, "", normalise=True)
     assert isinstance(mail, StoredMail)
     assert (door.world.files.items[mail.content], mail.size) == (BYTES, len(BYTES))
     door.world.jobs.append(mail.job)
@@ -286,7 +286,7 @@ def test_what_is_too_large_once_it_is_normalised_is_refused(door: Door) -> None:
     head = b"From: clinic@example.com\n\n"
     door.upload(place, head + (b"x" * 70 + b"\n") * (MAX_BYTES // 71))
     assert len(door.world.files.items[place.mail.upload]) <= MAX_BYTES + len(head)
-    found = door.desk.commit(place.mail, "", normalise=True)
+    found = door.service.commit(place.mail, "", normalise=True)
     assert door.code(found)[:2] == ("invalid_mail", "too_large")
 
 
@@ -298,7 +298,7 @@ def test_an_upload_that_changes_while_it_is_normalised_is_not_sent(door: Door) -
         return FileFacts(len(BYTES), f"other of {name}")
 
     door.world.files.facts = facts  # type: ignore[method-assign]
-    assert door.code(door.desk.commit(place.mail, "", normalise=True))[0] == "etag_mismatch"
+    assert door.code(door.service.commit(place.mail, "", normalise=True))[0] == "etag_mismatch"
 
 
 def test_destinations_are_shown_dropped_and_moved(door: Door) -> None:

@@ -114,7 +114,7 @@ class RawRules:
     barred: tuple[str, ...]
 
 
-class MailDesk:
+class MailService:
     """Takes mails.
 
     Args:

@@ -55,7 +55,7 @@ FIRST_SECRET: Final = 1
 ENDED: Final = frozenset({DeliveryState.DELIVERED, DeliveryState.FAILED})
 
 
-class HookDesk:
+class HookService:
     """Changes endpoints. Methods with `as_value` return a `Declined` where they refuse.
 
     Args:

@@ -7,7 +7,7 @@ from shared.ports import Clock
 from shared.ports.digests import DigestHints, Windows
 
 
-class WindowDesk:
+class WindowService:
     """Closes and cancels windows for their owners. Its methods return a `Declined` where they refuse.
 
     Args:

@@ -11,26 +11,35 @@ from shared.adapters.dynamo.credentials.switchboard import Setting, Switchboard
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.adapters.sqs import SqsQueue
 from shared.bootstrap import Deployment
-from shared.engine.digests.desk import WindowDesk
-from shared.engine.hooks.desk import HookDesk
-from shared.engine.intake.identities import IdentityDesk
+from shared.engine.digests.service import WindowService
+from shared.engine.hooks.service import HookService
+from shared.engine.intake.identities import IdentityService
 from shared.engine.mails.moves import MailMoves
 from shared.ports import Dns, Journal, Mails, Notices, Notifiers, WaitingNotices
 from shared.ports.digests import WindowPages
 
-__all__ = ["Desks", "DigestRoom", "MailRoom", "NoticeRoom", "RaisedAlarm", "SenderRoom", "Setting", "build_desks"]
+__all__ = [
+    "ConsoleUseCases",
+    "DigestUseCases",
+    "MailUseCases",
+    "NoticeUseCases",
+    "RaisedAlarm",
+    "SenderUseCases",
+    "Setting",
+    "build_use_cases",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class DigestRoom:
+class DigestUseCases:
     """Use cases and lists that show and move windows of events."""
 
-    desk: WindowDesk
+    service: WindowService
     pages: WindowPages
 
 
 @dataclass(frozen=True, slots=True)
-class MailRoom:
+class MailUseCases:
     """Stores and use cases that show mails, and move their destinations."""
 
     mails: Mails
@@ -38,7 +47,7 @@ class MailRoom:
 
 
 @dataclass(frozen=True, slots=True)
-class NoticeRoom:
+class NoticeUseCases:
     """What shows notices and notifiers."""
 
     notices: Notices
@@ -47,24 +56,24 @@ class NoticeRoom:
 
 
 @dataclass(frozen=True, slots=True)
-class SenderRoom:
+class SenderUseCases:
     """Domains that accounts claim, what looks up their DNS, and what has providers sign for them."""
 
     claims: DynamoClaims
     dns: Callable[[], Dns]
-    identities: Callable[[], IdentityDesk]
+    identities: Callable[[], IdentityService]
 
 
 @dataclass(frozen=True, slots=True)
-class Desks:
+class ConsoleUseCases:
     """Use cases and reads."""
 
     suppressions: Suppressions
     journal: Journal
-    hooks: Callable[[], HookDesk]
-    digests: Callable[[], DigestRoom]
-    mails: Callable[[], MailRoom]
-    notices: Callable[[], NoticeRoom]
+    hooks: Callable[[], HookService]
+    digests: Callable[[], DigestUseCases]
+    mails: Callable[[], MailUseCases]
+    notices: Callable[[], NoticeUseCases]
     switches: Switchboard
     """The switches by which operators pause, slow and resume."""
     dead_letters: Callable[[str], int]
@@ -72,20 +81,20 @@ class Desks:
     alarms: RaisedAlarms
     slots: OpenSlots
     """Partitions of the index of open jobs."""
-    senders: Callable[[], SenderRoom]
+    senders: Callable[[], SenderUseCases]
 
 
-def build_desks(deployment: Deployment) -> Desks:
+def build_use_cases(deployment: Deployment) -> ConsoleUseCases:
     """Build the use cases of a deployment."""
     client, table, clock = deployment.dynamo.client, deployment.records_table, deployment.clock
     days, homes = deployment.settings.audit_days, deployment.homes
-    return Desks(
+    return ConsoleUseCases(
         suppressions=deployment.suppressions,
         journal=deployment.journal,
-        hooks=lambda: deployment.hooking.desk,
-        digests=lambda: DigestRoom(deployment.digesting.desk, deployment.digesting.pages),
-        mails=lambda: MailRoom(deployment.mailing.mails, deployment.mailing.moves),
-        notices=lambda: NoticeRoom(
+        hooks=lambda: deployment.hooking.service,
+        digests=lambda: DigestUseCases(deployment.digesting.service, deployment.digesting.pages),
+        mails=lambda: MailUseCases(deployment.mailing.mails, deployment.mailing.moves),
+        notices=lambda: NoticeUseCases(
             deployment.noticing.notices, deployment.noticing.notifiers, deployment.noticing.waiting
         ),
         switches=Switchboard(
@@ -94,7 +103,7 @@ def build_desks(deployment: Deployment) -> Desks:
         dead_letters=lambda name: _dead(deployment, name),
         alarms=_alarms(deployment),
         slots=deployment.slots,
-        senders=lambda: SenderRoom(deployment.claims, lambda: deployment.dns, lambda: deployment.identity_desk),
+        senders=lambda: SenderUseCases(deployment.claims, lambda: deployment.dns, lambda: deployment.identity_service),
     )
 
 
