@@ -14,11 +14,11 @@ from benchmarks.rig.meter import Tally
 from benchmarks.rig.rows import Row, counted, named
 from benchmarks.rig.scenarios import lane_of
 from benchmarks.rig.world import Wire, World, deployed
-from shared.contracts import Credential, Settings, Word
+from shared.contracts import Credential, ProviderEvent, Settings
 from shared.domain.audit import SYSTEM, Event
 from shared.domain.campaigns.campaign import Message, StoredTemplate
 from shared.domain.ids import new_id
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.notices.notice import Notice, NoticeStatus
 from shared.domain.notices.notifier import Notifier, PasswordHash, new_id_space, new_password, password_digest
 from shared.ports import Response
@@ -93,14 +93,14 @@ class Clinic:
             raise RuntimeError("not all was looked at")
         self.world.finish()
 
-    def say(self, uuids: Sequence[str], word: WordKind) -> None:
+    def say(self, uuids: Sequence[str], word: ProviderEventKind) -> None:
         """Post the provider's event about each message, one post each, and track it."""
         before, self.world.meter.tally = self.world.meter.tally, Tally()
-        posts: dict[str, list[list[Word]]] = {}
+        posts: dict[str, list[list[ProviderEvent]]] = {}
         for notice in self.read(uuids):
             if notice.run is None:
                 raise RuntimeError("not sent")
-            said = Word(f"{notice.run.job}-0-{notice.run.index}-1", word, int(self.world.clock.now()))
+            said = ProviderEvent(f"{notice.run.job}-0-{notice.run.index}-1", word, int(self.world.clock.now()))
             posts.setdefault(lane_of(self.world, notice.run.job), []).append([said])
         self.world.meter.tally = before
         for lane, some in posts.items():
@@ -171,7 +171,7 @@ def delivered(c: Clinic, *payloads: int, failures: int = 0) -> list[Tally]:
     out = []
     for n in range(failures + 1):
         c.minute()
-        c.say(uuids, WordKind.DELIVERED if n == failures else WordKind.FAILED_TEMPORARILY)
+        c.say(uuids, ProviderEventKind.DELIVERED if n == failures else ProviderEventKind.FAILED_TEMPORARILY)
         out.append(c.world.take())
         c.world.clock.advance(WAIT)
     if any(x.status is not NoticeStatus.SUCCESS for x in c.read(uuids)) or not uuids:

@@ -5,7 +5,7 @@ from benchmarks.rig import rows
 from benchmarks.rig.rows import Row, counted, named
 from benchmarks.rig.scenarios import batch, lane_of, rate_of, warm, words
 from benchmarks.rig.world import world
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.lanes.pacing import pace
 from tests.engine.fairness import behind_bulk, shared
 from tests.engine.kills import GOAL, kill
@@ -65,7 +65,7 @@ def scattered() -> list[Row]:
     """A word about each of ten single messages in posts of their own, joined at once and then folded; and how fast."""
     with world(rate=1000) as w:
         warm(w)
-        by_lane: dict[str, list[Word]] = {}
+        by_lane: dict[str, list[ProviderEvent]] = {}
         for _ in range(WORDS):
             job, _ = batch(w, 1)
             by_lane.setdefault(lane_of(w, job), []).extend(words(job, 0, range(1)))

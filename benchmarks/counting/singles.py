@@ -30,7 +30,7 @@ from benchmarks.rig import prices
 from benchmarks.rig.mail import recipients
 from benchmarks.rig.scenarios import BODY, lane_of, warm, words
 from benchmarks.rig.world import World, world
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 
 RATE: Final = 150.0
 BUSY: Final = 20
@@ -132,7 +132,7 @@ def _run(out: Bill, w: World, gathered: int) -> None:
 
 def _heard(out: Bill, w: World, jobs: list[str], kind: str) -> None:
     """Add the trackers and loggers of an event about each message."""
-    by_lane: dict[str, list[list[Word]]] = {}
+    by_lane: dict[str, list[list[ProviderEvent]]] = {}
     for job in jobs:
         (word,) = words(job, 0, range(1))
         by_lane.setdefault(lane_of(w, job), []).append([replace(word, word=kind)])

@@ -8,7 +8,7 @@ from typing import Final
 from benchmarks.rig.mail import prose, recipients
 from benchmarks.rig.meter import Tally
 from benchmarks.rig.world import ID_BYTES, World
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.lanes.pacing import SHARE, pace
 
 BODY = 2000
@@ -70,7 +70,7 @@ def campaign(w: World, count: int, body: int = BODY) -> tuple[str, Tally]:
     return job, _logged(w, job, count)
 
 
-def words(job: str, chunk: int, indices: range, seed: int = 11) -> list[Word]:
+def words(job: str, chunk: int, indices: range, seed: int = 11) -> list[ProviderEvent]:
     """Return a delivery event for each recipient, with ids and texts as different as mail servers make them."""
     source = random.Random(seed + indices.start)
 
@@ -78,7 +78,7 @@ def words(job: str, chunk: int, indices: range, seed: int = 11) -> list[Word]:
         return "".join(source.choices(string.ascii_letters + string.digits, k=n))
 
     return [
-        Word(
+        ProviderEvent(
             f"{job}-{chunk}-{i}-1",
             "delivered",
             1_790_000_000 + i // 20,

@@ -26,7 +26,7 @@ from benchmarks.rig.meter import RECORDS_INDICES, Meter, Tally
 from benchmarks.rig.sizes import Item, kept_size
 from shared import contracts
 from shared.adapters.dynamo.accounts.accounts import Accounts
-from shared.contracts import Credential, Settings, Word
+from shared.contracts import Credential, ProviderEvent, Settings
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Policy
@@ -302,7 +302,7 @@ class World:
             with self._here(""):
                 self._run("log", {"Records": found[start : start + together]})
 
-    def track(self, credential: str, posts: Sequence[Sequence[Word]]) -> None:
+    def track(self, credential: str, posts: Sequence[Sequence[ProviderEvent]]) -> None:
         """Start the tracker for a batch of feedback messages; `log` folds what they changed."""
         records = [
             {"messageId": str(i), "body": contracts.dump_feedback(credential, list(p))} for i, p in enumerate(posts)

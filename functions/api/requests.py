@@ -26,7 +26,7 @@ from shared.domain.channels.channel import ChannelName
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import CHANNELS
 from shared.domain.content.content import Speech
-from shared.domain.jobs.feedback import SOFT, WordKind
+from shared.domain.jobs.feedback import SOFT, ProviderEventKind
 from shared.domain.jobs.job import OnAmbiguous
 from shared.domain.jobs.states import MessageState, Status
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
@@ -50,7 +50,7 @@ _HEADER: Final = re.compile(r"[Xx]-[A-Za-z0-9-]{1,74}")
 _VALUE: Final = re.compile(r"[\x20-\x7e]*")
 
 SoftWord = Literal["dropped", "blocked", "failed_temporarily", "deferred"]
-if {w.value for w in SOFT | {WordKind.DEFERRED}} != set(SoftWord.__args__):  # type: ignore[attr-defined]
+if {w.value for w in SOFT | {ProviderEventKind.DEFERRED}} != set(SoftWord.__args__):  # type: ignore[attr-defined]
     raise AssertionError("the words after which another provider is tried have changed")
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from functions.api.requests import SCOPES
 from shared.contracts import Settings
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.job import Job, OnAmbiguous
 from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import KeyKind, kind_of
@@ -282,7 +282,7 @@ def progress_view(job: Job, how_far: Headway) -> JobView:
         ],
         max_attempts=job.policy.max_attempts,
         retry_on=list(job.policy.retry_on),
-        deferred_after=job.policy.deferred_after if WordKind.DEFERRED in job.policy.retry_on else None,
+        deferred_after=job.policy.deferred_after if ProviderEventKind.DEFERRED in job.policy.retry_on else None,
         on_ambiguous=job.policy.on_ambiguous,
         rate=how_far.rate,
         eta=at(how_far.eta),

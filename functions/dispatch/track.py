@@ -8,7 +8,7 @@ from functions.dispatch.services import Answer
 from functions.early import early
 from shared.adapters import logs, metrics
 from shared.bootstrap import Deployment
-from shared.contracts import Settings, Word, dump_feedback, load_feedback
+from shared.contracts import ProviderEvent, Settings, dump_feedback, load_feedback
 from shared.domain.times import Seconds
 from shared.engine.outcome.inbound import from_number, receive
 from shared.engine.outcome.track import LATER, Tracked
@@ -31,7 +31,7 @@ WHY_LEFT: Final[Mapping[str, Any]] = {
 MARGIN = 10.0
 """Seconds before the function's end after which no chunk is begun: a call of the one in hand may be tried again."""
 
-Post = tuple[str, list[Word]]
+Post = tuple[str, list[ProviderEvent]]
 """A message of the feedback queue: its id, and the words in it."""
 
 
@@ -61,7 +61,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}
 
 
-def _join(d: Deployment, credential: str, words: Sequence[Word], deadline: Seconds) -> Tracked:
+def _join(d: Deployment, credential: str, words: Sequence[ProviderEvent], deadline: Seconds) -> Tracked:
     """Join a credential's words; those about calls under way come again later."""
     _heed(d, credential, [word for word in words if from_number(word)])
     tracked = d.tracker.join_all(credential, [word for word in words if not from_number(word)], deadline=deadline)
@@ -70,7 +70,7 @@ def _join(d: Deployment, credential: str, words: Sequence[Word], deadline: Secon
     return tracked
 
 
-def _heed(d: Deployment, credential: str, words: Sequence[Word]) -> None:
+def _heed(d: Deployment, credential: str, words: Sequence[ProviderEvent]) -> None:
     """Apply and store what numbers wrote to a credential; one that is declared no more has no accounts."""
     about = next((c for c in d.settings.credentials if c.id == credential), None)
     if words and about is not None:
@@ -92,7 +92,7 @@ def _tell(settings: Settings, credential: str, tracked: Tracked) -> None:
     metrics.tell(settings.stage, Service.TRACK, figures, about)
 
 
-def _read(settings: Settings, body: str) -> tuple[str, list[Word]]:
+def _read(settings: Settings, body: str) -> tuple[str, list[ProviderEvent]]:
     """Return the credential and words of a message: our own, or one of SNS about an event of a provider."""
     try:
         return load_feedback(body)
@@ -100,7 +100,7 @@ def _read(settings: Settings, body: str) -> tuple[str, list[Word]]:
         return _of_topic(settings, body)
 
 
-def _of_topic(settings: Settings, body: str) -> tuple[str, list[Word]]:
+def _of_topic(settings: Settings, body: str) -> tuple[str, list[ProviderEvent]]:
     """Return the credential and words of an event that a provider published.
 
     Such an event names its credential; one that names none, or none of ours, has no words for us. A text names the

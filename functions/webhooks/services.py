@@ -13,7 +13,7 @@ from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.secrets import Secrets
 from shared.adapters.sqs import SqsQueue
-from shared.contracts import Settings, Word
+from shared.contracts import ProviderEvent, Settings
 from shared.lazy import lazy
 from shared.ports import BadSignature, Clock, Fetching, Queue, Seal, WebhookReader
 from shared.providers import registry
@@ -95,7 +95,7 @@ def _client(aws: Aws) -> Callable[[str], Any]:
     return lambda service: aws.client(service, config)
 
 
-def feedback_messages(credential_id: str, words: Sequence[Word]) -> Iterator[str]:
+def feedback_messages(credential_id: str, words: Sequence[ProviderEvent]) -> Iterator[str]:
     """Yield feedback messages of at most MAX_MESSAGE_BYTES and MAX_CHUNKS; the words of one chunk stay together."""
     in_order = sorted(words, key=lambda w: w.ref)
     by_chunk = groupby(in_order, key=lambda w: w.ref.rsplit("-", 2)[0])
@@ -104,7 +104,7 @@ def feedback_messages(credential_id: str, words: Sequence[Word]) -> Iterator[str
         yield from _cut(credential_id, [word for about in chunks[start : start + MAX_CHUNKS] for word in about])
 
 
-def _cut(credential_id: str, words: list[Word]) -> Iterator[str]:
+def _cut(credential_id: str, words: list[ProviderEvent]) -> Iterator[str]:
     body = contracts.dump_feedback(credential_id, words)
     if len(words) <= 1 or len(body.encode()) <= MAX_MESSAGE_BYTES:
         yield body

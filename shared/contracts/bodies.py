@@ -212,12 +212,12 @@ class HookChanges:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class ProviderEvent:
     """A provider's event about one attempt, normalised. Feedback messages carry lists of these.
 
     Attributes:
         ref: `job-chunk-index-attempt`; of a text that a recipient wrote the recipient's number, `+…`.
-        word: a value of `shared.domain.jobs.feedback.WordKind`: accepted, deferred, delivered, bounced, complained,
+        word: a value of `shared.domain.jobs.feedback.ProviderEventKind`: accepted, deferred, delivered, bounced, complained,
             dropped, blocked, failed_temporarily, unsubscribed, resubscribed, stopped, started, pressed, written,
             absent.
         at: Unix time in seconds, as the provider says.
@@ -236,13 +236,13 @@ class Word:
     secondary: bool = False
 
 
-def dump_feedback(credential_id: str, words: list[Word]) -> str:
+def dump_feedback(credential_id: str, words: list[ProviderEvent]) -> str:
     """Return the body of one feedback message."""
     rows = [[w.ref, w.word, w.at, w.id, w.code, w.detail, int(w.secondary)] for w in words]
     return json.dumps({"credential": credential_id, "words": rows}, separators=(",", ":"), ensure_ascii=False)
 
 
-def load_feedback(body: str) -> tuple[str, list[Word]]:
+def load_feedback(body: str) -> tuple[str, list[ProviderEvent]]:
     """Read what `dump_feedback` wrote; ValueError, KeyError or TypeError on anything else."""
     raw = json.loads(body)
-    return raw["credential"], [Word(r[0], r[1], r[2], r[3], r[4], r[5], bool(r[6])) for r in raw["words"]]
+    return raw["credential"], [ProviderEvent(r[0], r[1], r[2], r[3], r[4], r[5], bool(r[6])) for r in raw["words"]]

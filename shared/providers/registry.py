@@ -15,7 +15,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
-from shared.contracts import Credential, Word
+from shared.contracts import Credential, ProviderEvent
 from shared.ports import BadEvents, Clock, DomainIdentities, Http, Provider, Queue, Smtp, WebhookReader
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
@@ -84,7 +84,7 @@ class SecretField:
 
 ProviderFactory = Callable[[Needs], Provider]
 WebhooksFactory = Callable[[], WebhookReader]
-TopicReader = Callable[[str], tuple[str, list[Word]]]
+TopicReader = Callable[[str], tuple[str, list[ProviderEvent]]]
 Later = Callable[[str, str], Any]
 """Returns a client of an AWS service in a region, made when it is first used."""
 IdentitiesFactory = Callable[[Later, str], DomainIdentities]
@@ -133,7 +133,7 @@ def verifying(name: str, secret: Mapping[str, str]) -> dict[str, str]:
     return {f.name: secret[f.name] for f in secret_fields(name) if f.feedback and f.name in secret}
 
 
-def from_topic(body: str) -> tuple[str, list[Word]]:
+def from_topic(body: str) -> tuple[str, list[ProviderEvent]]:
     """Read a message that SNS put into the feedback queue, by the first provider with a topic that knows its event.
 
     Returns:

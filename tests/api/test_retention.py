@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from tests.api.conftest import Api
 
 PLACES: Final = {
@@ -43,7 +43,7 @@ def test_every_kind_of_item_goes_when_it_should(api: Api) -> None:
     api.listed(campaign, {"recipient": "a@example.org", "name": "Ann"}, {"recipient": "nobody", "name": "N"})
     api.sent(campaign)
     world.settle()
-    world.track("one", Word(f"{batch}-0-0-1", "bounced", begun, secondary=False))
+    world.track("one", ProviderEvent(f"{batch}-0-0-1", "bounced", begun, secondary=False))
     api.call("GET", f"/campaigns/{campaign}/export")
     in_a_week = datetime.fromtimestamp(begun, UTC) + timedelta(days=7)
     api.accepted(["b@example.org"], scheduled_at=in_a_week.isoformat())

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.providers._common import digest
 from shared.providers._texts import redacted, refusal_words
 from tests.providers import ses_posts, test_mailgun_events, test_postmark_events, test_sendgrid_events
@@ -48,30 +48,30 @@ def test_a_report_about_the_recipient_beside_a_copy_is_heard_in_either_spelling(
     assert digest("ref", given) != digest("ref", "copy@docomo.ne.jp")
 
 
-def ses(address: str, said: str) -> Sequence[Word]:
+def ses(address: str, said: str) -> Sequence[ProviderEvent]:
     report = {"emailAddress": address, "status": "5.1.1", "diagnosticCode": said}
     found = {"bounceType": "Permanent", "bounceSubType": "General", "bouncedRecipients": [report]}
     return ses_posts.words(ses_posts.event("Bounce", bounce=found))
 
 
-def mailgun(address: str, said: str) -> Sequence[Word]:
+def mailgun(address: str, said: str) -> Sequence[ProviderEvent]:
     return test_mailgun_events.words(
         test_mailgun_events.event(recipient=address, **test_mailgun_events.failed("bounce", code=550, message=said))
     )
 
 
-def postmark(address: str, said: str) -> Sequence[Word]:
+def postmark(address: str, said: str) -> Sequence[ProviderEvent]:
     body = test_postmark_events.event("Bounce", Type="HardBounce", Email=address, Details=said)
     return test_postmark_events.READER.words({}, body).words
 
 
-def sendgrid(address: str, said: str) -> Sequence[Word]:
+def sendgrid(address: str, said: str) -> Sequence[ProviderEvent]:
     return test_sendgrid_events.words(
         test_sendgrid_events.event(event="bounce", email=address, reason=said, status="5.1.1")
     )
 
 
-READERS: Final[list[Callable[[str, str], Sequence[Word]]]] = [ses, mailgun, postmark, sendgrid]
+READERS: Final[list[Callable[[str, str], Sequence[ProviderEvent]]]] = [ses, mailgun, postmark, sendgrid]
 
 
 @pytest.mark.promise(9)
@@ -79,7 +79,7 @@ READERS: Final[list[Callable[[str, str], Sequence[Word]]]] = [ses, mailgun, post
 @pytest.mark.parametrize("address", ['"john doe"@example.com', "john doe@example.com"])
 @pytest.mark.parametrize("said", ["john doe@example.com", "John Doe@example.com", '"john doe"@example.com'])
 def test_no_word_of_an_event_keeps_its_person_without_quotes(
-    read: Callable[[str, str], Sequence[Word]], address: str, said: str
+    read: Callable[[str, str], Sequence[ProviderEvent]], address: str, said: str
 ) -> None:
     (word,) = read(address, f"550 user <{said}>, {said} unknown")
     assert word.detail == "550 user <<address>>, <address> unknown"

@@ -11,7 +11,7 @@ from benchmarks.rig.mail import recipients
 from benchmarks.rig.scenarios import batch, lane_of, rate_of, warm, words
 from benchmarks.rig.world import World, world
 from cli.checks import account
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.jobs import runs
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
@@ -153,7 +153,7 @@ def test_a_word_repeats_no_id_that_the_window_names_and_brings_the_one_it_lacks(
         assert before is not None
         unknown = bytes([before.cells[0], 1 << 4 | Cell.UNKNOWN])
         assert ledgers._swap(before, replace(before, cells=unknown, version=before.version + 1)) is not None
-        words = [Word(f"{job}-0-{i}-1", "delivered", 1_790_000_000, f"id{i}", "250") for i in range(2)]
+        words = [ProviderEvent(f"{job}-0-{i}-1", "delivered", 1_790_000_000, f"id{i}", "250") for i in range(2)]
         lane = before.lane
         w.track(lane, [words])
         w.log()

@@ -19,7 +19,7 @@ from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
 from shared.adapters.dynamo.jobs.records import DynamoRecords
-from shared.contracts import Word, dump_feedback, pointer
+from shared.contracts import ProviderEvent, dump_feedback, pointer
 from shared.domain.audit import EVERYONE, Event, Log
 from shared.domain.jobs.states import JobState
 from tests.cli.conftest import table
@@ -158,7 +158,7 @@ def test_all_that_can_be_read_is_moved_once_in_its_group_and_noted(run: Run) -> 
 @pytest.mark.slow
 @stacked
 def test_what_cannot_be_read_goes_only_when_that_is_asked_for(run: Run) -> None:
-    put("feedback-dlq", "nonsense", dump_feedback("sendgrid-main", [Word("x-0-0-1", "delivered", 1)]))
+    put("feedback-dlq", "nonsense", dump_feedback("sendgrid-main", [ProviderEvent("x-0-0-1", "delivered", 1)]))
     assert run("redrive", "feedback", "--json", "--yes").json["left"][0]["why"] == "not a message of this queue"
     done = run("redrive", "feedback", "--json", "--discard", "--yes")
     assert (done.code, done.json["discarded"], done.json["left"]) == (0, 1, [])
@@ -280,7 +280,7 @@ def test_bodies_of_every_queue_are_read_and_others_are_not() -> None:
         "export": [contracts.export("x")],
         "inbox": [contracts.inbox("clinic")],
         "digest": [contracts.digest_hint("0" * 32 + "-1"), report()],
-        "feedback": [dump_feedback("sendgrid-main", [Word(f"{job}-0-0-1", "delivered", 1)])],
+        "feedback": [dump_feedback("sendgrid-main", [ProviderEvent(f"{job}-0-0-1", "delivered", 1)])],
         "log": [report()],
     }
     for kind, bodies in good.items():
@@ -288,7 +288,7 @@ def test_bodies_of_every_queue_are_read_and_others_are_not() -> None:
         for other in ("", "[]", "1", '"x"', "{}", '{"job": 1, "chunk": 0}'):
             assert reader.about(kind, other) is None, (kind, other)
     assert reader.about("lane", '{"job": "x", "chunk": true}') is None
-    foreign = dump_feedback("sendgrid-main", [Word("not ours", "delivered", 1)])
+    foreign = dump_feedback("sendgrid-main", [ProviderEvent("not ours", "delivered", 1)])
     assert getattr(reader.about("feedback", foreign), "state", "") == "nothing to join"  # it is read all the same
     assert "asks about doubts" in getattr(reader.about("lane", asked), "what", "")
 

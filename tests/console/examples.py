@@ -18,7 +18,7 @@ from urllib.parse import quote
 from functions.console.pages.campaigns import samples
 from functions.console.screen import PageRoute
 from functions.console.screens import ROUTES
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.hooks.delivery import DeliveryState
 from shared.domain.jobs.outcomes import Rejected
 from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeChange, NoticeData
@@ -237,7 +237,7 @@ def heard(console: Console, job: str, *, bounced: int, blocked: int = 0) -> None
     world = console.api.world
     world.clock.advance(4)
     found = [line for line in _lines(console, job) if line.attempts]
-    words: dict[str, list[Word]] = {}
+    words: dict[str, list[ProviderEvent]] = {}
     for place, line in enumerate(found):
         last = line.attempts[-1]
         chunk, _, index = line.message.partition(".")

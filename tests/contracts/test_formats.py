@@ -14,7 +14,7 @@ import pytest
 
 from shared import contracts
 from shared.adapters.dynamo import codec
-from shared.contracts import Settings, Word
+from shared.contracts import ProviderEvent, Settings
 from shared.domain.content import content
 from shared.domain.jobs import chunks
 from shared.domain.jobs.ledger import LedgerStatus
@@ -82,7 +82,7 @@ def test_messages_are_read_with_what_a_later_version_adds(recorded: Any) -> None
     assert (json.loads(said["pointer"])["job"], json.loads(said["question"])["resolve"]) == (JOB, True)
     assert contracts.load_ingest(said["ingest"]) == ("c" * 26, JOB)
     assert contracts.load_due(said["due"]) == contracts.load_export(said["export"]) == JOB
-    word = Word(f"{JOB}-0-0-1", "delivered", 1_790_000_001, "id-1", "250", "ok", secondary=True)
+    word = ProviderEvent(f"{JOB}-0-0-1", "delivered", 1_790_000_001, "id-1", "250", "ok", secondary=True)
     assert contracts.load_feedback(said["feedback"]) == ("one", [word])
 
 

@@ -12,7 +12,7 @@ from shared import contracts
 from shared.adapters.clock import SystemClock
 from shared.bootstrap import Deployment
 from shared.bootstrap.sending import SendingLane
-from shared.contracts import Credential, Settings, Word
+from shared.contracts import Credential, ProviderEvent, Settings
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job, Policy
@@ -196,7 +196,7 @@ class Process:
     def feedback(self, job: str) -> None:
         """Pass on the provider's words about what it accepted."""
         rows = [r for r in ControlClient(self.place.simulator).log() if r["ref"].startswith(job)]
-        words = [Word(r["ref"], "delivered", int(r["at"]), r["message_id"]) for r in rows]
+        words = [ProviderEvent(r["ref"], "delivered", int(r["at"]), r["message_id"]) for r in rows]
         self.d.tracker.track(CREDENTIAL, words)
 
 

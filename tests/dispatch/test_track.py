@@ -11,7 +11,7 @@ import pytest
 from functions.dispatch import services, track
 from functions.webhooks.receive import receive
 from functions.webhooks.services import MAX_MESSAGE_BYTES, Services
-from shared.contracts import Credential, Settings, Word, dump_feedback
+from shared.contracts import Credential, ProviderEvent, Settings, dump_feedback
 from shared.domain.ids import Ref
 from shared.domain.jobs.states import Cell
 from shared.domain.recipients.suppressions import Reach
@@ -33,18 +33,18 @@ SETTINGS = Settings(
     (Credential("ses-main", "ses", "email", 14), Credential("main", "sendgrid", "email", 10)),
     {"email": ("main", "ses-main")},
 )
-OURS = Word(REF, "delivered", 1_790_000_000)
+OURS = ProviderEvent(REF, "delivered", 1_790_000_000)
 
 
 @dataclass
 class Tracker:
     """Keeps what it is given."""
 
-    tracked: list[tuple[str, list[Word]]] = field(default_factory=list)
-    left: tuple[Word, ...] = ()
-    later: tuple[Word, ...] = ()
+    tracked: list[tuple[str, list[ProviderEvent]]] = field(default_factory=list)
+    left: tuple[ProviderEvent, ...] = ()
+    later: tuple[ProviderEvent, ...] = ()
 
-    def join_all(self, credential: str, words: Sequence[Word], *, deadline: float) -> Tracked:
+    def join_all(self, credential: str, words: Sequence[ProviderEvent], *, deadline: float) -> Tracked:
         assert deadline < FakeClock().now() + 60
         self.tracked.append((credential, list(words)))
         return Tracked(len(words), 0, self.later, left=self.left)
@@ -166,7 +166,7 @@ def test_a_post_of_a_thousand_events_is_one_write_and_one_detail_per_chunk(monke
 @pytest.mark.promise(6)
 def test_only_messages_with_words_that_were_left_are_delivered_again(deployed: Deployed) -> None:
     """A chunk that fails takes no other message of its credential along to the dead letters."""
-    bad, good = Word(REF, "delivered", 1), Word(REF, "delivered", 2)
+    bad, good = ProviderEvent(REF, "delivered", 1), ProviderEvent(REF, "delivered", 2)
     deployed.tracker.left = (bad,)
     bodies = [dump_feedback("main", words) for words in ([good], [good, bad], [bad], [good])]
     assert run(*bodies) == ["1", "2"]
@@ -200,7 +200,7 @@ def test_a_number_s_stop_changes_the_lists_of_its_credential_alone(deployed: Dep
     texts = Credential("texts", "twilio", "sms", 1, accounts=("acc_clinic",))
     deployed.records = world.records
     deployed.settings = Settings("dev", (texts,), {})
-    stop = Word("+14155550100", "stopped", 100, "SM1", "+15005550006", "Stop")
+    stop = ProviderEvent("+14155550100", "stopped", 100, "SM1", "+15005550006", "Stop")
     assert run(dump_feedback("texts", [stop, OURS]), dump_feedback("gone", [stop])) == []
     assert deployed.tracker.tracked[0] == ("texts", [OURS])
     assert world.records.suppressed("acc_clinic", ["+14155550100"], (Reach.SMS,)) == {"+14155550100": Reach.SMS}

@@ -91,7 +91,7 @@ def test_a_plain_page_has_no_findings() -> None:
 
 
 def test_the_longest_sentence_passes_and_one_more_word_does_not() -> None:
-    longest = " ".join(["Word"] * (LONGEST - 1) + ["`a code span`"])
+    longest = " ".join(["ProviderEvent"] * (LONGEST - 1) + ["`a code span`"])
     assert broken(f"Short. {longest}. Short.") == []
     assert broken(f"Short.\n{longest}\nmore. Short.") == [(2, "length")]
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.domain.jobs import ledger as rules
-from shared.domain.jobs.feedback import HARD, SOFT, WordKind, join, state_of
+from shared.domain.jobs.feedback import HARD, SOFT, ProviderEventKind, join, state_of
 from shared.domain.jobs.states import NEVER_SENT, RANK, Cell
 from tests.domain.ledgers import CELLS, ROUTE, by, ledger
 from tests.tiers import examples
@@ -74,22 +74,22 @@ def test_a_word_only_raises_the_rank(cell: tuple[Cell, int], word: Cell, attempt
 
 
 def test_every_word_has_its_meaning() -> None:
-    assert {k: state_of(k) for k in WordKind} == {
-        WordKind.ACCEPTED: Cell.SENT,
-        WordKind.DEFERRED: None,
-        WordKind.DELIVERED: Cell.DELIVERED,
-        WordKind.BOUNCED: Cell.BOUNCED,
-        WordKind.COMPLAINED: Cell.BOUNCED,
-        WordKind.DROPPED: Cell.DROPPED,
-        WordKind.BLOCKED: Cell.DROPPED,
-        WordKind.FAILED_TEMPORARILY: Cell.DROPPED,
-        WordKind.UNSUBSCRIBED: None,
-        WordKind.RESUBSCRIBED: None,
-        WordKind.STOPPED: None,
-        WordKind.STARTED: None,
-        WordKind.PRESSED: None,
-        WordKind.WRITTEN: None,
-        WordKind.ABSENT: None,
+    assert {k: state_of(k) for k in ProviderEventKind} == {
+        ProviderEventKind.ACCEPTED: Cell.SENT,
+        ProviderEventKind.DEFERRED: None,
+        ProviderEventKind.DELIVERED: Cell.DELIVERED,
+        ProviderEventKind.BOUNCED: Cell.BOUNCED,
+        ProviderEventKind.COMPLAINED: Cell.BOUNCED,
+        ProviderEventKind.DROPPED: Cell.DROPPED,
+        ProviderEventKind.BLOCKED: Cell.DROPPED,
+        ProviderEventKind.FAILED_TEMPORARILY: Cell.DROPPED,
+        ProviderEventKind.UNSUBSCRIBED: None,
+        ProviderEventKind.RESUBSCRIBED: None,
+        ProviderEventKind.STOPPED: None,
+        ProviderEventKind.STARTED: None,
+        ProviderEventKind.PRESSED: None,
+        ProviderEventKind.WRITTEN: None,
+        ProviderEventKind.ABSENT: None,
     }
     assert not HARD & SOFT
 

@@ -8,7 +8,7 @@ from shared.adapters.dynamo import codec
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs import runs
 from shared.domain.jobs.chunks import Recipient, pack, unpack
-from shared.domain.jobs.feedback import WordKind, join, state_of
+from shared.domain.jobs.feedback import ProviderEventKind, join, state_of
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import NEVER_SENT, OPEN, Cell
 from tests.domain.ledgers import CELLS, ROUTE, busy, ledger, states
@@ -51,8 +51,8 @@ def test_only_what_waits_for_a_receipt_or_for_proof_is_closed(cell: Cell) -> Non
 
 
 @pytest.mark.parametrize("closed", [Cell.SENT_CLOSED, Cell.UNKNOWN_CLOSED])
-@pytest.mark.parametrize("word", WordKind)
-def test_nothing_but_a_delivery_or_a_bounce_changes_a_closed_cell(closed: Cell, word: WordKind) -> None:
+@pytest.mark.parametrize("word", ProviderEventKind)
+def test_nothing_but_a_delivery_or_a_bounce_changes_a_closed_cell(closed: Cell, word: ProviderEventKind) -> None:
     state = state_of(word)
     after = join(closed, 1, state, 1) if state is not None else closed
     assert after is (state if state in (Cell.DELIVERED, Cell.BOUNCED) else closed)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.recipients.wishes import wish_of
 
 ENDS = (
@@ -92,32 +92,32 @@ NOTHING = (
 
 @pytest.mark.parametrize("text", ENDS)
 def test_an_end_is_heard_as_people_write_it(text: str) -> None:
-    assert wish_of(text) is WordKind.STOPPED
+    assert wish_of(text) is ProviderEventKind.STOPPED
 
 
 @pytest.mark.parametrize("text", NOTHING)
 def test_all_else_wishes_nothing(text: str) -> None:
-    assert wish_of(text) is WordKind.WRITTEN
+    assert wish_of(text) is ProviderEventKind.WRITTEN
 
 
 @pytest.mark.parametrize(
     "text", ["START", "Start!", '"start"', "unstop", "ＳＴＡＲＴ", "start 👍", "opt in", "Démarrer", "ALTA"]
 )
 def test_a_beginning_needs_the_bare_word(text: str) -> None:
-    assert wish_of(text) is WordKind.STARTED
+    assert wish_of(text) is ProviderEventKind.STARTED
 
 
 def test_a_provider_s_own_word_of_beginning_counts_for_it_alone() -> None:
-    assert wish_of("Yes.", start=("yes",)) is WordKind.STARTED
-    assert wish_of("yes please", start=("yes",)) is WordKind.WRITTEN
-    assert wish_of("yes") is WordKind.WRITTEN
+    assert wish_of("Yes.", start=("yes",)) is ProviderEventKind.STARTED
+    assert wish_of("yes please", start=("yes",)) is ProviderEventKind.WRITTEN
+    assert wish_of("yes") is ProviderEventKind.WRITTEN
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_read(text: str) -> None:
-    assert wish_of(text) in (WordKind.STOPPED, WordKind.STARTED, WordKind.WRITTEN)
+    assert wish_of(text) in (ProviderEventKind.STOPPED, ProviderEventKind.STARTED, ProviderEventKind.WRITTEN)
 
 
 @given(st.lists(st.sampled_from(["dont", "not", "at", "by", "five", "my", "order"]), min_size=9, max_size=30))
 def test_a_long_text_wishes_nothing(words: list[str]) -> None:
-    assert wish_of(" ".join(["stop", *words])) is WordKind.WRITTEN
+    assert wish_of(" ".join(["stop", *words])) is ProviderEventKind.WRITTEN

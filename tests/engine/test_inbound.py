@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.contracts import Credential, Word
+from shared.contracts import Credential, ProviderEvent
 from shared.domain.recipients.suppressions import Reach
 from shared.engine.outcome.inbound import from_number, heed, receive
 from tests.fakes.texts import FakeTexts
@@ -20,8 +20,8 @@ def lists(world: World, account: str = ACCOUNT) -> set[Reach]:
     return {r for r in Reach if world.records.suppressed(account, [NUMBER], (r,))}
 
 
-def wish(kind: str, at: int = 100) -> Word:
-    return Word(NUMBER, kind, at)
+def wish(kind: str, at: int = 100) -> ProviderEvent:
+    return ProviderEvent(NUMBER, kind, at)
 
 
 @pytest.mark.promise(11)
@@ -51,8 +51,8 @@ def test_nothing_is_changed_where_nobody_is_known(world: World, channel: str, ac
 @pytest.mark.parametrize("order", [1, -1])
 def test_each_text_is_kept_for_each_account_of_the_credential(world: World, order: int) -> None:
     texts, kept = Credential("texts", "twilio", "sms", 1, accounts=(ACCOUNT, "acc_other")), FakeTexts()
-    hello = Word(NUMBER, "written", 90, "SM1", "+15005550006", "x" * 2000)
-    stop = Word(NUMBER, "stopped", 100, "SM2", "+15005550006", "Stop")
+    hello = ProviderEvent(NUMBER, "written", 90, "SM1", "+15005550006", "x" * 2000)
+    stop = ProviderEvent(NUMBER, "stopped", 100, "SM2", "+15005550006", "Stop")
     for _ in range(2):
         assert receive(world.records, kept, texts, [hello, stop][::order], world.clock.ms) == 1
     assert lists(world) == lists(world, "acc_other") == {Reach.SMS}
@@ -67,7 +67,7 @@ def test_each_text_is_kept_for_each_account_of_the_credential(world: World, orde
 def test_a_text_that_wishes_nothing_changes_no_list(world: World) -> None:
     texts = Credential("texts", "twilio", "sms", 1, accounts=(ACCOUNT,))
     assert receive(world.records, FakeTexts(), texts, [wish("stopped")], world.clock.ms) == 1
-    assert receive(world.records, FakeTexts(), texts, [Word(NUMBER, "written", 200)], world.clock.ms) == 0
+    assert receive(world.records, FakeTexts(), texts, [ProviderEvent(NUMBER, "written", 200)], world.clock.ms) == 0
     assert lists(world) == {Reach.SMS}
 
 
@@ -83,4 +83,4 @@ def test_only_a_number_s_text_is_one() -> None:
     assert from_number(wish("started"))
     assert from_number(wish("written"))
     assert not from_number(wish("delivered"))
-    assert not from_number(Word("0123456789abcdefghjkmnpqrs-0-0-1", "stopped", 1))
+    assert not from_number(ProviderEvent("0123456789abcdefghjkmnpqrs-0-0-1", "stopped", 1))

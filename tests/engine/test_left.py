@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.campaigns.bounce_guard import ALLOWED, trips
 from shared.domain.ids import Ref
 from shared.domain.jobs.job import Job
@@ -21,8 +21,10 @@ def world() -> World:
     return World(credential("one", 10), credential("two", 10))
 
 
-def word(job: Job, kind: str, at: int = 100, index: int = 0, code: str = "", *, secondary: bool = False) -> Word:
-    return Word(str(Ref(job.id, 0, index, 1)), kind, at, code=code, secondary=secondary)
+def word(
+    job: Job, kind: str, at: int = 100, index: int = 0, code: str = "", *, secondary: bool = False
+) -> ProviderEvent:
+    return ProviderEvent(str(Ref(job.id, 0, index, 1)), kind, at, code=code, secondary=secondary)
 
 
 def unwanted(world: World) -> dict[str, Barrier]:

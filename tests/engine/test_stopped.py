@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.ids import Ref
 from shared.domain.jobs.job import Job
 from shared.domain.recipients.suppressions import CODES, Reach, reaches
@@ -14,8 +14,8 @@ def world() -> World:
     return World(credential("one", 10))
 
 
-def word(job: Job, kind: str, at: int = 100, index: int = 0) -> Word:
-    return Word(str(Ref(job.id, 0, index, 1)), kind, at, code="9")
+def word(job: Job, kind: str, at: int = 100, index: int = 0) -> ProviderEvent:
+    return ProviderEvent(str(Ref(job.id, 0, index, 1)), kind, at, code="9")
 
 
 def stopped(world: World, channel: str) -> set[str]:

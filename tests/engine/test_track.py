@@ -4,7 +4,7 @@ from itertools import permutations
 
 import pytest
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.jobs.details import FeedbackDetail
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import Rejected, Unknown
@@ -153,7 +153,7 @@ def test_a_word_about_an_earlier_attempt_counts_only_if_delivered() -> None:
 )
 def test_foreign_words_are_counted_and_dropped(world: World, job: str, ref: str, word: str, lane: str) -> None:
     before = (world.ledgers.read_all(job), world.records.details(job, 0), world.stores.suppressed(A))
-    assert world.track(lane, Word(ref.format(job=job), word, 5)) == Tracked(0, 1, ())
+    assert world.track(lane, ProviderEvent(ref.format(job=job), word, 5)) == Tracked(0, 1, ())
     assert (world.ledgers.read_all(job), world.records.details(job, 0), world.stores.suppressed(A)) == before
 
 
@@ -227,7 +227,7 @@ def test_words_reach_a_job_in_any_state(world: World, job: str) -> None:
     assert world.states(stopped.id) == [Cell.QUEUED] * 3
 
 
-def scattered(world: World, count: int) -> list[Word]:
+def scattered(world: World, count: int) -> list[ProviderEvent]:
     """Send jobs of one message each, and return a word about each."""
     names = [world.accept(1).id for _ in range(count)]
     world.run()

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from shared.adapters.dynamo import indices
-from shared.contracts import Credential, Settings, Word
+from shared.contracts import Credential, ProviderEvent, Settings
 from shared.domain.jobs.job import SHARDS
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.engine.intake.accept import Acceptor
@@ -51,7 +51,7 @@ class Held:
 
     due: float
     credential: str
-    words: tuple[Word, ...]
+    words: tuple[ProviderEvent, ...]
 
 
 def credential(name: str, rate: float = 100, per_call: int = 0) -> Credential:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from shared.bootstrap import Deployment
-from shared.contracts import Waking, Word
+from shared.contracts import ProviderEvent, Waking
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.ids import Ref
 from shared.domain.jobs.chunks import Recipient
@@ -195,7 +195,7 @@ class World(Parts):
                 raise
             self.due_queue.delete(message)
 
-    def track(self, lane: str, *words: Word) -> Tracked:
+    def track(self, lane: str, *words: ProviderEvent) -> Tracked:
         """Join a provider's words; those that must wait are kept for later."""
         self.failed |= {w.ref for w in words if w.word in SOFT}
         tracked = self.tracker.track(lane, words)
@@ -285,10 +285,12 @@ class World(Parts):
             raise AssertionError(f"{counts} do not add up to {found.total}")
         return {k: v for k, v in counts.items() if v}
 
-    def word(self, job: str, index: int, word: str, *, attempt: int = 1, chunk: int = 0, **fields: Any) -> Word:
+    def word(
+        self, job: str, index: int, word: str, *, attempt: int = 1, chunk: int = 0, **fields: Any
+    ) -> ProviderEvent:
         """Return a provider's word about an attempt."""
         at = fields.pop("at", int(self.clock.now()))
-        return Word(str(Ref(job, chunk, index, attempt)), word, at, **fields)
+        return ProviderEvent(str(Ref(job, chunk, index, attempt)), word, at, **fields)
 
     def check(self) -> None:
         """Check what holds at every instant.

@@ -18,7 +18,7 @@ from infra.settings import read
 from shared.adapters.dynamo import codec
 from shared.bootstrap.digesting import Digesting
 from shared.bootstrap.mailing import Mailing
-from shared.contracts import Credential, HookCall, Word, dump_feedback
+from shared.contracts import Credential, HookCall, ProviderEvent, dump_feedback
 from shared.contracts import ingest as list_message
 from shared.domain.jobs.states import JobState
 from shared.engine.hooks.turn import HookRun
@@ -106,7 +106,7 @@ class Functions:
         plan.handler({"Records": [_record({"job": {"S": job}}, self.world.clock.now())]}, Context())
         return self.heard()
 
-    def track(self, credential: str, words: list[Word]) -> list[Document]:
+    def track(self, credential: str, words: list[ProviderEvent]) -> list[Document]:
         """Join words."""
         track.handler({"Records": [{"messageId": "1", "body": dump_feedback(credential, words)}]}, Context())
         return self.heard()

@@ -8,7 +8,7 @@ import pytest
 
 from infra.settings import ROOT, providers
 from shared.adapters import metrics as adapter
-from shared.contracts import Credential, Word
+from shared.contracts import Credential, ProviderEvent
 from shared.domain.channels.channel import ChannelName
 from shared.domain.jobs.outcomes import Rejected, Throttled, Unknown
 from shared.metrics import NAMESPACE, Metric, Service
@@ -70,7 +70,7 @@ def test_a_bad_minute(functions: Functions) -> None:
     told = functions.send()
     assert figures(told[0]) == {"Accepted": 6.0, "Refused": 1.0, "Throttled": 1.0, "Unknown": 1.0, "Slots": 9.0}
     told += functions.track(
-        "acme-one", [Word(f"{name}-0-3-1", "accepted", int(world.clock.now())) for name in (job, "0" * 26)]
+        "acme-one", [ProviderEvent(f"{name}-0-3-1", "accepted", int(world.clock.now())) for name in (job, "0" * 26)]
     )
     assert figures(told[1]) == {"Words": 1.0, "ForeignWords": 1.0}
     told += functions.webhook(signature=False)

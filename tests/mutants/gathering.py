@@ -92,7 +92,7 @@ GATHERING: Final = (
         "a complaint is told as a bounce",
         5,
         _TOLD,
-        "or WordKind.COMPLAINED not in about",
+        "or ProviderEventKind.COMPLAINED not in about",
         "or about",
         f"{_RULES}::test_a_complaint_is_told_from_a_bounce_by_the_words",
     ),

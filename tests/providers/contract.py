@@ -12,7 +12,7 @@ from shared.contracts import dump_feedback, load_feedback
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.ids import Ref
 from shared.domain.jobs.chunks import Recipient
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.outcomes import Absent, Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
 from shared.engine.lane.lease import ProviderCall
 from shared.ports import BadEvents, Pingable, Provider, Resolver, Target, WebhookReader
@@ -235,7 +235,7 @@ def check_reading(reader: WebhookReader, body: bytes, headers: Mapping[str, str]
     except BadEvents:
         return
     for word in words:
-        assert word.word in set(WordKind)
+        assert word.word in set(ProviderEventKind)
         assert len(word.detail) <= 200
         assert (word.detail + word.code + word.id).isprintable()
     assert load_feedback(dump_feedback("main", words)) == ("main", words)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.ports import Clock, WebhookReader
 from tests.simulator.conftest import Target
 
@@ -18,7 +18,7 @@ class Hook:
         self._clock = clock
 
     @property
-    def words(self) -> list[Word]:
+    def words(self) -> list[ProviderEvent]:
         for post in self.target.posts:
             self._reader.verify(post.headers, post.body, self._secret, self._clock.now())
         return [word for post in self.target.posts for word in self._reader.words(post.headers, post.body).words]

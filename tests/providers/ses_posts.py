@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.x509.oid import NameOID
 
-from shared.contracts import Word, dump_feedback, load_feedback
+from shared.contracts import ProviderEvent, dump_feedback, load_feedback
 from shared.ports import Fetching, Response
 from shared.providers._common import REF_ARG
 from shared.providers.ses.events import CREDENTIAL_ARG, SesWebhooks, from_topic
@@ -137,7 +137,7 @@ def fetching(answer: Response | Exception) -> tuple[SesWebhooks, FakeHttp]:
     return reader, http
 
 
-def words(given: Any) -> list[Word]:
+def words(given: Any) -> list[ProviderEvent]:
     """Read an event both ways, twice: all must say the same."""
     body = post(given)
     first = SesWebhooks().words({}, body)

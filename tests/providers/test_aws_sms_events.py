@@ -8,8 +8,8 @@ from botocore.session import get_session
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts import Word
-from shared.domain.jobs.feedback import HARD, WordKind
+from shared.contracts import ProviderEvent
+from shared.domain.jobs.feedback import HARD, ProviderEventKind
 from shared.ports import BadEvents
 from shared.providers import registry
 from shared.providers.aws_sms.events import EVENTS, AwsSmsWebhooks, from_topic
@@ -68,7 +68,7 @@ def posted(found: Any, kind: str = "Notification") -> str:
 )
 def test_every_event_has_one_word(kind: str, word: str) -> None:
     code = "" if word in ("accepted", "delivered") else kind.lower()
-    expected = [Word(REF, word, 1686975103, ID, code, "as <address> saw it")]
+    expected = [ProviderEvent(REF, word, 1686975103, ID, code, "as <address> saw it")]
     assert from_topic(posted(event(kind))) == ("aws-main", expected)
     assert AwsSmsWebhooks().words({}, posted(event(kind)).encode()).words == expected
     assert registry.from_topic(posted(event(kind))) == ("aws-main", expected)
@@ -84,8 +84,8 @@ def test_only_a_number_that_does_not_exist_suppresses() -> None:
 
 
 def test_a_final_success_is_a_delivery() -> None:
-    assert from_topic(posted(event("TEXT_SUCCESSFUL", isFinal=True)))[1][0].word == WordKind.DELIVERED.value
-    assert from_topic(posted(event("TEXT_SUCCESSFUL", isFinal="yes")))[1][0].word == WordKind.ACCEPTED.value
+    assert from_topic(posted(event("TEXT_SUCCESSFUL", isFinal=True)))[1][0].word == ProviderEventKind.DELIVERED.value
+    assert from_topic(posted(event("TEXT_SUCCESSFUL", isFinal="yes")))[1][0].word == ProviderEventKind.ACCEPTED.value
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,9 @@ def test_a_final_success_is_a_delivery() -> None:
         ({"eventType": "RCS_READ"}, ("aws-main", [])),
     ],
 )
-def test_events_that_are_not_ours_have_no_words(changes: dict[str, Any], expected: tuple[str, list[Word]]) -> None:
+def test_events_that_are_not_ours_have_no_words(
+    changes: dict[str, Any], expected: tuple[str, list[ProviderEvent]]
+) -> None:
     assert from_topic(posted(event("TEXT_DELIVERED", **changes))) == expected
 
 
@@ -137,7 +139,7 @@ def inbound(**changes: Any) -> dict[str, Any]:
 def test_a_text_is_a_word_of_the_number_that_wrote_it(changes: dict[str, Any], word: str) -> None:
     text = inbound(**changes)
     body = (text["messageBody"] or "").rstrip("\n")
-    expected = [Word("+14255550182", word, 1790000000, text["inboundMessageId"], "+12125550101", body)]
+    expected = [ProviderEvent("+14255550182", word, 1790000000, text["inboundMessageId"], "+12125550101", body)]
     assert registry.from_topic(posted(text)) == from_topic(posted(text)) == ("", expected)
     assert AwsSmsWebhooks().words({}, posted(text).encode()).words == expected
 

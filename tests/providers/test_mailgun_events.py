@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mailgun.security import SecurityGuard
 
-from shared.contracts import Word, dump_feedback, load_feedback
-from shared.domain.jobs.feedback import WordKind
+from shared.contracts import ProviderEvent, dump_feedback, load_feedback
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.ports import BadEvents, BadSignature
 from shared.providers._common import REF_ARG, TO_ARG, digest
 from shared.providers._texts import MAX_AHEAD
@@ -57,7 +57,7 @@ def failed(reason: str, severity: str = "permanent", **status: Any) -> dict[str,
     return {"event": "failed", "severity": severity, "reason": reason, "delivery-status": status}
 
 
-def words(given: Any) -> list[Word]:
+def words(given: Any) -> list[ProviderEvent]:
     """Read a post twice: the second time must say the same."""
     post = body(given)
     first = READER.words({}, post)
@@ -134,8 +134,8 @@ DELAYED: dict[str, Any] = {
 def test_every_event_of_the_table(posted: dict[str, Any], word: str, code: str, detail: str | None) -> None:
     (found,) = words(event(**posted))
     detail = found.detail if detail is None else detail
-    assert found == Word(REF, word, 1_789_999_990, "20260203.1@mg.sender.example", code, detail)
-    assert found.word in set(WordKind)
+    assert found == ProviderEvent(REF, word, 1_789_999_990, "20260203.1@mg.sender.example", code, detail)
+    assert found.word in set(ProviderEventKind)
 
 
 @pytest.mark.parametrize("name", ["opened", "clicked", "stored", "something_new", "", None, 7])

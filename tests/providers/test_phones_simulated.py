@@ -10,7 +10,7 @@ from functions.webhooks.receive import receive
 from functions.webhooks.services import Services
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
-from shared.contracts import Credential, Settings, Word, load_feedback
+from shared.contracts import Credential, ProviderEvent, Settings, load_feedback
 from shared.domain.content.content import Content, Speech
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected
@@ -55,7 +55,7 @@ def hook() -> Iterator[WebhookTarget]:
         yield found
 
 
-def answers(hook: WebhookTarget, simulator: Simulator) -> tuple[list[Word], list[dict[str, Any]]]:
+def answers(hook: WebhookTarget, simulator: Simulator) -> tuple[list[ProviderEvent], list[dict[str, Any]]]:
     """Return the words of all posts and the webhook function's answers to them."""
     clock = FakeClock(CLOCK.now())
     secret = {**simulator.control.keys("twilio"), "webhook_url": hook.url}
@@ -74,7 +74,7 @@ def answers(hook: WebhookTarget, simulator: Simulator) -> tuple[list[Word], list
         )
         for post in hook.posts
     ]
-    found: list[Word] = []
+    found: list[ProviderEvent] = []
     while (message := queue.receive()) is not None:
         found += load_feedback(message.body)[1]
         queue.delete(message)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standardwebhooks.webhooks import Webhook
 
-from shared.contracts import Word, dump_feedback, load_feedback
-from shared.domain.jobs.feedback import WordKind
+from shared.contracts import ProviderEvent, dump_feedback, load_feedback
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.ports import BadEvents, BadSignature
 from shared.providers._common import REF_ARG, TO_ARG, digest
 from shared.providers._texts import MAX_AHEAD
@@ -54,7 +54,7 @@ def body(kind: Any = "email.delivered", created_at: Any = "2026-09-21T14:13:10.1
     return json.dumps({"type": kind, "created_at": created_at, "data": found}).encode()
 
 
-def words(post: bytes) -> list[Word]:
+def words(post: bytes) -> list[ProviderEvent]:
     """Read a post twice: the second time must say the same."""
     first = READER.words(headers(post), post)
     assert READER.words(headers(post), post) == first
@@ -110,8 +110,8 @@ def test_the_words_of_the_receiver_s_server_come_before_resend_s_own(reports: An
 )
 def test_every_event_of_the_table(kind: str, data: dict[str, Any], word: str, code: str, detail: str) -> None:
     (found,) = words(body(kind, **data))
-    assert found == Word(REF, word, 1_789_999_990, MAIL_ID, code, detail)
-    assert found.word in set(WordKind)
+    assert found == ProviderEvent(REF, word, 1_789_999_990, MAIL_ID, code, detail)
+    assert found.word in set(ProviderEventKind)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sendgrid.helpers.eventwebhook import EventWebhook
 
-from shared.contracts import Word, dump_feedback, load_feedback
-from shared.domain.jobs.feedback import WordKind
+from shared.contracts import ProviderEvent, dump_feedback, load_feedback
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.ports import BadEvents, BadSignature
 from shared.providers._common import REF_ARG, TO_ARG, digest
 from shared.providers._texts import MAX_AHEAD
@@ -50,7 +50,7 @@ def event(**changes: Any) -> dict[str, Any]:
     return {k: v for k, v in {**plain, **changes}.items() if v is not None}
 
 
-def words(*events: Any) -> list[Word]:
+def words(*events: Any) -> list[ProviderEvent]:
     """Read a post twice: the second time must say the same."""
     body = json.dumps(list(events)).encode()
     first = READER.words({TIMESTAMP_HEADER: str(NOW)}, body)
@@ -60,7 +60,7 @@ def words(*events: Any) -> list[Word]:
     return first.words
 
 
-PLAIN = Word(REF, "", 1_789_999_990, "Tq4mT1Q2RUKy0kGbE3ZtGw")
+PLAIN = ProviderEvent(REF, "", 1_789_999_990, "Tq4mT1Q2RUKy0kGbE3ZtGw")
 
 
 @pytest.mark.promise(7)
@@ -122,7 +122,7 @@ PLAIN = Word(REF, "", 1_789_999_990, "Tq4mT1Q2RUKy0kGbE3ZtGw")
 def test_every_event_of_the_table(posted: dict[str, Any], word: str, code: str | None, detail: str | None) -> None:
     (found,) = words(event(**posted))
     assert (found.ref, found.word, found.at, found.id, found.secondary) == (REF, word, PLAIN.at, PLAIN.id, False)
-    assert found.word in set(WordKind)
+    assert found.word in set(ProviderEventKind)
     assert code is None or found.code == code
     assert detail is None or found.detail == detail
 
@@ -135,7 +135,7 @@ def test_events_that_change_nothing(name: Any) -> None:
 @pytest.mark.parametrize("ref", [None, "", "x", 7, [], {}, f"{JOB}-1-1", f"{JOB}-1-1-1-1", REF.upper()])
 def test_events_of_other_mails_are_counted_and_left_out(ref: Any) -> None:
     assert words(event(event="delivered", **{REF_ARG: ref}), event(event="delivered")) == [
-        Word(REF, "delivered", PLAIN.at, PLAIN.id)
+        ProviderEvent(REF, "delivered", PLAIN.at, PLAIN.id)
     ]
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts import Word
-from shared.domain.jobs.feedback import WordKind
+from shared.contracts import ProviderEvent
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.ports import BadEvents, Reading
 from shared.providers._common import REF_ARG, TO_ARG, digest
 from shared.providers.ses.events import CREDENTIAL_ARG, VALIDATION, SesWebhooks, from_topic
@@ -87,7 +87,7 @@ from tests.providers.test_sendgrid_events import JSON
     ],
 )
 def test_what_each_event_means(said: Any, word: str, at: int, code: str, detail: str) -> None:
-    assert words(said) == [Word(REF, word, NOW - at, "0100018f-1-000000", code, detail)]
+    assert words(said) == [ProviderEvent(REF, word, NOW - at, "0100018f-1-000000", code, detail)]
 
 
 def test_an_automatic_reply_is_no_failure() -> None:
@@ -133,7 +133,7 @@ def preference(*statuses: str, **all_of_them: bool) -> Any:
     ],
 )
 def test_what_a_recipient_prefers(said: Any, word: str) -> None:
-    assert words(said) == [Word(REF, word, NOW - 3, "0100018f-1-000000")]
+    assert words(said) == [ProviderEvent(REF, word, NOW - 3, "0100018f-1-000000")]
 
 
 def test_a_bounce_of_an_unsubscribed_recipient_is_a_drop() -> None:
@@ -216,5 +216,5 @@ def test_whatever_stands_in_an_event_of_ours(value: Any, kind: str) -> None:
         body = post(event(kind, None, **dict.fromkeys(parts, part)), Signature="")
         check_reading(SesWebhooks(), body)
         for word in SesWebhooks().words({}, body).words:
-            assert word.word in set(WordKind)
+            assert word.word in set(ProviderEventKind)
             assert word.ref == REF

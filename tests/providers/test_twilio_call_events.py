@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts import Word
-from shared.domain.jobs.feedback import HARD, WISHES, WordKind, state_of
+from shared.contracts import ProviderEvent
+from shared.domain.jobs.feedback import HARD, WISHES, ProviderEventKind, state_of
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, Reading
 from shared.providers.twilio.call_events import STATUSES
 from shared.providers.twilio.events import TwilioWebhooks
@@ -54,7 +54,7 @@ def press(key: str, script: Script = SCRIPT) -> Reading:
     ],
 )
 def test_every_status_of_a_call(fields: dict[str, str], word: str, code: str) -> None:
-    assert read(**fields) == Reading(1, [Word(REF, word, NOW, SID, code)])
+    assert read(**fields) == Reading(1, [ProviderEvent(REF, word, NOW, SID, code)])
 
 
 def test_no_status_alone_suppresses_a_number() -> None:
@@ -63,7 +63,7 @@ def test_no_status_alone_suppresses_a_number() -> None:
 
 def test_the_first_key_repeats_the_message() -> None:
     found = press("1")
-    assert found.words == [Word(REF, "pressed", NOW, SID, "1", "repeat")]
+    assert found.words == [ProviderEvent(REF, "pressed", NOW, SID, "1", "repeat")]
     assert found.reply is not None
     assert (found.reply.content_type, found.reply.body) == ("text/xml", document(SCRIPT.repeated() or SCRIPT))
     last = Script("Hello", HOME, REF, again=MAX_AGAIN)
@@ -76,9 +76,9 @@ def test_the_first_key_repeats_the_message() -> None:
 def test_nine_stops_calls_and_nothing_else() -> None:
     found = press("9")
     assert [(w.word, w.code) for w in found.words] == [("pressed", "9"), ("stopped", "9")]
-    assert WordKind.STOPPED in WISHES
-    assert state_of(WordKind.STOPPED) is None
-    assert state_of(WordKind.PRESSED) is None
+    assert ProviderEventKind.STOPPED in WISHES
+    assert state_of(ProviderEventKind.STOPPED) is None
+    assert state_of(ProviderEventKind.PRESSED) is None
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twilio.request_validator import RequestValidator
 
-from shared.contracts import Word, dump_feedback, load_feedback
-from shared.domain.jobs.feedback import HARD, SOFT, WordKind, join, state_of
+from shared.contracts import ProviderEvent, dump_feedback, load_feedback
+from shared.domain.jobs.feedback import HARD, SOFT, ProviderEventKind, join, state_of
 from shared.domain.jobs.states import Cell
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature
 from shared.providers.twilio.events import CODES, STATUSES, TwilioWebhooks
@@ -54,7 +54,7 @@ def headers(params: dict[str, str], url: str = URL, *, signed: str = "", key: st
     return {POSTED_TO: url, POSTED_AT: str(NOW), "x-twilio-signature": made(signed or url, params, key)}
 
 
-def words(post: bytes, url: str = URL) -> list[Word]:
+def words(post: bytes, url: str = URL) -> list[ProviderEvent]:
     found = READER.words({POSTED_TO: url, POSTED_AT: str(NOW)}, post)
     assert found.events == 1
     assert load_feedback(dump_feedback("main", found.words)) == ("main", found.words)
@@ -92,8 +92,8 @@ def words(post: bytes, url: str = URL) -> list[Word]:
 )
 def test_every_status_and_code_of_the_table(status: str, code: str, word: str) -> None:
     more = {"ErrorCode": code} if code else {}
-    assert words(body(status, **more)) == [Word(REF, word, NOW, SID, code)]
-    assert word in set(WordKind)
+    assert words(body(status, **more)) == [ProviderEvent(REF, word, NOW, SID, code)]
+    assert word in set(ProviderEventKind)
 
 
 def test_only_what_is_about_the_number_or_the_recipients_will_suppresses() -> None:
@@ -111,17 +111,17 @@ def test_statuses_that_change_nothing(status: str) -> None:
 
 @pytest.mark.parametrize("code", ["0", "", "00000", "x", "30005 ", "٣", "1234567"])
 def test_what_is_no_error_code_is_none(code: str) -> None:
-    assert words(body("delivered", ErrorCode=code)) == [Word(REF, "delivered", NOW, SID)]
+    assert words(body("delivered", ErrorCode=code)) == [ProviderEvent(REF, "delivered", NOW, SID)]
 
 
 def test_an_error_of_a_message_on_its_way_is_not_its_end() -> None:
-    assert words(body("sent", ErrorCode="30005")) == [Word(REF, "accepted", NOW, SID, "30005")]
+    assert words(body("sent", ErrorCode="30005")) == [ProviderEvent(REF, "accepted", NOW, SID, "30005")]
 
 
 @pytest.mark.parametrize(("code", "word"), [("30005", "bounced"), ("30003", "failed_temporarily"), ("99", "blocked")])
 def test_a_success_with_an_error_is_none(code: str, word: str) -> None:
     for status in ("delivered", "read"):
-        assert words(body(status, ErrorCode=code)) == [Word(REF, word, NOW, SID, code)]
+        assert words(body(status, ErrorCode=code)) == [ProviderEvent(REF, word, NOW, SID, code)]
 
 
 @pytest.mark.promise(7)
@@ -133,7 +133,7 @@ def test_the_order_of_segments_changes_nothing(code: str, end: Cell) -> None:
         cell = Cell.CLAIMED
         for post in order:
             (word,) = words(post)
-            state = state_of(WordKind(word.word))
+            state = state_of(ProviderEventKind(word.word))
             assert state is not None
             cell = join(cell, 2, state, 2)
         assert cell is end

@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.ports import POSTED_AT, POSTED_TO, Reading
 from shared.providers.twilio.events import TwilioWebhooks
 from shared.providers.twilio.inbound import SILENCE
@@ -32,14 +32,14 @@ def read(body: str, sender: str = "+14155550100", **more: str) -> Reading:
     ],
 )
 def test_a_keyword_is_a_wish_of_the_number(body: str, more: dict[str, str], word: str) -> None:
-    said = Word("+14155550100", word, NOW, SID, "+15005550006", body.rstrip("\n"))
+    said = ProviderEvent("+14155550100", word, NOW, SID, "+15005550006", body.rstrip("\n"))
     assert read(body, **more) == Reading(1, [said], SILENCE)
     assert read(body, "whatsapp:+14155550100", **more, To="whatsapp:+15005550006").words == [said]
 
 
 @pytest.mark.parametrize("body", ["", "HELP", "don't stop", "stop by at 5", "I said it has to stop by then"])
 def test_any_other_text_wishes_nothing(body: str) -> None:
-    assert read(body) == Reading(1, [Word("+14155550100", "written", NOW, SID, "+15005550006", body)], SILENCE)
+    assert read(body) == Reading(1, [ProviderEvent("+14155550100", "written", NOW, SID, "+15005550006", body)], SILENCE)
 
 
 def test_a_text_keeps_its_lines_and_no_control_character() -> None:

@@ -9,7 +9,7 @@ from functions.webhooks.receive import receive
 from functions.webhooks.services import Services
 from shared.adapters.clock import SystemClock
 from shared.adapters.http.transport import HttpClient
-from shared.contracts import Credential, Settings, Word, load_feedback
+from shared.contracts import Credential, ProviderEvent, Settings, load_feedback
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected
 from shared.ports import Target
@@ -68,7 +68,7 @@ class Hook:
         self._feedback = FakeQueue(self._clock)
         self._services = Services(settings, lambda _: secret, self._feedback, self._clock, registry.webhooks)
 
-    def words(self, one: Target) -> list[Word]:
+    def words(self, one: Target) -> list[ProviderEvent]:
         for post in self._target.posts[self._read :]:
             event = {
                 "pathParameters": {"provider": "twilio", "credential_id": "texts"},
@@ -78,7 +78,7 @@ class Hook:
             }
             assert receive(event, self._services)["statusCode"] == 200
         self._read = len(self._target.posts)
-        found: list[Word] = []
+        found: list[ProviderEvent] = []
         while (message := self._feedback.receive()) is not None:
             credential, words = load_feedback(message.body)
             assert credential == "texts"

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.providers._common import REF_ARG
 from shared.providers.resend.events import EVENTS, ResendWebhooks
 from simulator.model import Content
@@ -30,14 +30,14 @@ def bounce_enums() -> list[tuple[str, str]]:
     return list(product(fields["type"]["enum"], fields["subType"]["enum"]))
 
 
-def read(name: str, **more: Any) -> WordKind | None:
+def read(name: str, **more: Any) -> ProviderEventKind | None:
     at = "2026-02-22T23:41:12.126Z"
     data = {"email_id": "id", "created_at": at, "from": "a@x.example", "to": ["b@x.example"], "subject": "x"}
     post = {"type": name, "created_at": at, "data": {**data, "tags": {REF_ARG: REF}, **more}}
     assert faults(DOCUMENT[name], post) == []
     words = ResendWebhooks().words({}, json.dumps(post).encode()).words
     assert len(words) <= 1
-    return WordKind(words[0].word) if words else None
+    return ProviderEventKind(words[0].word) if words else None
 
 
 def test_every_documented_event_is_heeded_or_named_as_one_that_is_not() -> None:
@@ -57,8 +57,8 @@ def test_the_simulator_posts_what_the_vendor_documents(word: str) -> None:
 @pytest.mark.parametrize(("kind", "sub"), bounce_enums())
 def test_every_documented_bounce_has_a_meaning_and_only_a_permanent_one_is_hard(kind: str, sub: str) -> None:
     found = read("email.bounced", bounce={"diagnosticCode": [], "message": "no", "subType": sub, "type": kind})
-    assert found in (WordKind.BOUNCED, WordKind.BLOCKED, WordKind.FAILED_TEMPORARILY)
-    assert (found is WordKind.BOUNCED) == (
+    assert found in (ProviderEventKind.BOUNCED, ProviderEventKind.BLOCKED, ProviderEventKind.FAILED_TEMPORARILY)
+    assert (found is ProviderEventKind.BOUNCED) == (
         kind == "Permanent" and sub in ("General", "NoEmail", "Undetermined", "MailboxFull")
     )
 

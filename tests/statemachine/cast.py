@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Final
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.ids import Ref
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.job import Job, Policy
 from shared.domain.jobs.states import Cell
 from shared.engine.outcome.track import LATER
@@ -46,8 +46,8 @@ class Cast(RuleBasedStateMachine):
         self.stack = ExitStack()
         self.lines: list[str] = []
         self.started: list[_Started] = []
-        self.words: list[tuple[str, Word]] = []
-        self.later: list[tuple[float, str, tuple[Word, ...]]] = []
+        self.words: list[tuple[str, ProviderEvent]] = []
+        self.later: list[tuple[float, str, tuple[ProviderEvent, ...]]] = []
         self.doubted: set[str] = set()
         self.barred: set[str] = set()
         self.broken = False
@@ -77,7 +77,7 @@ class Cast(RuleBasedStateMachine):
         policy = Policy(
             max_attempts=batch.attempts,
             on_ambiguous=batch.on_ambiguous,
-            retry_on=soft if batch.deferred is None else (*soft, WordKind.DEFERRED),
+            retry_on=soft if batch.deferred is None else (*soft, ProviderEventKind.DEFERRED),
             deferred_after=batch.deferred or 0,
         )
         due = self.world.clock.ms + 1000 * batch.seconds if batch.seconds else 0
@@ -113,7 +113,7 @@ class Cast(RuleBasedStateMachine):
         self.watch.begins(f"ask{self.numbers + 1}", lane)
         return self.start("ask", lambda: self.world.resolve(lane, job, chunk), after)
 
-    def track(self, lane: str, *words: Word) -> Actor:
+    def track(self, lane: str, *words: ProviderEvent) -> Actor:
         def after(actor: Actor) -> None:
             again = actor.result.later if actor.error is None else words  # the queue delivers them again
             if again:

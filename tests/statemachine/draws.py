@@ -5,7 +5,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from shared.domain.jobs.feedback import SOFT, WordKind
+from shared.domain.jobs.feedback import SOFT, ProviderEventKind
 from shared.domain.jobs.job import OnAmbiguous
 from tests.statemachine.provider import Answer
 from tests.statemachine.stage import Fate
@@ -34,7 +34,7 @@ class Batch:
     deferred: int | None
 
 
-SAID: Final = (*sorted(SOFT), *(k for k in WordKind if k is not WordKind.ABSENT))
+SAID: Final = (*sorted(SOFT), *(k for k in ProviderEventKind if k is not ProviderEventKind.ABSENT))
 """What providers say by themselves; what moves a message on more often."""
 BAD: Final = (Answer.NOT_SENT, Answer.DEAD, Answer.LOST, Answer.SWALLOWED, Answer.THROTTLED)
 """What a provider may come to for a while."""

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Final
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.jobs.chunks import Recipient
-from shared.domain.jobs.feedback import HARD, SOFT, WordKind
+from shared.domain.jobs.feedback import HARD, SOFT, ProviderEventKind
 from shared.domain.jobs.states import OPEN, Cell, JobState
 from shared.domain.lanes import backoff
 from shared.domain.lanes.breaker import ENOUGH, MAX_DELAY, PROBE_TIME, Breaker
@@ -41,7 +41,7 @@ ASKED: Final = 3
 """How often an owner asks for what was stopped."""
 
 
-def settle(world: StagedWorld, watch: Watch, words: Sequence[tuple[str, Word]], doubted: set[str]) -> None:
+def settle(world: StagedWorld, watch: Watch, words: Sequence[tuple[str, ProviderEvent]], doubted: set[str]) -> None:
     """Bring all to rest and check what is left. `doubted`: jobs of whose last request nobody knows what came of it."""
     _rest(world, watch)
     for job in world.jobs:
@@ -126,17 +126,17 @@ def _one_more(world: StagedWorld, watch: Watch, lane: str) -> None:
     watch.look()
 
 
-def _after(said: set[WordKind], retry_on: Sequence[str]) -> set[Cell]:
+def _after(said: set[ProviderEventKind], retry_on: Sequence[str]) -> set[Cell]:
     """Return the states in which a message may end after words about its last attempt, whatever their order."""
     if said & HARD:
         return {Cell.BOUNCED}
-    if WordKind.DELIVERED in said:
+    if ProviderEventKind.DELIVERED in said:
         return {Cell.DELIVERED}
     if said & SOFT:
         return {Cell.DROPPED}
     if said & set(retry_on):
         return {Cell.SENT, Cell.RELAYED, Cell.DROPPED, Cell.UNKNOWN}
-    return {Cell.SENT, Cell.RELAYED} if WordKind.ACCEPTED in said else set(Cell)
+    return {Cell.SENT, Cell.RELAYED} if ProviderEventKind.ACCEPTED in said else set(Cell)
 
 
 def _suppressed(world: StagedWorld, place: tuple[str, int, int]) -> bool:
@@ -159,7 +159,7 @@ def _final(world: StagedWorld, watch: Watch, job_id: str) -> None:
             place = (job_id, x.chunk, i)
             if state in OPEN:
                 watch.fail(f"message {x.chunk}.{i} ends as {state.name}")
-            said = {k for a, k in watch.words.get(place, ()) if a == attempt or k is WordKind.DELIVERED}
+            said = {k for a, k in watch.words.get(place, ()) if a == attempt or k is ProviderEventKind.DELIVERED}
             skipped = state is Cell.SKIPPED and _suppressed(world, place)
             if said and state not in _after(said, job.policy.retry_on) and not skipped:
                 watch.fail(f"message {x.chunk}.{i} ends as {state.name} after the words {sorted(said)}")

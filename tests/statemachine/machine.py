@@ -12,9 +12,9 @@ from hypothesis import note
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.ids import Ref
-from shared.domain.jobs.feedback import SOFT, WordKind
+from shared.domain.jobs.feedback import SOFT, ProviderEventKind
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Cell
 from shared.engine.jobs.control import NotNow
@@ -232,13 +232,13 @@ class Machine(Cast):
 
     @precondition(lambda self: self.room() and self.watch.taken)
     @rule(n=some, kinds=st.lists(st.sampled_from(SAID), min_size=1, max_size=3), lane=some, then=runs)
-    def word(self, n: int, kinds: list[WordKind], lane: int, then: Run) -> None:
+    def word(self, n: int, kinds: list[ProviderEventKind], lane: int, then: Run) -> None:
         """A provider says something of an attempt that it took, however early, late or contradictory."""
         attempts = [(place, a) for place, taken in self.watch.taken.items() for a in taken]
         place, attempt = attempts[-1 - n % len(attempts)]
         wrong = self.names[0] if lane == WRONG else None
         name = wrong or self.watch.lanes[Ref(*place, attempt)]
-        words = [Word(str(Ref(*place, attempt)), k.value, int(self.world.clock.now())) for k in kinds]
+        words = [ProviderEvent(str(Ref(*place, attempt)), k.value, int(self.world.clock.now())) for k in kinds]
         for kind, word in zip(kinds, words, strict=True):
             self.watch.word(place, attempt, kind)
             self.words.append((name, word))
@@ -246,10 +246,10 @@ class Machine(Cast):
 
     @precondition(lambda self: self.room() and self.accepted_ones())
     @rule(n=some, kind=st.sampled_from(sorted(SOFT)), calls=st.sampled_from([100, 100, 1, 3]))
-    def give_up(self, n: int, kind: WordKind, calls: int) -> None:
+    def give_up(self, n: int, kind: ProviderEventKind, calls: int) -> None:
         """A provider gives up what it took."""
         ref = self.accepted_ones()[n % len(self.accepted_ones())]
-        name, word = self.watch.lanes[ref], Word(str(ref), kind.value, int(self.world.clock.now()))
+        name, word = self.watch.lanes[ref], ProviderEvent(str(ref), kind.value, int(self.world.clock.now()))
         self.watch.word((ref.job, ref.chunk, ref.index), ref.attempt, kind)
         self.words.append((name, word))
         self.go_on(self.track(name, word), Run(calls))
@@ -269,17 +269,19 @@ class Machine(Cast):
     def absent(self, n: int, lane: int, then: Run) -> None:
         """A provider is asked about an attempt that it never took, and proves it."""
         ref = self.watch.lost[-1 - n % len(self.watch.lost)]
-        word = Word(str(ref), WordKind.ABSENT.value, int(self.world.clock.now()))
+        word = ProviderEvent(str(ref), ProviderEventKind.ABSENT.value, int(self.world.clock.now()))
         name = self.names[0] if lane == WRONG else self.watch.lanes[ref]
         self.words.append((name, word))
         self.go_on(self.track(name, word), then)
 
     @precondition(Cast.room)
-    @rule(n=some, kind=st.sampled_from(WordKind), how=st.integers(0, 2))
-    def foreign_word(self, n: int, kind: WordKind, how: int) -> None:
+    @rule(n=some, kind=st.sampled_from(ProviderEventKind), how=st.integers(0, 2))
+    def foreign_word(self, n: int, kind: ProviderEventKind, how: int) -> None:
         """A word of a credential, a chunk or a recipient that is not the job's changes nothing."""
         ref = Ref(self.job(n), 99 if how == 1 else 0, 499 if how == 2 else 0, 1)
-        self.go_on(self.track("nobody" if how == 0 else self.names[0], Word(str(ref), kind.value, 0)), Run(100))
+        self.go_on(
+            self.track("nobody" if how == 0 else self.names[0], ProviderEvent(str(ref), kind.value, 0)), Run(100)
+        )
 
     # Going on, time and harm
 

@@ -8,14 +8,14 @@ from unittest.mock import patch
 
 from shared.domain.ids import Ref
 from shared.domain.jobs.details import Detail, FeedbackDetail
-from shared.domain.jobs.feedback import SOFT, WordKind
+from shared.domain.jobs.feedback import SOFT, ProviderEventKind
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell
 from tests.statemachine.stage import running
 from tests.statemachine.world import StagedWorld
 
 Place = tuple[str, int, int]
-_FAILS: Final = SOFT | {WordKind.DEFERRED}
+_FAILS: Final = SOFT | {ProviderEventKind.DEFERRED}
 _HERE: Final = (Cell.QUEUED, Cell.CLAIMED)
 """What was in one of these was in the chunk's lane already."""
 
@@ -57,7 +57,11 @@ class Paths:
             put_feedback(detail)
             for e in detail.entries:
                 ref = Ref(detail.job, detail.chunk, e.index, e.attempt)
-                if WordKind(e.word) in _FAILS and not e.secondary and self._lanes.get(ref) == detail.credential:
+                if (
+                    ProviderEventKind(e.word) in _FAILS
+                    and not e.secondary
+                    and self._lanes.get(ref) == detail.credential
+                ):
                     self.failed.add((ref, detail.credential))
 
         def read(job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:

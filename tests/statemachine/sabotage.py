@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 from unittest.mock import patch
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.jobs import feedback, passes, queue, states
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.details import LOST
@@ -210,7 +210,7 @@ def doubt_is_absence() -> Iterator[None]:
     """A look-up that cannot tell counts as proof that the provider never took the attempt."""
     word = resolve._word
 
-    def bold(doubts: Any, index: int, finding: Finding) -> Word | None:
+    def bold(doubts: Any, index: int, finding: Finding) -> ProviderEvent | None:
         return word(doubts, index, Absent() if isinstance(finding, Unknown) else finding)
 
     with patch.object(resolve, "_word", bold):

@@ -6,7 +6,7 @@ from typing import Final
 
 from shared.domain.ids import Ref
 from shared.domain.jobs import ledger as rules
-from shared.domain.jobs.feedback import HARD, SOFT, WordKind
+from shared.domain.jobs.feedback import HARD, SOFT, ProviderEventKind
 from shared.domain.jobs.job import Job, OnAmbiguous, stats_of
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
@@ -26,7 +26,7 @@ _LEGAL: Final = frozenset((a, b) for sources, b in TRANSITIONS.values() for a in
     (a, JobState.LOGGED) for a in ACTIVE
 }
 _READS: Final = ("get_item", "query", "read", "list", "job", "control", "load", "detail", "depth", "reserve")
-_FAILS: Final = SOFT | {WordKind.DEFERRED}
+_FAILS: Final = SOFT | {ProviderEventKind.DEFERRED}
 _OPEN: Final = (Cell.QUEUED, Cell.RETRY, Cell.CLAIMED)
 
 
@@ -64,7 +64,7 @@ class Watch:
         self.asked: set[str] = set()
         self.asking: frozenset[str] = frozenset()
         self.naming: frozenset[str] = frozenset()
-        self.words: dict[Place, set[tuple[int, WordKind]]] = {}
+        self.words: dict[Place, set[tuple[int, ProviderEventKind]]] = {}
         self.answers: dict[Ref, Answer] = {}
         self.ended: set[str] = set()
         self.jobs: dict[str, Job] = {}
@@ -151,7 +151,7 @@ class Watch:
         self.answers[ref] = Answer.SWALLOWED if self.answers.get(ref) in TAKES else Answer.LOST
         self.lanes[ref] = lane
 
-    def word(self, place: Place, attempt: int, kind: WordKind) -> None:
+    def word(self, place: Place, attempt: int, kind: ProviderEventKind) -> None:
         """Note a word that a provider is about to say."""
         self.words.setdefault(place, set()).add((attempt, kind))
 
@@ -174,7 +174,7 @@ class Watch:
         """Return the attempts of a message that their provider gave up."""
         return self._said_of(place, SOFT)
 
-    def _said_of(self, place: Place, kinds: frozenset[WordKind]) -> set[int]:
+    def _said_of(self, place: Place, kinds: frozenset[ProviderEventKind]) -> set[int]:
         return {a for a, k in self.words.get(place, ()) if k in kinds}
 
     def _ambiguous(self, place: Place, attempt: int) -> bool:
@@ -186,7 +186,7 @@ class Watch:
         risky = self.jobs[place[0]].policy.on_ambiguous is OnAmbiguous.FAIL_OVER
         return (
             attempt in self._said_of(place, SOFT)
-            or attempt in self._said_of(place, frozenset(map(WordKind, self.jobs[place[0]].policy.retry_on)))
+            or attempt in self._said_of(place, frozenset(map(ProviderEventKind, self.jobs[place[0]].policy.retry_on)))
             or attempt <= self.named.get(place, 0)
             or (risky and self._ambiguous(place, attempt))
         )
@@ -364,7 +364,7 @@ class Watch:
             self.fail(f"stats {found}, jobs say {expected}")
 
 
-_DELIVERED: Final = frozenset({WordKind.DELIVERED})
+_DELIVERED: Final = frozenset({ProviderEventKind.DELIVERED})
 
 
 def _name(job_id: str) -> str:

@@ -15,7 +15,7 @@ from functions.api.error_page import WEBHOOK_CODES
 from functions.webhooks import receive
 from functions.webhooks.services import MAX_MESSAGE_BYTES, Services, build, feedback_messages
 from shared import contracts
-from shared.contracts import Credential, Settings, Word, load_feedback
+from shared.contracts import Credential, ProviderEvent, Settings, load_feedback
 from shared.ports import POSTED_AT, POSTED_TO, MalformedSecret, Reading, Retriable
 from shared.providers import registry
 from shared.providers._common import REF_ARG
@@ -228,7 +228,7 @@ def test_thousands_of_words_are_cut_into_messages(queue: Queue) -> None:
 
 
 def test_a_single_word_is_never_cut() -> None:
-    (body,) = feedback_messages("main", [Word("r", "bounced", 1, detail="x" * 300_000)])
+    (body,) = feedback_messages("main", [ProviderEvent("r", "bounced", 1, detail="x" * 300_000)])
     assert load_feedback(body)[1][0].detail == "x" * 300_000
 
 
@@ -339,7 +339,9 @@ def test_the_handler_is_where_the_contract_says() -> None:
 def test_a_message_has_words_about_ten_chunks_at_the_most_and_all_about_each() -> None:
     refs = [f"{n:026d}-0-{index}-1" for n in range(25) for index in range(3)]
     bodies = list(
-        feedback_messages("main", [Word(ref, "delivered", 1) for ref in sorted(refs, key=lambda ref: ref[::-1])])
+        feedback_messages(
+            "main", [ProviderEvent(ref, "delivered", 1) for ref in sorted(refs, key=lambda ref: ref[::-1])]
+        )
     )
     found = [{word.ref.rsplit("-", 2)[0] for word in load_feedback(body)[1]} for body in bodies]
     assert [len(chunks) for chunks in found] == [10, 10, 5]

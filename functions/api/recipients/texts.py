@@ -8,14 +8,14 @@ from functions.api.call import Call, now_of
 from functions.api.requests import Paging
 from functions.api.views import Stamp, TextOrNull, View
 from shared.domain.accounts import Scope
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.routing import Nothing, Route, section
 
 _WISHES: Final[dict[str, Literal["stop", "start"]]] = {
-    WordKind.STOPPED.value: "stop",
-    WordKind.STARTED.value: "start",
+    ProviderEventKind.STOPPED.value: "stop",
+    ProviderEventKind.STARTED.value: "start",
 }
 
 

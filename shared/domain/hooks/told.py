@@ -12,7 +12,7 @@ from typing import Final
 
 from shared.domain.hooks.kinds import HookKind, kind_of
 from shared.domain.jobs.details import Detail, FeedbackDetail
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.job import MAIL, Job
 from shared.domain.jobs.states import Cell
 from shared.domain.times import Millis
@@ -129,10 +129,10 @@ def with_complaints(changes: Iterable[CellChange], words: Iterable[FeedbackDetai
     out: list[CellChange] = []
     for x in changes:
         about = said.get((x.index, x.attempt), set())
-        if x.kind is not HookKind.MESSAGE_BOUNCED or WordKind.COMPLAINED not in about:
+        if x.kind is not HookKind.MESSAGE_BOUNCED or ProviderEventKind.COMPLAINED not in about:
             out.append(x)
             continue
-        if WordKind.BOUNCED in about:
+        if ProviderEventKind.BOUNCED in about:
             out.append(x)
         out.append(CellChange(x.index, x.byte, HookKind.MESSAGE_COMPLAINED))
     return out

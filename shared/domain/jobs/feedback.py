@@ -7,7 +7,7 @@ from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.domain.jobs.states import NEVER_SENT, RANK, Cell
 
 
-class WordKind(StrEnum):
+class ProviderEventKind(StrEnum):
     """The kind of an event that a provider reports later, normalised."""
 
     ACCEPTED = "accepted"
@@ -38,25 +38,25 @@ class WordKind(StrEnum):
     """Asked, the provider proved that it never took the attempt; counts for what is UNKNOWN, nothing else."""
 
 
-HARD: Final = frozenset({WordKind.BOUNCED, WordKind.COMPLAINED})
-SOFT: Final = frozenset({WordKind.DROPPED, WordKind.BLOCKED, WordKind.FAILED_TEMPORARILY})
+HARD: Final = frozenset({ProviderEventKind.BOUNCED, ProviderEventKind.COMPLAINED})
+SOFT: Final = frozenset({ProviderEventKind.DROPPED, ProviderEventKind.BLOCKED, ProviderEventKind.FAILED_TEMPORARILY})
 SUPPRESSES: Final = HARD
-CHANNEL_WISHES: Final = frozenset({WordKind.STOPPED, WordKind.STARTED})
+CHANNEL_WISHES: Final = frozenset({ProviderEventKind.STOPPED, ProviderEventKind.STARTED})
 """Wishes of a recipient about all later messages by the channel of this one."""
-WISHES: Final = frozenset({WordKind.UNSUBSCRIBED, WordKind.RESUBSCRIBED}) | CHANNEL_WISHES
+WISHES: Final = frozenset({ProviderEventKind.UNSUBSCRIBED, ProviderEventKind.RESUBSCRIBED}) | CHANNEL_WISHES
 """Wishes about later messages. They are not part of an attempt's history, so no attempt's record holds them."""
 
 
-def leaves(word: WordKind, code: str) -> bool:
+def leaves(word: ProviderEventKind, code: str) -> bool:
     """Tell whether a word says that its recipient has unsubscribed at the provider."""
-    return word is WordKind.UNSUBSCRIBED or (word is WordKind.DROPPED and code == UNSUBSCRIBED)
+    return word is ProviderEventKind.UNSUBSCRIBED or (word is ProviderEventKind.DROPPED and code == UNSUBSCRIBED)
 
 
-def state_of(word: WordKind) -> Cell | None:
+def state_of(word: ProviderEventKind) -> Cell | None:
     """Return the state that an event gives its attempt: DROPPED for a soft failure, None if it changes no state."""
-    if word is WordKind.ACCEPTED:
+    if word is ProviderEventKind.ACCEPTED:
         return Cell.SENT
-    if word is WordKind.DELIVERED:
+    if word is ProviderEventKind.DELIVERED:
         return Cell.DELIVERED
     if word in HARD:
         return Cell.BOUNCED

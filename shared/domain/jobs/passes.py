@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.domain.jobs.details import Detail, FeedbackDetail
-from shared.domain.jobs.feedback import SOFT, WordKind
+from shared.domain.jobs.feedback import SOFT, ProviderEventKind
 from shared.domain.jobs.ledger import Ledger, LedgerStatus, give_up, merge
 from shared.domain.jobs.outcomes import CANNOT_CARRY, Entry, Kind
 from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
@@ -52,7 +52,7 @@ class Past:
 
 
 NO_PAST: Final = Past()
-_FAILED_LATER: Final = SOFT | {WordKind.DEFERRED}
+_FAILED_LATER: Final = SOFT | {ProviderEventKind.DEFERRED}
 """Words that can move a message on to another credential."""
 
 
@@ -86,7 +86,7 @@ def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDet
     about = [(f.credential, e) for f in words for e in f.entries if e.index < len(ledger.cells) and not e.secondary]
     for credential, entry in about:
         named.setdefault(entry.index, set()).add(credential)
-        if WordKind(entry.word) in _FAILED_LATER:
+        if ProviderEventKind(entry.word) in _FAILED_LATER:
             spent.setdefault(entry.index, set()).add(credential)
             if entry.attempt == ledger.cells[entry.index] >> 4:
                 last.add(entry.index)

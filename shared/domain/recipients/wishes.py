@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from shared.domain.characters.invisible import without_invisible
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 
 MAX_WORDS: Final = 8
 """Words of a text in which a sentence of its own counts; a wish among polite words has as many at most."""
@@ -76,7 +76,7 @@ _START: Final = _all("start,unstop,resubscribe,opt in,optin,alta,iniciar,démarr
 """A beginning needs the bare word, since it is a consent."""
 
 
-def wish_of(text: str, *, start: Iterable[str] = ()) -> WordKind:
+def wish_of(text: str, *, start: Iterable[str] = ()) -> ProviderEventKind:
     """Return what a text wishes: STOPPED, STARTED, or WRITTEN for nothing.
 
     Args:
@@ -86,12 +86,12 @@ def wish_of(text: str, *, start: Iterable[str] = ()) -> WordKind:
     said = _spelled(_plain(text).split())
     bare = " ".join(said)
     if bare in _STOP_ALONE or _ends(said):
-        return WordKind.STOPPED
+        return ProviderEventKind.STOPPED
     if bare in _START or bare in start:
-        return WordKind.STARTED
+        return ProviderEventKind.STARTED
     if len(said) <= MAX_WORDS and any(_ends(_spelled(_plain(part).split())) for part in _SENTENCES.split(text)):
-        return WordKind.STOPPED
-    return WordKind.WRITTEN
+        return ProviderEventKind.STOPPED
+    return ProviderEventKind.WRITTEN
 
 
 def _spelled(words: Sequence[str]) -> Sequence[str]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from shared.contracts import Credential
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes.backoff import Chance
@@ -337,7 +337,7 @@ class Sender:
         for index in lease.unwanted:
             if not lease.job.test:
                 key = lease.chunk.recipients[index].key
-                reason = WordKind.COMPLAINED.value
+                reason = ProviderEventKind.COMPLAINED.value
                 self._records.suppress(lease.job.account, key, reason, now, job=lease.job.id, channel=lease.job.channel)
         lease.unwanted.clear()
 

@@ -12,7 +12,7 @@ from typing import Final
 from shared.domain.channels.voice import REPEAT, STOP
 from shared.domain.jobs import runs as cells
 from shared.domain.jobs.details import FeedbackEntry
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell
@@ -217,5 +217,5 @@ def _calls(notice: Notice | None, job: str) -> bool:
 
 def _pressed(entries: Iterable[FeedbackEntry]) -> Mapping[int, str]:
     """Return which of the template's keys each recipient pressed last, with its meaning."""
-    own = (x for x in entries if x.word == WordKind.PRESSED and x.code not in (REPEAT, STOP))
+    own = (x for x in entries if x.word == ProviderEventKind.PRESSED and x.code not in (REPEAT, STOP))
     return {x.index: f"pressed {x.code}: {x.detail}" for x in sorted(own, key=lambda x: x.at)}

@@ -1,14 +1,14 @@
 """Texts that recipients send to a credential's own number: STOP ends a channel for them, START begins it again.
 
-Such a text belongs to no attempt. It comes as a `Word` whose ref is the number that wrote (`from_number`). Its detail
+Such a text belongs to no attempt. It comes as a `ProviderEvent` whose ref is the number that wrote (`from_number`). Its detail
 is the text, and its code is the number that it was written to. Source: docs/adr/0124.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from shared.contracts import Credential, Word
-from shared.domain.jobs.feedback import CHANNEL_WISHES, WordKind
+from shared.contracts import Credential, ProviderEvent
+from shared.domain.jobs.feedback import CHANNEL_WISHES, ProviderEventKind
 from shared.domain.jobs.outcomes import STOPPED
 from shared.domain.namespaces import accounts_of
 from shared.domain.recipients.suppressions import BY_CHANNEL
@@ -18,15 +18,15 @@ from shared.ports import Records, Texts
 
 ANY: Final = "*"
 _WISHES: Final = {x.value for x in CHANNEL_WISHES}
-_KINDS: Final = {*_WISHES, WordKind.WRITTEN.value}
+_KINDS: Final = {*_WISHES, ProviderEventKind.WRITTEN.value}
 
 
-def from_number(word: Word) -> bool:
+def from_number(word: ProviderEvent) -> bool:
     """Tell whether a word is a number's text: a ref of an attempt never begins with a plus sign."""
     return word.ref.startswith("+") and word.word in _KINDS
 
 
-def receive(records: Records, texts: Texts, credential: Credential, words: Sequence[Word], now: Millis) -> int:
+def receive(records: Records, texts: Texts, credential: Credential, words: Sequence[ProviderEvent], now: Millis) -> int:
     """Apply the wishes of numbers, store what they wrote, and return the count of numbers whose wish was applied.
 
     A credential of all accounts changes and stores nothing: it is not known whose message the number answers.
@@ -42,7 +42,7 @@ def receive(records: Records, texts: Texts, credential: Credential, words: Seque
     return heeded
 
 
-def heed(records: Records, credential: Credential, words: Sequence[Word], now: Millis) -> int:
+def heed(records: Records, credential: Credential, words: Sequence[ProviderEvent], now: Millis) -> int:
     """Change the lists of the credential's accounts and of their team keys; returns the count of numbers changed.
 
     A credential of all accounts changes none. The provider refuses the next message to the number, which suppresses it
@@ -57,14 +57,14 @@ def heed(records: Records, credential: Credential, words: Sequence[Word], now: M
     latest = {w.ref: w.word for w in sorted(words, key=lambda w: w.at) if w.word in _WISHES}
     for number, wish in latest.items():
         for account in (space for named in credential.accounts for space in accounts_of(named)):
-            if wish == WordKind.STARTED.value:
+            if wish == ProviderEventKind.STARTED.value:
                 records.allow(account, number, reach=reach, reason=STOPPED)
             else:
                 records.suppress(account, number, STOPPED, now, reach=reach, channel=credential.channel)
     return len(latest)
 
 
-def received(credential: Credential, words: Sequence[Word]) -> Iterator[ReceivedText]:
+def received(credential: Credential, words: Sequence[ProviderEvent]) -> Iterator[ReceivedText]:
     """Yield the texts of the credential's accounts.
 
     Args:

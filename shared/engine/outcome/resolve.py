@@ -1,6 +1,6 @@
 """Resolving doubts: asks the provider about attempts whose fate is not known (Resolve).
 
-It runs in the credential's lane, which has its secret and its pace. Each finding is a `Word` like any other, which the
+It runs in the credential's lane, which has its secret and its pace. Each finding is a `ProviderEvent` like any other, which the
 tracker joins: accepted, or proven absent. Messages come first in that lane. So questions take a tenth of the slots,
 and each invocation asks some, then leaves the rest to a later one.
 """
@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from shared.contracts import Credential, Word, question
+from shared.contracts import Credential, ProviderEvent, question
 from shared.domain.ids import Ref
 from shared.domain.jobs.details import Detail
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
 from shared.domain.jobs.states import Cell
@@ -189,7 +189,7 @@ class Resolution:
         for answer in answers.values():
             if isinstance(answer, Exception):
                 raise answer
-        absent = sum(word.word == WordKind.ABSENT for word in words)
+        absent = sum(word.word == ProviderEventKind.ABSENT for word in words)
         return Resolved(len(found), len(words) - absent, absent)
 
     def _answer(self, provider: Resolver, doubts: _Doubts, index: int, deadline: Seconds) -> _Answer:
@@ -257,7 +257,7 @@ class Resolution:
         return None
 
 
-def _word(doubts: _Doubts, index: int, finding: Finding) -> Word | None:
+def _word(doubts: _Doubts, index: int, finding: Finding) -> ProviderEvent | None:
     """Return a finding as a word about an attempt; None if it is no answer.
 
     Args:
@@ -267,9 +267,9 @@ def _word(doubts: _Doubts, index: int, finding: Finding) -> Word | None:
     ref, at = str(Ref(ledger.job, ledger.chunk, index, ledger.cells[index] >> 4)), int(doubts.made[index])
     match finding:
         case Accepted():
-            return Word(ref, WordKind.ACCEPTED.value, at, finding.id)
+            return ProviderEvent(ref, ProviderEventKind.ACCEPTED.value, at, finding.id)
         case Absent():
-            return Word(ref, WordKind.ABSENT.value, at)
+            return ProviderEvent(ref, ProviderEventKind.ABSENT.value, at)
     return None
 
 

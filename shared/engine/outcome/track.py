@@ -1,4 +1,4 @@
-"""Tracking: feedback events (`Word`) reach the cells by rank, in any order and any number of times (F).
+"""Tracking: feedback events (`ProviderEvent`) reach the cells by rank, in any order and any number of times (F).
 
 Events about many chunks are joined side by side, each chunk by itself. A chunk that fails, or for which time is too
 short, leaves only its own events unjoined.
@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Final
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.ids import Ref
 from shared.domain.jobs import passes
 from shared.domain.jobs.details import FeedbackDetail, FeedbackEntry
-from shared.domain.jobs.feedback import CHANNEL_WISHES, SUPPRESSES, WISHES, WordKind, state_of
+from shared.domain.jobs.feedback import CHANNEL_WISHES, SUPPRESSES, WISHES, ProviderEventKind, state_of
 from shared.domain.jobs.job import DIGEST, Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import STOPPED, UNSUBSCRIBED
@@ -73,9 +73,9 @@ class Tracked:
 
     joined: int
     foreign: int
-    later: tuple[Word, ...]
+    later: tuple[ProviderEvent, ...]
     final: int = 0
-    left: tuple[Word, ...] = ()
+    left: tuple[ProviderEvent, ...] = ()
     fault: Exception | None = None
 
 
@@ -86,8 +86,8 @@ class _Sum:
     joined: int = 0
     foreign: int = 0
     final: int = 0
-    later: list[Word] = field(default_factory=list)
-    left: list[Word] = field(default_factory=list)
+    later: list[ProviderEvent] = field(default_factory=list)
+    left: list[ProviderEvent] = field(default_factory=list)
     faults: list[Exception] = field(default_factory=list)
 
     def include(self, other: "_Sum") -> None:
@@ -127,7 +127,7 @@ class Tracker:
         self._pool = pool
         self._moment = 0
 
-    def track(self, credential: str, words: Sequence[Word]) -> Tracked:
+    def track(self, credential: str, words: Sequence[ProviderEvent]) -> Tracked:
         """Join the words of one credential.
 
         Raises:
@@ -138,7 +138,7 @@ class Tracker:
             raise tracked.fault
         return tracked
 
-    def join_all(self, credential: str, words: Sequence[Word], *, deadline: Seconds = inf) -> Tracked:
+    def join_all(self, credential: str, words: Sequence[ProviderEvent], *, deadline: Seconds = inf) -> Tracked:
         """Join any number of words of one credential: one compare-and-swap and one detail per chunk.
 
         Jobs and ledgers are read a hundred at a time. Then each chunk's words are joined separately.
@@ -221,7 +221,7 @@ class Tracker:
 
     def _chunk(
         self, job: Job, number: int, ledger: Ledger | None, credential: str, about: Sequence[Said]
-    ) -> tuple[int, list[Word]]:
+    ) -> tuple[int, list[ProviderEvent]]:
         """Join what was said about one chunk; returns how many words were ours, and those that wait.
 
         `ledger` may be some seconds old. The words are older still, so this joins what the ledger lacked when it was
@@ -264,7 +264,7 @@ class Tracker:
     def _join(self, job: Job, ledger: Ledger, credential: str, words: Sequence[Said]) -> None:
         """Join words into the ledger: by one compare-and-swap, or with the job where a message is to be tried again."""
         states = [(r.index, r.attempt, state) for r, k, _ in words if (state := state_of(k)) is not None]
-        absent = {(r.index, r.attempt) for r, k, _ in words if k is WordKind.ABSENT}
+        absent = {(r.index, r.attempt) for r, k, _ in words if k is ProviderEventKind.ABSENT}
         for _ in range(RACES):
             again = self._again(job, ledger, words)
             joined = joined_with(ledger, states, again, absent, job.route, credential)
@@ -314,14 +314,14 @@ class Tracker:
             return set()
         windows, feedback = self._records.details(job.id, ledger.chunk)
         known = passes.pasts(ledger, windows, feedback)
-        begun = begun_at(windows) if any(k is WordKind.DEFERRED for _, k, _ in asked) else {}
+        begun = begun_at(windows) if any(k is ProviderEventKind.DEFERRED for _, k, _ in asked) else {}
         route = set(job.route)
         untried = {ref.index for ref, _, _ in asked if known.get(ref.index, passes.NO_PAST).named < route}
 
-        def goes_on(ref: Ref, kind: WordKind, word: Word) -> bool:
-            if kind is WordKind.DEFERRED and not is_overdue(job, ref, word, begun):
+        def goes_on(ref: Ref, kind: ProviderEventKind, word: ProviderEvent) -> bool:
+            if kind is ProviderEventKind.DEFERRED and not is_overdue(job, ref, word, begun):
                 return False
-            return kind is WordKind.ABSENT or ref.index in untried
+            return kind is ProviderEventKind.ABSENT or ref.index in untried
 
         return {(said[0].index, said[0].attempt) for said in asked if goes_on(*said)}
 
@@ -338,7 +338,11 @@ class Tracker:
         An older word that comes by itself, after a newer one, unsubscribes as well, which is the side to err on. A
         recipient who comes back at the provider takes back only what was said there.
         """
-        about = [(w.at, k is WordKind.RESUBSCRIBED, r.index) for r, k, w in words if not w.secondary and is_wish(k, w)]
+        about = [
+            (w.at, k is ProviderEventKind.RESUBSCRIBED, r.index)
+            for r, k, w in words
+            if not w.secondary and is_wish(k, w)
+        ]
         latest = {index: back for _, back, index in sorted(about)}
         keys = self._keys(job, number, latest)
         left = self._left(job) if keys else Reach.CAMPAIGNS
@@ -361,7 +365,7 @@ class Tracker:
         reach = BY_CHANNEL.get(job.channel)
         if reach is None:
             return
-        said = sorted((w.at, k is WordKind.STARTED, r.index) for r, k, w in words if k in CHANNEL_WISHES)
+        said = sorted((w.at, k is ProviderEventKind.STARTED, r.index) for r, k, w in words if k in CHANNEL_WISHES)
         latest = {index: back for _, back, index in said}
         for index, key in self._keys(job, number, latest).items():
             if latest[index]:

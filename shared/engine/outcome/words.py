@@ -1,30 +1,30 @@
-"""The meaning of a provider's feedback event (`Word`) about an attempt for its message."""
+"""The meaning of a provider's feedback event (`ProviderEvent`) about an attempt for its message."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.ids import Ref
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.details import Detail
-from shared.domain.jobs.feedback import SOFT, WordKind, leaves
+from shared.domain.jobs.feedback import SOFT, ProviderEventKind, leaves
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import MAX_ATTEMPTS, RANK, Cell
 
-Said = tuple[Ref, WordKind, Word]
+Said = tuple[Ref, ProviderEventKind, ProviderEvent]
 Try = tuple[int, int]
 """A recipient and an attempt."""
 State = tuple[int, int, Cell]
 """A recipient, an attempt, and the state that a word gives it."""
-FINAL: Final = frozenset({WordKind.DELIVERED, WordKind.BOUNCED, *SOFT})
+FINAL: Final = frozenset({ProviderEventKind.DELIVERED, ProviderEventKind.BOUNCED, *SOFT})
 _IDENTIFIED: Final = frozenset({Cell.SENT, Cell.RELAYED})
-KINDS: Final = {k.value: k for k in WordKind}
+KINDS: Final = {k.value: k for k in ProviderEventKind}
 
 
-def is_wish(kind: WordKind, word: Word) -> bool:
+def is_wish(kind: ProviderEventKind, word: ProviderEvent) -> bool:
     """Tell whether a word unsubscribes a recipient, or takes that back."""
-    return kind is WordKind.RESUBSCRIBED or leaves(kind, word.code)
+    return kind is ProviderEventKind.RESUBSCRIBED or leaves(kind, word.code)
 
 
 def names_id(ledger: Ledger, ref: Ref) -> bool:
@@ -44,12 +44,12 @@ def may_retry(job: Job, ledger: Ledger, said: Said) -> bool:
         said: reference, kind and time of the word.
     """
     ref, kind, _ = said
-    if kind is not WordKind.ABSENT and kind.value not in job.policy.retry_on:
+    if kind is not ProviderEventKind.ABSENT and kind.value not in job.policy.retry_on:
         return False
     state, attempt = ledger.cell(ref.index)
     if job.stopped or not ref.attempt == attempt < min(ledger.limit, MAX_ATTEMPTS):
         return False
-    return state is Cell.UNKNOWN if kind is WordKind.ABSENT else RANK[state] < RANK[Cell.RETRY]
+    return state is Cell.UNKNOWN if kind is ProviderEventKind.ABSENT else RANK[state] < RANK[Cell.RETRY]
 
 
 def is_early(ledger: Ledger, said: Said) -> bool:
@@ -58,7 +58,7 @@ def is_early(ledger: Ledger, said: Said) -> bool:
     return kind in SOFT and ledger.cell(ref.index) == (Cell.CLAIMED, ref.attempt)
 
 
-def is_overdue(job: Job, ref: Ref, word: Word, begun: Mapping[tuple[int, int], int]) -> bool:
+def is_overdue(job: Job, ref: Ref, word: ProviderEvent, begun: Mapping[tuple[int, int], int]) -> bool:
     """Tell whether a message has been deferred for as long as its job allows.
 
     Args:
@@ -74,7 +74,7 @@ def begun_at(windows: Sequence[Detail]) -> dict[tuple[int, int], int]:
     return {(e.index, e.attempt): w.at // 1000 for w in windows for e in w.entries}
 
 
-def by_time(ledger: Ledger | None, about: Sequence[Said]) -> tuple[list[Said], list[Word]]:
+def by_time(ledger: Ledger | None, about: Sequence[Said]) -> tuple[list[Said], list[ProviderEvent]]:
     """Return the words of a chunk to be joined now, and those about calls under way; without those of no recipient."""
     if ledger is None:
         return list(about), []

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from shared.domain.jobs.details import LOST, Detail, FeedbackDetail, FeedbackEntry
-from shared.domain.jobs.feedback import HARD, SOFT, WordKind
+from shared.domain.jobs.feedback import HARD, SOFT, ProviderEventKind
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST, RECIPIENT, Entry, Kind
@@ -61,11 +61,13 @@ class Attempt:
     @property
     def fates(self) -> frozenset[AttemptFate]:
         """Its results. A provider that reports on it later has accepted it."""
-        words = {WordKind(w.word) for w in self.words if not w.secondary}
+        words = {ProviderEventKind(w.word) for w in self.words if not w.secondary}
         told = words & (HARD | SOFT)
         found = {
-            AttemptFate.ACCEPTED: self.outcome == "accepted" or words & {WordKind.ACCEPTED, WordKind.DELIVERED} or told,
-            AttemptFate.DELIVERED: WordKind.DELIVERED in words,
+            AttemptFate.ACCEPTED: self.outcome == "accepted"
+            or words & {ProviderEventKind.ACCEPTED, ProviderEventKind.DELIVERED}
+            or told,
+            AttemptFate.DELIVERED: ProviderEventKind.DELIVERED in words,
             AttemptFate.FAILED: self.outcome == "refused" or told,
         }
         return frozenset(fate for fate, holds in found.items() if holds)
@@ -114,7 +116,7 @@ def attempts_of(
 
 def _with_words(known: Attempt, words: tuple[FeedbackEntry, ...]) -> Attempt:
     """Return an attempt with its provider's later events, in order of time."""
-    absent = known.outcome == "unknown" and all(e.word == WordKind.ABSENT for e in words)
+    absent = known.outcome == "unknown" and all(e.word == ProviderEventKind.ABSENT for e in words)
     return replace(
         known,
         outcome="not_sent" if absent else known.outcome,
@@ -135,7 +137,9 @@ def doubtful(attempt: Attempt) -> bool:
     An attempt that no detail names is doubtful as well. Its worker was lost, and so was the detail of the worker that
     took over. Or the first worker woke and replaced that detail by one without the recipients of a throttled call.
     """
-    return attempt.outcome in ("unknown", "accepted") and not any(WordKind(w.word) in SOFT for w in attempt.words)
+    return attempt.outcome in ("unknown", "accepted") and not any(
+        ProviderEventKind(w.word) in SOFT for w in attempt.words
+    )
 
 
 # change: the reason that is shown why a message failed or is unknown
@@ -184,7 +188,7 @@ def last_refusal(attempts: Sequence[Attempt]) -> tuple[str, str]:
     """
     for attempt in reversed(attempts):
         for word in reversed(attempt.words):
-            if WordKind(word.word) in HARD | SOFT and not word.secondary:
+            if ProviderEventKind(word.word) in HARD | SOFT and not word.secondary:
                 return word.code or word.word, word.detail
         if attempt.code:
             return attempt.code, attempt.detail
@@ -202,7 +206,7 @@ def detail_of(attempts: Sequence[Attempt], address: str) -> str:
 
 def _may_pass(word: FeedbackEntry) -> bool:
     """Tell whether a word about our recipient is one that another attempt may change."""
-    return not word.secondary and WordKind(word.word) in SOFT | {WordKind.DEFERRED}
+    return not word.secondary and ProviderEventKind(word.word) in SOFT | {ProviderEventKind.DEFERRED}
 
 
 def _exhausted(job: Job, ledger: Ledger, last: Attempt | None, tried: set[str]) -> str:

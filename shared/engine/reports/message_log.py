@@ -9,7 +9,7 @@ from shared.domain.ids import message_id
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.details import Detail, FeedbackDetail
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.job import Job, public_counts
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.queue import LedgerQueue
@@ -64,7 +64,7 @@ class LogLine:
     def delivered_at_ms(self) -> Millis:
         """When it was delivered first, by a provider's report, and not before its attempt; 0: none says so."""
         words = ((a, w) for a in self.attempts for w in a.words if not w.secondary)
-        return min((a.heard(w) for a, w in words if w.word == WordKind.DELIVERED), default=0)
+        return min((a.heard(w) for a, w in words if w.word == ProviderEventKind.DELIVERED), default=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from shared.ports.common import Clock
 from shared.ports.providers.transports import Http, Response, WireRequest
 
 if TYPE_CHECKING:
-    from shared.contracts import Word
+    from shared.contracts import ProviderEvent
     from shared.domain.content.content import Content, Finished
     from shared.domain.content.streams import Stream
     from shared.domain.jobs.chunks import Recipient
@@ -181,7 +181,7 @@ class Reading:
     """
 
     events: int
-    words: list[Word]
+    words: list[ProviderEvent]
     reply: WebhookReply | None = None
 
 

@@ -8,9 +8,9 @@ which posts are believed. They come by the feedback queue, to which the topic is
 from collections.abc import Mapping
 from typing import Any, Final
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.ids import Ref
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.ports import BadEvents, Reading
 from shared.providers._common import REF_ARG
 from shared.providers._sns import SnsWebhooks, event_of, inner, notification, seconds, text
@@ -24,30 +24,30 @@ KINDS: Final = ("TEXT_", "VOICE_", "MEDIA_", "RCS_")
 """How the names of this service's events begin; another service's topic feeds the same queue."""
 MAX_AT_MS: Final = 99_999_999_999_999
 
-EVENTS: Final[Mapping[str, WordKind]] = {
-    "TEXT_PENDING": WordKind.ACCEPTED,
-    "TEXT_QUEUED": WordKind.ACCEPTED,
-    "TEXT_SENT": WordKind.ACCEPTED,
-    "TEXT_SUCCESSFUL": WordKind.ACCEPTED,
-    "TEXT_DELIVERED": WordKind.DELIVERED,
-    "TEXT_INVALID": WordKind.BOUNCED,
-    "TEXT_INVALID_MESSAGE": WordKind.BLOCKED,
-    "TEXT_UNREACHABLE": WordKind.FAILED_TEMPORARILY,
-    "TEXT_CARRIER_UNREACHABLE": WordKind.FAILED_TEMPORARILY,
-    "TEXT_BLOCKED": WordKind.BLOCKED,
-    "TEXT_CARRIER_BLOCKED": WordKind.BLOCKED,
-    "TEXT_SPAM": WordKind.BLOCKED,
-    "TEXT_UNKNOWN": WordKind.ACCEPTED,
-    "TEXT_TTL_EXPIRED": WordKind.FAILED_TEMPORARILY,
-    "TEXT_PROTECT_BLOCKED": WordKind.DROPPED,
-    "VOICE_INITIATED": WordKind.ACCEPTED,
-    "VOICE_RINGING": WordKind.ACCEPTED,
-    "VOICE_ANSWERED": WordKind.ACCEPTED,
-    "VOICE_COMPLETED": WordKind.DELIVERED,
-    "VOICE_BUSY": WordKind.FAILED_TEMPORARILY,
-    "VOICE_NO_ANSWER": WordKind.FAILED_TEMPORARILY,
-    "VOICE_FAILED": WordKind.FAILED_TEMPORARILY,
-    "VOICE_TTL_EXPIRED": WordKind.FAILED_TEMPORARILY,
+EVENTS: Final[Mapping[str, ProviderEventKind]] = {
+    "TEXT_PENDING": ProviderEventKind.ACCEPTED,
+    "TEXT_QUEUED": ProviderEventKind.ACCEPTED,
+    "TEXT_SENT": ProviderEventKind.ACCEPTED,
+    "TEXT_SUCCESSFUL": ProviderEventKind.ACCEPTED,
+    "TEXT_DELIVERED": ProviderEventKind.DELIVERED,
+    "TEXT_INVALID": ProviderEventKind.BOUNCED,
+    "TEXT_INVALID_MESSAGE": ProviderEventKind.BLOCKED,
+    "TEXT_UNREACHABLE": ProviderEventKind.FAILED_TEMPORARILY,
+    "TEXT_CARRIER_UNREACHABLE": ProviderEventKind.FAILED_TEMPORARILY,
+    "TEXT_BLOCKED": ProviderEventKind.BLOCKED,
+    "TEXT_CARRIER_BLOCKED": ProviderEventKind.BLOCKED,
+    "TEXT_SPAM": ProviderEventKind.BLOCKED,
+    "TEXT_UNKNOWN": ProviderEventKind.ACCEPTED,
+    "TEXT_TTL_EXPIRED": ProviderEventKind.FAILED_TEMPORARILY,
+    "TEXT_PROTECT_BLOCKED": ProviderEventKind.DROPPED,
+    "VOICE_INITIATED": ProviderEventKind.ACCEPTED,
+    "VOICE_RINGING": ProviderEventKind.ACCEPTED,
+    "VOICE_ANSWERED": ProviderEventKind.ACCEPTED,
+    "VOICE_COMPLETED": ProviderEventKind.DELIVERED,
+    "VOICE_BUSY": ProviderEventKind.FAILED_TEMPORARILY,
+    "VOICE_NO_ANSWER": ProviderEventKind.FAILED_TEMPORARILY,
+    "VOICE_FAILED": ProviderEventKind.FAILED_TEMPORARILY,
+    "VOICE_TTL_EXPIRED": ProviderEventKind.FAILED_TEMPORARILY,
 }
 """Event → word. `TEXT_SUCCESSFUL`: the carrier took it; in some countries no more is known. `TEXT_INVALID`:
 the number does not exist. `TEXT_SPAM` is the carrier's opinion of the text, no complaint. `TEXT_UNKNOWN` comes after 72
@@ -62,7 +62,7 @@ class AwsSmsWebhooks(SnsWebhooks):
         super().__init__(_reading)
 
 
-def from_topic(body: str) -> tuple[str, list[Word]]:
+def from_topic(body: str) -> tuple[str, list[ProviderEvent]]:
     """Read a message of the feedback queue that SNS put there: the credential and its words.
 
     Nothing is verified: only our topic may send to the queue.
@@ -95,21 +95,21 @@ def _event(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return event
 
 
-def _words(event: Mapping[str, Any], published: int) -> list[Word]:
+def _words(event: Mapping[str, Any], published: int) -> list[ProviderEvent]:
     name = text(event, "eventType")
     ref, kind = text(inner(event, "context"), REF_ARG), _kind(event, name)
     if kind is None or Ref.parse(ref) is None:
         return []
     at = event.get("eventTimestamp")
     when = at // 1000 if type(at) is int and 0 < at <= MAX_AT_MS else published
-    code = "" if kind in (WordKind.ACCEPTED, WordKind.DELIVERED) else name.lower()
+    code = "" if kind in (ProviderEventKind.ACCEPTED, ProviderEventKind.DELIVERED) else name.lower()
     detail = redacted(clean(text(event, "messageStatusDescription"), MAX_TEXT))
-    return [Word(ref, kind.value, when, clean(event.get("messageId"), MAX_ID), code, detail)]
+    return [ProviderEvent(ref, kind.value, when, clean(event.get("messageId"), MAX_ID), code, detail)]
 
 
-def _kind(event: Mapping[str, Any], name: str) -> WordKind | None:
+def _kind(event: Mapping[str, Any], name: str) -> ProviderEventKind | None:
     """Return the word of an event. No report follows a final success, so it counts as a delivery."""
     kind = EVENTS.get(name)
     if name == "TEXT_SUCCESSFUL" and event.get("isFinal") is True:
-        return WordKind.DELIVERED
+        return ProviderEventKind.DELIVERED
     return kind

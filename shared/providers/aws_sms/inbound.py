@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from shared.contracts import Word
-from shared.domain.jobs.feedback import WordKind
+from shared.contracts import ProviderEvent
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.recipients.wishes import wish_of
 from shared.domain.texts import MAX_TEXT
 from shared.providers._sns import text
@@ -29,7 +29,7 @@ def is_inbound(event: Mapping[str, Any]) -> bool:
     return bool(text(event, "inboundMessageId") and text(event, "originationNumber"))
 
 
-def words(event: Mapping[str, Any], published: int) -> list[Word]:
+def words(event: Mapping[str, Any], published: int) -> list[ProviderEvent]:
     """Return the word of the number that wrote; none if it is no number.
 
     Args:
@@ -40,8 +40,16 @@ def words(event: Mapping[str, Any], published: int) -> list[Word]:
     if not _NUMBER.fullmatch(number):
         return []
     keyword = text(event, "messageKeyword").upper()
-    kind = WordKind.STOPPED if keyword in STOP else WordKind.STARTED if keyword in START else wish_of(body)
+    kind = (
+        ProviderEventKind.STOPPED
+        if keyword in STOP
+        else ProviderEventKind.STARTED
+        if keyword in START
+        else wish_of(body)
+    )
     to = clean(event.get("destinationNumber"), MAX_ID)
     return [
-        Word(number, kind.value, published, clean(event.get("inboundMessageId"), MAX_ID), to, lines(body, MAX_TEXT))
+        ProviderEvent(
+            number, kind.value, published, clean(event.get("inboundMessageId"), MAX_ID), to, lines(body, MAX_TEXT)
+        )
     ]

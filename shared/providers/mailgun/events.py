@@ -13,9 +13,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.ids import Ref
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.domain.times import Seconds
 from shared.ports import BadEvents, BadSignature, Reading, Seal
@@ -31,21 +31,21 @@ MAX_MESSAGE_ID: Final = 200
 """Characters: about 40 and a domain."""
 MAX_CODE: Final = 100
 
-EVENTS: Final[Mapping[str, WordKind]] = {
-    "accepted": WordKind.ACCEPTED,
-    "rejected": WordKind.DROPPED,
-    "delivered": WordKind.DELIVERED,
-    "complained": WordKind.COMPLAINED,
-    "unsubscribed": WordKind.UNSUBSCRIBED,
+EVENTS: Final[Mapping[str, ProviderEventKind]] = {
+    "accepted": ProviderEventKind.ACCEPTED,
+    "rejected": ProviderEventKind.DROPPED,
+    "delivered": ProviderEventKind.DELIVERED,
+    "complained": ProviderEventKind.COMPLAINED,
+    "unsubscribed": ProviderEventKind.UNSUBSCRIBED,
 }
 """Severity and reason divide `failed`. The others (opened, clicked, stored) change nothing."""
-FAILURES: Final[Mapping[str, WordKind]] = {
-    "bounce": WordKind.BOUNCED,
-    "delayed-bounce": WordKind.BOUNCED,
-    "suppress-bounce": WordKind.BOUNCED,  # not delivered to a previously bounced address
-    "suppress-complaint": WordKind.COMPLAINED,  # nor to one that complained
-    "suppress-unsubscribe": WordKind.DROPPED,  # nor to an unsubscribed one
-    "old": WordKind.FAILED_TEMPORARILY,  # tried until the time for it was over
+FAILURES: Final[Mapping[str, ProviderEventKind]] = {
+    "bounce": ProviderEventKind.BOUNCED,
+    "delayed-bounce": ProviderEventKind.BOUNCED,
+    "suppress-bounce": ProviderEventKind.BOUNCED,  # not delivered to a previously bounced address
+    "suppress-complaint": ProviderEventKind.COMPLAINED,  # nor to one that complained
+    "suppress-unsubscribe": ProviderEventKind.DROPPED,  # nor to an unsubscribed one
+    "old": ProviderEventKind.FAILED_TEMPORARILY,  # tried until the time for it was over
 }
 """Reasons of a permanent failure. If Mailgun remembers that an address bounced or complained, that is true for every
 provider: such words are hard and suppress. An opt-out (LEFT) keeps campaigns away, while another provider may carry
@@ -144,7 +144,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _word(event: Mapping[str, Any], signed_at: int) -> Word | None:
+def _word(event: Mapping[str, Any], signed_at: int) -> ProviderEvent | None:
     """Normalise one event; None if it is not ours or changes nothing."""
     variables = _inner(event, "user-variables")
     ref = variables.get(REF_ARG)
@@ -164,7 +164,7 @@ def _word(event: Mapping[str, Any], signed_at: int) -> Word | None:
     message = clean(_inner(_inner(event, "message"), "headers").get("message-id"), MAX_MESSAGE_ID).strip("<>")
     recipient = event.get("recipient")
     detail, secondary = redacted(clean(words, MAX_TEXT), recipient), _of_copy(ref, variables, recipient)
-    return Word(ref, kind.value, int(at), message, code, detail, secondary)
+    return ProviderEvent(ref, kind.value, int(at), message, code, detail, secondary)
 
 
 def _code(status: Mapping[str, Any]) -> str:
@@ -195,21 +195,21 @@ def _is_hard(event: Mapping[str, Any], code: str) -> bool:
     return _inner(event, "flags").get("is-delayed-bounce") is True and not _ENHANCED.match(code)
 
 
-def _failure(event: Mapping[str, Any], reason: str, code: str, status: Mapping[str, Any]) -> WordKind:
+def _failure(event: Mapping[str, Any], reason: str, code: str, status: Mapping[str, Any]) -> ProviderEventKind:
     """Judge a failed delivery.
 
     A bounce that Mailgun itself calls soft (a full mailbox, a refused content) says nothing against the mailbox. A code
     of the 400s at the end is a temporary failure that was tried for long; otherwise the receiver refused the message.
     """
     if event.get("severity") == "temporary":
-        return WordKind.DEFERRED
+        return ProviderEventKind.DEFERRED
     kind = FAILURES.get(reason)
     if kind is None and not reason.startswith("suppress-") and _is_hard(event, code):
-        kind = WordKind.BOUNCED
-    if kind is WordKind.BOUNCED and status.get("bounce-type") == "soft":
+        kind = ProviderEventKind.BOUNCED
+    if kind is ProviderEventKind.BOUNCED and status.get("bounce-type") == "soft":
         kind = None
     if kind is not None:
         return kind
     if reason.startswith("suppress-"):
-        return WordKind.DROPPED
-    return WordKind.FAILED_TEMPORARILY if code.startswith("4") else WordKind.BLOCKED
+        return ProviderEventKind.DROPPED
+    return ProviderEventKind.FAILED_TEMPORARILY if code.startswith("4") else ProviderEventKind.BLOCKED

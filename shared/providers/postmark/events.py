@@ -11,32 +11,32 @@ import hmac
 from collections.abc import Mapping
 from typing import Any, Final
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.ids import Ref
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.times import Seconds
 from shared.ports import POSTED_AT, BadEvents, BadSignature, Reading
 from shared.providers._common import REF_ARG, TO_ARG, digest, keys, posted_json
 from shared.providers._texts import MAX_ID, MAX_TEXT, clean, digits, iso_seconds, redacted
 
-BOUNCES: Final[Mapping[str, WordKind]] = {
-    "HardBounce": WordKind.BOUNCED,
-    "BadEmailAddress": WordKind.BOUNCED,
-    "SpamComplaint": WordKind.COMPLAINED,
-    "Unsubscribe": WordKind.UNSUBSCRIBED,
-    "Subscribe": WordKind.RESUBSCRIBED,
-    "Transient": WordKind.DEFERRED,
-    "SoftBounce": WordKind.FAILED_TEMPORARILY,
-    "DnsError": WordKind.FAILED_TEMPORARILY,
-    "SpamNotification": WordKind.BLOCKED,
-    "VirusNotification": WordKind.BLOCKED,
-    "Blocked": WordKind.BLOCKED,
-    "DMARCPolicy": WordKind.BLOCKED,
-    "Unknown": WordKind.BLOCKED,
-    "ManuallyDeactivated": WordKind.DROPPED,
-    "Unconfirmed": WordKind.DROPPED,
-    "SMTPApiError": WordKind.DROPPED,
-    "TemplateRenderingFailed": WordKind.DROPPED,
+BOUNCES: Final[Mapping[str, ProviderEventKind]] = {
+    "HardBounce": ProviderEventKind.BOUNCED,
+    "BadEmailAddress": ProviderEventKind.BOUNCED,
+    "SpamComplaint": ProviderEventKind.COMPLAINED,
+    "Unsubscribe": ProviderEventKind.UNSUBSCRIBED,
+    "Subscribe": ProviderEventKind.RESUBSCRIBED,
+    "Transient": ProviderEventKind.DEFERRED,
+    "SoftBounce": ProviderEventKind.FAILED_TEMPORARILY,
+    "DnsError": ProviderEventKind.FAILED_TEMPORARILY,
+    "SpamNotification": ProviderEventKind.BLOCKED,
+    "VirusNotification": ProviderEventKind.BLOCKED,
+    "Blocked": ProviderEventKind.BLOCKED,
+    "DMARCPolicy": ProviderEventKind.BLOCKED,
+    "Unknown": ProviderEventKind.BLOCKED,
+    "ManuallyDeactivated": ProviderEventKind.DROPPED,
+    "Unconfirmed": ProviderEventKind.DROPPED,
+    "SMTPApiError": ProviderEventKind.DROPPED,
+    "TemplateRenderingFailed": ProviderEventKind.DROPPED,
 }
 """Type of a bounce → meaning. A transient one may still be delivered, so it changes no state. The others (an automatic
 answer, a changed address, a challenge, an inbound error) say nothing of the message."""
@@ -86,7 +86,7 @@ def _pair(text: str) -> bool:
     return bool(user and password)
 
 
-def _word(event: Mapping[str, Any], posted: int) -> Word | None:
+def _word(event: Mapping[str, Any], posted: int) -> ProviderEvent | None:
     """Normalise one event; None if it is not ours or changes nothing."""
     metadata = event.get("Metadata")
     if not isinstance(metadata, dict):
@@ -99,16 +99,16 @@ def _word(event: Mapping[str, Any], posted: int) -> Word | None:
     address = event.get("Recipient") or event.get("Email")
     detail = redacted(clean(event.get("Details") or event.get("Description"), MAX_TEXT), address)
     secondary = TO_ARG in metadata and metadata[TO_ARG] != digest(ref, str(address))
-    return Word(ref, kind.value, at, clean(event.get("MessageID"), MAX_ID), code, detail, secondary)
+    return ProviderEvent(ref, kind.value, at, clean(event.get("MessageID"), MAX_ID), code, detail, secondary)
 
 
-def _kind(event: Mapping[str, Any]) -> WordKind | None:
+def _kind(event: Mapping[str, Any]) -> ProviderEventKind | None:
     """Return what an event means; None if it changes nothing (opens, clicks, inbound mail)."""
     match event["RecordType"]:
         case "Delivery":
-            return WordKind.DELIVERED
+            return ProviderEventKind.DELIVERED
         case "SpamComplaint":
-            return WordKind.COMPLAINED
+            return ProviderEventKind.COMPLAINED
         case "Bounce":
             kind = event.get("Type")
             return BOUNCES.get(kind) if isinstance(kind, str) else None
@@ -118,10 +118,10 @@ def _kind(event: Mapping[str, Any]) -> WordKind | None:
             return None
 
 
-def _wish(event: Mapping[str, Any]) -> WordKind | None:
+def _wish(event: Mapping[str, Any]) -> ProviderEventKind | None:
     """Return what a recipient has asked for; None if a bounce, a complaint or the server's owner changed the list."""
     if event.get("Origin") != "Recipient":
         return None
     if event.get("SuppressSending") is False:
-        return WordKind.RESUBSCRIBED
-    return WordKind.UNSUBSCRIBED if event.get("SuppressionReason") == "ManualSuppression" else None
+        return ProviderEventKind.RESUBSCRIBED
+    return ProviderEventKind.UNSUBSCRIBED if event.get("SuppressionReason") == "ManualSuppression" else None

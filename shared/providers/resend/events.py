@@ -12,9 +12,9 @@ import hmac
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.ids import Ref
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.times import Seconds
 from shared.ports import BadEvents, BadSignature, Reading
 from shared.providers._common import REF_ARG, TO_ARG, digest, keys, posted_json
@@ -29,13 +29,13 @@ MAX_AGE: Final = 300.0
 MAX_SIGNATURES: Final = 16
 """More than a rotation needs; any further one is ignored."""
 
-EVENTS: Final[Mapping[str, WordKind]] = {
-    "email.sent": WordKind.ACCEPTED,
-    "email.delivered": WordKind.DELIVERED,
-    "email.delivery_delayed": WordKind.DEFERRED,
-    "email.complained": WordKind.COMPLAINED,
-    "email.suppressed": WordKind.BOUNCED,
-    "email.failed": WordKind.DROPPED,
+EVENTS: Final[Mapping[str, ProviderEventKind]] = {
+    "email.sent": ProviderEventKind.ACCEPTED,
+    "email.delivered": ProviderEventKind.DELIVERED,
+    "email.delivery_delayed": ProviderEventKind.DEFERRED,
+    "email.complained": ProviderEventKind.COMPLAINED,
+    "email.suppressed": ProviderEventKind.BOUNCED,
+    "email.failed": ProviderEventKind.DROPPED,
 }
 """The type divides `email.bounced`. `email.suppressed`: Resend remembers that the address bounced, complained or was
 taken off by hand. That is true for every provider, so the word is hard and suppresses. `email.failed` (a quota is used
@@ -116,7 +116,7 @@ def _signatures(text: str) -> list[bytes]:
     return [signature for signature in found if signature]
 
 
-def _word(name: str, data: Mapping[str, Any], at: int) -> Word | None:
+def _word(name: str, data: Mapping[str, Any], at: int) -> ProviderEvent | None:
     """Normalise one event; None if it is not ours or changes nothing."""
     tags = _inner(data, "tags")
     ref = tags.get(REF_ARG)
@@ -128,20 +128,22 @@ def _word(name: str, data: Mapping[str, Any], at: int) -> Word | None:
     why: Mapping[str, Any] = next((inner for place in DETAILS if (inner := _inner(data, place))), {})
     code = _code(name, why)
     detail = redacted(clean(_said(why), MAX_TEXT))
-    return Word(ref, kind.value, at, clean(data.get("email_id"), MAX_ID), code, detail, _secondary(ref, tags, data))
+    return ProviderEvent(
+        ref, kind.value, at, clean(data.get("email_id"), MAX_ID), code, detail, _secondary(ref, tags, data)
+    )
 
 
-def _bounce(bounce: Mapping[str, Any]) -> WordKind:
+def _bounce(bounce: Mapping[str, Any]) -> ProviderEventKind:
     """Judge a bounce by type and subtype; an undetermined one says nothing against the mailbox.
 
     One without a type, as older posts are, is what the event says: the receiver refused the mail for good.
     """
     kind, subtype = bounce.get("type"), bounce.get("subType")
     if isinstance(subtype, str) and subtype.lower() in REFUSED:
-        return WordKind.BLOCKED
+        return ProviderEventKind.BLOCKED
     if kind == "Permanent" or not kind:
-        return WordKind.BOUNCED
-    return WordKind.FAILED_TEMPORARILY if kind in ("Transient", "Temporary") else WordKind.BLOCKED
+        return ProviderEventKind.BOUNCED
+    return ProviderEventKind.FAILED_TEMPORARILY if kind in ("Transient", "Temporary") else ProviderEventKind.BLOCKED
 
 
 def _secondary(ref: str, tags: Mapping[str, Any], data: Mapping[str, Any]) -> bool:

@@ -11,9 +11,9 @@ import binascii
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.ids import Ref
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.domain.times import Seconds
 from shared.ports import BadEvents, BadSignature, Reading
@@ -29,22 +29,22 @@ MAX_AGE: Final = 25 * 3600.0
 """Seconds. SendGrid retries a post for 24 h and does not say whether it signs each try anew. So the first signature has
 to hold that long. A replay within that time is harmless: (ref, word, time) identifies a word."""
 
-EVENTS: Final[Mapping[str, WordKind]] = {
-    "processed": WordKind.ACCEPTED,
-    "deferred": WordKind.DEFERRED,
-    "delivered": WordKind.DELIVERED,
-    "dropped": WordKind.DROPPED,
-    "bounce": WordKind.BOUNCED,
-    "spamreport": WordKind.COMPLAINED,
-    "unsubscribe": WordKind.UNSUBSCRIBED,
-    "group_unsubscribe": WordKind.UNSUBSCRIBED,
-    "group_resubscribe": WordKind.RESUBSCRIBED,
+EVENTS: Final[Mapping[str, ProviderEventKind]] = {
+    "processed": ProviderEventKind.ACCEPTED,
+    "deferred": ProviderEventKind.DEFERRED,
+    "delivered": ProviderEventKind.DELIVERED,
+    "dropped": ProviderEventKind.DROPPED,
+    "bounce": ProviderEventKind.BOUNCED,
+    "spamreport": ProviderEventKind.COMPLAINED,
+    "unsubscribe": ProviderEventKind.UNSUBSCRIBED,
+    "group_unsubscribe": ProviderEventKind.UNSUBSCRIBED,
+    "group_resubscribe": ProviderEventKind.RESUBSCRIBED,
 }
 """The others (open, click) change nothing."""
-DROPS: Final[Mapping[str, WordKind]] = {
-    "bounced address": WordKind.BOUNCED,
-    "invalid": WordKind.BOUNCED,
-    "spam reporting address": WordKind.COMPLAINED,
+DROPS: Final[Mapping[str, ProviderEventKind]] = {
+    "bounced address": ProviderEventKind.BOUNCED,
+    "invalid": ProviderEventKind.BOUNCED,
+    "spam reporting address": ProviderEventKind.COMPLAINED,
 }
 """Reasons of a drop that are about the address: SendGrid remembers a hard bounce or a complaint. Another provider must
 not be tried (the mailbox is as dead there, and the recipient has said no), so these words are hard and suppress. An
@@ -125,12 +125,14 @@ def _holds(key: "EllipticCurvePublicKey", signature: bytes, signed: bytes) -> bo
     return True
 
 
-def _bounce(how: object, code: str) -> WordKind:
+def _bounce(how: object, code: str) -> ProviderEventKind:
     """Return what SendGrid means by a bounce of a type."""
     if how == "bounce":
-        return WordKind.BOUNCED
+        return ProviderEventKind.BOUNCED
     # Deferred for 72 hours and given up: a temporary failure to the end. Otherwise refused, but not as unknown.
-    return WordKind.FAILED_TEMPORARILY if how == "expired" or code.startswith("4") else WordKind.BLOCKED
+    return (
+        ProviderEventKind.FAILED_TEMPORARILY if how == "expired" or code.startswith("4") else ProviderEventKind.BLOCKED
+    )
 
 
 def _moment(event: Mapping[str, Any], sent_at: int) -> int:
@@ -139,14 +141,14 @@ def _moment(event: Mapping[str, Any], sent_at: int) -> int:
     return int(at) if isinstance(at, int) and 0 < at <= MAX_AT else sent_at
 
 
-def _drop(reason: str, code: str) -> tuple[WordKind, str]:
+def _drop(reason: str, code: str) -> tuple[ProviderEventKind, str]:
     """Return what SendGrid means by a message that it did not send, and its code."""
     if reason == LEFT:
-        return DROPS.get(reason, WordKind.DROPPED), UNSUBSCRIBED
-    return DROPS.get(reason, WordKind.DROPPED), code or reason.replace(" ", "_")[:MAX_ID]
+        return DROPS.get(reason, ProviderEventKind.DROPPED), UNSUBSCRIBED
+    return DROPS.get(reason, ProviderEventKind.DROPPED), code or reason.replace(" ", "_")[:MAX_ID]
 
 
-def _word(event: Mapping[str, Any], sent_at: int) -> Word | None:
+def _word(event: Mapping[str, Any], sent_at: int) -> ProviderEvent | None:
     """Normalise one event; None if it is not ours or changes nothing."""
     ref = event.get(REF_ARG)
     name = event.get("event")
@@ -157,12 +159,12 @@ def _word(event: Mapping[str, Any], sent_at: int) -> Word | None:
         return None
     detail = clean(event.get("reason") or event.get("response"), MAX_TEXT)
     code = clean(event.get("status"), MAX_ID)
-    if kind is WordKind.DROPPED:
+    if kind is ProviderEventKind.DROPPED:
         kind, code = _drop(detail.lower(), code)
-    elif kind is WordKind.BOUNCED:
+    elif kind is ProviderEventKind.BOUNCED:
         kind = _bounce(event.get("type", "bounce"), code)
     message = clean(event.get("sg_message_id"), MAX_ID).partition(".")[0]
     secondary = TO_ARG in event and event[TO_ARG] != digest(ref, str(event.get("email", "")))
-    return Word(
+    return ProviderEvent(
         ref, kind.value, _moment(event, sent_at), message, code, redacted(detail, event.get("email")), secondary
     )

@@ -10,9 +10,9 @@ Sources (docs.aws.amazon.com): ses/latest/dg/event-publishing-retrieving-sns-con
 from collections.abc import Mapping
 from typing import Any, Final
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.ids import Ref
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.outcomes import UNSUBSCRIBED
 from shared.ports import BadEvents, Reading
 from shared.providers._common import REF_ARG, TO_ARG, digest
@@ -25,15 +25,15 @@ VALIDATION: Final = "Successfully validated SNS topic for Amazon SES event publi
 """SES publishes this to a topic when an event destination is made."""
 MAX_RECIPIENTS: Final = 50
 
-EVENTS: Final[Mapping[str, WordKind]] = {
-    "Send": WordKind.ACCEPTED,
-    "Delivery": WordKind.DELIVERED,
-    "DeliveryDelay": WordKind.DEFERRED,
-    "Bounce": WordKind.BOUNCED,
-    "Complaint": WordKind.COMPLAINED,
-    "Reject": WordKind.DROPPED,
-    "Rendering Failure": WordKind.DROPPED,
-    "Subscription": WordKind.UNSUBSCRIBED,
+EVENTS: Final[Mapping[str, ProviderEventKind]] = {
+    "Send": ProviderEventKind.ACCEPTED,
+    "Delivery": ProviderEventKind.DELIVERED,
+    "DeliveryDelay": ProviderEventKind.DEFERRED,
+    "Bounce": ProviderEventKind.BOUNCED,
+    "Complaint": ProviderEventKind.COMPLAINED,
+    "Reject": ProviderEventKind.DROPPED,
+    "Rendering Failure": ProviderEventKind.DROPPED,
+    "Subscription": ProviderEventKind.UNSUBSCRIBED,
 }
 """The others (Open, Click) change nothing."""
 PARTS: Final[Mapping[str, tuple[str, str]]] = {
@@ -58,7 +58,7 @@ class SesWebhooks(SnsWebhooks):
         super().__init__(_reading)
 
 
-def from_topic(body: str) -> tuple[str, list[Word]]:
+def from_topic(body: str) -> tuple[str, list[ProviderEvent]]:
     """Read a message of the feedback queue that SNS put there: the credential and its words.
 
     Nothing is verified: only our topic may send to the queue.
@@ -99,11 +99,11 @@ def _tag(event: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _kind(kind: WordKind, part: Mapping[str, Any]) -> WordKind | None:
+def _kind(kind: ProviderEventKind, part: Mapping[str, Any]) -> ProviderEventKind | None:
     """Return what an event of a kind says by its own part; None if it says nothing for us."""
-    if kind is WordKind.COMPLAINED and part.get("complaintFeedbackType") == "not-spam":
+    if kind is ProviderEventKind.COMPLAINED and part.get("complaintFeedbackType") == "not-spam":
         return None  # somebody took it out of the spam folder
-    return _preference(part) if kind is WordKind.UNSUBSCRIBED else kind
+    return _preference(part) if kind is ProviderEventKind.UNSUBSCRIBED else kind
 
 
 def _person(person: object) -> tuple[Mapping[str, Any], str]:
@@ -123,7 +123,7 @@ def _moment(part: Mapping[str, Any], mail: Mapping[str, Any]) -> int:
     return seconds(part.get("timestamp")) or seconds(mail.get("timestamp"))
 
 
-def _words(event: Mapping[str, Any], published: int) -> list[Word]:
+def _words(event: Mapping[str, Any], published: int) -> list[ProviderEvent]:
     """Normalise one event: a word about our recipient, and one about each cc or bcc it names.
 
     An event without a time of its own gets the message's, and at last the notification's.
@@ -146,14 +146,14 @@ def _words(event: Mapping[str, Any], published: int) -> list[Word]:
         said, address = _person(person)
         secondary = bool(ours and address) and ours != digest(ref, address)
         status = clean(said.get("status"), MAX_ID)
-        found = _bounce(part, status) if kind is WordKind.BOUNCED else kind
+        found = _bounce(part, status) if kind is ProviderEventKind.BOUNCED else kind
         code = _code(name, part, status)
         detail = redacted(clean(_detail(part, said), MAX_TEXT), address)
-        words.append(Word(ref, found.value, at, message, code, detail, secondary))
+        words.append(ProviderEvent(ref, found.value, at, message, code, detail, secondary))
     return words
 
 
-def _preference(part: Mapping[str, Any]) -> WordKind | None:
+def _preference(part: Mapping[str, Any]) -> ProviderEventKind | None:
     """Return what a recipient wants who changed their preferences of a contact list; None if it is not known.
 
     A recipient who leaves one topic asks for less of such mail. SES does not say which of ours are of that topic.
@@ -164,8 +164,8 @@ def _preference(part: Mapping[str, Any]) -> WordKind | None:
         [text(t, "subscriptionStatus") for t in topics if isinstance(t, dict)] if isinstance(topics, list) else []
     )
     if wanted.get("unsubscribeAll") is True or "OptOut" in statuses:
-        return WordKind.UNSUBSCRIBED
-    return WordKind.RESUBSCRIBED if wanted.get("unsubscribeAll") is False else None
+        return ProviderEventKind.UNSUBSCRIBED
+    return ProviderEventKind.RESUBSCRIBED if wanted.get("unsubscribeAll") is False else None
 
 
 def _left(bounce: Mapping[str, Any]) -> bool:
@@ -173,7 +173,7 @@ def _left(bounce: Mapping[str, Any]) -> bool:
     return text(bounce, "bounceSubType").lower() == "unsubscribedrecipient"
 
 
-def _bounce(bounce: Mapping[str, Any], status: str) -> WordKind:
+def _bounce(bounce: Mapping[str, Any], status: str) -> ProviderEventKind:
     """Judge a bounce by its type, its subtype and the code of the receiver's report, if there was one.
 
     A bounce that SES calls permanent is true for every provider, also if SES only remembers it (`Suppressed`,
@@ -182,15 +182,15 @@ def _bounce(bounce: Mapping[str, Any], status: str) -> WordKind:
     """
     kind, subtype = text(bounce, "bounceType").lower(), text(bounce, "bounceSubType").lower()
     if _left(bounce):
-        return WordKind.DROPPED
+        return ProviderEventKind.DROPPED
     if kind == "permanent":
-        return WordKind.BOUNCED
+        return ProviderEventKind.BOUNCED
     if subtype in REFUSED:
-        return WordKind.BLOCKED
+        return ProviderEventKind.BLOCKED
     if kind == "transient":
         reported = status or subtype != "general"
-        return WordKind.FAILED_TEMPORARILY if reported else WordKind.DEFERRED
-    return WordKind.FAILED_TEMPORARILY if status.startswith("4") else WordKind.BLOCKED
+        return ProviderEventKind.FAILED_TEMPORARILY if reported else ProviderEventKind.DEFERRED
+    return ProviderEventKind.FAILED_TEMPORARILY if status.startswith("4") else ProviderEventKind.BLOCKED
 
 
 def _detail(part: Mapping[str, Any], said: Mapping[str, Any]) -> str:

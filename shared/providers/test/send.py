@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from shared.contracts import TEST_CREDENTIAL, Word, dump_feedback
+from shared.contracts import TEST_CREDENTIAL, ProviderEvent, dump_feedback
 from shared.domain.content.content import Content
 from shared.domain.content.streams import Stream
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Clock, Queue, Retriable, Target
@@ -29,18 +29,18 @@ FEEDBACK_DELAY: Final = 1.0
 class Fate:
     """The fate of a message: the words about it, in order, with a code for the last; `slow`: answered late."""
 
-    words: tuple[WordKind, ...]
+    words: tuple[ProviderEventKind, ...]
     code: str = ""
     slow: bool = False
 
 
-DELIVERED: Final = Fate((WordKind.ACCEPTED, WordKind.DELIVERED), "2.0.0")
+DELIVERED: Final = Fate((ProviderEventKind.ACCEPTED, ProviderEventKind.DELIVERED), "2.0.0")
 FATES: Final[Mapping[str, Fate]] = {
     "delivered": DELIVERED,
-    "bounce": Fate((WordKind.ACCEPTED, WordKind.BOUNCED), "5.1.1"),
-    "defer": Fate((WordKind.ACCEPTED, WordKind.DEFERRED, WordKind.DELIVERED), "2.0.0"),
-    "drop": Fate((WordKind.DROPPED,), "test_drop"),
-    "slow": Fate((WordKind.ACCEPTED, WordKind.DELIVERED), "2.0.0", slow=True),
+    "bounce": Fate((ProviderEventKind.ACCEPTED, ProviderEventKind.BOUNCED), "5.1.1"),
+    "defer": Fate((ProviderEventKind.ACCEPTED, ProviderEventKind.DEFERRED, ProviderEventKind.DELIVERED), "2.0.0"),
+    "drop": Fate((ProviderEventKind.DROPPED,), "test_drop"),
+    "slow": Fate((ProviderEventKind.ACCEPTED, ProviderEventKind.DELIVERED), "2.0.0", slow=True),
 }
 NUMBERS: Final[Mapping[str, str]] = {
     "+15005550001": "delivered",
@@ -88,7 +88,7 @@ class TestProvider:
             self._clock.sleep(min(SLOW_SECONDS, deadline - now))
         at = int(self._clock.now())
         words = [
-            Word(t.ref, word.value, at, f"test-{t.ref}", f.code if word is f.words[-1] else "")
+            ProviderEvent(t.ref, word.value, at, f"test-{t.ref}", f.code if word is f.words[-1] else "")
             for t, f in zip(targets, fates, strict=True)
             for word in f.words
         ]

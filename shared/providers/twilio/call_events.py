@@ -11,23 +11,23 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qs
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.channels.voice import REPEAT, STOP
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.ports import Reading, WebhookReply
 from shared.providers._texts import MAX_ID, clean, redacted
 from shared.providers.twilio.twiml import HANG_UP, SCRIPT_QUERY, TYPE, Script, document, unpack
 
-STATUSES: Final[Mapping[str, WordKind]] = {
-    "queued": WordKind.ACCEPTED,
-    "initiated": WordKind.ACCEPTED,
-    "ringing": WordKind.ACCEPTED,
-    "in-progress": WordKind.ACCEPTED,
-    "completed": WordKind.DELIVERED,
-    "busy": WordKind.FAILED_TEMPORARILY,
-    "no-answer": WordKind.FAILED_TEMPORARILY,
-    "failed": WordKind.FAILED_TEMPORARILY,
-    "canceled": WordKind.DROPPED,
+STATUSES: Final[Mapping[str, ProviderEventKind]] = {
+    "queued": ProviderEventKind.ACCEPTED,
+    "initiated": ProviderEventKind.ACCEPTED,
+    "ringing": ProviderEventKind.ACCEPTED,
+    "in-progress": ProviderEventKind.ACCEPTED,
+    "completed": ProviderEventKind.DELIVERED,
+    "busy": ProviderEventKind.FAILED_TEMPORARILY,
+    "no-answer": ProviderEventKind.FAILED_TEMPORARILY,
+    "failed": ProviderEventKind.FAILED_TEMPORARILY,
+    "canceled": ProviderEventKind.DROPPED,
 }
 """Status of a call → word. A busy phone, an unanswered one and a failed connection are worth another try."""
 GONE: Final = frozenset({"410", "604"})
@@ -50,24 +50,26 @@ def call_words(ref: str, fields: Mapping[str, str], url: str, at: int) -> Readin
     if kind is None:
         return Reading(1, [])
     code = ""
-    if kind is WordKind.DELIVERED:
+    if kind is ProviderEventKind.DELIVERED:
         kind, code = _answered(fields.get("AnsweredBy", ""))
-    elif kind is WordKind.FAILED_TEMPORARILY:
+    elif kind is ProviderEventKind.FAILED_TEMPORARILY:
         kind, code = _failed(fields["CallStatus"], fields.get("SipResponseCode", ""))
-    return Reading(1, [Word(ref, kind.value, at, sid, code)])
+    return Reading(1, [ProviderEvent(ref, kind.value, at, sid, code)])
 
 
-def _answered(by: str) -> tuple[WordKind, str]:
+def _answered(by: str) -> tuple[ProviderEventKind, str]:
     """Return the word and the code of a call that was answered."""
     code = "" if by in ("", "human", "unknown") else f"answered_by_{clean(by, MAX_ID)}"
-    return (WordKind.BLOCKED if by == FAX else WordKind.DELIVERED), code
+    return (ProviderEventKind.BLOCKED if by == FAX else ProviderEventKind.DELIVERED), code
 
 
-def _failed(status: str, sip: str) -> tuple[WordKind, str]:
+def _failed(status: str, sip: str) -> tuple[ProviderEventKind, str]:
     """Return the word and the code of a call that was not answered."""
     if status != "failed" or not sip:
-        return WordKind.FAILED_TEMPORARILY, status.replace("-", "_")
-    return (WordKind.BOUNCED if sip in GONE else WordKind.FAILED_TEMPORARILY), f"sip_{clean(sip, MAX_ID)}"
+        return ProviderEventKind.FAILED_TEMPORARILY, status.replace("-", "_")
+    return (
+        ProviderEventKind.BOUNCED if sip in GONE else ProviderEventKind.FAILED_TEMPORARILY
+    ), f"sip_{clean(sip, MAX_ID)}"
 
 
 def _key(ref: str, digits: str, url: str, at: int, sid: str) -> Reading:
@@ -77,9 +79,13 @@ def _key(ref: str, digits: str, url: str, at: int, sid: str) -> Reading:
     meanings = {REPEAT: "repeat", STOP: "stop", **dict(script.keys)}
     words = []
     if digits in meanings:
-        words.append(Word(ref, WordKind.PRESSED.value, at, sid, digits, redacted(clean(meanings[digits], MAX_ID))))
+        words.append(
+            ProviderEvent(
+                ref, ProviderEventKind.PRESSED.value, at, sid, digits, redacted(clean(meanings[digits], MAX_ID))
+            )
+        )
     if digits == STOP:
-        words.append(Word(ref, WordKind.STOPPED.value, at, sid, digits))
+        words.append(ProviderEvent(ref, ProviderEventKind.STOPPED.value, at, sid, digits))
     return Reading(1, words, WebhookReply(TYPE, _next(script, digits)))
 
 

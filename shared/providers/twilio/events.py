@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import parse_qs, parse_qsl
 
-from shared.contracts import Word
+from shared.contracts import ProviderEvent
 from shared.domain.ids import Ref
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.times import Seconds
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, Reading
 from shared.providers._common import keys
@@ -34,40 +34,40 @@ _CODE: Final = re.compile(r"[0-9]{1,6}")
 _NUMBER: Final = re.compile(r"\+?[0-9][0-9 ().-]{5,}[0-9]")
 """A telephone number in words."""
 
-STATUSES: Final[Mapping[str, WordKind]] = {
-    "accepted": WordKind.ACCEPTED,
-    "scheduled": WordKind.ACCEPTED,
-    "queued": WordKind.ACCEPTED,
-    "sending": WordKind.ACCEPTED,
-    "sent": WordKind.ACCEPTED,
-    "delivered": WordKind.DELIVERED,
-    "read": WordKind.DELIVERED,
-    "undelivered": WordKind.BLOCKED,
-    "failed": WordKind.DROPPED,
-    "canceled": WordKind.DROPPED,
+STATUSES: Final[Mapping[str, ProviderEventKind]] = {
+    "accepted": ProviderEventKind.ACCEPTED,
+    "scheduled": ProviderEventKind.ACCEPTED,
+    "queued": ProviderEventKind.ACCEPTED,
+    "sending": ProviderEventKind.ACCEPTED,
+    "sent": ProviderEventKind.ACCEPTED,
+    "delivered": ProviderEventKind.DELIVERED,
+    "read": ProviderEventKind.DELIVERED,
+    "undelivered": ProviderEventKind.BLOCKED,
+    "failed": ProviderEventKind.DROPPED,
+    "canceled": ProviderEventKind.DROPPED,
 }
 """Status → word, if the error code does not say more. `undelivered`: the carrier was asked; `failed`: it was not.
 The others (receiving, received, partially_delivered) are not about a text that was sent."""
 ENDS: Final = frozenset({"delivered", "read", "undelivered", "failed"})
 """Statuses whose error code, if they have one, decides: a text of which a segment failed is not delivered."""
-CODES: Final[Mapping[str, WordKind]] = {
-    "21610": WordKind.COMPLAINED,  # the recipient said STOP
-    "21211": WordKind.BOUNCED,  # invalid "To" phone number
-    "21217": WordKind.BOUNCED,  # the phone number does not appear to be valid
-    "21614": WordKind.BOUNCED,  # the "To" number is not a valid mobile number
-    "21635": WordKind.BOUNCED,  # the "To" number is not one for SMS: a landline
-    "30005": WordKind.BOUNCED,  # the number is unknown or no longer exists
-    "30006": WordKind.BOUNCED,  # a landline
-    "30001": WordKind.DROPPED,  # queue overflow
-    "30002": WordKind.DROPPED,  # the account is suspended
-    "30003": WordKind.FAILED_TEMPORARILY,  # the phone may be off
-    "30004": WordKind.BLOCKED,  # blocked: a filter's opinion of this sender and text
-    "30007": WordKind.BLOCKED,  # filtered: the same
-    "30008": WordKind.FAILED_TEMPORARILY,  # unknown error: it may be anything
-    "30036": WordKind.FAILED_TEMPORARILY,  # its validity expired
-    "30410": WordKind.FAILED_TEMPORARILY,  # the provider timed out
-    "63016": WordKind.BLOCKED,  # WhatsApp needs a template
-    "63024": WordKind.BLOCKED,  # the number has no WhatsApp
+CODES: Final[Mapping[str, ProviderEventKind]] = {
+    "21610": ProviderEventKind.COMPLAINED,  # the recipient said STOP
+    "21211": ProviderEventKind.BOUNCED,  # invalid "To" phone number
+    "21217": ProviderEventKind.BOUNCED,  # the phone number does not appear to be valid
+    "21614": ProviderEventKind.BOUNCED,  # the "To" number is not a valid mobile number
+    "21635": ProviderEventKind.BOUNCED,  # the "To" number is not one for SMS: a landline
+    "30005": ProviderEventKind.BOUNCED,  # the number is unknown or no longer exists
+    "30006": ProviderEventKind.BOUNCED,  # a landline
+    "30001": ProviderEventKind.DROPPED,  # queue overflow
+    "30002": ProviderEventKind.DROPPED,  # the account is suspended
+    "30003": ProviderEventKind.FAILED_TEMPORARILY,  # the phone may be off
+    "30004": ProviderEventKind.BLOCKED,  # blocked: a filter's opinion of this sender and text
+    "30007": ProviderEventKind.BLOCKED,  # filtered: the same
+    "30008": ProviderEventKind.FAILED_TEMPORARILY,  # unknown error: it may be anything
+    "30036": ProviderEventKind.FAILED_TEMPORARILY,  # its validity expired
+    "30410": ProviderEventKind.FAILED_TEMPORARILY,  # the provider timed out
+    "63016": ProviderEventKind.BLOCKED,  # WhatsApp needs a template
+    "63024": ProviderEventKind.BLOCKED,  # the number has no WhatsApp
 }
 """Error code → word. Those that complain or bounce are hard: they suppress the number. The others are soft: another
 provider may be tried. For a code that is not here the status decides."""
@@ -131,7 +131,7 @@ class TwilioWebhooks:
             return Reading(1, [])
         said = fields.get("ErrorMessage") or fields.get("ChannelStatusMessage", "")
         detail = redacted(_NUMBER.sub("<number>", clean(said, MAX_TEXT)))
-        return Reading(1, [Word(ref, kind.value, at, clean(sid, MAX_ID), code, detail)])
+        return Reading(1, [ProviderEvent(ref, kind.value, at, clean(sid, MAX_ID), code, detail)])
 
     def _call(self, ref: str, fields: Mapping[str, str], headers: Mapping[str, str], at: int) -> Reading:
         """Read a post about a call."""
@@ -144,12 +144,12 @@ class TwilioWebhooks:
         return call_words(ref, fields, headers.get(POSTED_TO, ""), at)
 
 
-def _kind(status: str, code: str) -> WordKind | None:
+def _kind(status: str, code: str) -> ProviderEventKind | None:
     """Judge a status by its error code; None if it changes nothing. A success with an unknown error is soft."""
     kind = STATUSES.get(status)
     if kind is None or not code or status not in ENDS:
         return kind
-    return CODES.get(code, WordKind.BLOCKED if kind is WordKind.DELIVERED else kind)
+    return CODES.get(code, ProviderEventKind.BLOCKED if kind is ProviderEventKind.DELIVERED else kind)
 
 
 def _fields(body: bytes) -> dict[str, list[str]] | None:

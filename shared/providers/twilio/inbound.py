@@ -12,14 +12,18 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from shared.contracts import Word
-from shared.domain.jobs.feedback import WordKind
+from shared.contracts import ProviderEvent
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.recipients.wishes import wish_of
 from shared.domain.texts import MAX_TEXT
 from shared.ports import Reading, WebhookReply
 from shared.providers._texts import MAX_ID, clean, lines
 
-OPT_OUT_TYPES: Final = {"STOP": WordKind.STOPPED, "START": WordKind.STARTED, "HELP": WordKind.WRITTEN}
+OPT_OUT_TYPES: Final = {
+    "STOP": ProviderEventKind.STOPPED,
+    "START": ProviderEventKind.STARTED,
+    "HELP": ProviderEventKind.WRITTEN,
+}
 START: Final = frozenset({"yes"})
 """Words for START that only Twilio knows."""
 SILENCE: Final = WebhookReply("text/xml", '<?xml version="1.0" encoding="UTF-8"?><Response/>')
@@ -41,4 +45,4 @@ def texts(fields: Mapping[str, str], at: int) -> Reading:
     kind = OPT_OUT_TYPES.get(fields.get("OptOutType", "").strip().upper()) or wish_of(body, start=START)
     to = clean(fields.get("To", ""), MAX_ID).removeprefix("whatsapp:")
     sid = clean(fields.get("MessageSid", ""), MAX_ID)
-    return Reading(1, [Word(number[1], kind.value, at, sid, to, lines(body, MAX_TEXT))], SILENCE)
+    return Reading(1, [ProviderEvent(number[1], kind.value, at, sid, to, lines(body, MAX_TEXT))], SILENCE)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.jobs.feedback import WordKind
+from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.outcomes import Unknown
 from shared.domain.jobs.runs import SAFE_MS
 from shared.domain.jobs.states import Cell
@@ -46,7 +46,7 @@ def orphaned() -> Hub:
 def absent(hub: Hub) -> None:
     """Let the provider prove that it never had the message."""
     run = hub.notice().runs[-1]
-    hub.feedback(run.job, run.index, WordKind.ABSENT)
+    hub.feedback(run.job, run.index, ProviderEventKind.ABSENT)
 
 
 def test_a_notifier_hears_of_an_unknown_notice_within_ten_minutes() -> None:
@@ -151,7 +151,7 @@ def test_a_lost_message_that_is_proven_absent_while_its_cancellation_waits_is_wi
     assert hub.said() == [DOUBTED]
     run = hub.notice().runs[-1]
     hub.records.paused.add(hub.notifier.account)  # type: ignore[attr-defined]
-    hub.feedback(run.job, run.index, WordKind.ABSENT)
+    hub.feedback(run.job, run.index, ProviderEventKind.ABSENT)
     hub.pass_time(120, step=60)
     assert (hub.said(), hub.cell()) == ([DOUBTED, ("CANCELED", "")], Cell.WITHDRAWN)
 
