@@ -255,7 +255,7 @@ class Reader:
     def _due(self, body: str) -> About:
         if body == contracts.LOOK:
             return About("looks for leases of dead workers", "to be done")
-        way = contracts.Waking.loads(body)
+        way = contracts.ResumeTask.loads(body)
         if way is not None:
             what = _short(way.credential or way.account) or "everything"
             return About(f"wakes what a pause of {what} held back", "to be done")

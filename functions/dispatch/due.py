@@ -7,7 +7,7 @@ from functions.dispatch import services
 from functions.dispatch.services import Answer
 from functions.early import early
 from shared.adapters import logs
-from shared.contracts import LOOK, Waking, load_due
+from shared.contracts import LOOK, ResumeTask, load_due
 from shared.domain.times import Seconds
 from shared.engine.jobs.wake import SECONDS
 
@@ -26,14 +26,14 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     d = services.deployment()
     failures: list[dict[str, str]] = []
     started: list[str] = []
-    wakings: list[tuple[Mapping[str, Any], Waking]] = []
+    wakings: list[tuple[Mapping[str, Any], ResumeTask]] = []
     taken_over = 0
     for record in event["Records"]:
         try:
             if record["body"] == LOOK:
                 taken_over += _look()
                 continue
-            waking = Waking.loads(record["body"])
+            waking = ResumeTask.loads(record["body"])
             if waking is not None:
                 wakings.append((record, waking))
                 continue
@@ -53,7 +53,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     return {"batchItemFailures": failures}
 
 
-def _wake(wakings: Iterable[tuple[Mapping[str, Any], Waking]], until: Seconds) -> list[dict[str, str]]:
+def _wake(wakings: Iterable[tuple[Mapping[str, Any], ResumeTask]], until: Seconds) -> list[dict[str, str]]:
     """Continue wakings until a time, each by one page at least; returns those that failed."""
     failures = []
     for record, way in wakings:

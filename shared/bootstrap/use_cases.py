@@ -167,7 +167,7 @@ class UseCases(Core):
     )
     """Joins feedback."""
     waker = part(
-        lambda d: wake.Waker(
+        lambda d: wake.PauseResumer(
             records=d.records,
             ledgers=d.ledgers,
             lanes=d.lanes,

@@ -12,7 +12,7 @@ from shared.contracts.bodies import (
     HookCall,
     HookChanges,
     ProviderEvent,
-    Waking,
+    ResumeTask,
     digest_hint,
     due,
     dump_feedback,

@@ -54,7 +54,7 @@ LOOK: Final = '{"look":"leases"}'
 
 
 @dataclass(frozen=True, slots=True)
-class Waking:
+class ResumeTask:
     """How far the work held back by a pause has been woken. Travels through the queue of due jobs.
 
     Attributes:
@@ -80,7 +80,7 @@ class Waking:
         return json.dumps({"wake": {f.name: getattr(self, f.name) for f in fields(self)}}, separators=(",", ":"))
 
     @classmethod
-    def loads(cls, body: str) -> "Waking | None":
+    def loads(cls, body: str) -> "ResumeTask | None":
         """Read what `dumps` wrote, of this version or another.
 
         Returns:

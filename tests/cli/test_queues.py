@@ -275,7 +275,7 @@ def test_bodies_of_every_queue_are_read_and_others_are_not() -> None:
     asked = contracts.question(job, 0)
     good = {
         "lane": [pointer(job, 0), asked],
-        "due": [contracts.due(job), contracts.LOOK, contracts.Waking(credential="a").dumps()],
+        "due": [contracts.due(job), contracts.LOOK, contracts.ResumeTask(credential="a").dumps()],
         "ingest": [contracts.ingest("c", "u")],
         "export": [contracts.export("x")],
         "inbox": [contracts.inbox("clinic")],

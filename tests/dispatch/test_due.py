@@ -8,7 +8,7 @@ import pytest
 
 from functions.dispatch import due, services
 from shared import contracts
-from shared.contracts import Waking
+from shared.contracts import ResumeTask
 from shared.domain.jobs.states import JobState
 from shared.engine.jobs.plan import Due
 from shared.ports import Retriable
@@ -76,11 +76,11 @@ def test_a_waking_keeps_no_job_waiting_and_goes_on_by_a_message(world: World) ->
         queue.lose()
     before = len(world.tap.calls)
     world.tap.delay = lambda: world.clock.advance(6)
-    way = Waking(at=world.clock.ms)
+    way = ResumeTask(at=world.clock.ms)
     assert due.handler(event(way.dumps(), contracts.due(job.id), way.dumps()), Context()) == {"batchItemFailures": []}
     calls = world.tap.calls[before:]
     assert calls.index("queue.send") < calls.index("records.open_jobs")
-    (first, second) = [Waking.loads(m.body) for m in world.due_queue.waiting]
+    (first, second) = [ResumeTask.loads(m.body) for m in world.due_queue.waiting]
     assert first is not None
     assert (first == second, first.link, first.after != "") == (True, 2, True), "the second took one page, too"
     world.tap.delay = lambda: None
@@ -94,5 +94,5 @@ def test_a_waking_keeps_no_job_waiting_and_goes_on_by_a_message(world: World) ->
 def test_a_waking_that_cannot_be_read_or_fails_is_delivered_again(world: World, body: str) -> None:
     world.accept(1)
     world.tap.arm_at("records.open_jobs", error=lambda: Retriable("busy"))
-    answer = due.handler(event(body, Waking(at=world.clock.ms).dumps()), Context())
+    answer = due.handler(event(body, ResumeTask(at=world.clock.ms).dumps()), Context())
     assert answer == {"batchItemFailures": [{"itemIdentifier": "0"}, {"itemIdentifier": "1"}]}

@@ -7,7 +7,7 @@ import pytest
 from functions.dispatch import plan, services
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
-from shared.contracts import HELD_BACK, PLAN_STREAM_FILTERS, Waking, load_due
+from shared.contracts import HELD_BACK, PLAN_STREAM_FILTERS, ResumeTask, load_due
 from shared.domain.audit import EVERYONE, SYSTEM, Log
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
@@ -104,8 +104,8 @@ def test_the_audit_entry_of_a_resume_wakes_what_was_paused(world: World, switch:
     assert [x["kind"]["S"] for x in passed] == [log[-1]["kind"]["S"]], "a pause wakes nobody"
     twice({"Records": [{"eventName": "INSERT", "dynamodb": {"NewImage": x}} for x in passed]})
     assert world.lanes["one"].is_empty(), "the stream's function only says that it is to be done"
-    assert [Waking.loads(m.body) for m in world.due_queue.waiting] == 2 * [
-        Waking(credential=switch.credential, account=switch.account, at=world.clock.ms)
+    assert [ResumeTask.loads(m.body) for m in world.due_queue.waiting] == 2 * [
+        ResumeTask(credential=switch.credential, account=switch.account, at=world.clock.ms)
     ]
     assert sum(world.waken(seconds=20)) == 2
     world.run()

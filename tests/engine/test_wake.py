@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 from shared.adapters.dynamo import indices
-from shared.contracts import Waking
+from shared.contracts import ResumeTask
 from shared.domain.jobs.job import SHARDS
 from shared.domain.lanes.switches import EVERYTHING, Switch
 from shared.engine.jobs import wake
@@ -97,7 +97,7 @@ def test_a_crash_anywhere_loses_nothing_and_repeats_what_its_message_has_done(wo
 
 def test_a_fault_repeats_its_own_page_and_what_always_fails_is_a_dead_letter(world: World) -> None:
     paused(world, 900)
-    way = Waking(at=world.clock.ms)
+    way = ResumeTask(at=world.clock.ms)
     world.tap.arm(40, error=lambda: Retriable("busy"))
     assert 0 < world.waker.go_on(way, until=world.clock.now() + 20) < 900
     assert sum(world.waken(seconds=20)) < 900
@@ -146,7 +146,7 @@ def test_a_large_job_is_gone_on_with_in_its_middle(world: World, monkeypatch: py
 
 def test_jobs_that_came_after_the_resume_are_left_alone(world: World) -> None:
     first = world.accept(1)
-    way = Waking(at=world.clock.ms)
+    way = ResumeTask(at=world.clock.ms)
     world.clock.advance(wake.SLACK_MS / 1000 + 1)
     world.accept(1)
     before = pointed(world)
@@ -174,14 +174,14 @@ def test_a_way_is_bounded_and_says_where_it_ends(world: World, caplog: pytest.Lo
 
 
 def test_the_message_is_read_whichever_version_wrote_it() -> None:
-    way = Waking(credential="one", at=5, slot="one#RUN", after="1#x", job="x", chunk=3, link=2)
+    way = ResumeTask(credential="one", at=5, slot="one#RUN", after="1#x", job="x", chunk=3, link=2)
     raw = json.loads(way.dumps())
-    assert Waking.loads(json.dumps({"wake": {**raw["wake"], "later": 1}, "later": 1})) == way
-    assert Waking.loads('{"wake":{}}') == Waking()
-    assert Waking.loads('{"job":"x"}') is None
+    assert ResumeTask.loads(json.dumps({"wake": {**raw["wake"], "later": 1}, "later": 1})) == way
+    assert ResumeTask.loads('{"wake":{}}') == ResumeTask()
+    assert ResumeTask.loads('{"job":"x"}') is None
     for poison in ('{"wake":7}', '{"wake":{"at":"x"}}', '{"wake":{"chunk":true}}', "x"):
         with pytest.raises((ValueError, TypeError)):
-            Waking.loads(poison)
+            ResumeTask.loads(poison)
 
 
 def test_an_entry_of_a_job_that_has_gone_is_passed_over(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

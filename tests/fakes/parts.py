@@ -17,7 +17,7 @@ from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
 from shared.engine.jobs.turns import Turns
-from shared.engine.jobs.wake import Waker
+from shared.engine.jobs.wake import PauseResumer
 from shared.engine.lane.access import LaneStores, ProviderAccess
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.recovery import Recovery
@@ -142,7 +142,7 @@ class Parts:
             for shard in range(SHARDS if c is None else 1)
             for running in (False, True)
         ]
-        self.waker = Waker(
+        self.waker = PauseResumer(
             planner=self.planner,
             lanes=self.lanes,
             slots=lambda credential: [x for x in slots if indices.waits_for(x, credential)],

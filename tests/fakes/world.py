@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from shared.bootstrap import Deployment
-from shared.contracts import ProviderEvent, Waking
+from shared.contracts import ProviderEvent, ResumeTask
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.ids import Ref
 from shared.domain.jobs.chunks import Recipient
@@ -186,7 +186,7 @@ class World(Parts):
     def waken(self, seconds: float) -> Iterator[int]:
         """Take the messages of wakings, with some seconds for each; yields how many pointers each sent."""
         while (message := self.due_queue.receive()) is not None:
-            way = Waking.loads(message.body)
+            way = ResumeTask.loads(message.body)
             assert way is not None
             try:
                 yield self.waker.go_on(way, until=self.clock.now() + seconds)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from shared.contracts import Waking, pointer
+from shared.contracts import ResumeTask, pointer
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.queue import LedgerQueue
@@ -39,7 +39,7 @@ SLACK_MS: Final = 60_000
 _LOG: Final = logging.getLogger(__name__)
 
 
-class Waker:
+class PauseResumer:
     """Sends the pointers of what waits, within seconds of a resume; the sweeper does what is left.
 
     Waking twice, or what no switch held back, only duplicates pointers.
@@ -72,10 +72,10 @@ class Waker:
 
     def begin(self, switch: Switch) -> None:
         """Have all woken that a switch held back."""
-        way = Waking(credential=switch.credential, account=switch.account, at=self._now())
+        way = ResumeTask(credential=switch.credential, account=switch.account, at=self._now())
         self._queue.send([way.dumps()])
 
-    def go_on(self, way: Waking, *, until: Seconds) -> int:
+    def go_on(self, way: ResumeTask, *, until: Seconds) -> int:
         """Send a pointer for each chunk that is due and was held back, page by page until a time (Unix seconds).
 
         The rest of the walk is another message, also after a fault, unless the fault is in the first page. So a fault
@@ -105,7 +105,7 @@ class Waker:
 
     # The way
 
-    def _steps(self, way: Waking) -> Iterator[tuple[Waking, int]]:
+    def _steps(self, way: ResumeTask) -> Iterator[tuple[ResumeTask, int]]:
         """Go through the slots; yields after each step how far it came, and how many pointers it sent."""
         slots = sorted(self._slots(way.credential), reverse=True)  # running jobs before READY ones, which then run
         for slot in (x for x in slots if not way.slot or x <= way.slot):
@@ -121,7 +121,7 @@ class Waker:
                 if entry.credential:
                     break  # it stands for all of its slot
 
-    def _pages(self, place: Waking) -> Iterator[Sequence[OpenJob]]:
+    def _pages(self, place: ResumeTask) -> Iterator[Sequence[OpenJob]]:
         """Yield what of a slot may have been held back: what runs by the hundred, what is READY and due one by one."""
         page: list[OpenJob] = []
         now = self._now()
@@ -138,12 +138,12 @@ class Waker:
         if page:
             yield page
 
-    def _wakeable(self, place: Waking, page: Sequence[OpenJob]) -> dict[str, Job]:
+    def _wakeable(self, place: ResumeTask, page: Sequence[OpenJob]) -> dict[str, Job]:
         """Return the jobs of a page that are under way and that the switch held back."""
         found = self._records.read_jobs([entry.job for entry in page])
         return {x.id: x for x in found.values() if x.state in ACTIVE and _held(x, place)}
 
-    def _running(self, place: Waking, page: Sequence[OpenJob]) -> Iterator[tuple[Waking, int]]:
+    def _running(self, place: ResumeTask, page: Sequence[OpenJob]) -> Iterator[tuple[ResumeTask, int]]:
         """Send the pointers of a page of jobs under way; a job of many chunks is a step for each thousand of them."""
         jobs = self._wakeable(place, page)
         only = only_ledgers(self._ledgers, jobs.values())
@@ -169,7 +169,7 @@ class Waker:
             yield some
             chunk = some[-1].chunk + 1
 
-    def _send(self, place: Waking, waiting: Iterable[tuple[Job, Ledger]]) -> int:
+    def _send(self, place: ResumeTask, waiting: Iterable[tuple[Job, Ledger]]) -> int:
         """Send the pointers of chunks that are due, in tens of one account; one that is not has a pointer under way."""
         now = self._now()
         bodies: dict[tuple[str, str, bool], list[str]] = {}
@@ -199,6 +199,6 @@ def _tens(bodies: Sequence[str]) -> Iterator[Sequence[str]]:
     return (bodies[i : i + TEN] for i in range(0, len(bodies), TEN))
 
 
-def _held(job: Job, way: Waking) -> bool:
+def _held(job: Job, way: ResumeTask) -> bool:
     """Tell whether a job may have been held back by what was resumed."""
     return way.account in ("", owner(job.account)) and (not way.credential or way.credential in job.route)
