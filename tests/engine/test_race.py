@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
-from shared.engine.race import ThreadRace
+from shared.engine.completion_pool import ThreadCompletionPool
 
 
 def test_calls_are_returned_once_each_as_they_end() -> None:
     first, second = threading.Event(), threading.Event()
-    with ThreadRace(2) as race:
+    with ThreadCompletionPool(2) as race:
         one = race.submit(first.wait, 10)
         two = race.submit(second.wait, 10)
         second.set()
@@ -19,7 +19,7 @@ def test_calls_are_returned_once_each_as_they_end() -> None:
 
 
 def test_all_that_have_ended_are_returned_together() -> None:
-    with ThreadRace(1) as race:
+    with ThreadCompletionPool(1) as race:
         calls = [race.submit(str, n) for n in range(5)]
         race.submit(str, "last").result()
         found = list(race.ended())
@@ -30,7 +30,7 @@ def test_all_that_have_ended_are_returned_together() -> None:
 
 
 def test_a_call_that_raises_has_ended() -> None:
-    with ThreadRace(1) as race:
+    with ThreadCompletionPool(1) as race:
         race.submit(int, "x")
         (call,) = race.ended()
         with pytest.raises(ValueError, match="invalid literal"):

@@ -179,7 +179,7 @@ class _Done(Generic[T]):
 
 
 class FakePool:
-    """`shared.engine.race.Race`: actors in a run, and calls made on the spot outside of one."""
+    """`shared.engine.completion_pool.CompletionPool`: actors in a run, and calls made on the spot outside of one."""
 
     def __init__(self, size: int) -> None:
         self._tasks: list[_Task[Any]] = []

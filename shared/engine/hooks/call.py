@@ -26,9 +26,9 @@ from shared.domain.hooks.endpoint import (
 )
 from shared.domain.hooks.work import LEASE_MS, MOST_AT_ONCE, SHARDS, HookWork, ReplayOrder, in_trial
 from shared.domain.times import Millis, Seconds
+from shared.engine.completion_pool import CompletionPool, ThreadCompletionPool
 from shared.engine.hooks.posting import HookPoster, HookResult
 from shared.engine.hooks.turn import Backlog, HookRun, Moves, Turn
-from shared.engine.race import Race, ThreadRace
 from shared.ports import Clock, Endpoints, HookHints, HookQueue, Retriable, Works
 
 PAGE: Final = 48
@@ -68,7 +68,7 @@ class CallHooks:
         poster: HookPoster,
         clock: Clock,
         draw: Callable[[], float],
-        pool: Callable[[int], Race] = ThreadRace,
+        pool: Callable[[int], CompletionPool] = ThreadCompletionPool,
     ) -> None:
         self._endpoints = endpoints
         self._queue = queue

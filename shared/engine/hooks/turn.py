@@ -17,8 +17,8 @@ from shared.domain.hooks.delivery import (
 )
 from shared.domain.hooks.work import HookWork, failed, succeeded
 from shared.domain.times import Millis, Seconds
+from shared.engine.completion_pool import CompletionPool
 from shared.engine.hooks.posting import FIRST_POST_S, POST_S, HookResult, Post
-from shared.engine.race import Race
 from shared.ports import Retriable
 
 Moves = list[tuple[HookDelivery, HookDelivery]]
@@ -97,7 +97,7 @@ class Turn:
     kept: HookWork
     stop_at: Seconds
     apart: bool
-    pool: Race
+    pool: CompletionPool
     under_way: int = 0
     moves: Moves = field(default_factory=list)
     settling: bool = False

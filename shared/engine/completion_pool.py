@@ -10,7 +10,7 @@ from shared.engine.pool import Pending, Pool
 T = TypeVar("T")
 
 
-class Race(Pool, Protocol):
+class CompletionPool(Pool, Protocol):
     """A pool that says which calls have ended."""
 
     def ended(self) -> Sequence[Pending[Any]]:
@@ -20,8 +20,8 @@ class Race(Pool, Protocol):
         """
 
 
-class ThreadRace(ThreadPoolExecutor):
-    """`Race` of threads, at most so many; each begins with a call for which no other is free."""
+class ThreadCompletionPool(ThreadPoolExecutor):
+    """`CompletionPool` of threads, at most so many; each begins with a call for which no other is free."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
