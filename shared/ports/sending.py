@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shared.domain.lanes.depth import QueueDepth
     from shared.domain.lanes.lease_hints import LeaseHint
     from shared.domain.lanes.pacing import Pace, Slots
-    from shared.domain.lanes.switches import Hold, Lowered
+    from shared.domain.lanes.switches import Hold, ThrottledRate
 
 
 class Queue(Protocol):
@@ -129,7 +129,7 @@ class Pacer(Protocol):
             Retriable: the store did not answer, or this process's clock is wrong; do not send by that clock.
         """
 
-    def lower(self, credential: str, lowered: Lowered, past: Lowered) -> Lowered:
+    def lower(self, credential: str, lowered: ThrottledRate, past: ThrottledRate) -> ThrottledRate:
         """Store what a refusal left of the rate, once for all calls under way: a newer value stays, and is returned.
 
         Args:

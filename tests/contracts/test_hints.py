@@ -7,7 +7,7 @@ import pytest
 from shared.adapters.dynamo import keys
 from shared.domain.lanes.lease_hints import MOST, LeaseHint, read
 from shared.domain.lanes.pacing import pace
-from shared.domain.lanes.switches import Lowered
+from shared.domain.lanes.switches import ThrottledRate
 from tests.fakes.clock import FakeClock
 from tests.fakes.stores import Stores
 from tests.fakes.tables import MotoStores
@@ -66,7 +66,7 @@ def test_a_lease_that_waits_for_its_first_slots_is_noted_meanwhile(stores: Store
 
 
 def test_a_lease_that_waits_because_its_provider_asked_to_is_noted_once(stores: Stores, clock: FakeClock) -> None:
-    lowered = Lowered(50, clock.ms + 20_000, limit=100)
+    lowered = ThrottledRate(50, clock.ms + 20_000, limit=100)
     stores.pacer.lower("one", lowered, PACE.lowered)
     slower = pace(100, 1, lowered=lowered, now=clock.now())
     seen: list[bool] = []
@@ -81,7 +81,7 @@ def test_a_lease_that_waits_because_its_provider_asked_to_is_noted_once(stores: 
 
     clock.run(wait, look)
     assert seen == [True, False]
-    again = Lowered(25, clock.ms + 20_000, limit=100)
+    again = ThrottledRate(25, clock.ms + 20_000, limit=100)
     stores.pacer.lower("one", again, lowered)
     before = len(stores.tap.calls)
     slowest = pace(100, 1, lowered=again, now=clock.now())

@@ -11,7 +11,7 @@ from shared.adapters.dynamo.credentials.pacer import DynamoPacer
 from shared.adapters.dynamo.credentials.tallies import CALLS, REFUSED
 from shared.domain.lanes.pacing import HORIZON, OWN_WAIT, WRONG, Pace, pace
 from shared.domain.lanes.refusals import GENTLE, NO_CALLS, STEEP, RefusalTally
-from shared.domain.lanes.switches import AS_DECLARED, DOUBLING, NOT_LOWERED, Lowered, Switches
+from shared.domain.lanes.switches import AS_DECLARED, DOUBLING, NOT_LOWERED, Switches, ThrottledRate
 from shared.ports import Clock, Retriable
 from tests.fakes.clock import FakeClock, SkewedClock
 from tests.fakes.queues import FakePacer
@@ -22,7 +22,7 @@ FIRST = RefusalTally(1, 1)
 JOB, OTHER = "j" * 20 + "abcdef", "j" * 20 + "ghijkl"
 
 
-def refused(p: Pace, clock: Clock, wait: float, tally: RefusalTally = FIRST) -> Lowered:
+def refused(p: Pace, clock: Clock, wait: float, tally: RefusalTally = FIRST) -> ThrottledRate:
     """Return what is left of a rate after a refusal that lowers it."""
     lowered = p.refused(clock.now(), wait, tally)
     assert lowered is not None
@@ -34,7 +34,7 @@ def test_a_lowered_rate_slows_all_workers_at_their_next_reservation(stores: Stor
     p = pace(10, 1)
     stores.pacer.reserve("one", 4, p, lead=0)
     lowered = refused(p, clock, 1.5)
-    assert lowered == Lowered(10 * GENTLE, clock.ms + 1500, limit=10)
+    assert lowered == ThrottledRate(10 * GENTLE, clock.ms + 1500, limit=10)
     assert stores.pacer.lower("one", lowered, p.lowered) == lowered
     none = stores.pacer.reserve("one", 4, p, lead=0)
     assert (none.count, none.switches) == (0, Switches(lowered=lowered))

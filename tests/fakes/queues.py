@@ -15,7 +15,7 @@ from shared.domain.lanes.depth import QueueDepth
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, UNNOTED, WRONG, Pace, Slots, own_clock
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
-from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Lowered, Switches
+from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Switches, ThrottledRate
 from shared.ports import Clock, Retriable
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
@@ -304,8 +304,8 @@ class FakePacer:
         stored = other.tat, other.switches, other.hints
         return FakePacer(clock or other._clock, other._tap, *stored, judge, other.tallies)
 
-    def lower(self, credential: str, lowered: Lowered, past: Lowered) -> Lowered:
-        def write() -> Lowered:
+    def lower(self, credential: str, lowered: ThrottledRate, past: ThrottledRate) -> ThrottledRate:
+        def write() -> ThrottledRate:
             with self._lock:
                 stored = self.switches.get(credential, AS_DECLARED)
                 self.writes[0] += 1

@@ -6,7 +6,7 @@ from typing import Final
 
 from shared.contracts import MIN_RATE
 from shared.domain.lanes.refusals import EFFECT, NO_CALLS, RefusalTally, left
-from shared.domain.lanes.switches import NOT_LOWERED, Lowered, Switches
+from shared.domain.lanes.switches import NOT_LOWERED, Switches, ThrottledRate
 from shared.domain.times import Seconds
 
 # change: how many messages a sender claims at once
@@ -88,7 +88,7 @@ class Pace:
     late: float = LATE
     present: float = 0.0
     yields: bool = False
-    lowered: Lowered = NOT_LOWERED
+    lowered: ThrottledRate = NOT_LOWERED
     declared: float = 0.0
     fastest: float = 0.0
     period: float = 0.0
@@ -152,7 +152,7 @@ class Pace:
         passed = int((now - until / 1000) // self.judged)
         return f"{until}_{passed}", f"{until}_{passed - 1}"
 
-    def refused(self, now: Seconds, wait: float, tally: RefusalTally) -> Lowered | None:
+    def refused(self, now: Seconds, wait: float, tally: RefusalTally) -> ThrottledRate | None:
         """Return what is left of the rate after the provider refused a call at this pace; None: all of it.
 
         Args:
@@ -191,7 +191,7 @@ def pace(
     leases: int = 0,
     *,
     present: float = 0.0,
-    lowered: Lowered = NOT_LOWERED,
+    lowered: ThrottledRate = NOT_LOWERED,
     now: Seconds = 0.0,
 ) -> Pace:
     """Return the pace of a credential of `rate` messages per second.

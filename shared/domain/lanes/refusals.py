@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, Self
 
-from shared.domain.lanes.switches import BELOW, Lowered
+from shared.domain.lanes.switches import BELOW, ThrottledRate
 from shared.domain.times import Seconds
 
 FEW: Final = 20
@@ -93,8 +93,8 @@ NO_CALLS: Final = RefusalTally()
 
 
 def left(
-    rate: float, declared: float, past: Lowered, tally: RefusalTally, *, since: Seconds, stretch: Seconds
-) -> Lowered | None:
+    rate: float, declared: float, past: ThrottledRate, tally: RefusalTally, *, since: Seconds, stretch: Seconds
+) -> ThrottledRate | None:
     """Return what is left of a rate after a refusal, without the hold; None: all of it.
 
     Args:
@@ -107,15 +107,17 @@ def left(
     """
     gently = rate * GENTLE
     if rate <= past.limit and stretch <= since < EFFECT and tally.repeats(past.share):
-        return Lowered(past.limit / (1 - past.share), limit=declared)  # a lower rate has not helped: it is chance
+        return ThrottledRate(past.limit / (1 - past.share), limit=declared)  # a lower rate has not helped: it is chance
     if tally.shows(PLAIN if since < stretch else RARE):
         return _by_share(rate, past, tally)
     if tally.refused == 1 and _is_back(rate, declared, past, since):
-        return Lowered(gently, limit=gently, share=past.share)
-    return None if tally.known or since < 2 * stretch else Lowered(gently, limit=past.known(rate), share=past.share)
+        return ThrottledRate(gently, limit=gently, share=past.share)
+    return (
+        None if tally.known or since < 2 * stretch else ThrottledRate(gently, limit=past.known(rate), share=past.share)
+    )
 
 
-def _is_back(rate: float, declared: float, past: Lowered, since: Seconds) -> bool:
+def _is_back(rate: float, declared: float, past: ThrottledRate, since: Seconds) -> bool:
     """Tell whether a rate has risen to a limit that is known, below the declared rate.
 
     Args:
@@ -127,11 +129,11 @@ def _is_back(rate: float, declared: float, past: Lowered, since: Seconds) -> boo
     return since >= EFFECT and 0 < past.limit < declared and rate >= past.limit
 
 
-def _by_share(rate: float, past: Lowered, tally: RefusalTally) -> Lowered:
+def _by_share(rate: float, past: ThrottledRate, tally: RefusalTally) -> ThrottledRate:
     """Return a rate just below the limit that a share of refusals shows; where all were refused, they show none."""
     most = BELOW * tally.taken
     share = tally.share if tally.calls >= MANY else 0.0
-    return Lowered(
+    return ThrottledRate(
         rate * max(most, STEEPEST if tally.known and most else STEEP),
         limit=rate * tally.taken or past.known(rate),
         share=share,

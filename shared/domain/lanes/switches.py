@@ -30,7 +30,7 @@ BELOW: Final = 0.97
 
 
 @dataclass(frozen=True, slots=True)
-class Lowered:
+class ThrottledRate:
     """A credential's rate as its provider's refusals have left it. Each change has another `until`, which names it.
 
     Attributes:
@@ -64,7 +64,7 @@ class Lowered:
 
 _RECOVERED: Final = 6.0
 """Doublings' worth of time after which no lowered rate is below any declared one; keeps the power in bounds."""
-NOT_LOWERED: Final = Lowered()
+NOT_LOWERED: Final = ThrottledRate()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Switches:
 
     paused: bool = False
     rate: float = 0.0
-    lowered: Lowered = NOT_LOWERED
+    lowered: ThrottledRate = NOT_LOWERED
 
     def within(self, ceiling: float) -> float:
         """Return the rate in force: never above the declared one, even if a higher one is stored."""

@@ -22,7 +22,7 @@ from shared.adapters.dynamo.credentials.switches import LOWERED, lowered_of, rat
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, UNNOTED, WRONG, Pace, Slots, own_clock
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
-from shared.domain.lanes.switches import Lowered
+from shared.domain.lanes.switches import ThrottledRate
 from shared.domain.times import Seconds
 from shared.ports import Clock, Retriable
 
@@ -133,7 +133,7 @@ class DynamoPacer:
             self._behind[credential] = not idle
             return Slots(first / _MICRO, pace.spacing, k, tally=tally)
 
-    def lower(self, credential: str, lowered: Lowered, past: Lowered) -> Lowered:
+    def lower(self, credential: str, lowered: ThrottledRate, past: ThrottledRate) -> ThrottledRate:
         """Store what a provider's refusal has left of the rate, unless a newer value is stored."""
         try:
             self._db.call(

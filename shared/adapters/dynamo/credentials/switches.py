@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from shared.domain.lanes.switches import NOT_LOWERED, Lowered, Switches
+from shared.domain.lanes.switches import NOT_LOWERED, Switches, ThrottledRate
 
 LOWERED: Final = ("lowered", "hold_until", "provider_limit", "refused_share")
 """The attributes of a lowered rate."""
@@ -18,11 +18,11 @@ def switches(item: Mapping[str, Any]) -> Switches:
     return Switches(paused="paused" in item or rate <= 0, rate=max(0.0, rate), lowered=lowered)
 
 
-def lowered_of(item: Mapping[str, Any]) -> Lowered:
+def lowered_of(item: Mapping[str, Any]) -> ThrottledRate:
     """Read the rate as lowered after refusals; without a hold, or if the rate is no number, nothing is lowered."""
     until = int(rate_of(item["hold_until"])) if "hold_until" in item else 0
     rate, limit, share = (_least(item, name) for name in ("lowered", "provider_limit", "refused_share"))
-    return Lowered(rate, until, limit, share) if until > 0 else NOT_LOWERED
+    return ThrottledRate(rate, until, limit, share) if until > 0 else NOT_LOWERED
 
 
 def _least(item: Mapping[str, Any], name: str) -> float:
