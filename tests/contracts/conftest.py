@@ -10,7 +10,7 @@ from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import BY_KEYS, Ledger
-from shared.domain.jobs.passes import Passing
+from shared.domain.jobs.passes import PassContext
 from shared.domain.jobs.states import COUNT_KEYS, JobState
 from shared.ports import Idempotency, Mismatch, Replay, Stored
 from tests.fakes.clock import FakeClock
@@ -74,9 +74,9 @@ class Parts:
         return stores.records.accept(self.job, self.chunks, self.ledgers, CONTENT, key)
 
 
-def passing(clock: FakeClock) -> Passing:
+def passing(clock: FakeClock) -> PassContext:
     """Return what a release knows."""
-    return Passing(route=ROUTE, now=clock.ms, delay=lambda n: n * 10_000)
+    return PassContext(route=ROUTE, now=clock.ms, delay=lambda n: n * 10_000)
 
 
 def leased(stores: Stores, clock: FakeClock, job: str, chunk: int = 0, owner: str = "me") -> Ledger:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
-from shared.domain.jobs.passes import Passing
+from shared.domain.jobs.passes import PassContext
 from shared.domain.jobs.states import Cell
 
 ROUTE = ("one", "two", "three")
@@ -28,9 +28,9 @@ def busy(*cells: tuple[Cell, int], **fields: object) -> Ledger:
     return ledger(*cells, **{**held, **fields})  # type: ignore[arg-type]
 
 
-def passing(now: int = NOW, route: tuple[str, ...] = ROUTE, **fields: object) -> Passing:
+def passing(now: int = NOW, route: tuple[str, ...] = ROUTE, **fields: object) -> PassContext:
     """Return what a release knows; the rounds wait 10, 20, … s."""
-    return Passing(route=route, now=now, delay=lambda n: n * 10_000, **fields)  # type: ignore[arg-type]
+    return PassContext(route=route, now=now, delay=lambda n: n * 10_000, **fields)  # type: ignore[arg-type]
 
 
 def states(x: Ledger) -> list[Cell]:

@@ -4,7 +4,7 @@ from shared.domain.jobs import passes
 from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry, Kind
-from shared.domain.jobs.passes import Passing
+from shared.domain.jobs.passes import PassContext
 from shared.domain.jobs.states import Cell
 from tests.fakes.world import World, credential
 
@@ -27,20 +27,20 @@ def given_up_by_one(ledger: Ledger) -> dict[int, passes.Past]:
 
 def test_a_chunk_waits_before_it_returns_to_a_lane_it_left() -> None:
     """The gate may be shut, and the breaker not written as open: the store did not answer."""
-    passing = Passing(ROUTE, NOW, lambda _round: 10_000, leave=True, pasts=given_up_by_one)
+    passing = PassContext(ROUTE, NOW, lambda _round: 10_000, leave=True, pasts=given_up_by_one)
     out = passes.release(leased((Cell.QUEUED, 1), lane="two"), passing)
     assert (out.lane, out.cell(0)) == ("two", (Cell.QUEUED, 1))
     assert out.not_before == NOW + 10_000
 
 
 def test_the_time_that_one_provider_asks_for_is_not_waited_for_at_another() -> None:
-    passing = Passing(ROUTE, NOW, lambda _round: 10_000, leave=True, throttled_until=NOW + 900_000)
+    passing = PassContext(ROUTE, NOW, lambda _round: 10_000, leave=True, throttled_until=NOW + 900_000)
     out = passes.release(leased((Cell.QUEUED, 0), lane="one"), passing)
     assert (out.lane, out.not_before) == ("two", NOW)
 
 
 def test_a_provider_that_asks_to_wait_is_given_its_time() -> None:
-    passing = Passing(ROUTE, NOW, lambda _round: 10_000, throttled_until=NOW + 900_000)
+    passing = PassContext(ROUTE, NOW, lambda _round: 10_000, throttled_until=NOW + 900_000)
     out = passes.release(leased((Cell.QUEUED, 0), lane="one"), passing)
     assert (out.lane, out.not_before) == ("one", NOW + 900_000)
 

@@ -98,7 +98,7 @@ def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDet
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
+class PassContext:
     """The inputs that release needs to start the next pass.
 
     Attributes:
@@ -127,7 +127,7 @@ class Passing:
     pasts: Callable[[Ledger], Mapping[int, Past]] = lambda _ledger: {}
 
 
-def release(ledger: Ledger, passing: Passing) -> Ledger:
+def release(ledger: Ledger, passing: PassContext) -> Ledger:
     """End the lease: start the next pass if nothing else is left, and become DONE or IDLE.
 
     A provider that throttles again and again, or for long, is left as if its breaker were open.
@@ -152,7 +152,7 @@ def release(ledger: Ledger, passing: Passing) -> Ledger:
     )
 
 
-def reopen(ledger: Ledger, passing: Passing) -> Ledger:
+def reopen(ledger: Ledger, passing: PassContext) -> Ledger:
     """Start a pass for what feedback put back to RETRY in a chunk that was DONE; the version stays (F)."""
     if ledger.status is not LedgerStatus.DONE or not ledger.unfinished:
         return ledger
@@ -160,7 +160,7 @@ def reopen(ledger: Ledger, passing: Passing) -> Ledger:
     return replace(out, status=LedgerStatus.IDLE if out.unfinished else LedgerStatus.DONE)
 
 
-def take_over(ledger: Ledger, proof: Mapping[int, Entry], passing: Passing) -> Ledger | None:
+def take_over(ledger: Ledger, proof: Mapping[int, Entry], passing: PassContext) -> Ledger | None:
     """End an expired lease: each claimed cell becomes what the window's detail says of that attempt, else UNKNOWN.
 
     Args:
@@ -178,7 +178,7 @@ def take_over(ledger: Ledger, proof: Mapping[int, Entry], passing: Passing) -> L
     return replace(release(merged, passing), epoch=ledger.epoch + 1)
 
 
-def next_pass(ledger: Ledger, passing: Passing) -> Ledger:
+def next_pass(ledger: Ledger, passing: PassContext) -> Ledger:
     """Give up what has no try left, and queue the rest at the next credential; nothing while work is queued here.
 
     The next credential is the first in the route after the lane that is usable and that some waiting recipients have
@@ -212,7 +212,7 @@ def _waiting(ledger: Ledger, *, leave: bool) -> list[int]:
 class _Plan:
     """A chunk's waiting recipients on their way to the next pass."""
 
-    def __init__(self, ledger: Ledger, passing: Passing, waiting: Sequence[int]) -> None:
+    def __init__(self, ledger: Ledger, passing: PassContext, waiting: Sequence[int]) -> None:
         self._ledger = ledger
         self._passing = passing
         self._cells = bytearray(ledger.cells)

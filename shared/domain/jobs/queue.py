@@ -15,7 +15,7 @@ from shared.domain.jobs import ledger as rules
 from shared.domain.jobs import passes, runs
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry
-from shared.domain.jobs.passes import Passing
+from shared.domain.jobs.passes import PassContext
 from shared.domain.jobs.states import Cell
 from shared.domain.times import Millis
 
@@ -184,7 +184,7 @@ class LedgerQueue(ABC):
             current = found
 
     def release(
-        self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: Passing
+        self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: PassContext
     ) -> Ledger | None:
         """End the lease with the last results (L4): to DONE, or to IDLE for the next pass, time or worker."""
         current = held
@@ -211,17 +211,17 @@ class LedgerQueue(ABC):
                 return found
             current = found
 
-    def send_done(self, held: Ledger, results: Sequence[Entry], passing: Passing) -> Ledger | None:
+    def send_done(self, held: Ledger, results: Sequence[Entry], passing: PassContext) -> Ledger | None:
         """End a lease whose window settles all that is left (L4)."""
         return self.release(held, results, (), passing)
 
     def send_cancel(
-        self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: Passing
+        self, held: Ledger, results: Sequence[Entry], requeued: Sequence[int], passing: PassContext
     ) -> Ledger | None:
         """End a lease with work left: time, stop, pause, or a provider that asks to wait (L4)."""
         return self.release(held, results, requeued, passing)
 
-    def take_over(self, expired: Ledger, proof: Mapping[int, Entry], passing: Passing) -> Ledger | None:
+    def take_over(self, expired: Ledger, proof: Mapping[int, Entry], passing: PassContext) -> Ledger | None:
         """End a lease that ran out (L5). None: it has ended or changed meanwhile.
 
         Args:

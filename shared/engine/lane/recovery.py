@@ -12,7 +12,7 @@ from shared.domain.jobs.details import LOST, Detail
 from shared.domain.jobs.job import DIGEST, MAIL, Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry, Kind
-from shared.domain.jobs.passes import Passing, Past
+from shared.domain.jobs.passes import PassContext, Past
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes import backoff
@@ -66,7 +66,7 @@ class Recovery:
         per_call: int = 0,
         chance: Chance = Chance.UNKNOWN,
         mailed: int = 0,
-    ) -> Passing:
+    ) -> PassContext:
         """Return what a release needs to know now.
 
         Args:
@@ -77,7 +77,7 @@ class Recovery:
             per_call: the bound of its next calls, if there is a new one.
             mailed: attempts that a mail has had at its destination; 0: none, or it is no mail.
         """
-        return Passing(
+        return PassContext(
             route=route,
             now=int(self._clock.now() * 1000),
             usable=lambda credential: credential in self._lanes and self._breaker_cache.usable(credential, route),

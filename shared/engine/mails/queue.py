@@ -17,7 +17,7 @@ from shared.domain.ids import new_id
 from shared.domain.jobs.job import MAIL
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry, Kind
-from shared.domain.jobs.passes import Passing
+from shared.domain.jobs.passes import PassContext
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell
 from shared.domain.mails.destination import is_pending, metadata_of, waits
@@ -177,7 +177,7 @@ class LedgerMailQueue:
         if held is None:
             return None
         now = self._now()
-        passing = Passing(self._route, now, delay=lambda _n: at - now)
+        passing = PassContext(self._route, now, delay=lambda _n: at - now)
         result = Entry(0, held.cells[0] >> 4, kind)
         if kind is Kind.RELAYED:
             return self._ledgers.send_done(held, [result], passing)
