@@ -20,7 +20,7 @@ from shared.contracts import HOOK_WORKERS, SLOW_HOOK_WORKERS
 from shared.domain.hooks.delivery import HookDelivery
 from shared.domain.hooks.endpoint import MAX_ENDPOINTS
 from shared.domain.hooks.kinds import HookPace
-from shared.domain.hooks.told import ToldCells
+from shared.domain.hooks.told import AnnouncedStates
 from shared.domain.hooks.work import HookWork
 from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.adding import HookAdder
@@ -292,7 +292,7 @@ class _Hints:
 
 
 class _Told:
-    """`ports.ToldChanges`: what is noted of a chunk takes a call of its own, and the processor."""
+    """`ports.Announcements`: what is noted of a chunk takes a call of its own, and the processor."""
 
     def __init__(self, told: FakeToldChanges, processor: _Processor) -> None:
         self._told = told
@@ -300,13 +300,13 @@ class _Told:
         self.read, self.write = told.read, told.write
         self.known, self.claim, self.note = told.known, told.claim, told.note
 
-    def begin(self, was: ToldCells, cells: bytes, at: Millis) -> ToldCells | None:
-        """Note what is begun; see `ports.ToldChanges`."""
+    def begin(self, was: AnnouncedStates, cells: bytes, at: Millis) -> AnnouncedStates | None:
+        """Note what is begun; see `ports.Announcements`."""
         self._processor.use(CPU_CALL)
         return self._told.begin(was, cells, at)
 
-    def finish(self, begun: ToldCells) -> None:
-        """Note what was begun; see `ports.ToldChanges`."""
+    def finish(self, begun: AnnouncedStates) -> None:
+        """Note what was begun; see `ports.Announcements`."""
         self._processor.use(CPU_CALL)
         self._told.finish(begun)
 

@@ -50,7 +50,7 @@ class Hooking(Room):
         lambda r: DynamoListeners(r.deployment.dynamo, records=r.deployment.records_table, clock=r.deployment.clock)
     )
     """Which namespaces have endpoints."""
-    told = part(lambda r: told.DynamoToldChanges(r.deployment.dynamo, records=r.deployment.records_table))
+    told = part(lambda r: told.DynamoAnnouncements(r.deployment.dynamo, records=r.deployment.records_table))
     """What was handed on."""
     adder = part(lambda r: adding.HookAdder(queue=r.queue, hints=r.hints, clock=r.deployment.clock))
     outbox = part(lambda r: outbox.HookOutbox(endpoints=r.endpoints, adder=r.adder, clock=r.deployment.clock))

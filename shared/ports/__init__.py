@@ -28,7 +28,7 @@ from shared.ports.hooks.deliveries import (
     Listeners,
     Works,
 )
-from shared.ports.hooks.told import ToldChanges
+from shared.ports.hooks.told import Announcements
 from shared.ports.journal import Acceptances, Journal
 from shared.ports.mails.queue import MailDraft, MailQueue
 from shared.ports.mails.store import MailFigures, MailFiles, Mails

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from shared.adapters.dynamo.hooks.told import DynamoToldChanges
+from shared.adapters.dynamo.hooks.told import DynamoAnnouncements
 from shared.domain.hooks.kinds import HookPace
-from shared.domain.hooks.told import ToldCells
-from shared.ports import ToldChanges
+from shared.domain.hooks.told import AnnouncedStates
+from shared.ports import Announcements
 from tests.fakes.hooks.told import FakeToldChanges
 from tests.fakes.stores import FakeStores, Stores
 from tests.fakes.tables import MotoStores
@@ -17,18 +17,18 @@ TTL = 1_900_000_000
 
 
 @pytest.fixture
-def told(stores: Stores) -> ToldChanges:
+def told(stores: Stores) -> Announcements:
     if isinstance(stores, FakeStores):
         return FakeToldChanges(stores.tap)
     assert isinstance(stores, MotoStores)
-    return DynamoToldChanges(stores.dynamo, records=stores.tables.records)
+    return DynamoAnnouncements(stores.dynamo, records=stores.tables.records)
 
 
-def cells(chunk: int, data: bytes, at: int = 5) -> ToldCells:
-    return ToldCells(JOB, chunk, data, at, TTL)
+def cells(chunk: int, data: bytes, at: int = 5) -> AnnouncedStates:
+    return AnnouncedStates(JOB, chunk, data, at, TTL)
 
 
-def test_what_was_handed_on_is_kept_by_chunk_and_pace(told: ToldChanges) -> None:
+def test_what_was_handed_on_is_kept_by_chunk_and_pace(told: Announcements) -> None:
     told.write([cells(0, b"\x16\x16"), cells(1, b"\x19")], HookPace.NOW)
     told.write([cells(0, b"\x19\x16", at=7)], HookPace.LATER)
     assert told.read([(JOB, 0), (JOB, 1), (JOB, 2)], HookPace.NOW) == {
@@ -38,13 +38,13 @@ def test_what_was_handed_on_is_kept_by_chunk_and_pace(told: ToldChanges) -> None
     assert told.read([(JOB, 0), (JOB, 1)], HookPace.LATER) == {(JOB, 0): cells(0, b"\x19\x16", at=7)}
 
 
-def test_a_late_write_takes_the_place_of_a_newer_one(told: ToldChanges) -> None:
+def test_a_late_write_takes_the_place_of_a_newer_one(told: Announcements) -> None:
     told.write([cells(0, b"\x19", at=9)], HookPace.NOW)
     told.write([cells(0, b"\x16", at=8)], HookPace.NOW)
     assert told.read([(JOB, 0)], HookPace.NOW) == {(JOB, 0): cells(0, b"\x16", at=8)}
 
 
-def test_all_who_begin_to_hand_on_a_chunk_hand_on_the_same(told: ToldChanges) -> None:
+def test_all_who_begin_to_hand_on_a_chunk_hand_on_the_same(told: Announcements) -> None:
     never = cells(0, b"", at=0)
     begun = told.begin(never, b"\x16", 7)
     assert begun == replace(never, begun=b"\x16", begun_at=7)
@@ -57,7 +57,7 @@ def test_all_who_begin_to_hand_on_a_chunk_hand_on_the_same(told: ToldChanges) ->
     assert told.read([(JOB, 0)], HookPace.LATER) == {}
 
 
-def test_what_was_read_before_another_handed_on_more_is_not_begun(told: ToldChanges) -> None:
+def test_what_was_read_before_another_handed_on_more_is_not_begun(told: Announcements) -> None:
     never = cells(0, b"", at=0)
     first = told.begin(never, b"\x16", 7)
     assert first is not None
@@ -70,7 +70,7 @@ def test_what_was_read_before_another_handed_on_more_is_not_begun(told: ToldChan
     assert told.read([(JOB, 0)], HookPace.NOW) == {(JOB, 0): cells(0, b"\x19", at=8)}
 
 
-def test_a_note_that_comes_late_leaves_what_another_has_begun(told: ToldChanges) -> None:
+def test_a_note_that_comes_late_leaves_what_another_has_begun(told: Announcements) -> None:
     first = told.begin(cells(0, b"", at=0), b"\x16", 7)
     assert first is not None
     told.finish(first)
@@ -79,13 +79,13 @@ def test_a_note_that_comes_late_leaves_what_another_has_begun(told: ToldChanges)
     assert told.read([(JOB, 0)], HookPace.NOW) == {(JOB, 0): second}
 
 
-def test_more_chunks_than_one_call_takes(told: ToldChanges) -> None:
+def test_more_chunks_than_one_call_takes(told: Announcements) -> None:
     some = [cells(n, bytes([22] * 500)) for n in range(130)]
     told.write(some, HookPace.NOW)
     assert set(told.read([(JOB, n) for n in range(130)], HookPace.NOW).values()) == set(some)
 
 
-def test_ids_of_events_are_known_once_they_are_noted(told: ToldChanges) -> None:
+def test_ids_of_events_are_known_once_they_are_noted(told: Announcements) -> None:
     assert told.known(["evt_1", "evt_2"]) == set()
     told.note(["evt_1"], TTL)
     told.note([], TTL)
@@ -93,7 +93,7 @@ def test_ids_of_events_are_known_once_they_are_noted(told: ToldChanges) -> None:
     assert told.known([]) == set()
 
 
-def test_an_event_says_what_its_first_claim_has_stored_until_it_is_noted(told: ToldChanges) -> None:
+def test_an_event_says_what_its_first_claim_has_stored_until_it_is_noted(told: Announcements) -> None:
     assert told.claim("evt_1", '{"n":1}', TTL) == '{"n":1}'
     assert told.claim("evt_1", '{"n":2}', TTL) == '{"n":1}'
     assert told.known(["evt_1"]) == set()

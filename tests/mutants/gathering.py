@@ -60,7 +60,7 @@ GATHERING: Final = (
         3,
         _GATHER,
         "        found, stored = self._hand_on(endpoints, jobs, changed, told)\n",
-        "        self._told.write([ToldCells(x.job, x.chunk, x.cells, 0, x.ttl) for x in changed], pace)\n"
+        "        self._told.write([AnnouncedStates(x.job, x.chunk, x.cells, 0, x.ttl) for x in changed], pace)\n"
         "        found, stored = self._hand_on(endpoints, jobs, changed, told)\n",
         f"{_TESTS}::test_a_crash_at_any_call_loses_no_change[before]",
     ),

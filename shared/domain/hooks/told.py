@@ -33,7 +33,7 @@ _FAILS: Final = frozenset({Cell.FAILED, Cell.DROPPED, Cell.BOUNCED, Cell.EXPIRED
 
 
 @dataclass(frozen=True, slots=True)
-class ToldCells:
+class AnnouncedStates:
     """The cells of a chunk as they were last handed on at one pace.
 
     Attributes:
@@ -97,7 +97,7 @@ def _kind(byte: int) -> HookKind | None:
     return kind_of(Cell(byte & 15))
 
 
-def is_older(job: Job, told: ToldCells | None, since: Millis) -> bool:
+def is_older(job: Job, told: AnnouncedStates | None, since: Millis) -> bool:
     """Tell whether changes from before there was an endpoint may be among those that were not handed on.
 
     Args:

@@ -13,7 +13,7 @@ from typing import Final, Protocol, TypeVar
 from shared.domain.hooks import told as rules
 from shared.domain.hooks.endpoint import Endpoint
 from shared.domain.hooks.kinds import MESSAGE_KINDS, HookKind, HookPace, message_event_id
-from shared.domain.hooks.told import CellChange, ToldCells
+from shared.domain.hooks.told import AnnouncedStates, CellChange
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
@@ -23,7 +23,7 @@ from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.outbox import CellEvent, HookOutbox
 from shared.engine.pool import Pool
 from shared.engine.reports.attempts import Attempt, attempts_of, error_of, skipped_early
-from shared.ports import Clock, Retriable, ToldChanges
+from shared.ports import Announcements, Clock, Retriable
 
 KNOWN_JOBS: Final = 256
 SLICE: Final = {HookPace.NOW: 4_000, HookPace.LATER: 20_000}
@@ -84,7 +84,7 @@ class Gatherer:
         *,
         records: Chunks,
         ledgers: LedgerQueue,
-        told: ToldChanges,
+        told: Announcements,
         outbox: HookOutbox,
         clock: Clock,
         pool: Callable[[int], Pool] = ThreadPoolExecutor,
@@ -133,7 +133,7 @@ class Gatherer:
         changed = [x for x in ledgers if _before(told, x) != x.cells]
         found, stored = self._hand_on(endpoints, jobs, changed, told)
         now = self._now()
-        self._told.write([ToldCells(x.job, x.chunk, x.cells, now, x.ttl) for x in changed], pace)
+        self._told.write([AnnouncedStates(x.job, x.chunk, x.cells, now, x.ttl) for x in changed], pace)
         return found, stored
 
     def _singly(
@@ -162,7 +162,7 @@ class Gatherer:
                 self._clock.sleep(PAUSE)
         return events, deliveries
 
-    def _begin(self, places: Sequence[Place]) -> tuple[list[tuple[Ledger, ToldCells]], list[Place]]:
+    def _begin(self, places: Sequence[Place]) -> tuple[list[tuple[Ledger, AnnouncedStates]], list[Place]]:
         """Note what is handed on of chunks; return their ledgers as of then, with that, and the chunks left for later.
 
         Changes that another process began a moment ago are left to it. If it takes long, it may have died: its changes
@@ -170,7 +170,7 @@ class Gatherer:
         """
         told = self._told.read(places, HookPace.NOW)
         now = self._now()
-        begun: list[tuple[Ledger, ToldCells]] = []
+        begun: list[tuple[Ledger, AnnouncedStates]] = []
         later: list[Place] = []
         read = ((told.get((x.job, x.chunk)) or _nothing(x), x) for x in self._ledgers.read_these(places))
         new = [(was, x) for was, x in read if was.cells != x.cells or was.begun_at]
@@ -181,7 +181,7 @@ class Gatherer:
                 later.append((x.job, x.chunk))
         return begun, later
 
-    def _claim(self, was: ToldCells, ledger: Ledger, now: Millis) -> ToldCells | None:
+    def _claim(self, was: AnnouncedStates, ledger: Ledger, now: Millis) -> AnnouncedStates | None:
         """Return what is to be handed on of a chunk; None: it is left to another for now, or something else was noted.
 
         Args:
@@ -199,7 +199,7 @@ class Gatherer:
         endpoints: Sequence[Endpoint],
         jobs: Mapping[str, Job],
         changed: Sequence[Ledger],
-        told: Mapping[Place, ToldCells],
+        told: Mapping[Place, AnnouncedStates],
     ) -> tuple[int, int]:
         """Store deliveries of changes; return how many events and deliveries these were.
 
@@ -225,7 +225,7 @@ class Gatherer:
         endpoints: Sequence[Endpoint],
         jobs: Mapping[str, Job],
         changed: Sequence[Ledger],
-        told: Mapping[Place, ToldCells],
+        told: Mapping[Place, AnnouncedStates],
     ) -> Events:
         kinds = frozenset(kind for x in endpoints for kind in MESSAGE_KINDS if x.wants(kind))
         since = min(x.created_at for x in endpoints)
@@ -288,17 +288,17 @@ def _slices(jobs: Mapping[str, Job], places: Sequence[Place], messages: int) -> 
         yield some
 
 
-def _nothing(ledger: Ledger) -> ToldCells:
+def _nothing(ledger: Ledger) -> AnnouncedStates:
     """Return that nothing of a chunk was handed on."""
-    return ToldCells(ledger.job, ledger.chunk, b"", 0, ledger.ttl)
+    return AnnouncedStates(ledger.job, ledger.chunk, b"", 0, ledger.ttl)
 
 
-def _is_at_work(told: ToldCells, now: Millis) -> bool:
+def _is_at_work(told: AnnouncedStates, now: Millis) -> bool:
     """Tell whether another process began to hand on changes a moment ago."""
     return bool(told.begun_at) and now - told.begun_at < AT_WORK_MS
 
 
-def _before(told: Mapping[Place, ToldCells], ledger: Ledger) -> bytes:
+def _before(told: Mapping[Place, AnnouncedStates], ledger: Ledger) -> bytes:
     before = told.get((ledger.job, ledger.chunk))
     return before.cells if before is not None else b""
 

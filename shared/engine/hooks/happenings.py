@@ -12,7 +12,7 @@ from shared.domain.hooks.bodies import HookEvent, packed
 from shared.domain.hooks.happening import Happening
 from shared.domain.hooks.kinds import HookKind, HookPace
 from shared.engine.hooks.outbox import HookOutbox
-from shared.ports import HookHints, Listeners, ToldChanges
+from shared.ports import Announcements, HookHints, Listeners
 
 
 class Happenings:
@@ -29,7 +29,7 @@ class Happenings:
         *,
         listeners: Listeners,
         outbox: HookOutbox,
-        told: ToldChanges,
+        told: Announcements,
         hints: HookHints,
         owner: Callable[[str], str],
     ) -> None:

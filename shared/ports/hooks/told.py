@@ -8,24 +8,24 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from shared.domain.hooks.kinds import HookPace
-    from shared.domain.hooks.told import ToldCells
+    from shared.domain.hooks.told import AnnouncedStates
     from shared.domain.times import Millis
 
 
-class ToldChanges(Protocol):
+class Announcements(Protocol):
     """The changes that were handed on, so that no change is handed on again and again.
 
     It is written after the changes are stored as deliveries. For batches that needs no condition: a write that comes
     late only has changes handed on again, under the same ids.
     """
 
-    def read(self, places: Collection[tuple[str, int]], pace: HookPace) -> Mapping[tuple[str, int], ToldCells]:
+    def read(self, places: Collection[tuple[str, int]], pace: HookPace) -> Mapping[tuple[str, int], AnnouncedStates]:
         """Return what was handed on of chunks `(job, number)`, by chunk, consistent; nothing of others."""
 
-    def write(self, some: Sequence[ToldCells], pace: HookPace) -> None:
+    def write(self, some: Sequence[AnnouncedStates], pace: HookPace) -> None:
         """Note what was handed on of chunks."""
 
-    def begin(self, was: ToldCells, cells: bytes, at: Millis) -> ToldCells | None:
+    def begin(self, was: AnnouncedStates, cells: bytes, at: Millis) -> AnnouncedStates | None:
         """Note what is about to be handed on of a chunk at once, and return that; an earlier note stays.
 
         Args:
@@ -37,7 +37,7 @@ class ToldChanges(Protocol):
             With what is to be handed on, by all who begin it; None: something else was handed on since `was` was read.
         """
 
-    def finish(self, begun: ToldCells) -> None:
+    def finish(self, begun: AnnouncedStates) -> None:
         """Note that what was begun is handed on, unless another has noted it."""
 
     def known(self, ids: Collection[str]) -> set[str]:

@@ -4,13 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from shared.domain.hooks.kinds import HookPace
-from shared.domain.hooks.told import ToldCells
+from shared.domain.hooks.told import AnnouncedStates
 from shared.domain.times import Millis
 from tests.fakes.faults import Tap
 
 
 class FakeToldChanges:
-    """`ports.ToldChanges` in memory.
+    """`ports.Announcements` in memory.
 
     Attributes:
         cells: what was handed on of chunks, by job, chunk and pace.
@@ -19,24 +19,24 @@ class FakeToldChanges:
     """
 
     def __init__(self, tap: Tap | None = None) -> None:
-        self.cells: dict[tuple[str, int, HookPace], ToldCells] = {}
+        self.cells: dict[tuple[str, int, HookPace], AnnouncedStates] = {}
         self.ids: dict[str, int] = {}
         self.claims: dict[str, str] = {}
         self._tap = tap or Tap()
 
-    def read(self, places: Collection[tuple[str, int]], pace: HookPace) -> Mapping[tuple[str, int], ToldCells]:
-        def found() -> dict[tuple[str, int], ToldCells]:
+    def read(self, places: Collection[tuple[str, int]], pace: HookPace) -> Mapping[tuple[str, int], AnnouncedStates]:
+        def found() -> dict[tuple[str, int], AnnouncedStates]:
             return {place: self.cells[*place, pace] for place in places if (*place, pace) in self.cells}
 
         return self._tap("told.read", found)
 
-    def write(self, some: Sequence[ToldCells], pace: HookPace) -> None:
+    def write(self, some: Sequence[AnnouncedStates], pace: HookPace) -> None:
         self._tap("told.write", lambda: self.cells.update({(x.job, x.chunk, pace): x for x in some}))
 
-    def begin(self, was: ToldCells, cells: bytes, at: Millis) -> ToldCells | None:
+    def begin(self, was: AnnouncedStates, cells: bytes, at: Millis) -> AnnouncedStates | None:
         place = (was.job, was.chunk, HookPace.NOW)
 
-        def step() -> ToldCells | None:
+        def step() -> AnnouncedStates | None:
             there = self.cells.get(place, replace(was, cells=b"", at=0))
             if there.at != was.at:
                 return None
@@ -47,7 +47,7 @@ class FakeToldChanges:
 
         return self._tap("told.begin", step)
 
-    def finish(self, begun: ToldCells) -> None:
+    def finish(self, begun: AnnouncedStates) -> None:
         place = (begun.job, begun.chunk, HookPace.NOW)
 
         def step() -> None:

@@ -17,24 +17,24 @@ from shared.adapters.dynamo.client import ConditionFailed, InRecords, Item
 from shared.adapters.dynamo.codec import n, s, text
 from shared.adapters.dynamo.fields import Fields
 from shared.domain.hooks.kinds import HookPace
-from shared.domain.hooks.told import ToldCells
+from shared.domain.hooks.told import AnnouncedStates
 from shared.domain.times import Millis
 
-_FIELDS: Final = Fields(ToldCells, apart=("job", "chunk"), names={"cells": "told"})
+_FIELDS: Final = Fields(AnnouncedStates, apart=("job", "chunk"), names={"cells": "told"})
 
 
-class DynamoToldChanges(InRecords):
-    """`ports.ToldChanges` over the table `records`."""
+class DynamoAnnouncements(InRecords):
+    """`ports.Announcements` over the table `records`."""
 
-    def read(self, places: Collection[tuple[str, int]], pace: HookPace) -> Mapping[tuple[str, int], ToldCells]:
+    def read(self, places: Collection[tuple[str, int]], pace: HookPace) -> Mapping[tuple[str, int], AnnouncedStates]:
         wanted = [_key(job, chunk, pace) for job, chunk in dict.fromkeys(places)]
         found = [_told(x) for x in self._db.batch_get(self._table, wanted)]
         return {(x.job, x.chunk): x for x in found}
 
-    def write(self, some: Sequence[ToldCells], pace: HookPace) -> None:
+    def write(self, some: Sequence[AnnouncedStates], pace: HookPace) -> None:
         self._db.batch_put([(self._table, _item(x, pace)) for x in some])
 
-    def begin(self, was: ToldCells, cells: bytes, at: Millis) -> ToldCells | None:
+    def begin(self, was: AnnouncedStates, cells: bytes, at: Millis) -> AnnouncedStates | None:
         update = {
             "UpdateExpression": "SET begun = if_not_exists(begun, :cells), begun_at = if_not_exists(begun_at, :at), "
             "#ttl = :ttl",
@@ -48,7 +48,7 @@ class DynamoToldChanges(InRecords):
         except ConditionFailed:
             return None
 
-    def finish(self, begun: ToldCells) -> None:
+    def finish(self, begun: AnnouncedStates) -> None:
         update = {
             "UpdateExpression": "SET told = :cells, #at = :at REMOVE begun, begun_at",
             "ConditionExpression": "begun_at = :at",
@@ -58,7 +58,7 @@ class DynamoToldChanges(InRecords):
         with suppress(ConditionFailed):  # another has noted it
             self._update(begun, update)
 
-    def _update(self, x: ToldCells, update: Item) -> Item:
+    def _update(self, x: AnnouncedStates, update: Item) -> Item:
         key = _key(x.job, x.chunk, HookPace.NOW)
         answer = self._db.call("update_item", TableName=self._table, Key=key, ReturnValues="ALL_NEW", **update)
         item: Item = answer["Attributes"]
@@ -93,10 +93,10 @@ def _event_key(name: str) -> keys.Key:
     return keys.key(f"HT#{name}", "TOLD")
 
 
-def _item(x: ToldCells, pace: HookPace) -> Item:
+def _item(x: AnnouncedStates, pace: HookPace) -> Item:
     return {**_key(x.job, x.chunk, pace), "told": {"B": x.cells}, "at": n(x.at), "ttl": n(x.ttl)}
 
 
-def _told(item: Item) -> ToldCells:
+def _told(item: Item) -> AnnouncedStates:
     _, job, chunk = item["pk"]["S"].split("#")
-    return ToldCells(job, int(chunk), **_FIELDS.read(item))
+    return AnnouncedStates(job, int(chunk), **_FIELDS.read(item))
