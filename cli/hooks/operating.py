@@ -24,7 +24,7 @@ from shared.contracts import calls_queue_name
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery
 from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import DEPLOYMENT, Endpoint
-from shared.engine.hooks.made import MadeHook
+from shared.engine.hooks.made import CreatedHook
 from shared.engine.hooks.service import HookService
 from shared.engine.intake.declined import Declined
 from shared.ports import Clock
@@ -134,7 +134,7 @@ class OperatedHooks:
             raise NotFound("no such delivery: see `posthaste hook deliveries --deployment`")
         return found
 
-    def _secret(self, made: MadeHook) -> Document:
+    def _secret(self, made: CreatedHook) -> Document:
         return _document(secret_view(made.endpoint, made.secret, self._now()))
 
     def _now(self) -> int:

@@ -17,11 +17,11 @@ from cli.operating.accounts import Desk, opened, resolve
 from cli.output import Json, Surroundings, emit, emit_all, moment, say, surroundings, table
 from cli.parts import CHECKOUT
 from shared.domain.accounts import sender_of
-from shared.domain.identities import MadeIdentity, signs_for
+from shared.domain.identities import OwnedIdentity, signs_for
 from shared.ports import Clock, IdentityChanged, IdentityUnanswered
 
 if TYPE_CHECKING:
-    from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities
+    from shared.adapters.dynamo.accounts.made_identities import DynamoOwnedIdentities
     from shared.ports import DomainIdentities
 
 COLUMNS: Final = ("domain", "provider", "region", "made_at", "made_for", "used_by")
@@ -39,13 +39,13 @@ class IdentityRoom:
     clock: Clock
 
     @property
-    def made(self) -> "DynamoMadeIdentities":
+    def made(self) -> "DynamoOwnedIdentities":
         """The notes of what was made."""
-        from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities  # noqa: PLC0415 - botocore
+        from shared.adapters.dynamo.accounts.made_identities import DynamoOwnedIdentities  # noqa: PLC0415 - botocore
 
-        return DynamoMadeIdentities(self.desk.found.dynamo(self.clock), self.desk.found.table(), self.clock)
+        return DynamoOwnedIdentities(self.desk.found.dynamo(self.clock), self.desk.found.table(), self.clock)
 
-    def at(self, made: MadeIdentity) -> "DomainIdentities":
+    def at(self, made: OwnedIdentity) -> "DomainIdentities":
         """Return the provider that knows a domain, as the operator reaches it; Failed without its module."""
         from shared.providers.registry import identities  # noqa: PLC0415 - loads the provider
 
@@ -154,7 +154,7 @@ class _Wanted:
     region: str
     account: str
 
-    def has(self, made: MadeIdentity) -> bool:
+    def has(self, made: OwnedIdentity) -> bool:
         return self.region in ("", made.region) and self.account in ("", made.account)
 
 
@@ -182,7 +182,7 @@ def _forget_unused(around: Surroundings, room: IdentityRoom, wanted: _Wanted, *,
     return None
 
 
-def _forget_one(room: IdentityRoom, made: MadeIdentity, *, json: bool) -> str:
+def _forget_one(room: IdentityRoom, made: OwnedIdentity, *, json: bool) -> str:
     """Have a provider forget a domain that no account uses; return why it stays, if it does."""
     if users(room.senders(), made.domain):
         return ""  # an account has claimed it meanwhile
@@ -196,14 +196,14 @@ def _forget_one(room: IdentityRoom, made: MadeIdentity, *, json: bool) -> str:
     return ""
 
 
-def _print_forgotten(made: MadeIdentity, *, json: bool) -> None:
+def _print_forgotten(made: OwnedIdentity, *, json: bool) -> None:
     if json:
         emit({"domain": made.domain, "provider": made.provider, "region": made.region, "removed": True})
     else:
         say(f"{made.provider} in {made.region} no longer knows {made.domain}")
 
 
-def _chosen(room: IdentityRoom, text: str, region: str) -> MadeIdentity:
+def _chosen(room: IdentityRoom, text: str, region: str) -> OwnedIdentity:
     """Return what a domain and a region name.
 
     Args:
@@ -225,7 +225,7 @@ def _chosen(room: IdentityRoom, text: str, region: str) -> MadeIdentity:
     return found[0]
 
 
-def _refuse_used(room: IdentityRoom, made: MadeIdentity) -> None:
+def _refuse_used(room: IdentityRoom, made: OwnedIdentity) -> None:
     used = users(room.senders(), made.domain)
     if used:
         raise Failed(
@@ -239,7 +239,7 @@ class _Changed(Failed):
 
 
 @contextmanager
-def _answers(made: MadeIdentity) -> Iterator[None]:
+def _answers(made: OwnedIdentity) -> Iterator[None]:
     """Turn what a provider refuses or does not answer into one line."""
     where = f"{made.provider} in {made.region}"
     try:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.config import Config
 
 from shared.adapters.aws import Aws
-from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities
+from shared.adapters.dynamo.accounts.made_identities import DynamoOwnedIdentities
 from shared.adapters.dynamo.client import Dynamo
 from shared.contracts import Settings
 from shared.engine.intake.identities import IdentityService, Signing
@@ -37,7 +37,7 @@ def service(settings: Settings, aws: Aws, dynamo: Dynamo, table: str, clock: Clo
             place = (credential.provider, region)
             known[place] = known.get(place) or _identities(aws, *place)
             signing.append(Signing(credential, known[place]))
-    return IdentityService(signing, lambda: DynamoMadeIdentities(dynamo, table, clock), clock)
+    return IdentityService(signing, lambda: DynamoOwnedIdentities(dynamo, table, clock), clock)
 
 
 def _identities(aws: Aws, provider: str, region: str) -> "DomainIdentities":

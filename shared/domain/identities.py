@@ -64,7 +64,7 @@ class DomainIdentity:
 
 
 @dataclass(frozen=True, slots=True)
-class MadeIdentity:
+class OwnedIdentity:
     """A domain that this deployment made known to a provider.
 
     Attributes:

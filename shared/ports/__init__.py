@@ -9,7 +9,7 @@ from shared.ports.accounts.identities import (
     IdentityChanged,
     IdentityRefused,
     IdentityUnanswered,
-    MadeIdentities,
+    OwnedIdentities,
 )
 from shared.ports.accounts.senders import Claims, Dns, DnsUnanswered, Senders, Standings, SuppressionList
 from shared.ports.accounts.suppressing import Recent, SuppressionRecords, Texts

@@ -7,13 +7,13 @@ from typing import Any
 import boto3
 
 from shared.adapters.dynamo.accounts.claims import DynamoClaims
-from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities
+from shared.adapters.dynamo.accounts.made_identities import DynamoOwnedIdentities
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.recipients.guests import Guests
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.bootstrap.carrying import message_bounds
 from shared.contracts import Settings
-from shared.domain.identities import MadeIdentity
+from shared.domain.identities import OwnedIdentity
 from shared.engine.intake.intake import Intake
 from shared.engine.intake.proven import Proofs, ProvenSenders
 from shared.engine.intake.routes import MessageBounds
@@ -26,7 +26,7 @@ from tests.fakes.links import FakeLinks
 def account_parts(functions: Dynamo, records: str, clock: Clock) -> dict[str, Any]:
     """Return the services of that name."""
     dns = FakeDns()
-    made = DynamoMadeIdentities(functions, records, clock)
+    made = DynamoOwnedIdentities(functions, records, clock)
     service = signing_service([], made, clock)
     return {
         "guests": Guests(functions, records, clock),
@@ -61,7 +61,7 @@ def signs(api: Any) -> FakeIdentities:
     """Give an API a provider that signs for domains, and return what it knows."""
     provider, clock = FakeIdentities(), api.world.clock
     functions = Dynamo(api.client, sleep=clock.sleep, homes=api.tables.alone)
-    service = signing_service([provider], DynamoMadeIdentities(functions, api.tables.records, clock), clock)
+    service = signing_service([provider], DynamoOwnedIdentities(functions, api.tables.records, clock), clock)
     api.services = replace(api.services, identities=lambda: service)
     return provider
 
@@ -75,7 +75,7 @@ def claimed(api: Any) -> tuple[str, ...]:
 
 def made_known(api: Any) -> tuple[str, ...]:
     """Return the name of a domain that a deployment made known to a provider, and that no account uses."""
-    made = MadeIdentity("ses", "eu-west-1", "news.example.net", api.account)
+    made = OwnedIdentity("ses", "eu-west-1", "news.example.net", api.account)
     boto3.client("sesv2", made.region).create_email_identity(EmailIdentity=made.domain)
-    DynamoMadeIdentities(Dynamo(api.client), api.tables.records, api.world.clock).add(made)
+    DynamoOwnedIdentities(Dynamo(api.client), api.tables.records, api.world.clock).add(made)
     return (made.domain,)

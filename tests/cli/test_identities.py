@@ -6,9 +6,9 @@ import boto3
 import pytest
 
 from shared.adapters.dynamo.accounts.claims import DynamoClaims
-from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities
+from shared.adapters.dynamo.accounts.made_identities import DynamoOwnedIdentities
 from shared.adapters.dynamo.client import Dynamo
-from shared.domain.identities import MadeIdentity
+from shared.domain.identities import OwnedIdentity
 from shared.ports import IdentityUnanswered
 from tests.cli.conftest import TABLE
 from tests.cli.fakes import FakeClock, Run
@@ -23,12 +23,12 @@ class Made:
         self.account = str(run("account", "create", "Ann", "--json").json["account_id"])
         dynamo = Dynamo(boto3.client("dynamodb", "us-east-1"))
         self.claims = DynamoClaims(dynamo, TABLE, clock)
-        self.notes = DynamoMadeIdentities(dynamo, TABLE, clock)
+        self.notes = DynamoOwnedIdentities(dynamo, TABLE, clock)
         self.make(REGION)
 
     def make(self, region: str, domain: str = DOMAIN, account: str = "") -> None:
         boto3.client("sesv2", region).create_email_identity(EmailIdentity=domain)
-        made = MadeIdentity("ses", region, domain, account or self.account)
+        made = OwnedIdentity("ses", region, domain, account or self.account)
         assert self.notes.reserve(made)
         self.notes.add(made)
 
@@ -117,7 +117,7 @@ def test_what_somebody_has_changed_since_stays(run: Run, made: Made) -> None:
     ses = boto3.client("sesv2", REGION)
     tags = [{"Key": "team", "Value": "payments"}]
     ses.create_email_identity(EmailIdentity="bank.example", Tags=tags)
-    made.notes.add(MadeIdentity("ses", REGION, "bank.example", made.account))
+    made.notes.add(OwnedIdentity("ses", REGION, "bank.example", made.account))
     refused = run("sender", "forget", "bank.example", "--yes")
     assert (refused.code, "has tags" in refused.err) == (1, True)
     assert ses.get_email_identity(EmailIdentity="bank.example")
@@ -151,7 +151,7 @@ def test_no_answer_is_one_line_and_changes_nothing(run: Run, made: Made, monkeyp
 
 
 def test_a_provider_that_only_a_checkout_has_is_named(run: Run, made: Made) -> None:
-    made.notes.add(MadeIdentity("none-such", REGION, "example.net", made.account))
+    made.notes.add(OwnedIdentity("none-such", REGION, "example.net", made.account))
     refused = run("sender", "forget", "example.net", "--yes")
     assert (refused.code, "needs a checkout" in refused.err) == (1, True)
 
@@ -164,12 +164,12 @@ def test_a_wrong_domain_is_refused(run: Run, made: Made, wrong: str) -> None:
 @pytest.mark.slow
 def test_all_that_no_account_uses_are_forgotten_at_once_and_make_room(run: Run, made: Made) -> None:
     for i in range(1, 50):
-        assert made.notes.reserve(MadeIdentity("ses", REGION, f"n{i}.example", made.account))
+        assert made.notes.reserve(OwnedIdentity("ses", REGION, f"n{i}.example", made.account))
     made.make("us-east-1")
     made.make(REGION, "used.example", "acc_000000000009")
     made.claims.add(made.account, "used.example")
     made.make(REGION, "others.example", "acc_000000000009")
-    more = MadeIdentity("ses", REGION, "more.example", made.account)
+    more = OwnedIdentity("ses", REGION, "more.example", made.account)
     assert not made.notes.reserve(more)
     assert [x["made_for"] for x in run("sender", "identities", "--json", "--account", made.account).lines] == [
         made.account
@@ -194,7 +194,7 @@ def test_all_that_no_account_uses_are_forgotten_at_once_and_make_room(run: Run, 
 def test_one_that_was_changed_stays_and_the_others_are_forgotten(run: Run, made: Made) -> None:
     tags = [{"Key": "team", "Value": "payments"}]
     boto3.client("sesv2", REGION).create_email_identity(EmailIdentity="bank.example", Tags=tags)
-    made.notes.add(MadeIdentity("ses", REGION, "bank.example", made.account))
+    made.notes.add(OwnedIdentity("ses", REGION, "bank.example", made.account))
     done = run("sender", "forget", "--unused", "--yes")
     assert (done.code, "bank.example has tags" in done.err, made.known()) == (1, True, False)
     assert [x["domain"] for x in run("sender", "identities", "--json").lines] == ["bank.example"]

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo.accounts import made_identities
-from shared.adapters.dynamo.accounts.made_identities import DynamoMadeIdentities
+from shared.adapters.dynamo.accounts.made_identities import DynamoOwnedIdentities
 from shared.contracts import Credential
-from shared.domain.identities import IdentityState, MadeIdentity, signs_for
+from shared.domain.identities import IdentityState, OwnedIdentity, signs_for
 from shared.domain.namespaces import team_space
 from shared.engine.intake.identities import FRESH, IdentityService, Signing
 from shared.ports import IdentityUnanswered
@@ -25,7 +25,7 @@ class Room:
     def __init__(self, dynamo: Any) -> None:
         self.clock = FakeClock()
         stores = MotoStores(dynamo, self.clock)
-        self.made = DynamoMadeIdentities(stores.dynamo, stores.tables.records, self.clock)
+        self.made = DynamoOwnedIdentities(stores.dynamo, stores.tables.records, self.clock)
         self.here, self.there = FakeIdentities(), FakeIdentities(region="eu-west-1")
         self.service = signing_service([self.here, self.there, self.here], self.made, self.clock)
 
@@ -51,13 +51,13 @@ def test_what_was_made_is_noted_with_its_account_and_time(room: Room) -> None:
     room.service.ensure(BEN, "example.com")
     now = int(room.clock.now() * 1000)
     assert list(room.made.list()) == [
-        MadeIdentity("signer", "eu-central-1", "example.com", BEN, now),
-        MadeIdentity("signer", "eu-west-1", "example.com", BEN, now),
-        MadeIdentity("signer", "eu-central-1", DOMAIN, ANN, now),
-        MadeIdentity("signer", "eu-west-1", DOMAIN, ANN, now),
+        OwnedIdentity("signer", "eu-central-1", "example.com", BEN, now),
+        OwnedIdentity("signer", "eu-west-1", "example.com", BEN, now),
+        OwnedIdentity("signer", "eu-central-1", DOMAIN, ANN, now),
+        OwnedIdentity("signer", "eu-west-1", DOMAIN, ANN, now),
     ]
     for _ in range(2):
-        room.made.forget(MadeIdentity("signer", "eu-west-1", DOMAIN))
+        room.made.forget(OwnedIdentity("signer", "eu-west-1", DOMAIN))
     assert not room.made.has("signer", "eu-west-1", DOMAIN)
     assert room.made.has("signer", "eu-central-1", DOMAIN)
 
@@ -111,7 +111,7 @@ def test_the_limit_is_each_account_s_in_each_region_and_a_removal_makes_room(
     assert [x.state for x in room.service.ensure(ANN, DOMAIN)] == [IdentityState.PENDING, IdentityState.REFUSED]
     assert [x.state for x in room.service.ensure(ANN, "four.example")] == [IdentityState.REFUSED] * 2
     assert [x.state for x in room.service.ensure(BEN, "four.example")] == [IdentityState.PENDING] * 2
-    room.made.forget(MadeIdentity("signer", "eu-west-1", "two.example", ANN))
+    room.made.forget(OwnedIdentity("signer", "eu-west-1", "two.example", ANN))
     assert [x.state for x in room.service.ensure(ANN, DOMAIN)] == [IdentityState.PENDING] * 2
 
 

@@ -3,7 +3,7 @@
 from shared.contracts import Credential
 from shared.domain.identities import DomainIdentity, IdentityState
 from shared.engine.intake.identities import IdentityService, Signing
-from shared.ports import Clock, IdentityRefused, IdentityUnanswered, MadeIdentities
+from shared.ports import Clock, IdentityRefused, IdentityUnanswered, OwnedIdentities
 
 
 class FakeIdentities:
@@ -49,7 +49,7 @@ class FakeIdentities:
             raise IdentityUnanswered("down")
 
 
-def signing_service(places: list[FakeIdentities], made: MadeIdentities, clock: Clock) -> IdentityService:
+def signing_service(places: list[FakeIdentities], made: OwnedIdentities, clock: Clock) -> IdentityService:
     """Return a service over some providers, each with a credential that is open to every account."""
     signing = [Signing(Credential(f"c{i}", place.provider, "email", 1), place) for i, place in enumerate(places)]
     return IdentityService(signing, lambda: made, clock)

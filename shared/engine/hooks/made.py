@@ -8,7 +8,7 @@ from shared.ports import Idempotency, Mismatch, Replay
 
 
 @dataclass(frozen=True, slots=True)
-class MadeHook:
+class CreatedHook:
     """An endpoint with a new secret, which is shown once."""
 
     endpoint: Endpoint
@@ -23,8 +23,8 @@ def no_record(_endpoint: Endpoint) -> None:
     """Make no record: the request has no key."""
 
 
-def new_hook(made: MadeHook | Replay | Mismatch) -> MadeHook:
+def new_hook(made: CreatedHook | Replay | Mismatch) -> CreatedHook:
     """Return what was made for a request without a key."""
-    if not isinstance(made, MadeHook):
+    if not isinstance(made, CreatedHook):
         raise TypeError("a request without a key was made before")
     return made

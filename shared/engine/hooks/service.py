@@ -28,7 +28,7 @@ from shared.domain.hooks.signature import secret_of
 from shared.domain.hooks.work import LOOK_MS, HookWork, ReplayOrder, in_trial
 from shared.domain.times import Millis
 from shared.engine.hooks.checks import check_enabled, host_of, known_kinds, log_of, needs_proof
-from shared.engine.hooks.made import MadeHook, Record, new_hook, no_record
+from shared.engine.hooks.made import CreatedHook, Record, new_hook, no_record
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.ports import (
     After,
@@ -88,7 +88,7 @@ class HookService:
     # Endpoints
 
     @as_value
-    def create(self, namespace: str, draft: HookDraft, *, by: str) -> MadeHook:
+    def create(self, namespace: str, draft: HookDraft, *, by: str) -> CreatedHook:
         """Create an endpoint, and post a `test` event to it; see `create_once`.
 
         Args:
@@ -110,7 +110,9 @@ class HookService:
         return made
 
     @as_value
-    def create_once(self, namespace: str, draft: HookDraft, *, by: str, record: Record) -> MadeHook | Replay | Mismatch:
+    def create_once(
+        self, namespace: str, draft: HookDraft, *, by: str, record: Record
+    ) -> CreatedHook | Replay | Mismatch:
         """Create an endpoint, unless an earlier request with the same key did, and post a `test` event to it.
 
         Args:
@@ -129,7 +131,7 @@ class HookService:
         return secret_of(self._secrets.master(), name, FIRST_SECRET)
 
     @as_value
-    def listen(self, namespace: str, draft: HookDraft, *, by: str) -> MadeHook:
+    def listen(self, namespace: str, draft: HookDraft, *, by: str) -> CreatedHook:
         """Create an endpoint whose events are fetched."""
         return new_hook(self._shown(self._made(namespace, replace(draft, url=None), by, no_record)))
 
@@ -166,10 +168,10 @@ class HookService:
         return changed
 
     @as_value
-    def rotate(self, endpoint: Endpoint, *, by: str) -> MadeHook:
+    def rotate(self, endpoint: Endpoint, *, by: str) -> CreatedHook:
         """Give an endpoint a new secret. The present one also signs for a day; one before that no longer does."""
         changed = self._change(endpoint, lambda old: rotated(old, self._now()), Act.HOOK_ROTATED, by)
-        return MadeHook(changed, self._secret(changed))
+        return CreatedHook(changed, self._secret(changed))
 
     def delete(self, endpoint: Endpoint, *, by: str) -> None:
         """Delete an endpoint with what waits for it."""
@@ -252,9 +254,9 @@ class HookService:
 
     # Parts
 
-    def _shown(self, made: Endpoint | Replay | Mismatch) -> MadeHook | Replay | Mismatch:
+    def _shown(self, made: Endpoint | Replay | Mismatch) -> CreatedHook | Replay | Mismatch:
         """Return a new endpoint with its secret."""
-        return MadeHook(made, self._secret(made)) if isinstance(made, Endpoint) else made
+        return CreatedHook(made, self._secret(made)) if isinstance(made, Endpoint) else made
 
     def _created(self, namespace: str, draft: HookDraft, by: str, record: Record) -> Endpoint | Replay | Mismatch:
         if draft.url is None:

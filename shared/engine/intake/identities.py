@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.contracts import Credential
-from shared.domain.identities import DomainIdentity, IdentityState, MadeIdentity
+from shared.domain.identities import DomainIdentity, IdentityState, OwnedIdentity
 from shared.domain.namespaces import owner
 from shared.domain.times import Seconds
-from shared.ports import Clock, DomainIdentities, IdentityRefused, IdentityUnanswered, MadeIdentities
+from shared.ports import Clock, DomainIdentities, IdentityRefused, IdentityUnanswered, OwnedIdentities
 
 _LOG: Final = logging.getLogger(__name__)
 FRESH: Final = 20.0
@@ -48,7 +48,7 @@ class IdentityService:
         made: which domains this deployment made known; asked for when it is first needed.
     """
 
-    def __init__(self, signing: Sequence[Signing], made: Callable[[], MadeIdentities], clock: Clock) -> None:
+    def __init__(self, signing: Sequence[Signing], made: Callable[[], OwnedIdentities], clock: Clock) -> None:
         self._signing = tuple(signing)
         self._made = made
         self._clock = clock
@@ -74,7 +74,7 @@ class IdentityService:
             found = place.read(domain)
             if found.state is not IdentityState.NONE:
                 return self._owned(found, domain)
-            made = MadeIdentity(place.provider, place.region, domain, owner(account))
+            made = OwnedIdentity(place.provider, place.region, domain, owner(account))
             self._make(place, made)
             return self._owned(place.read(domain), domain)
         except IdentityRefused:
@@ -82,7 +82,7 @@ class IdentityService:
         except IdentityUnanswered as error:
             return _unanswered(place, error)
 
-    def _make(self, place: DomainIdentities, made: MadeIdentity) -> None:
+    def _make(self, place: DomainIdentities, made: OwnedIdentity) -> None:
         """Make a domain known to a provider, and note it; IdentityRefused if its account has had too many.
 
         It counts before it is made, so that neither a crash nor requests at once pass the limit.

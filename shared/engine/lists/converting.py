@@ -24,7 +24,7 @@ PART: Final = 8 * 1024**2
 
 
 @dataclass(frozen=True, slots=True)
-class MadeCsv:
+class ConvertedCsv:
     """The CSV of a workbook: its name in the bucket, ETag and size in bytes. `hidden`: its rows that no user sees."""
 
     name: str
@@ -41,7 +41,7 @@ class Converter:
     multipart: Multipart
     clock: Clock
 
-    def convert(self, upload: Upload, *, owner: str, stop: Seconds) -> MadeCsv | None:
+    def convert(self, upload: Upload, *, owner: str, stop: Seconds) -> ConvertedCsv | None:
         """Make CSV of an upload's file; None if it is no workbook.
 
         Args:
@@ -66,7 +66,7 @@ class Converter:
             made = self._put(upload, owner, self._parts(lines, late, stop))
             return replace(made, hidden=sheets.hidden)
 
-    def transcode(self, upload: Upload, *, owner: str, stop: Seconds) -> MadeCsv:
+    def transcode(self, upload: Upload, *, owner: str, stop: Seconds) -> ConvertedCsv:
         """Make CSV in UTF-8 of an upload's file in its encoding.
 
         Args:
@@ -81,7 +81,7 @@ class Converter:
         late = EncodingError("The file takes too long to be made UTF-8. Save it as CSV in UTF-8.")
         return self._put(upload, owner, self._parts(blocks, late, stop))
 
-    def _put(self, upload: Upload, owner: str, parts: Iterator[bytes]) -> MadeCsv:
+    def _put(self, upload: Upload, owner: str, parts: Iterator[bytes]) -> ConvertedCsv:
         name = f"{upload.blob}.csv/{owner}"
         made = self.multipart.begin(name)
         etags = [self.multipart.put(name, made, number, part) for number, part in enumerate(parts, 1)]
@@ -89,7 +89,7 @@ class Converter:
         facts = self.files.facts(name)
         if facts is None:
             raise FileChanged(name)
-        return MadeCsv(name, facts.etag, facts.size)
+        return ConvertedCsv(name, facts.etag, facts.size)
 
     def _parts(self, blocks: Iterable[bytes], late: Exception, stop: Seconds) -> Iterator[bytes]:
         """Yield a file in parts, at least one; raise `late` if that takes too long."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from shared.ports.common import Retriable
 
 if TYPE_CHECKING:
-    from shared.domain.identities import DomainIdentity, MadeIdentity
+    from shared.domain.identities import DomainIdentity, OwnedIdentity
 
 
 class IdentityUnanswered(Retriable):
@@ -57,19 +57,19 @@ class DomainIdentities(Protocol):
         """
 
 
-class MadeIdentities(Protocol):
+class OwnedIdentities(Protocol):
     """Which domains this deployment made known to providers."""
 
-    def reserve(self, made: MadeIdentity) -> bool:
+    def reserve(self, made: OwnedIdentity) -> bool:
         """Count a domain for its account before it is made known. False: the account has had as many as it may.
 
         One that counts already does not count twice. Of requests at once none passes the limit.
         """
 
-    def release(self, made: MadeIdentity) -> None:
+    def release(self, made: OwnedIdentity) -> None:
         """Count a domain no longer: the provider has not made it."""
 
-    def add(self, made: MadeIdentity) -> None:
+    def add(self, made: OwnedIdentity) -> None:
         """Note that a domain was made known to a provider now."""
 
     def has(self, provider: str, region: str, domain: str) -> bool:

@@ -21,7 +21,7 @@ from shared.domain.hooks.endpoint import (
 from shared.domain.hooks.signature import post_headers, secret_of
 from shared.domain.hooks.work import HookWork, ReplayOrder
 from shared.engine.hooks.listening import ListenerService
-from shared.engine.hooks.made import MadeHook
+from shared.engine.hooks.made import CreatedHook
 from shared.engine.hooks.service import HookService
 from shared.engine.intake.declined import Declined
 from tests.fakes.clock import FakeClock
@@ -68,9 +68,9 @@ class Office:
     def now(self) -> int:
         return int(self.clock.now() * 1000)
 
-    def made(self, draft: HookDraft = DRAFT, namespace: str = OURS) -> MadeHook:
+    def made(self, draft: HookDraft = DRAFT, namespace: str = OURS) -> CreatedHook:
         made = self.service.create(namespace, draft, by="key")
-        assert isinstance(made, MadeHook), made
+        assert isinstance(made, CreatedHook), made
         return made
 
     def enabled(self) -> Endpoint:
@@ -79,9 +79,9 @@ class Office:
         self.queue.waiting.clear()
         return self.endpoints.put(replace(made, proven=True))
 
-    def listener(self) -> MadeHook:
+    def listener(self) -> CreatedHook:
         made = self.service.listen(OURS, HookDraft(events=("*",)), by="key")
-        assert isinstance(made, MadeHook)
+        assert isinstance(made, CreatedHook)
         return made
 
     def delivery(self, endpoint: Endpoint, name: str = "evt_1", *, due: int = 0, **more: Any) -> HookDelivery:
@@ -234,7 +234,7 @@ def test_a_change_wins_over_one_that_came_between(office: Office) -> None:
 def test_a_rotation_leaves_two_secrets_for_a_day(office: Office) -> None:
     old = office.enabled()
     made = office.service.rotate(old, by="key")
-    assert isinstance(made, MadeHook)
+    assert isinstance(made, CreatedHook)
     assert made.secret == secret_of("m" * 64, old.id, 2)
     assert made.endpoint.secrets(office.now) == (2, 1)
     office.clock.sleep(86_400)
